@@ -1,11 +1,11 @@
-"""An embedded Kubernetes API server: for tests in virtual time, demos, notebooks, and kubectl.
+"""Embedded Kubernetes API server for tests in virtual time, demos and notebooks.
 
-:class:`APIServer` is the server. ``transport()`` connects an httpx2 client to it inside the process, ``serve()`` puts
-it on TCP, and :func:`serve_in_thread` does so for programs without an event loop. It shares no code with the client
-but plain data, so neither hides the other's mistakes.
+:class:`APIServer` is the server. ``transport()`` connects an httpx2 client to it in-process, ``serve()`` listens on
+TCP (for kubectl and other clients), and :func:`serve_in_thread` does so for programs without an event loop. The server
+shares only plain data types with the client, so that a bug in one is not hidden by the same bug in the other.
 
-:class:`ControlPlane` is the real thing beside it: etcd and kube-apiserver as processes, with binaries that you have.
-:class:`FaultProxy` stands before a real server and gives it the embedded one's faults.
+:class:`ControlPlane` runs a real etcd and kube-apiserver as processes, from binaries that you provide.
+:class:`FaultProxy` is a reverse proxy that injects the same faults in front of a real server.
 """
 
 from dynkube.testing._calls.users import User

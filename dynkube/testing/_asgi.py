@@ -1,46 +1,46 @@
-"""ASGI 3 as this package speaks it: the shapes, and the three extensions that its own servers offer."""
+"""ASGI 3 types, and three private extensions offered by this package's servers."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, TypeAlias
 
-# The shapes are ASGI 3's own: https://asgi.readthedocs.io/en/stable/specs/www.html
+# Defined by ASGI 3: https://asgi.readthedocs.io/en/stable/specs/www.html
 Message: TypeAlias = MutableMapping[str, Any]
 Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
 ASGIApp: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-#: Breaking a connection as no application should: what ASGI has no words for, and faults need.
+#: Extension: break the connection in ways that ASGI cannot express; used by faults.
 #:
-#: A server that has this name among ``scope["extensions"]`` takes a message of this type, at any time, in place of what
-#: would come next, and nothing after it. ``how`` is ``"reset"``: the connection is reset (RST), and ``body`` is empty;
-#: or ``"mid-chunk"``: a chunk of the answer begins, its first bytes are ``body``, and the connection ends (FIN) where
-#: more were announced.
+#: A server with this name in ``scope["extensions"]`` accepts a message of this type at any time instead of the next
+#: regular message, and no message after it. ``how`` is ``"reset"``: the connection is reset (RST), and ``body`` is
+#: empty; or ``"mid-chunk"``: an HTTP chunk is started, its first bytes are ``body``, and the connection is closed (FIN)
+#: before the announced chunk size is reached.
 BREAK = "dynkube.testing.break"
 
-#: Working on a request whose client has gone, as servers do with what has arrived.
+#: Extension: continue to process a request after its client has disconnected, as real servers do.
 #:
-#: A server that would end such a request at once has this name among ``scope["extensions"]``, with a function under
-#: ``"ask"``: after a call of it the request goes on all the same, if its client goes before the answer has begun.
+#: A server that would otherwise cancel such a request has this name in ``scope["extensions"]``, with a function under
+#: ``"ask"``. After a call of it the request is processed even if the client disconnects before the response starts.
 OUTLIVE = "dynkube.testing.outlive"
 
-#: Slow work may be done in worker threads.
+#: Extension: slow work may be done in worker threads.
 #:
-#: A server that has this name among ``scope["extensions"]`` runs on the real clock; a virtual clock would jump ahead
-#: while all tasks wait for a thread.
+#: A server with this name in ``scope["extensions"]`` runs on the real clock; a virtual clock would jump ahead while all
+#: tasks wait for a thread.
 THREADS = "dynkube.testing.threads"
 
 
 def outlive_client(scope: Scope) -> None:
-    """Have the request worked on also when its client gives up before the answer begins."""
+    """Process the request even if its client disconnects before the response starts."""
     if extension := (scope.get("extensions") or {}).get(OUTLIVE):
         extension["ask"]()
 
 
 def offers_break(scope: Scope) -> bool:
-    """Whether the server takes :data:`BREAK`."""
+    """Whether the server supports :data:`BREAK`."""
     return BREAK in (scope.get("extensions") or {})
 
 
@@ -50,6 +50,6 @@ def offers_threads(scope: Scope) -> bool:
 
 
 async def wait_disconnect(receive: Receive) -> None:
-    """Return when the client has gone; what it still sends is read and dropped."""
+    """Wait until the client disconnects, discarding request data received meanwhile."""
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -1,4 +1,4 @@
-"""Plain verbs on an engine, for tests and scripts that prepare or check what the server holds."""
+"""Direct access to an engine's objects, for test setup and assertions."""
 
 from __future__ import annotations
 
@@ -19,32 +19,48 @@ from dynkube.testing._verbs.namespaces import NAMESPACES
 Manifest: TypeAlias = Mapping[str, object] | str
 Objects: TypeAlias = list[JSONObject]
 
-# Their status is what this server's own controllers say, whatever another cluster's said.
+# Their status is written by this server's own controllers, so a loaded status is ignored.
 _OWN_STATUS = (NAMESPACES, DEFINITIONS)
 
 
 class DirectAccess:
-    """Plain functions over ``engine``: the same validation and the same history as requests have, and no HTTP.
+    """Methods that read and write the objects of ``engine`` without HTTP.
 
-    Objects are mappings, or YAML (or JSON) text with one document. Resources are named as kubectl names them
-    (``"pods"``, ``"deploy"``, ``"httproutes.gateway.networking.k8s.io"``) or by GVR. Every function raises what the
-    server would answer (:class:`~dynkube.errors.APIError`), :class:`~dynkube.errors.InvalidInput` for an argument
-    that makes no request, and :class:`~dynkube.errors.NoMatch` for a resource that is not served now.
+    Validation and resourceVersions are the same as for HTTP requests. Objects are mappings, or YAML (or JSON) strings
+    with one document. Resources are named as in kubectl (``"pods"``, ``"deploy"``,
+    ``"httproutes.gateway.networking.k8s.io"``) or by GVR. Every method raises the server's error response as
+    :class:`~dynkube.errors.APIError`, :class:`~dynkube.errors.InvalidInput` for a malformed argument, and
+    :class:`~dynkube.errors.NoMatch` for a resource that is not currently served.
     """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     def create(self, obj: Manifest) -> JSONObject:
-        """Create ``obj`` and return what was stored. A namespaced object without a namespace goes to ``default``."""
+        """Create ``obj`` and return the stored object.
+
+        A namespaced object without a namespace is created in ``default``.
+
+        Raises:
+            APIError: The server responds with an error.
+            InvalidInput: ``obj`` is malformed.
+            NoMatch: The kind is not served.
+        """
         body = _mapping(obj)
         kind = self._kind_of(body)
         return self._call("create", kind, namespace=_namespace(kind, body), body=body)
 
     def update(self, obj: Manifest, *, subresource: str = "") -> JSONObject:
-        """Replace an object (or its ``status``), checking ``metadata.resourceVersion`` where ``obj`` has one.
+        """Replace an object and return the stored one.
 
-        Without one, whatever is there now is replaced, also where the server wants clients to name what they read.
+        With ``subresource="status"`` only its status is replaced. If ``obj`` has a ``metadata.resourceVersion``, it
+        must be the current one. Without it the object is replaced unconditionally, also for resources whose updates
+        require a resourceVersion.
+
+        Raises:
+            APIError: The server responds with an error.
+            InvalidInput: ``obj`` is malformed.
+            NoMatch: The kind is not served.
         """
         body = _mapping(obj)
         kind = self._kind_of(body)
@@ -55,7 +71,13 @@ class DirectAccess:
         return self._call("update", kind, namespace=namespace, name=name, subresource=subresource, body=body)
 
     def apply(self, obj: Manifest, *, field_manager: str = "dynkube-testing", force: bool = True) -> JSONObject:
-        """Server-side apply ``obj``: create it, or merge it into what is there."""
+        """Server-side apply ``obj``, and return the stored object.
+
+        Raises:
+            APIError: The server responds with an error.
+            InvalidInput: ``obj`` is malformed.
+            NoMatch: The kind is not served.
+        """
         body = _mapping(obj)
         kind = self._kind_of(body)
         return self._call(
@@ -69,7 +91,15 @@ class DirectAccess:
         )
 
     def get(self, resource: str | GVR, name: str, namespace: str | None = None) -> JSONObject:
-        """One object. ``namespace=None`` means ``default`` for namespaced resources."""
+        """Return one object.
+
+        ``namespace=None`` means ``default`` for namespaced resources.
+
+        Raises:
+            NotFound: The object does not exist.
+            InvalidInput: ``resource`` is malformed.
+            NoMatch: The resource is not served.
+        """
         kind = self.kind(resource)
         return self._call("get", kind, namespace=_place(kind, namespace), name=name)
 
@@ -81,43 +111,60 @@ class DirectAccess:
         label_selector: str = "",
         field_selector: str = "",
     ) -> Objects:
-        """The objects of a resource. ``namespace=None`` means all namespaces."""
+        """Return the objects of a resource. ``namespace=None`` means all namespaces.
+
+        Raises:
+            APIError: The server responds with an error, for example to an invalid selector.
+            InvalidInput: ``resource`` is malformed.
+            NoMatch: The resource is not served.
+        """
         kind = self.kind(resource)
         params = {"labelSelector": label_selector, "fieldSelector": field_selector}
         answer = self._call("list", kind, namespace=namespace or "", params={k: v for k, v in params.items() if v})
-        # Objects inside a list carry no apiVersion and kind where the server leaves them out; callers want them.
+        # Servers may omit apiVersion and kind from list items; add them for the caller.
         return [{"apiVersion": kind.api_version, "kind": kind.kind, **item} for item in answer["items"]]
 
     def delete(self, resource: str | GVR, name: str, namespace: str | None = None) -> JSONObject:
-        """Delete an object and return what the server answers: a Status, or the object where finalizers hold it."""
+        """Delete an object and return the server's response.
+
+        The response is a Status, or the object if finalizers keep it. ``namespace=None`` means ``default`` for
+        namespaced resources.
+
+        Raises:
+            NotFound: The object does not exist.
+            APIError: The server responds with another error.
+            InvalidInput: ``resource`` is malformed.
+            NoMatch: The resource is not served.
+        """
         kind = self.kind(resource)
         return self._call("delete", kind, namespace=_place(kind, namespace), name=name)
 
     def load(self, source: Source) -> Objects:
-        """Create everything in ``source``, and return what was stored, in that order.
+        """Create all objects in ``source`` and return the stored objects, in that order.
 
-        ``source`` is a path to a YAML or JSON file or to a folder of such files, or the YAML text itself (a ``str``
-        with a line break or a brace in it), or an object, or a list of all these. Namespaces and
-        CustomResourceDefinitions go in before the rest. What is there already is replaced, so loading twice is
-        loading once. Output of ``kubectl get -o yaml`` can be loaded: its ``status`` is stored too, and its
-        resourceVersions are ignored.
+        ``source`` is the path of a YAML or JSON file or of a folder of such files, a YAML string (a ``str`` with a line
+        break or a brace in it), an object, or an iterable of these. Namespaces and CustomResourceDefinitions are
+        created before the rest. Existing objects are replaced, so loading is idempotent. Output of
+        ``kubectl get -o yaml`` can be loaded: its ``status`` is stored too, and its resourceVersions are ignored.
 
-        What went in before an error stays. Blocks on the file system.
+        On an error the objects created so far stay. Blocks on the file system.
 
         Raises:
             OSError: A path does not exist or cannot be read.
-            InvalidInput: Something is no YAML or no object; the message begins with file and line.
+            InvalidInput: Invalid YAML, or not a Kubernetes object; the message begins with file and line.
             NoMatch: The server does not serve a kind; the message begins with file and line.
-            APIError: The server refuses an object; a note (``error.__notes__``) has file and line.
+            APIError: The server rejects an object; a note (``error.__notes__``) has file and line.
         """
         return [self._load(manifest) for manifest in read_manifests(source)]
 
     def kind(self, resource: str | GVR) -> Kind:
-        """What ``resource`` means now: by plural, singular, short name or kind, with or without version and group.
+        """Return the kind served as ``resource``.
+
+        ``resource`` is a plural, singular, short name or kind, with or without version and group, or a GVR.
 
         Raises:
-            NoMatch: The server does not serve it.
-            InvalidInput: It is no resource name.
+            NoMatch: The resource is not served.
+            InvalidInput: ``resource`` is malformed.
         """
         if isinstance(resource, GVR):
             if (served := self._served_as(resource)) is not None:
@@ -128,7 +175,7 @@ class DirectAccess:
         matches = [kind for kind in self._kinds() if _matches(kind, arg)]
         if not matches:
             raise NoMatch(f"the embedded server does not serve {str(resource)!r} now")
-        # The registry's order is the groups' order, and sorting is stable: the best version of the first group.
+        # The registry is ordered by group: take the preferred version in the first matching group.
         group = matches[0].gvr.group
         return min((m for m in matches if m.gvr.group == group), key=lambda m: version_priority(m.gvr.version))
 
@@ -188,7 +235,7 @@ class DirectAccess:
         )
         return self._handle(call).document.data
 
-    # Where the engine is reached: overridden where that takes another thread.
+    # All access to the engine: overridden to call it in another thread.
 
     def _handle(self, call: Call) -> Result:
         return self._engine.handle(call)

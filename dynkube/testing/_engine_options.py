@@ -1,4 +1,4 @@
-"""How an embedded API server behaves where servers differ: the options of its engine."""
+"""Options of the embedded API server's engine."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ def _utcnow() -> datetime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineOptions:
-    """How an engine behaves where servers differ. Times are seconds.
+    """Options for behavior that differs between API servers. Times are in seconds.
 
     Attributes:
-        watch_list: Whether watches may ask for initial events (``sendInitialEvents``, KEP-3157).
-        bookmark_interval: Between bookmarks of a quiet watch that asked for them.
-        establish_delay: From the creation of a CustomResourceDefinition to its condition Established; with 0 it is
+        watch_list: Whether watches may request initial events (``sendInitialEvents``, KEP-3157).
+        bookmark_interval: Time between bookmarks of an idle watch with ``allowWatchBookmarks``.
+        establish_delay: Time from the creation of a CustomResourceDefinition to its condition Established; with 0 it is
             established before the next request, with ``math.inf`` never.
-        expired_watch: How a watch is told that its resourceVersion is gone: ``"event"`` by an ERROR event in an
-            answer of 200, as current servers do, or ``"status"`` by HTTP 410.
-        history: How many of the latest changes (to whatever resource) can be asked for at least.
-        min_request_timeout: Least duration of a watch without ``timeoutSeconds``; at most it lasts twice as long.
+        expired_watch: How an expired resourceVersion is reported to a watch: ``"event"`` is an ERROR event in a 200
+            response, as current servers send it, ``"status"`` is HTTP 410.
+        history: Minimum number of the latest changes (over all resources) that can still be watched from.
+        min_request_timeout: Minimum duration of a watch without ``timeoutSeconds``; at most it lasts twice as long.
         managed_fields: Whether creates and updates are recorded in ``metadata.managedFields`` (apply always is).
-        garbage_collection: Whether dependents follow their owners (``metadata.ownerReferences``). Without, as behind
-            a bare API server, they stay, and an owner that is deleted in the foreground waits for ever.
-        compaction_interval: Between compactions, each of which forgets history up to where it stood the time before;
-            a real cluster has 300 seconds.
-        event_ttl: From the last write to an Event to its end.
-        now: The wall clock, for timestamps.
-        random: Where UIDs, generated names and the spread of timeouts come from.
+        garbage_collection: Whether dependents are deleted after their owners (``metadata.ownerReferences``). Without
+            it, as with a kube-apiserver alone, they stay, and foreground deletion of an owner never completes.
+        compaction_interval: Time between compactions, each of which discards the revisions before the previous one;
+            a real cluster uses 300 seconds.
+        event_ttl: Time from the last write to an Event until it is removed.
+        now: Wall clock for timestamps.
+        random: Source of UIDs, generated names and timeout jitter.
     """
 
     watch_list: bool = True

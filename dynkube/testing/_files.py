@@ -1,4 +1,4 @@
-"""Files that are written as a whole, or not at all."""
+"""Write files atomically."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ _TEMPORARY = ".tmp"
 
 
 def replace_privately(path: str | os.PathLike[str], pieces: Iterable[bytes]) -> Path:
-    """Write ``pieces`` to ``path``, readable by its owner only, and return the path. Blocks on the file system.
+    """Write ``pieces`` to ``path`` atomically, with mode 0600, and return the path.
 
-    What was there is replaced once the new content is on the disk: whenever the machine stops, the old file or the
-    new one is there, and whoever waits for the file never reads half of it.
+    An existing file is replaced after the new content is on disk (fsync): after a crash either the old or the new file
+    is there, and a reader never sees a partial file. Blocks on the file system.
 
     Raises:
         OSError: The directory does not exist or cannot be written to.
     """
     target = Path(path)
-    # In the same directory, so that the rename stays on one file system; mkstemp creates with mode 0600.
+    # In the same directory, since a rename is atomic only within a file system; mkstemp uses mode 0600.
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=_TEMPORARY)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -36,9 +36,10 @@ def replace_privately(path: str | os.PathLike[str], pieces: Iterable[bytes]) -> 
 
 
 def remove_temporaries(path: str | os.PathLike[str]) -> None:
-    """Remove what :func:`replace_privately` left beside ``path`` where its process was killed meanwhile.
+    """Remove temporary files that :func:`replace_privately` left beside ``path``.
 
-    Call it only while nobody else writes that file. Blocks on the file system.
+    They are left if the process is killed while writing. Do not call this while another process or thread writes the
+    file. Blocks on the file system.
     """
     target = Path(path)
     name = re.compile(rf"\.{re.escape(target.name)}\.[a-z0-9_]{{8}}{re.escape(_TEMPORARY)}")

@@ -1,4 +1,4 @@
-"""Manifests from files, folders, texts and mappings: a flat list of objects, each with where it came from."""
+"""Read manifests from files, folders, strings and mappings."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from dynkube.meta import a_type, check_shape, yaml
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._calls.nesting import MAX_DEPTH
 
-#: A path to a file or folder, YAML or JSON text, one object, or any number of these.
+#: Path of a file or folder, YAML or JSON string, one object, or an iterable of these.
 Source: TypeAlias = "str | os.PathLike[str] | Mapping[str, object] | Iterable[Source]"
 
 _SUFFIXES = {".yaml", ".yml", ".json"}
 
-# What others need goes in first, whatever the order of the files.
+# Other objects depend on these, so they are created first, whatever the order of the files.
 _FIRST = ("Namespace", "CustomResourceDefinition")
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """One object and its place.
+    """One object and its source location.
 
     Attributes:
-        body: The object, decoded; not shared with anybody.
-        origin: ``FILE:LINE`` of its first line; for a text ``<text>:LINE``, for a mapping ``""``.
+        body: The decoded object; not shared with the caller or other manifests.
+        origin: ``FILE:LINE`` of its first line; ``<text>:LINE`` for a string, ``""`` for a mapping.
     """
 
     body: JSONObject
@@ -37,15 +37,15 @@ class Manifest:
 
 
 def read_manifests(source: Source) -> list[Manifest]:
-    """Everything in ``source``, Namespaces and CustomResourceDefinitions before the rest, otherwise in order.
+    """Return the objects in ``source``, Namespaces and CRDs first, else in order.
 
-    A ``str`` with a line break or an opening brace in it is text, any other a path. Of a folder all ``.yaml``, ``.yml``
-    and ``.json`` files below it are read, in the order of their paths. Lists (``kind: List``, and ``ConfigMapList`` and
-    the like, as kubectl prints them) stand for their items. Blocks on the file system.
+    A ``str`` with a line break or an opening brace in it is YAML or JSON, any other a path. From a folder all
+    ``.yaml``, ``.yml`` and ``.json`` files are read recursively, sorted by path. Lists as printed by kubectl
+    (``kind: List``, ``ConfigMapList`` and the like) are replaced by their items. Blocks on the file system.
 
     Raises:
         OSError: A path does not exist, cannot be read, is neither folder nor regular file, or is larger than 100 MiB.
-        InvalidInput: Something in it is no Kubernetes object; the message begins with file and line.
+        InvalidInput: Invalid YAML, or not a Kubernetes object; the message begins with file and line.
     """
     try:
         manifests = list(_read(source))
@@ -109,7 +109,7 @@ def _flatten(document: object, origin: str) -> Iterator[Manifest]:
         raise InvalidInput(f"{where}a document is {a_type(document)}, not a Kubernetes object with apiVersion and kind")
     kind, items = document.get("kind"), document.get("items")
     if isinstance(kind, str) and kind.endswith("List") and isinstance(items, list):
-        # The items of a list of one kind may leave out what the list says.
+        # The items of a typed list (ConfigMapList) may omit apiVersion and kind.
         common = {} if kind == "List" else {"apiVersion": document.get("apiVersion"), "kind": kind.removesuffix("List")}
         for index, item in enumerate(items):
             place = f"{origin}: items[{index}]" if origin else f"items[{index}]"

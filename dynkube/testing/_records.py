@@ -1,4 +1,4 @@
-"""What an embedded server has seen, for tests to assert on."""
+"""Recorded requests and watches of an embedded server, for assertions in tests."""
 
 from __future__ import annotations
 
@@ -6,37 +6,46 @@ from dynkube.testing._wire.audit import Audit, OpenWatch, RequestRecord, WatchCo
 
 
 class Records:
-    """Requests and watches, as ``_audit`` has them."""
+    """Access to the requests and watches recorded in ``_audit``."""
 
     _audit: Audit
 
     @property
     def audit(self) -> list[RequestRecord]:
-        """Every request received so far, oldest first (the last ``audit_limit`` of them); a new list.
+        """The requests received so far, oldest first, as a new list.
 
-        Each says who asked for what, with which body, how it was answered and how long that took.
+        It holds the last ``audit_limit`` of them, each with its user, body, response and duration.
         """
         return self._audit.requests
 
     @property
     def requests(self) -> list[RequestRecord]:
-        """The same as :attr:`audit`."""
+        """Alias of :attr:`audit`."""
         return self._audit.requests
 
     def forget_requests(self) -> None:
-        """Empty :attr:`audit`, so that a test can look at one phase alone."""
+        """Clear :attr:`audit`, for example between the phases of a test."""
         self._audit.forget_requests()
 
     @property
     def open_watches(self) -> tuple[OpenWatch, ...]:
-        """The watches that are open now, oldest first: from their 200 until either side closed them."""
+        """The open watches, oldest first.
+
+        A watch is open from its 200 response until either side closes it.
+        """
         return self._audit.open_watches
 
     @property
     def watch_counts(self) -> tuple[WatchCount, ...]:
-        """How many watches each client has had on each resource, in all and at once, since the server began."""
+        """Number of watches per client and resource since the server started.
+
+        Each entry has the total and the concurrent number.
+        """
         return self._audit.watch_counts
 
     async def wait_open_watches(self, count: int) -> None:
-        """Return when exactly ``count`` watches are open. Waits without polling; put a timeout of yours around it."""
+        """Wait until exactly ``count`` watches are open.
+
+        Waits without polling. There is no timeout; use ``trio.fail_after`` if one is needed.
+        """
         await self._audit.wait_open_watches(count)

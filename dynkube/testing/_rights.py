@@ -1,4 +1,4 @@
-"""Who may do what on an embedded server, said in Python."""
+"""Grant and revoke RBAC permissions on an embedded server from Python."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from dynkube.testing._direct import DirectAccess
 
 
 class Rights(DirectAccess):
-    """Grants, as the stored roles and bindings of ``_access``; resources have the names that plain verbs know."""
+    """Methods to grant and revoke permissions.
+
+    They are stored as roles and bindings by ``_access``. Resources are named as for the other direct methods.
+    """
 
     _access: Access
 
@@ -26,44 +29,46 @@ class Rights(DirectAccess):
         namespace: str | None = None,
         names: Iterable[str] = (),
     ) -> None:
-        """Let ``user`` do something from the next request on, by a role and a binding as an administrator writes them.
+        """Grant permissions to ``user`` by creating a role and a binding.
 
-        Grants for one resource add up. Needs ``rbac=True``.
+        The permissions apply from the next request on. Grants for the same resource accumulate. Needs ``rbac=True``.
 
         Args:
             user: A user name, also of a service account (``"system:serviceaccount:NAMESPACE:NAME"``).
             verbs: Like ``["get", "list", "watch"]``, or ``["*"]``.
-            resource: As kubectl names it (``"pods"``, ``"deployments.apps"``), with a subresource where it is about one
-                (``"pods/log"``), a GVR, or ``"*"`` for all of every group.
-            namespace: Where; ``None`` for everywhere.
-            names: Only these objects; all unless given.
+            resource: As in kubectl (``"pods"``, ``"deployments.apps"``), with a subresource if it is for one
+                (``"pods/log"``), a GVR, or ``"*"`` for all resources of all API groups.
+            namespace: Grant in this namespace by a RoleBinding; ``None`` grants cluster-wide.
+            names: Restrict the grant to objects with these names; default: all objects.
 
         Raises:
             InvalidInput: The server runs without RBAC, or an argument is malformed.
-            NoMatch: The resource is not served, and named without its group.
-            NotFound: There is no such namespace.
+            NoMatch: The resource is not served, and is given without its group.
+            NotFound: The namespace does not exist.
         """
         group, plural = self._granted(resource)
         rule = PolicyRule(check_verbs(verbs), (group,), (plural,), tuple(names))
         self._access.grants.grant(user, rule, namespace or "")
 
     def revoke(self, user: str, resource: str | GVR | None = None, namespace: str | None = None) -> int:
-        """Take back what :meth:`grant` gave; how many roles went. Open watches go on, as in a real server.
+        """Remove grants made by :meth:`grant`, and return the number of removed roles.
+
+        Open watches continue, as with a real server: authorization is checked when a request starts.
 
         Args:
-            user: From whom.
-            resource: For which resource, as it was granted; all of them unless given.
-            namespace: Where, as it was granted.
+            user: The user name given to :meth:`grant`.
+            resource: The resource given to :meth:`grant`; default: all resources.
+            namespace: The namespace given to :meth:`grant`.
 
         Raises:
             InvalidInput: The server runs without RBAC, or an argument is malformed.
-            NoMatch: The resource is not served, and named without its group.
+            NoMatch: The resource is not served, and is given without its group.
         """
         group, plural = self._granted(resource) if resource is not None else ("", "")
         return self._access.grants.revoke(user, plural, group, namespace or "")
 
     def _granted(self, resource: str | GVR) -> tuple[str, str]:
-        """Group and plural (with subresource) of what a grant is about."""
+        """Return the API group and the plural (with subresource) of a grant's resource."""
         if not self._access.rbac:
             raise InvalidInput("this server allows everybody everything; grants need APIServer(rbac=True)")
         if resource == "*":
@@ -72,7 +77,7 @@ class Rights(DirectAccess):
         try:
             gvr = self.kind(base).gvr
         except NoMatch:
-            # Rules may be about what is not served yet, as long as it is clear what they mean.
+            # RBAC rules may name resources that are not served yet, if their group is given.
             arg = ResourceArg.parse(base) if isinstance(base, str) else ResourceArg(base.resource, None, base.group)
             if arg.group is None:
                 raise

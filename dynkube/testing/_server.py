@@ -1,4 +1,4 @@
-"""The embedded API server: an engine, its wire, and the lifetime of both."""
+"""The embedded API server: engine, HTTP layer, and the lifetime of both."""
 
 from __future__ import annotations
 
@@ -47,57 +47,57 @@ _NOT_RUNNING = "the embedded API server is not running: use it inside 'async wit
 
 
 class APIServer(Rights, Records, Trouble):
-    """A Kubernetes API server in this process: for tests, demos and notebooks.
+    """In-process Kubernetes API server for tests, demos and notebooks.
 
-    It keeps one history of resourceVersions, so that a watch started where a list ended misses nothing, and it
-    runs on trio's clock, so that tests with ``trio.testing.MockClock`` need no waiting::
+    All resources share one sequence of resourceVersions, so a watch started from a list's resourceVersion misses
+    nothing. The server runs on trio's clock, so tests with ``trio.testing.MockClock`` do not wait in real time::
 
         async with APIServer() as server:
             server.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}})
             async with httpx2.AsyncClient(transport=server.transport(), base_url=server.url) as client:
                 print((await client.get("/api/v1/configmaps")).json())
 
-    Enter it once. The plain functions (``create``, ``list``, ...) work from the start; requests are answered between
-    entering and leaving, and leaving ends every open answer. An exception raised inside the block comes out as
-    it was raised, not inside an exception group.
+    A server can be entered once. The direct methods (``create``, ``list``, ...) also work before that; HTTP requests
+    are served only while the server is entered, and leaving closes every open response. An exception raised inside the
+    block propagates as it is, not wrapped in an exception group.
 
     Args:
-        aggregated_discovery: Whether ``/api`` and ``/apis`` offer the aggregated form; ``False`` imitates servers
+        aggregated_discovery: Whether ``/api`` and ``/apis`` offer aggregated discovery; ``False`` imitates servers
             before 1.27 and proxies that drop the Accept header.
-        watch_list: Whether watches may begin with the initial objects (``sendInitialEvents``, KEP-3157); ``False``
-            imitates servers that refuse the parameter.
-        bookmark_interval: Seconds between bookmarks of a quiet watch that asked for them.
+        watch_list: Whether watches may stream the initial objects (``sendInitialEvents``, KEP-3157); ``False``
+            imitates servers that reject the parameter.
+        bookmark_interval: Seconds between bookmarks of an idle watch with ``allowWatchBookmarks``.
         establish_delay: Seconds from the creation of a CustomResourceDefinition to its condition Established;
             ``math.inf`` for never.
-        expired_watch: How a watch learns that its resourceVersion is gone: ``"event"`` by an ERROR event, as current
-            servers tell it, or ``"status"`` by HTTP 410.
+        expired_watch: How an expired resourceVersion is reported to a watch: ``"event"`` is an ERROR event, as current
+            servers send it, ``"status"`` is HTTP 410.
         history: How many of the latest changes can still be watched from.
-        min_request_timeout: Least duration of a watch without ``timeoutSeconds``, in seconds; at most it lasts
-            twice as long.
+        min_request_timeout: Minimum duration in seconds of a watch without ``timeoutSeconds``; the actual duration is
+            random, up to twice as long.
         managed_fields: Whether creates and updates are recorded in ``metadata.managedFields`` (applies always are);
-            ``False`` saves a third of what an update costs, where nobody looks at them.
-        garbage_collection: Whether dependents follow their owners by ``metadata.ownerReferences``, as in a cluster;
-            ``False`` for a bare API server, where they stay and foreground deletion waits for ever.
-        compaction_interval: Seconds between compactions of history: what was overwritten before the last but one
-            cannot be listed or watched any more (410). By default never; clusters have 300.
+            ``False`` saves a third of the cost of an update.
+        garbage_collection: Whether dependents are deleted after their owners (``metadata.ownerReferences``), as in a
+            cluster. With ``False``, as with a kube-apiserver alone, they stay, and foreground deletion never completes.
+        compaction_interval: Seconds between compactions. Each one discards the revisions before the previous
+            compaction; listing or watching from these gets 410. Default: never; clusters use 300.
         event_ttl: Seconds from the last write to an Event until it is removed.
-        version: What ``/version`` says; by default the release whose built-in types the server has.
-        token: Bearer token of the cluster's administrator.
-        users: Who is who: users by their bearer tokens. Where there is neither a token nor a user, callers need none
-            and are the administrator (:meth:`transport` can make them somebody else).
-        rbac: Whether the stored roles and bindings decide who may do what, with the default roles of a cluster;
-            otherwise everybody may do everything. :meth:`grant` is the short way to a role.
-        max_inflight: How many requests are worked on at once before others get 429; watches count until they are
-            open, probes never.
-        audit_limit: How many requests are remembered in :attr:`audit`.
-        now: The wall clock, for timestamps in objects. Large requests over TCP call it in another thread.
-        random: Where UIDs, generated names and the spread of timeouts come from; seed one for equal runs.
+        version: The version reported by ``/version``; default: the release whose built-in types the server has.
+        token: Bearer token of the cluster administrator.
+        users: Users by bearer token. With neither ``token`` nor ``users``, requests need no token and are made as the
+            administrator (or as the user given to :meth:`transport`).
+        rbac: Whether requests are authorized by the stored roles and bindings, including the default roles of a
+            cluster; otherwise every request is allowed. :meth:`grant` is a shortcut to create a role and a binding.
+        max_inflight: Maximum number of concurrent requests; further ones get 429. A watch counts until it is open;
+            health probes do not count.
+        audit_limit: How many requests are kept in :attr:`audit`.
+        now: Wall clock for timestamps in objects. Large requests over TCP call it in another thread.
+        random: Source of UIDs, generated names and timeout jitter; pass a seeded one for reproducible runs.
 
     Raises:
         InvalidInput: An option is out of range; the message names it.
     """
 
-    #: Base URL for clients that use :meth:`transport`. The name resolves nowhere; no network is involved.
+    #: Base URL for clients that use :meth:`transport`. The name does not resolve; no network is involved.
     url = "http://embedded.invalid"
 
     def __init__(
@@ -193,7 +193,7 @@ class APIServer(Rights, Records, Trouble):
         except BaseExceptionGroup as group:
             _, others = group.split(lambda leaf: leaf is exc or isinstance(leaf, trio.Cancelled))
             if exc is not None and others is None:
-                return False  # the block's own exception: let it out as it was raised
+                return False  # propagate the block's own exception without the group
             raise
 
     def _running(self) -> trio.Nursery:
@@ -207,22 +207,25 @@ class APIServer(Rights, Records, Trouble):
         self._entrances.check()
         self._nursery.start_soon(task)
 
-    # ── how clients reach it ──────────────────────────────────────────────────────────────
+    # ── connecting clients ────────────────────────────────────────────────────────────────
 
     @property
     def app(self) -> ASGIApp:
-        """The ASGI 3 application, for an ASGI server of your own. Works while the APIServer is entered."""
+        """The ASGI 3 application, for any ASGI server.
+
+        It serves requests while the APIServer is entered.
+        """
         return self._app
 
     def transport(self, user: User | str | None = None) -> httpx2.AsyncBaseTransport:
-        """A new in-process connection pool for one httpx2 client; use it with the base URL :attr:`url`.
+        """Return a new in-process transport for one httpx2 client.
 
-        Answers stream, virtual time works, and closing an answer ends its watch before ``aclose()`` returns.
-        Closing the transport ends what was opened through it.
+        Use it with the base URL :attr:`url`. Responses are streamed, virtual time works, and closing the response of a
+        watch ends the watch before ``aclose()`` returns. Closing the transport closes its open responses.
 
         Args:
-            user: Whom requests without a token come from: a user, or the name of one
-                (``"system:serviceaccount:NAMESPACE:NAME"`` is in the groups of service accounts).
+            user: The user of requests without a token: a :class:`User`, or a user name
+                (``"system:serviceaccount:NAMESPACE:NAME"`` is put into the groups of service accounts).
         """
         if user is None:
             return InProcessTransport(self._entrances.inside(self._app), self._spawn)
@@ -239,26 +242,27 @@ class APIServer(Rights, Records, Trouble):
         token: str | None = None,
         accept_hosts: Sequence[str] = (),
     ) -> AsyncIterator[Endpoint]:
-        """Listen on TCP inside the block, for kubectl, other clients, notebooks. Needs the ``serve`` extra.
+        """Listen on TCP inside the block, for kubectl, other clients and notebooks.
 
-        May be used several times at once; all endpoints show the same objects. Leaving the block closes its
-        connections. Do not use it under a clock that jumps: sockets are outside of virtual time.
+        Needs the ``serve`` extra. May be used several times at once; all endpoints serve the same objects. Leaving the
+        block closes the endpoint's connections. Do not use it with ``MockClock``: sockets do not follow virtual time.
 
-        Where callers need no token, web pages are kept out: requests whose ``Host`` is neither loopback nor ``host``
-        nor in ``accept_hosts``, and those of pages of another origin, get 403; writes without a Content-Type get 415.
+        Without tokens, requests from web pages are blocked: those whose ``Host`` is neither loopback nor ``host`` nor
+        in ``accept_hosts``, and cross-origin ones, get 403; writes without a Content-Type get 415.
 
         Args:
-            host: Address to listen on. Everybody who reaches it may do everything, unless a token or users are set.
-            port: ``0`` takes any free port.
-            tls: Serve HTTPS with a certificate of a fresh authority (``Endpoint.ca_pem``).
-            token: Bearer token for its kubeconfig; the server's own unless given. One of a user is that user, any
-                other the cluster's administrator on this endpoint. kubectl sends tokens over HTTPS only.
-            accept_hosts: Further hosts that requests may name where callers need no token: regular expressions (RE2),
-                each for a whole name, without a port.
+            host: Address to listen on. Anyone who can connect has full access, unless a token or users are set.
+            port: ``0`` selects a free port.
+            tls: Serve HTTPS with a certificate of a newly created CA (``Endpoint.ca_pem``).
+            token: Bearer token for the endpoint's kubeconfig; default: the server's own. The token of a user
+                authenticates as that user, any other one as the cluster administrator on this endpoint. kubectl sends
+                tokens over HTTPS only.
+            accept_hosts: Additional ``Host`` values to accept when no token is needed: regular expressions (RE2) that
+                match a whole host name, without the port.
 
         Raises:
             ImportError: The ``serve`` extra is not installed.
-            InvalidInput: The host or the port is not valid, or one of ``accept_hosts``.
+            InvalidInput: The host, the port or one of ``accept_hosts`` is invalid.
             OSError: The address cannot be listened on.
             ClosedError: The APIServer is not entered.
         """
@@ -271,60 +275,64 @@ class APIServer(Rights, Records, Trouble):
     # ── what it serves ────────────────────────────────────────────────────────────────────
 
     def register(self, *kinds: Kind) -> None:
-        """Serve more kinds that no CustomResourceDefinition defines, as an aggregated API.
+        """Serve additional kinds without a CRD, as an aggregated API.
 
-        Each new group-version gets an APIService with a service, as the server behind it would have brought along.
-        Deleting that APIService ends the API; creating one for the group-version brings it back.
+        Each new group-version gets an APIService that refers to a service, as if an aggregated API server had been
+        installed. Deleting the APIService stops serving the group-version; creating one serves it again.
         """
         self._engine.aggregate(*kinds)
 
     def unregister(self, resource: str | GVR) -> None:
-        """Stop serving a registered kind in one version: its paths are 404 and its watches end. Objects stay.
+        """Stop serving a registered kind in one version.
+
+        Its paths get 404 and its watches end. The stored objects stay.
 
         Raises:
-            NoMatch: It is not served.
+            NoMatch: The resource is not served.
         """
         self._engine.unregister(self.kind(resource))
 
     def set_available(self, group_version: str, available: bool) -> None:
-        """Put the server of an aggregated API out of order, or back: 503 on its paths, stale in discovery.
+        """Make an aggregated API unavailable, or available again.
 
-        Its APIService has the condition ``Available=False`` meanwhile.
+        While it is unavailable its paths get 503, aggregated discovery reports it as ``Stale``, and its APIService has
+        the condition ``Available=False``.
 
         Args:
             group_version: Like ``"metrics.k8s.io/v1beta1"``.
-            available: Whether it answers from now on.
+            available: Whether it is available from now on.
         """
         self._engine.set_available(GroupVersion.parse(group_version), available)
 
     # ── state ─────────────────────────────────────────────────────────────────────────────
 
     def snapshot(self) -> Snapshot:
-        """Everything this server holds, as an immutable value to restore later, here or elsewhere, or to save.
+        """Return the stored state as an immutable value.
 
-        It costs next to nothing: objects are shared with the server until they change.
+        It can be restored later, in this or another server, or saved to a file. It is cheap: stored objects are
+        immutable and shared with the server, not copied.
         """
         return self._engine.snapshot()
 
     def restore(self, snapshot: Snapshot | str | os.PathLike[str], *, rewind: bool = False) -> None:
-        """Hold exactly what ``snapshot`` has, and forget everything else: objects, UIDs, resourceVersions, CRDs.
+        """Replace the whole state (objects, UIDs, resourceVersions, CRDs) by a snapshot.
 
-        As after restoring an etcd, history begins here: open watches end, and lists and watches from older
-        resourceVersions get 410. The count of resourceVersions goes on from the snapshot's, or from this server's own
-        where that is higher already: it never goes back, so no client is left waiting for numbers it has seen.
+        As after restoring an etcd, the older revisions are gone: open watches end, and lists and watches from older
+        resourceVersions get 410. New resourceVersions continue from the higher of the snapshot's and the server's
+        current one. So they never decrease, and no client waits for a resourceVersion that it has already seen.
 
-        What every cluster has (initial namespaces, with ``rbac`` the default roles) is created where it is missing.
+        The initial namespaces, and with ``rbac`` the default roles, are created if they are missing.
 
         Args:
             snapshot: From :meth:`snapshot`, or the path of a file written by ``Snapshot.save``.
-            rewind: Let the count go back to the snapshot's, as an etcd does that was restored without
+            rewind: Reset the resourceVersion to the snapshot's, as an etcd does that was restored without
                 ``--bump-revision``. Then lists and reads from resourceVersions that clients remember get 504 "Too large
-                resource version", watches from there wait in silence for changes that are newer than that, and
-                numbers that clients have seen come again for other changes.
+                resource version", watches from there send nothing until the server has passed them, and
+                resourceVersions that clients have seen are used again for other changes.
 
         Raises:
             OSError: The file does not exist or cannot be read.
-            InvalidInput: It is no saved state.
+            InvalidInput: The file is not a saved snapshot.
         """
         self._engine.restore(snapshot if isinstance(snapshot, Snapshot) else Snapshot.read(snapshot), rewind=rewind)
         self._access.complete()

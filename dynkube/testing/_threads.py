@@ -1,4 +1,4 @@
-"""The embedded server for programs without an event loop: it runs in a thread, and its functions may be called here."""
+"""Run the embedded server in a thread, for programs without an event loop."""
 
 from __future__ import annotations
 
@@ -23,14 +23,13 @@ T = TypeVar("T")
 
 
 class ServerThread(DirectAccess):
-    """An embedded server that runs in another thread; made by :func:`serve_in_thread`.
+    """Embedded server running in another thread, created by :func:`serve_in_thread`.
 
-    The plain functions (``create``, ``get``, ``list``, ``load``, ...) may be called from any thread but the server's
-    own, and block until they are done, which takes no longer than the server's other work of the moment. Everything
-    else the server can do is reached by :meth:`run`.
+    The direct methods (``create``, ``get``, ``list``, ``load``, ...) may be called from any thread except the server's
+    own. They block until the server's thread has executed them. Use :meth:`run` for all other methods of the server.
 
     Attributes:
-        server: The server itself. Its methods belong to its thread: call them by :meth:`run`.
+        server: The server. Its methods must run in its thread: call them through :meth:`run`.
         endpoint: Where it listens: ``endpoint.url``, ``endpoint.write_kubeconfig(path)``.
     """
 
@@ -45,26 +44,31 @@ class ServerThread(DirectAccess):
 
     @property
     def url(self) -> str:
-        """Its address, like ``http://127.0.0.1:41853``."""
+        """Base URL of the endpoint, like ``http://127.0.0.1:41853``."""
         return self.endpoint.url
 
     @property
     def audit(self) -> list[RequestRecord]:
-        """Every request received so far, oldest first; see :attr:`APIServer.audit`."""
+        """The requests received so far, oldest first, as a new list.
+
+        It holds the last ``audit_limit`` of them, each with its user, body, response and duration.
+        """
         return self.run(lambda: self.server.audit)
 
     @property
     def requests(self) -> list[RequestRecord]:
-        """The same as :attr:`audit`."""
+        """Alias of :attr:`audit`."""
         return self.audit
 
     def run(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Call ``function`` in the server's thread and return what it returns; what it raises is raised here.
+        """Call a function in the server's thread and return its result.
 
-        ``cluster.run(cluster.server.fail, status=503, times=3)``. The server stands while the function runs.
+        An exception raised by the function is raised here. Example:
+        ``cluster.run(cluster.server.fail, status=503, times=3)``. Blocks until the function returns; the server handles
+        no requests meanwhile.
 
         Raises:
-            RuntimeError: The server has ended, or this is its own thread.
+            RuntimeError: The server has stopped, or the caller is in the server's own thread.
         """
         return self._portal.call(lambda: function(*args, **kwargs))
 
@@ -91,34 +95,36 @@ def serve_in_thread(
     token: str | None = None,
     accept_hosts: Sequence[str] = (),
 ) -> Iterator[ServerThread]:
-    """Run a server on TCP in a thread of its own inside the block, for synchronous tests, scripts and notebooks.
+    """Serve on TCP from a background thread.
 
-    ::
+    A context manager for synchronous tests, scripts and notebooks::
 
         with serve_in_thread() as cluster:
             cluster.load("manifests/")
             api = kubernetes.config.new_client_from_config_dict(cluster.endpoint.kubeconfig())
 
-    Needs the ``serve`` extra. The server has an event loop of its own and the real clock; whether the calling thread
-    runs asyncio, trio or nothing does not matter. Leaving the block, by whatever exception (Ctrl-C too), ends the
-    server and joins its thread; connections are cut, so that this takes no time. An exception that broke the server
-    is raised from the end of the block.
+    Needs the ``serve`` extra. The server has its own event loop and uses the real clock; the calling thread may run
+    asyncio, trio or neither. Leaving the block, also by an exception such as KeyboardInterrupt, stops the server and
+    joins its thread. Connections are closed at once, so this does not wait for clients. An exception that stopped the
+    server is raised at the end of the block.
 
     Args:
-        server: A server that was not entered yet; one with default options unless given.
-        host: See :meth:`APIServer.serve`, like the other arguments.
-        port: ``0`` takes any free port.
-        tls: Serve HTTPS.
-        token: Bearer token to bring.
-        accept_hosts: Further hosts that requests may name where there is no token.
+        server: A server that has not been entered yet; default: one with default options.
+        host: Address to listen on. Anyone who can connect has full access, unless a token or users are set.
+        port: ``0`` selects a free port.
+        tls: Serve HTTPS with a certificate of a newly created CA (``Endpoint.ca_pem``).
+        token: Bearer token for the endpoint's kubeconfig; default: the server's own. The token of a user authenticates
+            as that user, any other one as the cluster administrator. kubectl sends tokens over HTTPS only.
+        accept_hosts: Additional ``Host`` values to accept when no token is needed: regular expressions (RE2) that match
+            a whole host name, without the port.
 
     Raises:
         ImportError: The ``serve`` extra is not installed.
-        InvalidInput: The host or the port is not valid, or one of ``accept_hosts``.
+        InvalidInput: The host, the port or one of ``accept_hosts`` is invalid.
         OSError: The address cannot be listened on.
         ClosedError: The server was entered before.
     """
-    from anyio.from_thread import start_blocking_portal  # only here: not everybody needs threads
+    from anyio.from_thread import start_blocking_portal  # imported here: only programs that use threads need it
 
     server = APIServer() if server is None else server
     with (

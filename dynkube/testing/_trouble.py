@@ -1,4 +1,4 @@
-"""Trouble on demand: an embedded server that fails, drops watches, forgets."""
+"""Failures of the embedded server: ended watches, outages, restarts, compaction."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ from dynkube.testing._wire.entrances import Entrances
 
 
 class Trouble(Injection):
-    """What a test does to ``_engine`` that no client could."""
+    """Methods that make the server fail, for tests."""
 
     _engine: Engine
     _entrances: Entrances
 
     def end_watches(self, resource: str | GVR | None = None, how: Ending = "clean") -> int:
-        """End open watches from the server's side; how many there were.
+        """End open watches from the server's side, and return their number.
 
         Args:
-            resource: Only those of this resource (any version of it); all by default.
-            how: ``"clean"`` ends the answer properly, after the events so far; ``"cut"`` ends the connection (FIN) at
-                once, and not the answer; ``"reset"`` resets it (RST); ``"mid-line"`` sends half an event before the
-                cut; ``"mid-chunk"`` cuts inside of a chunk of HTTP; ``"silent"`` leaves it open and never sends
-                anything again, bookmarks included. What was silenced can be ended once more.
+            resource: Only watches of this resource, in any of its versions; default: all.
+            how: How the responses end. ``"clean"``: complete, after the events so far. ``"cut"``: incomplete, the
+                connection is closed (FIN) at once. ``"reset"``: the connection is reset (RST). ``"mid-line"``: half an
+                event is sent before the connection is closed. ``"mid-chunk"``: the connection is closed inside an HTTP
+                chunk. ``"silent"``: the connection stays open and nothing is sent any more, not even bookmarks; such a
+                watch can be ended again in another way.
 
         Raises:
             NoMatch: The resource is not served.
@@ -38,44 +39,48 @@ class Trouble(Injection):
         check_ending(how)
         served = None if resource is None else self._engine.served_as(resource)
         ended = self._engine.end_watches(resource) if how == "clean" else 0
-        # Only the engine knows what the events so far are; a silenced watch has left it.
+        # A clean end must come after all events so far, so the engine does it; it no longer has the silent watches.
         return ended + self._faults.end_watches(
             how, lambda request: served is None or request.resource in served, silent=how == "clean"
         )
 
     def refuse_connections(self, how: Refusal = "refuse") -> Outage:
-        """Keep new connections out until the outage is removed, in the process and by TCP; those that are open go on.
+        """Refuse new connections, in-process and over TCP, until the outage is removed.
 
-        Of several at once the oldest decides. In the process each request is a connection of its own.
+        Open connections are not affected. If several such outages are active, the oldest determines ``how``.
+        In-process, each request counts as a new connection.
 
         Args:
-            how: ``"refuse"``: nobody listens, so connecting fails; ``"reset"``: connecting works, and the connection is
-                reset at once; ``"silent"``: connecting works, and nobody ever answers.
+            how: ``"refuse"``: connecting fails (connection refused). ``"reset"``: connecting succeeds, and the
+                connection is reset at once. ``"silent"``: connecting succeeds, and no request gets a response.
 
         Raises:
-            InvalidInput: ``how`` is none of these.
+            InvalidInput: ``how`` is invalid.
         """
         return self._entrances.refuse(how)
 
     def drop_connections(self, how: Drop = "reset") -> int:
-        """End every open connection, whatever happens on it; how many there were.
+        """Close every open connection and return their number.
+
+        Requests in flight on them fail.
 
         Args:
-            how: ``"reset"`` resets them (RST), ``"cut"`` ends them (FIN).
+            how: ``"reset"`` resets the connections (RST), ``"cut"`` closes them (FIN).
 
         Raises:
-            InvalidInput: ``how`` is neither.
+            InvalidInput: ``how`` is invalid.
         """
         return self._entrances.drop(how)
 
     async def restart(self, seconds: float = 5.0) -> None:
-        """Be down for a while: all connections are reset, and new ones refused until this returns.
+        """Simulate a restart of the server.
 
-        What is stored stays. As in a real server, whose watch cache is a new one then, watches cannot be taken up from
-        resourceVersions of before (410).
+        All connections are reset, and new ones are refused until this returns. The stored objects stay. As with a real
+        server, whose watch cache is empty after a restart, watches from earlier resourceVersions get 410. If this is
+        cancelled, new connections are accepted again at once.
 
         Args:
-            seconds: For how long, on trio's clock.
+            seconds: Duration of the downtime on trio's clock.
 
         Raises:
             InvalidInput: ``seconds`` is negative.
@@ -87,13 +92,14 @@ class Trouble(Injection):
             await trio.sleep(seconds)
 
     def hold_definition(self, name: str) -> Outage:
-        """Keep a CustomResourceDefinition from being Established until the outage is removed.
+        """Keep a CRD from becoming Established until the outage is removed.
 
         Args:
-            name: Of the definition (``"widgets.acme.example"``), which need not exist yet. An established one stays so.
+            name: Name of the CRD (``"widgets.acme.example"``), which need not exist yet. A CRD that is already
+                Established stays so.
 
         Raises:
-            InvalidInput: It is no name of a definition, PLURAL.GROUP.
+            InvalidInput: ``name`` is not of the form PLURAL.GROUP.
         """
         if not all(name.partition(".")):
             raise InvalidInput(f"{name!r} is no name of a CustomResourceDefinition; give PLURAL.GROUP")
@@ -101,5 +107,8 @@ class Trouble(Injection):
         return Outage(f"hold_definition({name!r})", lambda _: self._engine.release_definition(name))
 
     def compact(self, revision: int | None = None) -> None:
-        """Forget history up to ``revision`` (all by default): older watches and continue tokens get 410."""
+        """Discard all revisions up to ``revision`` (default: the latest).
+
+        As after a compaction of etcd, watches and continue tokens from older resourceVersions get 410.
+        """
         self._engine.compact(revision)
