@@ -1,1 +1,1 @@
-"""Faults on demand: what can happen to a request and its answer, when, and how often."""
+"""Fault injection for requests and responses."""

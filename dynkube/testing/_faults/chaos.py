@@ -1,4 +1,4 @@
-"""Random faults, one after the other, from a seed: for soak tests and for whoever wants to see what breaks."""
+"""Random faults from a seeded generator, for soak tests."""
 
 from __future__ import annotations
 
@@ -26,58 +26,58 @@ _ENDINGS: tuple[Ending, ...] = ("clean", "cut", "reset", "mid-line", "mid-chunk"
 
 
 class Faulty(Protocol):
-    """A server with faults: the embedded one, a proxy, or what a test puts in between."""
+    """A server that supports fault injection, such as APIServer or FaultProxy."""
 
     def inject(
         self, effect: Effect, *, verb: str | None = None, when: When | None = None, times: int | None = None
     ) -> Fault:
-        """Let ``effect`` happen to matching requests."""
+        """Apply ``effect`` to matching requests."""
         ...
 
     def end_watches(self, resource: str | GVR | None = None, how: Ending = "clean") -> int:
-        """End the watches that are open now."""
+        """End the open watches, and return their number."""
         ...
 
 
-#: One thing that goes wrong: it does something to the server, with what chance decides taken from the random.
+#: A function that injects one failure into the server; all random choices are made with the given ``Random``.
 Mishap: TypeAlias = Callable[[Faulty, Random], object]
 
 
 def refused(server: Faulty, random: Random) -> None:
-    """A few requests are refused as overloaded or broken servers refuse them."""
+    """Answer the next 1 to 3 requests with 429, 500, 503 or 504."""
     refuse = random.choice((Refuse(429, 1), Refuse(429), Refuse(500), Refuse(503), Refuse(503, 2), Refuse(504)))
     server.inject(refuse, times=random.randint(1, 3))
 
 
 def nonsense(server: Faulty, random: Random) -> None:
-    """A few requests are answered by something that is no API server."""
+    """Answer the next 1 or 2 requests with HTML, as a broken proxy (200 or 502)."""
     server.inject(Refuse(random.choice((200, 502)), body="<html>Bad Gateway</html>"), times=random.randint(1, 2))
 
 
 def expired(server: Faulty, random: Random) -> None:
-    """A list or a watch is told that its resourceVersion is gone, in one of the ways there are."""
+    """Send 410 to a list or watch, or an ERROR event with 410 to a watch."""
     verb = random.choice(("list", "watch", "event"))
     effect = Rewrite(rewrites.expired, times=1) if verb == "event" else Refuse(410)
     server.inject(effect, verb="watch" if verb == "event" else verb, times=1)
 
 
 def slow(server: Faulty, random: Random) -> None:
-    """A few requests take their time."""
+    """Delay the next 1 to 5 requests by up to 2 seconds."""
     server.inject(Delay(random.uniform(0.05, 2)), times=random.randint(1, 5))
 
 
 def dripping(server: Faulty, random: Random) -> None:
-    """An answer comes slowly."""
+    """Send the next response slowly."""
     server.inject(Drip(random.choice((2_000, 20_000, 200_000))), times=1)
 
 
 def unanswered(server: Faulty, random: Random) -> None:
-    """A request is never answered, or its connection ends."""
+    """Send no response to the next request: hang, close or reset its connection."""
     server.inject(random.choice((Hang(), Disconnect(), Disconnect("reset"))), times=1)
 
 
 def cut(server: Faulty, random: Random) -> None:
-    """An answer, of a watch or another request, breaks off somewhere."""
+    """Break off the response of the next list or watch at a random position."""
     how = random.choice(_ENDINGS)
     lines, size = random.randint(0, 20), random.randint(0, 2000)
     effect = random.choice((Cut(how, after_lines=lines), Cut(how, after_bytes=size), Cut(how)))
@@ -85,23 +85,26 @@ def cut(server: Faulty, random: Random) -> None:
 
 
 def ended(server: Faulty, random: Random) -> None:
-    """All watches that are open end."""
+    """End all open watches."""
     server.end_watches(how=random.choice(_ENDINGS))
 
 
 def without_bookmarks(server: Faulty, random: Random) -> None:
-    """The next watches get no bookmarks, or not the one that ends the initial events."""
+    """Drop bookmarks of the next 1 or 2 watches.
+
+    Either all of them, or only the one that ends the initial events.
+    """
     effect = Rewrite(random.choice((rewrites.drop_bookmarks, rewrites.drop_initial_events_end)))
     server.inject(effect, verb="watch", times=random.randint(1, 2))
 
 
 def broken_event(server: Faulty, random: Random) -> None:
-    """An event of the next watch is one that no client can use, so that it has to begin anew."""
+    """Make one event of the next watch invalid, so that the client has to start over."""
     function = random.choice((rewrites.garble, rewrites.error_without_status, rewrites.remove_metadata))
     server.inject(Rewrite(function, skip=random.randint(0, 10), times=1), verb="watch", times=1)
 
 
-#: What goes wrong by default. Nothing of it lets a client that does all it should miss something for good.
+#: The default mishaps. A correct client recovers from all of them without permanently missing an object or a change.
 MISHAPS: tuple[Mishap, ...] = (
     refused,
     nonsense,
@@ -117,23 +120,25 @@ MISHAPS: tuple[Mishap, ...] = (
 
 
 class Chaos:
-    """Lets things go wrong at random times until it is cancelled, which takes back all that has not struck yet.
+    """Inject random failures at random times, until cancelled.
 
-    Watches that were silenced stay so until their clients give them up, and answers that were struck go on as they are.
+    Start it with ``nursery.start_soon(Chaos(server, random=Random(7)).run)``. Cancellation removes the faults that have
+    not been applied yet. Responses already affected continue as they are: a silenced watch stays silent until its
+    client closes it.
 
-    ``nursery.start_soon(Chaos(server, random=Random(7)).run)``. Equal seeds give equal mishaps at equal times. What a
-    request meets depends on which requests there are, so on real clocks two runs differ all the same.
+    Equal seeds give equal mishaps at equal times. Which requests are affected depends on when they are made, so two
+    runs on the real clock can differ.
 
     Args:
-        server: The embedded server, a :class:`FaultProxy`, or anything else with ``inject`` and ``end_watches``.
-        random: Decides what happens and when.
-        every: Seconds between mishaps, on average.
-        mishaps: What may happen, each as likely as the others; put one in twice to have it twice as often.
-        when: Which requests may be struck; spare those of the test itself here. Watches that are ended are ended
-            whoever has them.
+        server: The embedded server, a :class:`FaultProxy`, or another object with ``inject`` and ``end_watches``.
+        random: Random generator for the choice of mishaps and their times.
+        every: Mean time between mishaps in seconds.
+        mishaps: The mishaps to choose from, with equal probability; repeat one to make it more frequent.
+        when: Only requests for which this function is true are affected; use it to exclude the test's own requests. It
+            does not apply to ending open watches.
 
     Attributes:
-        counts: How often each mishap has happened, by its name.
+        counts: How often each mishap has happened, by function name.
 
     Raises:
         InvalidInput: ``every`` is not positive, there are no ``mishaps``, or ``random`` is a number.
@@ -161,7 +166,10 @@ class Chaos:
         self._mishaps = tuple(mishaps)
 
     async def run(self, duration: float = math.inf) -> None:
-        """Let things go wrong for ``duration`` seconds of trio's clock, then take back what is still in force."""
+        """Inject failures for ``duration`` seconds on trio's clock.
+
+        Afterwards, and on cancellation, the faults that are still active are removed.
+        """
         try:
             with trio.move_on_after(duration):
                 while True:
@@ -174,7 +182,10 @@ class Chaos:
 
 
 class _Victim:
-    """The server as mishaps see it: what is done to it is noted, and kept to the requests that may be struck."""
+    """The server as passed to mishaps.
+
+    It records their faults, and restricts them to requests that match ``when``.
+    """
 
     def __init__(self, server: Faulty, when: When | None) -> None:
         self._server = server
@@ -194,7 +205,7 @@ class _Victim:
         return self._server.end_watches(resource, how)
 
     def recover(self) -> None:
-        """Remove what is still in force."""
+        """Remove all faults that are still active."""
         for fault in self._faults:
             fault.remove()
 

@@ -1,4 +1,4 @@
-"""Conversion that fails: what a server answers where the webhook of a definition cannot be reached."""
+"""Failures of a CRD's conversion webhook."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ from dynkube.testing._store.documents import status_object
 
 @dataclass(frozen=True, slots=True)
 class FailConversion:
-    """Objects of a custom resource cannot be converted, since the webhook that converts them cannot be reached.
+    """Respond as if the conversion webhook of a CRD could not be reached.
 
-    Use it for the versions that are not stored: ``inject(FailConversion("acme.example/v1", "Widget"),
-    resource="widgets.v2.acme.example")``. Requests get a 500 without a reason, and watches, whose cache cannot be
-    filled, an ERROR event with a timeout: so answers kube-apiserver 1.36 while there are objects. Watches that are open
-    already go on until they are ended (``end_watches``), as a real server ends them when it reads its store again.
+    Use it for the versions that are not the storage version: ``inject(FailConversion("acme.example/v1", "Widget"),
+    resource="widgets.v2.acme.example")``. Requests get a 500 without a reason. Watches get an ERROR event with a
+    timeout, since the watch cache cannot be filled. This is how kube-apiserver 1.36 responds if objects exist. Watches
+    that are already open continue; end them with ``end_watches``, as a real server ends them when it lists its storage
+    again.
 
     Args:
-        api_version: The version in which objects are stored, as the message has it.
-        kind: Their kind.
-        why: Why the webhook could not be asked.
+        api_version: The storage version, as it is in the error message.
+        kind: The kind of the objects.
+        why: Why the webhook call failed; the end of the error message.
     """
 
     api_version: str
@@ -33,7 +34,7 @@ class FailConversion:
     why: str = 'Post "https://converter.default.svc:443/convert?timeout=30s": connect: connection refused'
 
     async def apply(self, request: RequestFacts, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer."""
+        """Respond with the conversion error."""
         refuse = Refuse(500, reason="", message=self._message())
         if request.verb == "watch":
             refuse = Refuse(200, body=self._event())

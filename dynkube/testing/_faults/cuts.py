@@ -1,4 +1,4 @@
-"""Answers that break off: after so many lines, bytes or seconds, in every way a connection can fail."""
+"""Truncated responses: after a number of lines, bytes or seconds."""
 
 from __future__ import annotations
 
@@ -16,23 +16,25 @@ from dynkube.testing._faults.headers import without_header
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """The answer begins, and breaks off; where nothing says when, right after its status and headers.
+    """Truncate the response, by default right after its status and headers.
 
-    It breaks off in the way of ``how``: ``"clean"`` is a proper end, too early; ``"cut"`` ends the connection (FIN) and
-    not the answer; ``"reset"`` resets it (RST); ``"mid-line"`` sends half of the next line, and is then like ``"cut"``;
-    ``"mid-chunk"`` ends the connection inside of a chunk of HTTP; ``"silent"`` leaves all open and sends nothing more.
-    An ASGI server that cannot reset connections or break chunks cuts them.
+    ``how`` is one of: ``"clean"``, the response ends regularly, but early; ``"cut"``, the connection is closed (FIN)
+    and the response is incomplete; ``"reset"``, the connection is reset (RST); ``"mid-line"``, half of the next line is
+    sent, then as ``"cut"``; ``"mid-chunk"``, the connection is closed inside an HTTP chunk; ``"silent"``, the
+    connection stays open and nothing more is sent. With an ASGI server that cannot reset connections or break chunks,
+    these two are the same as ``"cut"``.
 
-    An answer that is complete before is not touched. What is counted is what the server sends, before compression.
+    A response that is complete before that point is not changed. Lines and bytes are counted before compression.
 
     Args:
-        how: In which way.
-        after_lines: After so many whole lines (events of a watch). A list, being one line, has none.
-        after_bytes: After so many bytes of the body, exactly.
-        after_seconds: So long after the answer began.
+        how: How the response ends.
+        after_lines: Truncate after this many whole lines (events of a watch). A list is one line without a line break,
+            so it has none.
+        after_bytes: Truncate after exactly this many bytes of the body.
+        after_seconds: Truncate this many seconds after the response started.
 
     Raises:
-        InvalidInput: There is no such ``how``, a number is negative, or there is more than one of them.
+        InvalidInput: ``how`` is invalid, a number is negative, or more than one ``after_...`` is given.
     """
 
     how: Ending = "cut"
@@ -57,7 +59,7 @@ class Cut:
                 raise InvalidInput(f"{name} is {value}; give 0 or a positive number")
 
     async def apply(self, request: RequestFacts, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the answer on until it breaks off."""
+        """Forward the response until it is truncated."""
         answer = EndableAnswer(without_header(scope, b"accept-encoding"), receive, send)
 
         async def cut_off(scope: Scope, receive: Receive, send: Send) -> None:
@@ -74,11 +76,11 @@ class _Cutting:
         self._answer = answer
         self._lines = cut.after_lines
         self._bytes = cut.after_bytes if cut.after_bytes is not None or cut.after_lines is not None else 0
-        # Where the ending is within a line, it waits for that line.
+        # An ending inside a line has to wait for the next line.
         self._wants_line = cut.after_lines is not None and cut.how in {"mid-line", "mid-chunk"}
 
     async def send(self, message: Message) -> None:
-        """Pass on what is still wanted of ``message``."""
+        """Forward the part of ``message`` before the truncation point."""
         if message["type"] == "http.response.start":
             await self._start(message)
         elif message["type"] != "http.response.body" or self._cut.after_seconds is not None:
@@ -87,7 +89,7 @@ class _Cutting:
             await self._body(message)
 
     async def _start(self, message: Message) -> None:
-        # The length that was promised will not come, and chunks are for bodies without one.
+        # The body will be shorter than announced, and chunked encoding excludes a content-length.
         if self._cut.how in {"clean", "mid-chunk"}:
             message = without_header(message, b"content-length")
         await self._answer.send(message)
@@ -107,7 +109,7 @@ class _Cutting:
         await self._break_off(data[:passed], line[: max(1, len(line) // 2)] if self._wants_line else b"")
 
     def _passing(self, data: bytes) -> int:
-        """How many bytes of ``data`` are still to pass, which counts as done."""
+        """Count ``data``, and return how many bytes of it to forward."""
         if self._bytes is not None:
             passing = min(len(data), self._bytes)
             self._bytes -= passing
@@ -123,7 +125,7 @@ class _Cutting:
         return not self._lines if self._bytes is None else not self._bytes
 
     async def _break_off(self, body: bytes, rest: bytes) -> None:
-        # A body, be it empty, makes the headers leave.
+        # ASGI servers send the headers with the first body message, even an empty one.
         await self._answer.send({"type": "http.response.body", "body": body, "more_body": True})
         self._answer.end(self._cut.how, rest)
         await trio.lowlevel.checkpoint()

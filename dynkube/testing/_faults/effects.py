@@ -1,7 +1,7 @@
-"""What all effects have in common, and those that do not look into the answer: delays, drips, no answer at all.
+"""The Effect protocol, and the effects that do not change the response's content.
 
-An effect is a small immutable value that says what happens to one request and its answer. Effects stand between the
-server and the client like layers of ASGI middleware, the oldest outermost, and know nothing of each other.
+An effect is a small immutable object that describes what happens to one request and its response. Effects are layered
+between server and client like ASGI middleware, the oldest outermost, and are independent of each other.
 """
 
 from __future__ import annotations
@@ -26,39 +26,39 @@ from dynkube.testing._asgi import (
 )
 from dynkube.testing._faults.facts import RequestFacts
 
-# Slow bodies come in about so many pieces a second; fewer where they are slower than that.
+# Target number of body pieces per second; fewer if the rate is less than this many bytes per second.
 _DRIPS_PER_SECOND = 10
 
 
 class Effect(Protocol):
-    """What happens to one request and its answer; implement it for faults of your own."""
+    """What happens to one request and its response; implement it for custom faults."""
 
     async def apply(self, request: RequestFacts, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, by ``app`` or without it.
+        """Respond to one request, by calling ``app`` or without it.
 
-        It is called once for each request that the fault strikes, and often several times at once. Returning before the
-        answer is complete drops the connection, as in any ASGI application; cancellation means that client or server
-        have gone.
+        Called once for each request that the fault applies to, possibly concurrently. Returning before the response is
+        complete drops the connection, as in any ASGI application. It is cancelled when the client disconnects or the
+        server stops.
 
         Args:
-            request: What it asks for.
-            app: Everything behind this effect: younger faults, then the server.
-            scope: ASGI's, of this request; copy it before you change it.
-            receive: ASGI's: the request's body, and then whether the client has gone.
-            send: ASGI's: the answer, to older faults and then to the client.
+            request: The request's method, path, verb, resource and so on.
+            app: The ASGI application behind this effect: newer faults, then the server.
+            scope: ASGI scope of the request; copy it before changing it.
+            receive: ASGI receive: the request's body, then the disconnect of the client.
+            send: ASGI send: passes the response to older faults, then to the client.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Delay:
-    """The request is worked on only after ``seconds``: a slow server, or a slow way to it.
+    """Delay the request by ``seconds`` before the server processes it.
 
-    It is worked on then whether or not the client still waits, as a real server does with what has arrived: a write
-    that its client gave up is carried out.
+    The request is processed even if the client has disconnected by then, as by a real server: a write takes effect
+    although its client has given up. Watches are the exception.
 
     Raises:
-        InvalidInput: ``seconds`` is negative or no number.
+        InvalidInput: ``seconds`` is negative or NaN.
     """
 
     seconds: float
@@ -67,8 +67,8 @@ class Delay:
         check_seconds("seconds", self.seconds)
 
     async def apply(self, request: RequestFacts, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-        """Wait, then go on."""
-        if request.verb != "watch":  # nobody would hear it
+        """Wait, then call ``app``."""
+        if request.verb != "watch":  # a watch without a client has no effect
             outlive_client(scope)
         await trio.sleep(self.seconds)
         await app(scope, receive, send)
@@ -76,21 +76,24 @@ class Delay:
 
 @dataclass(frozen=True, slots=True)
 class Hang:
-    """The request is taken and never answered; the connection stays open until the client closes it."""
+    """Accept the request and never respond.
+
+    The connection stays open until the client closes it.
+    """
 
     async def apply(self, request: RequestFacts, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-        """Wait for the client to give up."""
+        """Wait until the client disconnects."""
         await wait_disconnect(receive)
 
 
 @dataclass(frozen=True, slots=True)
 class Disconnect:
-    """The request is taken, and the connection ends without an answer: properly (FIN), or by a ``"reset"`` (RST).
+    """Accept the request, then close the connection without a response.
 
-    An ASGI server that cannot reset connections ends them properly.
+    ``how`` is ``"clean"`` (FIN) or ``"reset"`` (RST). An ASGI server that cannot reset connections closes them cleanly.
 
     Raises:
-        InvalidInput: ``how`` is neither.
+        InvalidInput: ``how`` is invalid.
     """
 
     how: Literal["clean", "reset"] = "clean"
@@ -100,8 +103,8 @@ class Disconnect:
             raise InvalidInput(f"how is {self.how!r}; give 'clean' or 'reset'")
 
     async def apply(self, request: RequestFacts, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-        """Read the request, then end the connection."""
-        # Closing a socket that has unread input resets the connection, whatever was meant.
+        """Read the request, then close or reset the connection."""
+        # Closing a socket with unread input resets the connection, so read all of it first.
         while (await receive()).get("more_body", False):
             pass
         if self.how == "reset" and offers_break(scope):
@@ -110,7 +113,9 @@ class Disconnect:
 
 @dataclass(frozen=True, slots=True)
 class Drip:
-    """The body comes slowly: so many bytes a second, a few at a time. Status and headers come at once.
+    """Send the body slowly, in small pieces, at ``bytes_per_second``.
+
+    Status and headers are sent without delay.
 
     Raises:
         InvalidInput: ``bytes_per_second`` is not positive.
@@ -123,7 +128,7 @@ class Drip:
             raise InvalidInput(f"bytes_per_second is {self.bytes_per_second}; give a positive number")
 
     async def apply(self, request: RequestFacts, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the answer on, piece by piece."""
+        """Forward the response piece by piece."""
         size = max(1, int(self.bytes_per_second / _DRIPS_PER_SECOND))
 
         async def drip(message: Message) -> None:
@@ -141,10 +146,10 @@ class Drip:
 
 
 def check_seconds(name: str, value: float) -> None:
-    """Refuse what is no time to wait.
+    """Check that ``value`` is a number of seconds >= 0.
 
     Raises:
-        InvalidInput: ``value`` is negative or no number; the message begins with ``name``.
+        InvalidInput: ``value`` is negative or NaN; the message begins with ``name``.
     """
     if not value >= 0:
         raise InvalidInput(f"{name} is {value}; give 0 or a positive number of seconds")

@@ -1,4 +1,4 @@
-"""How an answer ends that is not let come to its own end."""
+"""Responses that can be ended early, in several ways."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ import trio
 from dynkube.errors import InvalidInput
 from dynkube.testing._asgi import BREAK, ASGIApp, Message, Receive, Scope, Send, offers_break, wait_disconnect
 
-#: ``clean``: a proper end, too early. ``cut``: the connection ends (FIN) and the answer does not. ``reset``: the
-#: connection is reset (RST). ``mid-line``: half a line, then as ``cut``. ``mid-chunk``: a chunk of HTTP is announced,
-#: and the connection ends inside of it. ``silent``: all stays open, and nothing comes any more.
+#: ``clean``: the response ends regularly, but early. ``cut``: the connection is closed (FIN) and the response is
+#: incomplete. ``reset``: the connection is reset (RST). ``mid-line``: half a line, then as ``cut``. ``mid-chunk``: the
+#: connection is closed inside an HTTP chunk. ``silent``: the connection stays open, and nothing more is sent.
 Ending: TypeAlias = Literal["clean", "cut", "reset", "mid-line", "mid-chunk", "silent"]
 
-# Half a line where there is no real one to cut in two.
+# Sent for an ending inside a line if there is no real line to truncate.
 HALF_A_LINE = b'{"type":"MODIFIED","object":{"metadata":{"name":"'
 
-# What is itself sent as part of the answer, so that it has to wait where a message is on its way.
+# These endings send a message themselves, so they have to wait until a message being sent is complete.
 _AFTER_A_MESSAGE = frozenset({"clean", "mid-line", "mid-chunk"})
 
 
 def check_ending(how: str) -> None:
-    """Refuse what is no ending.
+    """Check that ``how`` is an :data:`Ending`.
 
     Raises:
-        InvalidInput: It is none.
+        InvalidInput: It is not.
     """
     if how not in get_args(Ending):
         *others, last = map(repr, get_args(Ending))
@@ -34,13 +34,15 @@ def check_ending(how: str) -> None:
 
 
 class EndableAnswer:
-    """One answer under way that may be ended from outside, once its status line was sent.
+    """A response in progress that can be ended from another task.
+
+    It must not be ended before its status has been sent.
 
     Args:
-        scope: ASGI's.
-        receive: ASGI's.
-        send: ASGI's.
-        started: Called with the status, just before the answer starts.
+        scope: ASGI scope.
+        receive: ASGI receive.
+        send: ASGI send.
+        started: Called with the status just before the response starts.
     """
 
     def __init__(
@@ -51,22 +53,22 @@ class EndableAnswer:
         self._ending: Ending | None = None
         self._rest = b""
         self._sending = False
-        self._torn = False  # what was sent last may have left in part
+        self._torn = False  # the last message may have been sent in part
         self._due = False
         self._complete = False
         self._cancel = trio.CancelScope()
 
     @property
     def silent(self) -> bool:
-        """Whether nothing comes any more although all is open."""
+        """Whether the response was ended by ``silent`` and is still open."""
         return self._ending == "silent"
 
     def end(self, how: Ending, rest: bytes = HALF_A_LINE) -> None:
-        """End it: now, or where it is being sent to, at the next checkpoint there.
+        """End the response at the next checkpoint of the task that sends it.
 
         Args:
-            how: In which way.
-            rest: What still comes where the ending is in the middle of something.
+            how: How it ends.
+            rest: The incomplete data sent last, for ``mid-line`` and ``mid-chunk``.
         """
         self._ending, self._rest = how, rest
         if self._sending and how in _AFTER_A_MESSAGE:
@@ -75,26 +77,26 @@ class EndableAnswer:
             self._cancel.cancel()
 
     def end_at(self, deadline: float, how: Ending) -> None:
-        """End it at ``deadline`` on trio's clock, unless it has ended before."""
+        """End the response at ``deadline`` on trio's clock, unless it has ended before."""
         self._ending, self._rest = how, HALF_A_LINE
         self._cancel.deadline = deadline
 
     async def run(self, app: ASGIApp) -> None:
-        """Let ``app`` answer until it has, or until the answer is ended."""
+        """Run ``app`` until its response is complete or ended."""
         with self._cancel:
             await app(self._scope, self._receive, self.send)
         while self._cancel.cancelled_caught and not self._complete:
-            self._sending = False  # whoever was, was cancelled: another ending need not wait for that
+            self._sending = False  # the sending task was cancelled: another ending need not wait for it
             assert self._ending is not None, "nothing else cancels this scope"
             if self._ending != "silent":
                 await self._finish(self._ending)
                 return
-            # Silence ends when the client gives up, or by another ending.
+            # A silent response ends when the client disconnects, or by another ending.
             with trio.CancelScope() as self._cancel:
                 await wait_disconnect(self._receive)
 
     async def send(self, message: Message) -> None:
-        """Pass ``message`` on."""
+        """Send ``message``."""
         if message["type"] == "http.response.start":
             self._started(message["status"])
         self._sending = self._torn = True
@@ -106,7 +108,7 @@ class EndableAnswer:
 
     async def _finish(self, how: Ending) -> None:
         if self._torn and how in _AFTER_A_MESSAGE:
-            return  # it does not fit behind half a message
+            return  # nothing valid can follow half a message
         match how:
             case "clean":
                 await self._send({"type": "http.response.body", "body": b"", "more_body": False})
@@ -115,4 +117,4 @@ class EndableAnswer:
             case "reset" | "mid-chunk" if offers_break(self._scope):
                 await self._send({"type": BREAK, "how": how, "body": self._rest if how == "mid-chunk" else b""})
             case _:
-                pass  # returning now is how ASGI says that the connection is lost
+                pass  # returning before the response is complete makes an ASGI server close the connection

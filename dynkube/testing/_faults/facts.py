@@ -1,4 +1,4 @@
-"""What a fault may know about a request, and which requests a fault is for."""
+"""Request attributes available to faults, and matching of requests."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ _VERBS = ("get", "list", "watch", "create", "update", "patch", "delete", "delete
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestFacts:
-    """What a request asks for, as its method, path and headers say it; nobody has checked any of it.
+    """Attributes of a request, parsed from method, path and headers, not validated.
 
     Attributes:
         method: ``GET``, ``POST`` ...
-        path: Unquoted, without the query.
-        params: The query; the first value of each name.
-        headers: Names in lower case. Credentials are among them, so they are not part of the ``repr``.
-        verb: The Kubernetes verb (``"list"``, ``"watch"``, ...); ``""`` for paths that are no resources.
-        resource: What it is about, served or not; ``None`` for paths that are no resources.
-        namespace: From the path.
-        name: From the path.
-        subresource: From the path.
+        path: Unquoted path, without the query.
+        params: Query parameters; the first value of each name.
+        headers: Header fields by lower-case name. They include credentials, so they are not part of the ``repr``.
+        verb: The Kubernetes verb (``"list"``, ``"watch"``, ...); ``""`` for non-resource paths.
+        resource: The requested resource, whether it is served or not; ``None`` for non-resource paths.
+        namespace: Namespace in the path, or ``""``.
+        name: Object name in the path, or ``""``.
+        subresource: Subresource in the path, or ``""``.
     """
 
     method: str
@@ -39,13 +39,13 @@ class RequestFacts:
     subresource: str = ""
 
 
-#: A condition of a user's own on requests.
+#: A predicate that selects requests.
 When: TypeAlias = Callable[[RequestFacts], bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matcher:
-    """Which requests a fault is for: those that meet everything given."""
+    """Conditions that select requests; all that are set must be met."""
 
     verb: str | None = None
     resource: ResourceArg | None = None
@@ -53,7 +53,7 @@ class Matcher:
     when: When | None = None
 
     def __post_init__(self) -> None:
-        # What no request can meet would never strike, and the test that waits for it would show nothing.
+        # Reject conditions that no request can meet: the fault would never apply, and the test would test nothing.
         if self.verb and self.verb not in _VERBS:
             raise InvalidInput(f"verb is {self.verb!r}; give one of {', '.join(map(repr, _VERBS))}, or ''")
         if self.path_prefix and not self.path_prefix.startswith("/"):
@@ -62,7 +62,7 @@ class Matcher:
             raise InvalidInput(f"when is {self.when!r}; give a function of RequestFacts")
 
     def __call__(self, request: RequestFacts) -> bool:
-        """Whether it is for ``request``."""
+        """Whether ``request`` meets all conditions."""
         return (
             self.verb in {None, request.verb}
             and request.path.startswith(self.path_prefix)
@@ -72,10 +72,10 @@ class Matcher:
 
 
 def resource_arg(resource: str | GVR) -> ResourceArg:
-    """``resource`` as a test names it.
+    """Parse a resource name given by a test.
 
     Raises:
-        InvalidInput: It is no name of a resource, or is that of a kind.
+        InvalidInput: ``resource`` is malformed, or is the name of a kind.
     """
     if isinstance(resource, GVR):
         return ResourceArg(resource.resource, resource.version, resource.group)
@@ -86,7 +86,7 @@ def resource_arg(resource: str | GVR) -> ResourceArg:
 
 
 def means(arg: ResourceArg, resource: GVR | None) -> bool:
-    """Whether ``arg`` names ``resource``; what it leaves out may be anything."""
+    """Whether ``arg`` matches ``resource``; an omitted group or version matches any."""
     return (
         resource is not None
         and arg.name == resource.resource

@@ -1,4 +1,4 @@
-"""The faults in force: which of them a request meets, in which order, and how often."""
+"""The active faults of a server, and how they are applied to requests."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from dynkube.testing._faults.facts import Matcher, RequestFacts, When, resource_
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """When a fault strikes what it matches.
+    """When a fault applies to the requests that it matches.
 
     Attributes:
-        skip: How many matching requests pass before the first one that it may strike.
-        chance: With which probability it strikes each of those after.
-        start: From when on, on trio's clock.
-        end: Until when.
+        skip: How many matching requests are skipped first.
+        chance: Probability, for each request after these, that the fault applies.
+        start: Start time on trio's clock.
+        end: End time on trio's clock.
     """
 
     skip: int = 0
@@ -45,15 +45,17 @@ class Plan:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Fault:
-    """One fault: in force until it has struck ``times`` times, or is removed. A context manager removes it at its end.
+    """An injected fault, active until it was applied ``times`` times or is removed.
+
+    Use it as a context manager to remove it at the end of a block.
 
     Attributes:
-        effect: What happens to what it strikes.
-        verb: The verb it is for, ``None`` for every request.
-        resource: The resource it is for, ``None`` for every path.
-        path_prefix: What paths have to begin with.
-        times: How often it still strikes, ``None`` for always.
-        hits: How often it struck.
+        effect: What happens to the requests that it applies to.
+        verb: The verb that it matches; ``None`` for every verb.
+        resource: The resource that it matches; ``None`` for every path.
+        path_prefix: The path prefix that it matches.
+        times: How many more times it will be applied; ``None`` for no limit.
+        hits: How many times it was applied.
     """
 
     effect: Effect
@@ -70,21 +72,24 @@ class Fault:
 
     @property
     def verb(self) -> str | None:
-        """The verb it is for, ``None`` for every request."""
+        """The verb that the fault matches; ``None`` for every verb."""
         return self._matcher.verb
 
     @property
     def resource(self) -> ResourceArg | None:
-        """The resource it is for, ``None`` for every path."""
+        """The resource that the fault matches; ``None`` for every path."""
         return self._matcher.resource
 
     @property
     def path_prefix(self) -> str:
-        """What paths have to begin with."""
+        """The path prefix that the fault matches."""
         return self._matcher.path_prefix
 
     def remove(self) -> None:
-        """Stop it; answers it has already struck go on as they are. Idempotent."""
+        """Remove the fault. Idempotent.
+
+        Responses that it already affects continue as they are.
+        """
         self._remove(self)
 
     def __enter__(self) -> Self:
@@ -96,7 +101,7 @@ class Fault:
         self.remove()
 
     def _strikes(self, request: RequestFacts, random: Random) -> bool:
-        """Whether it strikes ``request``, counting that it does."""
+        """Whether the fault applies to ``request``; counts it if so."""
         plan = self._plan
         if not self._matcher(request) or not plan.start <= trio.current_time() < plan.end:
             return False
@@ -114,16 +119,16 @@ class Fault:
 
 
 class Faults:
-    """All faults of one server, oldest first, and the watches that may be ended.
+    """All faults of one server, oldest first, and its open watches.
 
     Args:
-        random: Decides where a fault strikes by chance.
+        random: Random generator for faults with a ``chance`` below 1.
     """
 
     def __init__(self, random: Random) -> None:
         self._random = random
         self._faults: list[Fault] = []
-        # A dict for its order: the oldest watch is ended first.
+        # A dict because it is ordered: the oldest watch is ended first.
         self._watches: dict[EndableAnswer, RequestFacts] = {}
 
     def inject(
@@ -140,11 +145,13 @@ class Faults:
         start: float = 0.0,
         duration: float = math.inf,
     ) -> Fault:
-        """Let ``effect`` happen from now on; :meth:`Injection.inject` tells it all.
+        """Apply ``effect`` to matching requests from now on.
+
+        The arguments are those of :meth:`Injection.inject`.
 
         Raises:
-            InvalidInput: An argument is out of range, or the resource is no name.
-            RuntimeError: There is a schedule, and this is not called in trio, whose clock it is on.
+            InvalidInput: An argument is out of range, or the resource name is malformed.
+            RuntimeError: ``start`` or ``duration`` is given outside of trio.
         """
         _check_effect(effect)
         check_seconds("start", start)
@@ -164,7 +171,7 @@ class Faults:
         return fault
 
     async def serve(self, request: RequestFacts, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer ``request`` by ``app`` behind all faults that strike it."""
+        """Serve ``request`` by ``app``, through all faults that apply to it."""
         chain = _Chain(request, tuple(self._faults), self._random, app)
         if request.verb != "watch":
             await chain.go_on(0, scope, receive, send)
@@ -181,7 +188,10 @@ class Faults:
             self._watches.pop(answer, None)
 
     def end_watches(self, how: Ending, wanted: When, *, silent: bool = False) -> int:
-        """End the open watches that are ``wanted``, or only the ``silent`` ones of them; how many there were."""
+        """End the open watches selected by ``wanted``, and return their number.
+
+        With ``silent`` only those are ended that were silenced before.
+        """
         check_ending(how)
         answers = [a for a, request in self._watches.items() if wanted(request) and (a.silent or not silent)]
         for answer in answers:
@@ -195,7 +205,10 @@ class Faults:
 
 @dataclass(frozen=True, slots=True)
 class _Chain:
-    """The faults between one request and ``app``. Each is asked only when the request comes by it."""
+    """The faults between one request and ``app``.
+
+    Each is checked only when the request reaches it.
+    """
 
     request: RequestFacts
     faults: tuple[Fault, ...]
@@ -203,7 +216,7 @@ class _Chain:
     app: ASGIApp
 
     async def go_on(self, index: int, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on to the first fault from ``index`` on that strikes it, or to ``app``."""
+        """Pass the request to the first applicable fault from ``index`` on, or ``app``."""
         for place in range(index, len(self.faults)):
             fault = self.faults[place]
             if fault._strikes(self.request, self.random):
@@ -214,10 +227,10 @@ class _Chain:
 
 
 def _check_effect(effect: object) -> None:
-    """Refuse what is no effect, here where it is passed and not in the middle of some request.
+    """Check that ``effect`` is an Effect, before any request uses it.
 
     Raises:
-        InvalidInput: It is none.
+        InvalidInput: It is not.
     """
     if isinstance(effect, type):
         raise InvalidInput(f"effect is the class {effect.__name__}; give an instance: {effect.__name__}(...)")

@@ -1,4 +1,4 @@
-"""Answers of earlier: what a cache in between, or a server that lags behind, says again."""
+"""Stale responses, as from a caching proxy or a server that lags behind."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from dynkube.testing._faults.headers import header, without_header
 
 _Key: TypeAlias = tuple[str, str, bytes, str]
 
-# With these the answer would depend on what the client knows already, and not be one for everybody.
+# With these headers the response would depend on the client's cache, and could not be reused for other requests.
 _CONDITIONS = (b"if-none-match", b"if-modified-since")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Freeze:
-    """The first complete answer of 200 to each request is kept, and given again for as long as the fault is there.
+    """Store the first complete 200 response to each request, and repeat it.
 
-    Discovery that is stale, for one: ``inject(Freeze(), path_prefix="/apis")`` before the client first asks. Requests
-    are the same where method, path, query and the Accept header are. Watches, which have no complete
-    answer, pass. What is kept belongs to this ``Freeze``: a new one starts with nothing.
+    For example stale discovery: ``inject(Freeze(), path_prefix="/apis")`` before the client's first request. Requests
+    are equal if method, path, query and Accept header are equal. Watches are not affected, as their responses are never
+    complete. Each ``Freeze`` instance has its own stored responses.
     """
 
     _kept: dict[_Key, tuple[Message, ...]] = field(default_factory=dict, init=False, repr=False)
 
     async def apply(self, request: RequestFacts, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-        """Give the answer kept, or pass on the first and keep it."""
+        """Send the stored response, or forward and store the first one."""
         if request.verb == "watch":
             await app(scope, receive, send)
             return

@@ -1,4 +1,4 @@
-"""Headers of requests (scopes) and answers (messages), which are of the same shape."""
+"""Headers of ASGI scopes and response messages, which have the same structure."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 
 def without_header(message: MutableMapping[str, Any], name: bytes) -> MutableMapping[str, Any]:
-    """``message`` without the headers called ``name`` (lower case)."""
+    """Return ``message`` without the headers named ``name`` (lower case)."""
     return {**message, "headers": [(key, value) for key, value in message["headers"] if key.lower() != name]}
 
 
 def header(message: MutableMapping[str, Any], name: bytes) -> str:
-    """The first header called ``name`` (lower case); ``""`` where there is none."""
+    """Return the first header named ``name`` (lower case), or ``""``."""
     found = (bytes(value).decode("latin-1") for key, value in message["headers"] if key.lower() == name)
     return next(found, "")

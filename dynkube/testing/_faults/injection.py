@@ -1,4 +1,4 @@
-"""How faults are put into a server: the same functions for every server that has faults."""
+"""Methods to inject faults, shared by all servers that support them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dynkube.testing._faults.refusals import Refuse
 
 
 class Injection:
-    """Faults in the way of requests, as ``_faults`` has them."""
+    """Methods to inject faults into ``_faults``."""
 
     _faults: Faults
 
@@ -32,25 +32,27 @@ class Injection:
         start: float = 0.0,
         duration: float = math.inf,
     ) -> Fault:
-        """Let ``effect`` happen to matching requests from now on.
+        """Apply ``effect`` to matching requests from now on.
 
-        A request meets all faults that match it, the oldest first: what that lets pass comes to the next, and in the
-        end to the server. The answer takes the same way back. Plain functions of the server meet none.
+        A request passes through all faults that match it, oldest first, and then reaches the server; the response
+        passes through them in reverse order. The server's direct methods (``create``, ``list``, ...) are not affected.
 
         Args:
-            effect: What happens: ``Refuse(503)``, ``Delay(2)``, ``Cut("reset", after_lines=3)``, ... or an own one.
-            verb: Only this verb (``"list"``, ``"watch"``, ...; ``""`` for paths that are no resources).
-            resource: Only this resource: ``"pods"``, ``"deployments.apps"`` or a GVR; served or not.
-            path_prefix: Only paths that begin so (``"/apis"`` for discovery).
-            when: Only requests for which this function of :class:`RequestFacts` is true.
-            times: How many requests it strikes; ``None`` until the fault is removed.
-            skip: How many matching requests pass before.
-            chance: The probability that it strikes, for each request; the server's ``random`` decides.
-            start: Seconds from now until it is in force, on trio's clock.
-            duration: Seconds from then until it is over.
+            effect: What happens: ``Refuse(503)``, ``Delay(2)``, ``Cut("reset", after_lines=3)``, ... or a custom
+                :class:`Effect`.
+            verb: Only this verb (``"list"``, ``"watch"``, ...; ``""`` for non-resource paths).
+            resource: Only this resource: ``"pods"``, ``"deployments.apps"`` or a GVR; it need not be served.
+            path_prefix: Only paths with this prefix (``"/apis"`` for discovery).
+            when: Only requests for which this function of :class:`RequestFacts` returns true.
+            times: Number of requests to apply it to; ``None`` for no limit.
+            skip: Number of matching requests to skip first.
+            chance: Probability that it applies, for each request; drawn from the server's ``random``.
+            start: Seconds from now until it becomes active, on trio's clock.
+            duration: Seconds from then until it becomes inactive.
 
         Returns:
-            The fault: ``hits`` counts how often it struck, ``remove()`` (or leaving its ``with`` block) ends it.
+            The fault: ``hits`` counts how often it was applied; ``remove()``, or leaving its ``with`` block, removes
+            it.
 
         Raises:
             InvalidInput: An argument is out of range.
@@ -81,20 +83,21 @@ class Injection:
         body: Mapping[str, object] | str | bytes | None = None,
         content_type: str | None = None,
     ) -> Fault:
-        """Answer matching requests with ``status`` from now on: the short form of injecting :class:`Refuse`.
+        """Respond to matching requests with ``status``; shorthand for ``Refuse``.
 
         Args:
-            status: The HTTP status, 200 to 599.
-            verb: Only this verb (``"list"``, ``"watch"``, ...; ``""`` for paths that are no resources).
-            resource: Only this resource: ``"pods"``, ``"deployments.apps"`` or a GVR; served or not.
-            path_prefix: Only paths that begin so (``"/apis"`` for discovery).
-            retry_after: The Retry-After header: seconds, or text as it is to be sent (an HTTP date).
-            times: How often; ``None`` until the fault is removed.
-            body: What to send: a mapping as JSON, text or bytes as they are; a fitting Status if not given.
-            content_type: Of the body; JSON, or HTML for text, unless given.
+            status: HTTP status, 200 to 599.
+            verb: Only this verb (``"list"``, ``"watch"``, ...; ``""`` for non-resource paths).
+            resource: Only this resource: ``"pods"``, ``"deployments.apps"`` or a GVR; it need not be served.
+            path_prefix: Only paths with this prefix (``"/apis"`` for discovery).
+            retry_after: The Retry-After header: seconds, or a string to send unchanged (an HTTP date).
+            times: Number of requests to apply it to; ``None`` for no limit.
+            body: Response body: a mapping is sent as JSON, a string or bytes unchanged. Default: a Status that matches
+                ``status``.
+            content_type: Content type of the body; default: JSON, or HTML for a string.
 
         Returns:
-            The fault: ``hits`` counts how often it struck, ``remove()`` ends it.
+            The fault: ``hits`` counts how often it was applied, ``remove()`` removes it.
 
         Raises:
             InvalidInput: An argument is out of range.
@@ -103,14 +106,15 @@ class Injection:
         return self._faults.inject(refuse, verb=verb, resource=resource, path_prefix=path_prefix, times=times)
 
     def end_watches(self, resource: str | GVR | None = None, how: Ending = "clean") -> int:
-        """End the watches that are open now; how many there were.
+        """End the open watches, and return their number.
 
         Args:
-            resource: Only those of this resource; all by default.
-            how: ``"clean"`` ends the answer properly; ``"cut"`` ends the connection (FIN) and not the answer;
-                ``"reset"`` resets it (RST); ``"mid-line"`` sends half an event before the cut; ``"mid-chunk"`` cuts
-                inside of a chunk of HTTP; ``"silent"`` leaves it open and never sends anything again, bookmarks
-                included. What was silenced can be ended once more.
+            resource: Only watches of this resource; default: all.
+            how: How the responses end. ``"clean"``: complete. ``"cut"``: incomplete, the connection is closed (FIN).
+                ``"reset"``: the connection is reset (RST). ``"mid-line"``: half an event is sent before the connection
+                is closed. ``"mid-chunk"``: the connection is closed inside an HTTP chunk. ``"silent"``: the connection
+                stays open and nothing is sent any more, not even bookmarks; such a watch can be ended again in another
+                way.
 
         Raises:
             InvalidInput: An argument is malformed.

@@ -1,4 +1,4 @@
-"""Trouble that lasts until it is taken back."""
+"""Failures that last until they are removed."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Self
 
 
 class Outage:
-    """Trouble that is not about single requests, until it is removed.
+    """A failure of the whole server or its connections, until it is removed.
 
-    A context manager: leaving the block removes it.
+    Use it as a context manager to remove it at the end of a block.
     """
 
     def __init__(self, name: str, remove: Callable[[Outage], None]) -> None:
@@ -18,7 +18,7 @@ class Outage:
         self._over = False
 
     def remove(self) -> None:
-        """End it. Idempotent."""
+        """End the outage. Idempotent."""
         if not self._over:
             self._over = True
             self._remove(self)

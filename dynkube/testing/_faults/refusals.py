@@ -1,4 +1,4 @@
-"""Answers in place of the server's: a Status that fits, or anything else."""
+"""Responses sent instead of the server's: a Status, or any other body."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dynkube.testing._faults.effects import check_seconds
 from dynkube.testing._faults.facts import RequestFacts
 from dynkube.testing._store.documents import status_object
 
-# Reason and message as the server has them for answers that are not about an object.
+# Reason and message as kube-apiserver sends them in generic errors.
 _TEXTS: Mapping[int, tuple[str, str]] = {
     400: ("BadRequest", "the server rejected our request for an unknown reason"),
     401: ("Unauthorized", "Unauthorized"),
@@ -27,26 +27,26 @@ _TEXTS: Mapping[int, tuple[str, str]] = {
     504: ("Timeout", "Timeout: request did not complete within the allotted timeout"),
 }
 
-# HTTP has no body with these, and servers refuse to send one.
+# HTTP responses with these statuses have no body, and servers raise an error if one is sent.
 _BODILESS = frozenset({204, 304})
 
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """The request is answered with ``status``, and nobody works on it.
+    """Respond with ``status``; the request does not reach the server.
 
     Args:
-        status: The HTTP status, 200 to 599.
-        retry_after: The Retry-After header: seconds, or text as it is to be sent (an HTTP date).
-        reason: Of the Status that is sent; what fits ``status`` unless given.
-        message: Of the Status that is sent, likewise.
-        body: What to send in place of a Status: a mapping as JSON, text or bytes as they are. With 204 and 304 nothing
-            is sent.
-        content_type: Of the body; JSON, or HTML for text, unless given.
+        status: HTTP status, 200 to 599.
+        retry_after: The Retry-After header: seconds, or a string to send unchanged (an HTTP date).
+        reason: Reason of the Status in the body; default: the one that belongs to ``status``.
+        message: Message of the Status in the body; default: one that belongs to ``status``.
+        body: Response body instead of a Status: a mapping is sent as JSON, a string or bytes unchanged. 204 and 304
+            have no body.
+        content_type: Content type of the body; default: JSON, or HTML for a string.
 
     Raises:
-        InvalidInput: The status is out of range, ``retry_after`` is negative, there is a ``body`` beside ``reason`` or
-            ``message``, or any of them with a status that has no body.
+        InvalidInput: The status is out of range, ``retry_after`` is negative, ``body`` is given together with
+            ``reason`` or ``message``, or any of them is given for a status without a body.
     """
 
     status: int
@@ -67,7 +67,7 @@ class Refuse:
             check_seconds("retry_after", self.retry_after)
 
     async def apply(self, request: RequestFacts, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer."""
+        """Send the response."""
         headers = [(b"cache-control", b"no-cache, private")]
         body = b""
         if self.status not in _BODILESS:
@@ -101,6 +101,6 @@ class Refuse:
 
 
 def _digits(retry_after: float | str) -> str:
-    """As the header has it: whole seconds without a point or an exponent, text as it is."""
+    """Format a Retry-After value: whole seconds as an integer, a string unchanged."""
     whole = isinstance(retry_after, float) and retry_after.is_integer()
     return str(int(retry_after) if whole else retry_after)

@@ -1,4 +1,4 @@
-"""Ready-made functions for :class:`~dynkube.testing.Rewrite`: what servers, proxies and bugs make of answers."""
+"""Functions for ``Rewrite`` that imitate faulty servers and proxies."""
 
 from __future__ import annotations
 
@@ -11,25 +11,28 @@ _INITIAL_END = "k8s.io/initial-events-end"
 
 
 def drop_bookmarks(event: dict[str, Any]) -> Rewritten:
-    """No BOOKMARK arrives, the one that ends the initial events included."""
+    """Drop all BOOKMARK events, including the one that ends the initial events."""
     return None if event.get("type") == "BOOKMARK" else event
 
 
 def drop_initial_events_end(event: dict[str, Any]) -> Rewritten:
-    """The BOOKMARK that ends the initial events of a streamed list (KEP-3157) never arrives; others do."""
+    """Drop the BOOKMARK that ends the initial events (KEP-3157); keep the others."""
     annotations = _metadata(event.get("object")).get("annotations") or {}
     return None if event.get("type") == "BOOKMARK" and _INITIAL_END in annotations else event
 
 
 def remove_metadata(document: dict[str, Any]) -> Rewritten:
-    """Objects have no ``metadata``: those of events, and the items of lists."""
+    """Remove ``metadata`` from objects: of events, list items, and single objects."""
     for each in _objects(document):
         each.pop("metadata", None)
     return document
 
 
 def rewind(by: int) -> Rewriter:
-    """Each resourceVersion, of objects, lists and bookmarks, is ``by`` lower than it is, and at least 1."""
+    """Decrease all resourceVersions by ``by``, but not below 1.
+
+    It applies to objects, lists and bookmarks.
+    """
 
     def rewrite(document: dict[str, Any]) -> Rewritten:
         for each in (document, *_objects(document)):
@@ -42,29 +45,29 @@ def rewind(by: int) -> Rewriter:
 
 
 def unknown_type(event: dict[str, Any]) -> Rewritten:
-    """The type of the event is one that nobody knows."""
+    """Change the type of the event to an unknown one."""
     return {**event, "type": "REPLACED"}
 
 
 def error_without_status(event: dict[str, Any]) -> Rewritten:
-    """The event is an ERROR, and what it carries is the object and no Status."""
+    """Change the event to an ERROR whose object is not a Status."""
     return {**event, "type": "ERROR"}
 
 
 def expired(event: dict[str, Any]) -> Rewritten:
-    """The event is the ERROR that says that the watch is too old to go on: 410 Expired."""
+    """Replace the event by the ERROR for an expired resourceVersion (410)."""
     message = "The resourceVersion for the provided watch is too old."
     status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": message}
     return {"type": "ERROR", "object": {**status, "reason": "Expired", "code": 410}}
 
 
 def garble(document: dict[str, Any]) -> Rewritten:
-    """What arrives is no JSON."""
+    """Replace the document by invalid JSON."""
     return b'{"type":"ADDED","object":{"metadata":\\x00 \n'
 
 
 def before(*documents: dict[str, Any] | bytes) -> Rewriter:
-    """``documents`` arrive before each event; combine it with ``times=1``, or they do so each time."""
+    """Insert ``documents`` before each event; use ``times=1`` to insert them once."""
 
     def rewrite(event: dict[str, Any]) -> Rewritten:
         return [*documents, event]
@@ -73,12 +76,12 @@ def before(*documents: dict[str, Any] | bytes) -> Rewriter:
 
 
 def repeat(event: dict[str, Any]) -> Rewritten:
-    """Each event arrives twice."""
+    """Send each event twice."""
     return [event, event]
 
 
 def without_group(group: str) -> Rewriter:
-    """Discovery, aggregated or not, does not know the API group ``group``."""
+    """Remove the API group ``group`` from discovery, aggregated or not."""
 
     def rewrite(document: dict[str, Any]) -> Rewritten:
         match document:
@@ -92,7 +95,10 @@ def without_group(group: str) -> Rewriter:
 
 
 def stale_group(group: str) -> Rewriter:
-    """Aggregated discovery says that all versions of ``group`` are ``Stale``, and nothing of their resources."""
+    """Mark all versions of ``group`` as ``Stale`` in aggregated discovery.
+
+    Their resources are removed.
+    """
 
     def rewrite(document: dict[str, Any]) -> Rewritten:
         if document.get("kind") == "APIGroupDiscoveryList":
@@ -107,7 +113,7 @@ def stale_group(group: str) -> Rewriter:
 
 
 def in_turn(*rewriters: Callable[[dict[str, Any]], Rewritten]) -> Rewriter:
-    """The first function for the first event that comes, the next for the next, and then from the beginning."""
+    """Apply the functions in turn, one per event, starting over after the last."""
     turn = 0
 
     def rewrite(document: dict[str, Any]) -> Rewritten:
@@ -119,7 +125,7 @@ def in_turn(*rewriters: Callable[[dict[str, Any]], Rewritten]) -> Rewriter:
 
 
 def _objects(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The objects in an event or in a list; a single object is its own."""
+    """Yield the object of an event, the items of a list, or the document itself."""
     if isinstance(inner := document.get("object"), dict) and "type" in document:
         yield inner
     elif isinstance(items := document.get("items"), list):

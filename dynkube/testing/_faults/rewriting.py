@@ -1,4 +1,4 @@
-"""Answers that are not what the server said: each event of a watch, or a whole body, through a function."""
+"""Rewrite responses: each event of a watch, or a whole body, through a function."""
 
 from __future__ import annotations
 
@@ -14,26 +14,27 @@ from dynkube.testing._asgi import ASGIApp, Message, Receive, Scope, Send
 from dynkube.testing._faults.facts import RequestFacts
 from dynkube.testing._faults.headers import header, without_header
 
-#: What is sent in place of one document: another, raw bytes (a line of a watch with its newline), several, or nothing.
+#: What to send instead of a document: another one, raw bytes (for a watch including the newline), several, or nothing.
 Rewritten: TypeAlias = "dict[str, Any] | bytes | list[dict[str, Any] | bytes] | None"
 Rewriter: TypeAlias = Callable[[dict[str, Any]], Rewritten]
 
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """The answer's JSON goes through ``function``: event by event for a watch, as a whole for everything else.
+    """Rewrite the response's JSON with ``function``.
 
-    ``function`` gets the decoded event (``{"type": ..., "object": ...}``) or body and may change it. What it returns is
-    sent in its place: a document, bytes as they are, a list of these, or ``None`` for nothing.
-    ``dynkube.testing.rewrites`` has ready-made ones. Answers in other formats pass as they are.
+    ``function`` is called for each event of a watch, and once for the body of any other response. It gets the decoded
+    event (``{"type": ..., "object": ...}``) or body, and may modify it. Its result is sent instead: a document, bytes
+    unchanged, a list of these, or ``None`` for nothing. ``dynkube.testing.rewrites`` has functions for common cases.
+    Responses in other formats than JSON are not changed.
 
     Args:
-        function: What to make of it.
-        skip: How many events of each watch pass as they are before the first that does not.
-        times: How many events of each watch are rewritten; ``None`` for all.
+        function: Function from the decoded document to its replacement.
+        skip: How many events of each watch to leave unchanged first.
+        times: How many events of each watch to rewrite; ``None`` for all.
 
     Raises:
-        InvalidInput: ``function`` is none, ``skip`` is negative, or ``times`` is not positive.
+        InvalidInput: ``function`` is not callable, ``skip`` is negative, or ``times`` is not positive.
     """
 
     function: Rewriter
@@ -50,14 +51,14 @@ class Rewrite:
             raise InvalidInput(f"times is {self.times}; give a positive number of events, or None for all")
 
     async def apply(self, request: RequestFacts, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on what ``function`` makes of the answer."""
+        """Send the response rewritten by ``function``."""
         rewriting = _Rewriting(self, send, is_watch=request.verb == "watch")
         await app(without_header(scope, b"accept-encoding"), receive, rewriting.send)
         await rewriting.flush()
 
 
 class _Rewriting:
-    """One answer on its way through."""
+    """State of one response that is being rewritten."""
 
     def __init__(self, rewrite: Rewrite, send: Send, *, is_watch: bool) -> None:
         self._function = rewrite.function
@@ -69,13 +70,13 @@ class _Rewriting:
         self._held = bytearray()
 
     async def send(self, message: Message) -> None:
-        """Pass ``message`` on, rewritten."""
+        """Rewrite and send ``message``."""
         if message["type"] == "http.response.start":
             self._as_it_is = not header(message, b"content-type").startswith("application/json")
             self._is_watch = self._is_watch and message["status"] == 200
             await self._send(message if self._as_it_is else without_header(message, b"content-length"))
         elif message["type"] != "http.response.body" or self._as_it_is:
-            self._as_it_is = True  # whatever comes now, comes behind what ends the connection
+            self._as_it_is = True  # not an ASGI body: the connection is ending, so rewrite nothing more
             await self._send(message)
         else:
             more: bool = message.get("more_body", False)
@@ -84,7 +85,7 @@ class _Rewriting:
             await self._send({**message, "body": rewritten})
 
     async def flush(self) -> None:
-        """Pass on half a line, where a younger fault has ended the answer in it."""
+        """Send the rest of an incomplete line that a newer fault has truncated."""
         if self._held and self._is_watch and not self._as_it_is:
             await self._send({"type": "http.response.body", "body": bytes(self._held), "more_body": True})
 
@@ -109,7 +110,7 @@ class _Rewriting:
         try:
             document = msgspec.json.decode(data, type=dict[str, Any])
         except UNREADABLE:
-            yield data + end  # a younger fault has been here before
+            yield data + end  # already made invalid by a newer fault
             return
         result = self._function(document)
         for piece in result if isinstance(result, list) else () if result is None else (result,):

@@ -1,4 +1,4 @@
-"""Stories over time: what happens when, in one place."""
+"""Scripted sequences of timed steps."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from dynkube.testing._faults.effects import check_seconds
 
 
 async def play_script(*steps: tuple[float, Callable[[], object]]) -> None:
-    """Call functions at their times, one after the other, and return after the last; async ones are waited for.
+    """Call functions at given times, in order, and return after the last one.
 
-    For what a server is to go through by itself while the test looks at its client: faults and outages, but also
-    objects that come and go. A single fault needs no script: ``inject`` has ``start`` and ``duration``. ::
+    Async functions are awaited. Use it to run a sequence of faults, outages and object changes on a server while the
+    test observes its client. A single fault needs no script: ``inject`` has ``start`` and ``duration``. ::
 
         nursery.start_soon(
             play_script,
@@ -26,11 +26,11 @@ async def play_script(*steps: tuple[float, Callable[[], object]]) -> None:
         )
 
     Args:
-        steps: Seconds since the beginning of the script, on trio's clock, and what to call then. A step that takes its
-            time, as ``server.restart`` does, delays those that would come meanwhile.
+        steps: Pairs of a time in seconds since the start of the script, on trio's clock, and the function to call then.
+            A step that takes time, such as ``server.restart``, delays the steps due meanwhile.
 
     Raises:
-        InvalidInput: A time is negative, or earlier than that of the step before.
+        InvalidInput: A time is negative, or earlier than that of the previous step.
     """
     last = 0.0
     for seconds, _ in steps:

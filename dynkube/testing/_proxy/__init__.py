@@ -1,1 +1,1 @@
-"""A proxy on the loopback that gives a real API server the faults that the embedded one has."""
+"""Reverse proxy that injects faults in front of a real API server."""

@@ -1,9 +1,9 @@
-"""An ASGI application that passes requests on to another server, and answers as they come.
+"""ASGI application that forwards requests to another server.
 
-As transparent as HTTP allows: what the other server does to its connection happens to the client's. Where it cannot be
-reached or goes in the middle, the client's connection ends too, so that a cut answer never looks like a complete one.
-It speaks through httpcore2, which is what httpx2 is made of: nothing is decoded, followed or added. Connections are
-not upgraded, so ``exec``, ``attach`` and ``port-forward`` are refused by the other server.
+Responses are streamed. It is as transparent as HTTP allows: if the upstream cannot be reached or disconnects, the
+client's connection is closed too, so that a truncated response never looks complete. It uses httpcore2, the transport
+of httpx2, which decodes, follows and adds nothing. Connections are not upgraded, so the upstream rejects ``exec``,
+``attach`` and ``port-forward``.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from dynkube.testing._wire.refusals import answer_refusal, body_too_large
 
 _logger = logging.getLogger("dynkube.testing.proxy")
 
-# Several times what an API server takes, which is to say so itself.
+# Several times the limit of kube-apiserver, so that the error for a body that is too large comes from there.
 _MAX_BODY = 16 * 1024 * 1024
 
-# Fields that are about one connection and not about the message (RFC 9110, 7.6.1).
+# Header fields for one connection, which a proxy must not forward (RFC 9110, 7.6.1).
 _HOP_BY_HOP = frozenset(
     {
         b"connection",
@@ -47,14 +47,14 @@ Fields = list[tuple[bytes, bytes]]
 
 
 class Forward:
-    """Passes ``http`` requests on to ``upstream``."""
+    """Forwards ``http`` requests to ``upstream``."""
 
     def __init__(self, upstream: Upstream) -> None:
         self._upstream = upstream
         self._reached = self._told = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request. Returns before its answer is complete where that ended too early."""
+        """Serve one request. Returns early if the response of the upstream is incomplete."""
         try:
             body = await read_body(receive, _MAX_BODY)
         except ClientGone:
@@ -84,7 +84,11 @@ class Forward:
             self._tell(error, scope)
 
     def _tell(self, error: Exception, scope: Scope) -> None:
-        """Log a failure: aloud where it is probably the test's own, as clients see no more than a connection ending."""
+        """Log a failure.
+
+        It is a warning if the upstream was never reached: then the configuration is probably wrong, and clients only
+        see a closed connection.
+        """
         if not self._reached and not self._told and isinstance(error, httpcore2.ConnectError):
             self._told = True
             where = self._upstream.authority.decode("ascii")
@@ -93,7 +97,7 @@ class Forward:
             _logger.info("%s %s: upstream: %r", scope["method"], scope["path"], error)
 
     def _asked(self, scope: Scope, body: bytes) -> Fields:
-        """The fields of the request that goes on."""
+        """Return the header fields of the forwarded request."""
         fields = [(b"host", self._upstream.authority), *_end_to_end(scope["headers"], besides=_REPLACED)]
         if body or any(name.lower() in {b"content-length", b"transfer-encoding"} for name, _ in scope["headers"]):
             fields.append((b"content-length", b"%d" % len(body)))
@@ -101,22 +105,22 @@ class Forward:
 
 
 async def _until_gone(receive: Receive, scope: trio.CancelScope) -> None:
-    """Cancel ``scope`` when the client has gone."""
+    """Cancel ``scope`` when the client disconnects."""
     while (await receive())["type"] != "http.disconnect":
         pass
     scope.cancel()
 
 
 async def _pass_back(response: httpcore2.Response, send: Send) -> None:
-    """Send the answer on, each piece when it comes.
+    """Forward the response, each chunk as it arrives.
 
     Raises:
-        Exception: One of :data:`FAILURES`: the answer ends too early.
+        Exception: One of :data:`FAILURES`: the response is incomplete.
     """
     fields = [(name.lower(), value) for name, value in _end_to_end(response.headers)]
     await send({"type": "http.response.start", "status": response.status, "headers": fields})
-    await send_chunk(send, b"")  # so that the head travels now: the first event of a watch may take its time
-    # The pool's bodies are async generators, whose end has to come before that of the answer.
+    await send_chunk(send, b"")  # send the headers now: the first event of a watch may come much later
+    # The pool's bodies are async generators, which must be closed before the response.
     chunks = cast("AsyncGenerator[bytes]", aiter(cast("AsyncIterable[bytes]", response.stream)))
     async with aclosing(chunks):
         async for chunk in chunks:
@@ -125,7 +129,7 @@ async def _pass_back(response: httpcore2.Response, send: Send) -> None:
 
 
 def _end_to_end(fields: Fields, *, besides: frozenset[bytes] = frozenset()) -> Fields:
-    """``fields`` without those for one connection, and those that ``besides`` names."""
+    """Return ``fields`` without hop-by-hop fields and those named in ``besides``."""
     named = {
         option.strip().lower()
         for name, value in fields

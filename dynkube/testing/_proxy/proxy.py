@@ -1,4 +1,4 @@
-"""A proxy in front of any API server, which fails on order."""
+"""Reverse proxy in front of an API server, with fault injection."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from dynkube.testing._wire.tcp import serve_tcp
 
 
 class FaultProxy(Injection, Records):
-    """A proxy on the loopback in front of an API server, with the faults of the embedded one and some below HTTP.
+    """Reverse proxy that injects faults in front of an API server.
 
-    ::
+    It offers the faults of the embedded server, and some below HTTP::
 
         async with ControlPlane() as plane, FaultProxy(plane) as proxy:
             proxy.write_kubeconfig("kubeconfig")
@@ -42,29 +42,31 @@ class FaultProxy(Injection, Records):
             with proxy.refuse_connections():
                 ...
 
-    Without faults it changes nothing: each answer is passed on piece by piece, and an answer or a connection that the
-    API server breaks off is broken off here too. A client that goes away ends its request behind the proxy at once.
+    Without faults it is transparent: responses are streamed, and a response or connection that the API server breaks
+    off is broken off for the client too. When a client disconnects, its upstream request is cancelled at once.
 
-    What clients bring as ``Authorization`` is passed on. A client certificate cannot be, since TLS ends here: requests
-    without ``Authorization`` go with that of the upstream, if it has one, so whoever reaches the proxy is that user.
+    ``Authorization`` headers are forwarded. Client certificates cannot be, since the proxy terminates TLS: requests
+    without ``Authorization`` are sent with the client certificate of the upstream endpoint, if it has one. Anyone who
+    can connect to the proxy then acts as that user.
 
-    Enter it once. Leaving the block closes every connection, on both sides. It belongs to the real clock, like all
-    sockets: not to ``trio.testing.MockClock``. Needs the ``serve`` extra.
+    A proxy can be entered once. Leaving the block closes all connections on both sides. It needs the real clock, not
+    ``trio.testing.MockClock``, since it uses sockets. Needs the ``serve`` extra.
 
     Args:
-        upstream: The API server: an ``Endpoint``, or what has one: a ``ControlPlane``, a ``ServerThread``.
-        url: Its address, in place of ``upstream``.
-        ca_pem: The authority of its certificate, with ``url``; the system's unless given.
-        token: What the kubeconfig of the proxy is to say, with ``url``.
-        host: The address to listen on.
-        port: ``0`` takes any free port.
-        tls: Whether to serve HTTPS, with a certificate of a fresh authority; as the upstream does unless given.
-            kubectl sends tokens over HTTPS only.
-        audit_limit: How many requests are remembered in :attr:`audit`.
-        random: What decides where a fault strikes by chance; seed one for equal runs.
+        upstream: The API server: an ``Endpoint``, or an object with an ``endpoint`` attribute, such as a
+            ``ControlPlane`` or a ``ServerThread``.
+        url: URL of the API server, instead of ``upstream``.
+        ca_pem: With ``url``: the CA of its certificate; default: the system's CAs.
+        token: With ``url``: the bearer token for the proxy's kubeconfig.
+        host: Address to listen on.
+        port: ``0`` selects a free port.
+        tls: Whether to serve HTTPS, with a certificate of a newly created CA; default: as the upstream does. kubectl
+            sends tokens over HTTPS only.
+        audit_limit: How many requests are kept in :attr:`audit`.
+        random: Random generator for faults with a ``chance``; pass a seeded one for reproducible runs.
 
     Raises:
-        InvalidInput: The upstream is named in no way or in two, or its URL is none.
+        InvalidInput: Neither or both of ``upstream`` and ``url`` are given, or the URL is invalid.
     """
 
     def __init__(
@@ -91,18 +93,18 @@ class FaultProxy(Injection, Records):
     # ── lifetime ──────────────────────────────────────────────────────────────────────────
 
     async def __aenter__(self) -> Self:
-        """Listen.
+        """Start to listen.
 
         Raises:
             ClosedError: It was entered before.
             ImportError: The ``serve`` extra is not installed.
-            InvalidInput: The host or the port is none, or a certificate of the upstream cannot be used.
+            InvalidInput: The host or the port is invalid, or a certificate of the upstream cannot be used.
             OSError: The address cannot be listened on.
         """
         if self._entered:
             raise ClosedError("this FaultProxy was entered before; make a new one")
         self._entered = True
-        # Only here, as they take long to import.
+        # Imported here because importing them is slow.
         from dynkube.testing._proxy.forward import Forward
         from dynkube.testing._proxy.upstream import Upstream
 
@@ -155,86 +157,98 @@ class FaultProxy(Injection, Records):
         where = "not running" if self._running is None else f"at {self.url}"
         return f"<FaultProxy of {self._upstream.url}, {where}>"
 
-    # ── how clients reach it ──────────────────────────────────────────────────────────────
+    # ── connecting clients ────────────────────────────────────────────────────────────────
 
     @property
     def endpoint(self) -> Endpoint:
-        """Where the proxy is, and what its clients need."""
+        """URL, CA and credentials for clients of the proxy."""
         return self._now()[1]
 
     @property
     def url(self) -> str:
-        """Its address, like ``https://127.0.0.1:41853``; the same also after an outage."""
+        """Base URL, like ``https://127.0.0.1:41853``; an outage does not change it."""
         return self.endpoint.url
 
     @property
     def ca_pem(self) -> bytes | None:
-        """The certificate authority to trust; ``None`` over plain HTTP."""
+        """The CA certificate in PEM; ``None`` over plain HTTP."""
         return self.endpoint.ca_pem
 
     def kubeconfig(self, *, context: str = "dynkube", namespace: str = "default") -> dict[str, object]:
-        """A kubeconfig with the proxy as its only cluster, decoded."""
+        """Return a decoded kubeconfig with the proxy as its only cluster."""
         return self.endpoint.kubeconfig(context=context, namespace=namespace)
 
     def write_kubeconfig(
         self, path: str | os.PathLike[str], *, context: str = "dynkube", namespace: str = "default"
     ) -> Path:
-        """Write :meth:`kubeconfig` to ``path`` (mode 0600, replaced as a whole) and return the path.
+        """Write :meth:`kubeconfig` to ``path`` and return the path.
+
+        The file gets mode 0600 and is replaced atomically. Blocks on the file system.
 
         Raises:
             OSError: The directory does not exist or cannot be written to.
         """
         return self.endpoint.write_kubeconfig(path, context=context, namespace=namespace)
 
-    # ── trouble below HTTP ────────────────────────────────────────────────────────────────
+    # ── faults below HTTP ─────────────────────────────────────────────────────────────────
 
     def refuse_connections(self, how: Refusal = "refuse") -> Outage:
-        """Keep new connections out until the outage is removed; those that are open go on.
+        """Refuse new connections until the outage is removed.
 
-        Of several at once the oldest decides.
+        Open connections are not affected. If several such outages are active, the oldest determines ``how``.
 
         Args:
-            how: ``"refuse"``: nobody listens, so connecting fails; ``"reset"``: connecting works, and the connection is
-                reset at once; ``"silent"``: connecting works, and nobody ever answers, also after the outage.
+            how: ``"refuse"``: connecting fails (connection refused). ``"reset"``: connecting succeeds, and the
+                connection is reset at once. ``"silent"``: connecting succeeds, and the connection never gets a
+                response, not even after the outage.
 
         Raises:
-            InvalidInput: ``how`` is none of these.
+            InvalidInput: ``how`` is invalid.
         """
         return self._now()[2].refuse(how)
 
     def drop_connections(self, how: Drop = "reset") -> int:
-        """End every open connection, whatever happens on it; how many there were.
+        """Close every open connection and return their number.
+
+        Requests in flight on them fail.
 
         Args:
-            how: ``"reset"`` resets them (RST), ``"cut"`` ends them (FIN).
+            how: ``"reset"`` resets the connections (RST), ``"cut"`` closes them (FIN).
 
         Raises:
-            InvalidInput: ``how`` is neither.
+            InvalidInput: ``how`` is invalid.
         """
         return self._now()[2].drop(how)
 
     def black_hole(self) -> Outage:
-        """Let nothing through until the outage is removed, as where a cable was pulled: no byte, no FIN, no RST.
+        """Stop all traffic until the outage is removed, as if a cable was unplugged.
 
-        Nothing is read from any connection and nothing written. The kernel still takes new connections and some
-        bytes of each, but nobody answers. Afterwards all goes on where it stood: what was sent meanwhile arrives, as
-        with TCP's retransmissions, and connections whose other side has gone end.
+        Nothing is read from or written to any connection: no data, no FIN, no RST. The kernel still accepts new
+        connections and buffers some data of each, but nothing is answered. Afterwards the connections continue where
+        they stopped: data sent meanwhile arrives, as with TCP retransmissions, and connections that the peer has closed
+        end.
         """
         return self._now()[2].black_hole()
 
     @property
     def connections(self) -> int:
-        """How many connections of clients are open, idle ones included."""
+        """Number of open client connections, including idle ones."""
         return self._now()[2].connections
 
     async def wait_connections(self, count: int) -> None:
-        """Return when exactly ``count`` connections are open. Put a timeout of yours around it."""
+        """Wait until exactly ``count`` connections are open.
+
+        There is no timeout; use ``trio.fail_after`` if one is needed.
+        """
         await self._now()[2].wait_connections(count)
 
 
 @asynccontextmanager
 async def _background() -> AsyncIterator[trio.Nursery]:
-    """A nursery whose tasks end with the block; what the block raises comes out as it was raised."""
+    """Open a nursery that is cancelled at the end of the block.
+
+    An exception raised by the block propagates as it is, not wrapped in an exception group.
+    """
     raised: BaseException | None = None
     try:
         async with trio.open_nursery() as nursery:

@@ -1,4 +1,4 @@
-"""What a proxy remembers of the requests that it sees."""
+"""Recording of the requests that pass through a proxy."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from dynkube.testing._wire.http import HTTPRequest
 
 
 class Recording:
-    """One request under way, as ``audit`` has it; a context manager that notes the end.
+    """Records one request in ``audit``; leaving the context marks its end.
 
-    It stands outermost, so that it sees what the client sees.
+    It is the outermost layer, so that it records what the client sees.
     """
 
     def __init__(self, audit: Audit, request: HTTPRequest, facts: RequestFacts, receive: Receive, send: Send) -> None:
@@ -24,7 +24,7 @@ class Recording:
         self._receive = receive
         self._send = send
         self._body: list[bytes] = []
-        self._left: int | None = None  # of an answer that says how long it is
+        self._left: int | None = None  # remaining bytes of a response with content-length
 
     def __enter__(self) -> Self:
         return self
@@ -38,7 +38,7 @@ class Recording:
             self._audit.watch_ended(self.record)
 
     async def receive(self) -> Message:
-        """The next message from the client, noting what belongs to the body."""
+        """Return the next message from the client, recording the body."""
         message = await self._receive()
         if message["type"] == "http.request":
             self._body.append(message.get("body", b""))
@@ -48,7 +48,7 @@ class Recording:
         return message
 
     async def send(self, message: Message) -> None:
-        """Send a message, noting what the answer is."""
+        """Send a message, recording status and end of the response."""
         if message["type"] == "http.response.start":
             self.record.status = message["status"]
             for name, value in message.get("headers", ()):
@@ -62,5 +62,5 @@ class Recording:
             if self._left is not None:
                 self._left -= len(message.get("body", b""))
             if self._left == 0 or not message.get("more_body", False):
-                self._finish()  # before the client knows, which may look it up at once
+                self._finish()  # before sending: a client may read the record as soon as it has the response
         await self._send(message)

@@ -1,4 +1,4 @@
-"""Which API server a proxy stands before, as its user names it."""
+"""Resolution of a proxy's upstream arguments to an endpoint."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from dynkube.testing._wire.endpoint import Endpoint
 
 
 class Served(Protocol):
-    """Something with an endpoint: a ``ControlPlane``, a ``ServerThread``."""
+    """An object with an endpoint, such as a ``ControlPlane`` or a ``ServerThread``."""
 
     @property
     def endpoint(self) -> Endpoint:
-        """Where it is."""
+        """The endpoint of the server."""
         ...
 
 
 def endpoint_of(
     upstream: Endpoint | Served | None, *, url: str | None, ca_pem: bytes | None, token: str | None
 ) -> Endpoint:
-    """What was named as the upstream, in one of two ways.
+    """Return the endpoint given by ``upstream``, or by the other arguments.
 
     Raises:
-        InvalidInput: It was named in neither way, or in both, or its URL is none.
+        InvalidInput: Neither or both are given, or the URL is invalid.
     """
     if upstream is None:
         if url is None:

@@ -14,16 +14,16 @@ from dynkube._sockets import SocketBackend
 from dynkube.errors import InvalidInput
 from dynkube.testing._wire.endpoint import Endpoint
 
-# Less than any server keeps an idle connection, so that none is used which the other side is about to close.
+# Shorter than the idle timeout of any server, so that no connection is used while the server closes it.
 _IDLE_SECONDS = 20
 
 
 class Upstream:
-    """Connections to one API server, to be closed.
+    """Connection pools to one API server; close them with :meth:`aclose`.
 
-    A request that brings no Authorization goes with the client certificate of the endpoint, if it has one, since a
-    certificate cannot be passed on by whoever ends TLS. One that brings its own goes without: where a server gets
-    both, the certificate counts.
+    A request without an Authorization header is sent with the client certificate of the endpoint, if it has one, since
+    a proxy that terminates TLS cannot forward the client's certificate. A request with an Authorization header is sent
+    without the certificate, as a server that gets both uses the certificate.
     """
 
     def __init__(self, endpoint: Endpoint, contexts: tuple[ssl.SSLContext | None, ssl.SSLContext | None]) -> None:
@@ -39,10 +39,10 @@ class Upstream:
 
     @classmethod
     async def connect(cls, endpoint: Endpoint) -> Upstream:
-        """Get ready for requests; nothing is sent yet.
+        """Load the certificates and create the pools; no connection is made yet.
 
         Raises:
-            InvalidInput: A certificate or key of the endpoint is none.
+            InvalidInput: A certificate or key of the endpoint is invalid.
         """
         if not endpoint.url.startswith("https:"):
             await trio.lowlevel.checkpoint()
@@ -52,7 +52,9 @@ class Upstream:
     async def send(
         self, method: bytes, target: bytes, headers: list[tuple[bytes, bytes]], body: bytes
     ) -> httpcore2.Response:
-        """Send a request and return when the head of its answer is there; the answer has to be closed.
+        """Send a request and return the response, which the caller must close.
+
+        Returns once status and headers have arrived.
 
         Raises:
             Exception: One of :data:`FAILURES`.
@@ -63,7 +65,10 @@ class Upstream:
         return await pool.handle_async_request(httpcore2.Request(method, url, headers=headers, content=body))
 
     async def aclose(self) -> None:
-        """Close every connection, also those being made. Not interrupted by cancellation: it does not wait."""
+        """Close every connection, also those being established.
+
+        Does not wait, and is not interrupted by cancellation.
+        """
         self._sockets.close()
         with trio.CancelScope(shield=True):
             await self._own.aclose()
@@ -75,12 +80,15 @@ class Upstream:
         )
 
 
-#: What goes wrong on the way to a server and back: it cannot be reached, or the connection ends before the answer.
+#: Failures of the upstream connection: it cannot be established, or is closed before the response is complete.
 FAILURES = (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException)
 
 
 def _contexts(endpoint: Endpoint) -> tuple[ssl.SSLContext, ssl.SSLContext]:
-    """TLS with the endpoint's certificate, and without. Blocks on the file system."""
+    """Create TLS contexts with and without the client certificate.
+
+    Blocks on the file system.
+    """
     return _context(endpoint, certified=True), _context(endpoint, certified=False)
 
 
@@ -92,7 +100,7 @@ def _context(endpoint: Endpoint, *, certified: bool) -> ssl.SSLContext:
         raise InvalidInput(f"ca_pem holds no certificates in PEM: {error}") from None
     context.set_alpn_protocols(["http/1.1"])
     if certified and endpoint.certificate_pem is not None:
-        with TemporaryDirectory() as folder:  # private to this user, and the module takes nothing but files
+        with TemporaryDirectory() as folder:  # mode 0700; the ssl module loads certificates from files only
             pem = Path(folder) / "client.pem"
             pem.write_bytes(endpoint.certificate_pem + b"\n" + (endpoint.key_pem or b""))
             try:
