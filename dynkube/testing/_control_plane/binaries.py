@@ -1,4 +1,4 @@
-"""Where the programs of a control plane are, and what is wrong with a file that should be one."""
+"""Locate the binaries of a control plane and check them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from pathlib import Path
 
 from dynkube.errors import ControlPlaneError
 
-# The variables and the folder are those of controller-runtime's envtest: whoever has its binaries has them for this
-# too.
+# Same variables and folder as controller-runtime's envtest, so that its binaries are found.
 _FOLDER_VARIABLE = "KUBEBUILDER_ASSETS"
 _DEFAULT_FOLDER = Path("/usr/local/kubebuilder/bin")
 _HOW_TO_GET = (
@@ -39,16 +38,18 @@ _MACH_O = {b"\xcf\xfa\xed\xfe", b"\xfe\xed\xfa\xcf", b"\xca\xfe\xba\xbe"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assets:
-    """Where to look for programs: a folder that the user named, else what the environment says, as envtest reads it."""
+    """Where to look for programs: a given folder, else the variables of envtest."""
 
     folder: Path | None
     environment: Mapping[str, str]
 
     def program(self, name: str) -> Path:
-        """The file that is to be ``name``, checked as far as looking at it goes. Blocks on the file system.
+        """Return the path of the program ``name``, after checks that do not execute it.
+
+        Blocks on the file system.
 
         Raises:
-            ControlPlaneError: It is missing, no file, not executable, or a program for another kind of machine.
+            ControlPlaneError: It is missing, not a file, not executable, or built for another platform.
         """
         path, reason = self._place(name)
         if not path.is_file():
@@ -60,10 +61,10 @@ class Assets:
         return path
 
     def kubectl(self) -> Path:
-        """The kubectl beside the other programs, else the one on ``$PATH``.
+        """Return the path of kubectl beside the other programs, else on ``$PATH``.
 
         Raises:
-            ControlPlaneError: There is none, or it cannot be run here.
+            ControlPlaneError: There is no kubectl, or it cannot be executed on this machine.
         """
         path, reason = self._place("kubectl")
         if path.is_file():
@@ -96,7 +97,7 @@ def _missing(name: str, path: Path, reason: str) -> str:
 
 
 def _foreign(path: Path) -> str:
-    """Why a file is no program of this machine, by its first bytes; empty where nothing speaks against it."""
+    """Return why the file's first bytes do not fit this platform; empty if they do."""
     with path.open("rb") as file:
         head = file.read(20)
     if not head:
@@ -117,17 +118,19 @@ def _foreign(path: Path) -> str:
 
 
 def version_of(program: Path, pattern: str) -> str:
-    """What group 1 of ``pattern`` finds in the answer to ``--version``. Blocks while the program runs.
+    """Return group 1 of ``pattern`` in the output of ``--version``.
+
+    Blocks while the program runs.
 
     Raises:
-        ControlPlaneError: The program cannot be run, fails, or says something else.
+        ControlPlaneError: The program cannot be executed, fails, or its output does not match.
     """
     command = [str(program), "--version"]
     try:
         done = subprocess.run(  # noqa: S603 - the user says which program
             command, capture_output=True, encoding="utf-8", errors="replace", timeout=_VERSION_SECONDS, check=False
         )
-    except OSError as error:  # a format this machine does not run, a loader that is missing, a file system without exec
+    except OSError as error:  # unknown executable format, missing loader, file system mounted with noexec
         raise ControlPlaneError(f"{program} cannot be run: {error.strerror}") from error
     except subprocess.TimeoutExpired as error:
         raise ControlPlaneError(f"`{program} --version` had not ended after {_VERSION_SECONDS} seconds") from error

@@ -1,4 +1,4 @@
-"""The certificates and keys of a control plane: made for one run, good for a week."""
+"""Certificates and keys of a control plane, created per run, valid for a week."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID, ObjectIdentifier
 
 _LIFETIME = timedelta(days=7)
-_SKEW = timedelta(minutes=5)  # for clocks that were set back in between
+_SKEW = timedelta(minutes=5)  # in case the clock is set back
 _NAMES = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc")
 
 
@@ -29,8 +29,8 @@ class Authority:
     """A certificate authority whose key never leaves the process.
 
     Args:
-        name: Its common name.
-        now: Where the lifetime of its certificates begins.
+        name: Common name.
+        now: Start of the validity of its certificates.
     """
 
     def __init__(self, name: str, now: datetime) -> None:
@@ -47,17 +47,17 @@ class Authority:
 
     @property
     def certificate(self) -> bytes:
-        """Its own certificate, in PEM."""
+        """The CA certificate in PEM."""
         return self._certificate.public_bytes(serialization.Encoding.PEM)
 
     def server(self, address: str) -> Pair:
-        """For a server at ``address`` (an IP address) and the names that clients inside a cluster use."""
+        """Issue a server certificate for an IP address and the in-cluster DNS names."""
         names = [x509.IPAddress(ipaddress.ip_address(address)), *map(x509.DNSName, _NAMES)]
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "kube-apiserver")])
         return self._issue(subject, ExtendedKeyUsageOID.SERVER_AUTH, x509.SubjectAlternativeName(names))
 
     def client(self, user: str, groups: Iterable[str]) -> Pair:
-        """For a client that kube-apiserver is to take for ``user`` in ``groups``."""
+        """Issue a client certificate for ``user`` in ``groups``."""
         named = [x509.NameAttribute(NameOID.COMMON_NAME, user)]
         member = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in groups]
         return self._issue(x509.Name([*member, *named]), ExtendedKeyUsageOID.CLIENT_AUTH)
@@ -90,7 +90,7 @@ class Authority:
 
 
 def signing_key() -> tuple[bytes, bytes]:
-    """A key that signs the tokens of service accounts: private and public half, in PEM."""
+    """Create the service account signing key; return private and public key in PEM."""
     key = ec.generate_private_key(ec.SECP256R1())
     public = key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
     return _private(key), public

@@ -1,4 +1,4 @@
-"""Who is trusted by a control plane, and as whom its users come."""
+"""CAs, keys and user credentials of a control plane."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from dynkube.testing._control_plane.ports import LOOPBACK
 from dynkube.testing._wire.endpoint import Endpoint
 
 ADMIN = "admin"
-ADMINISTRATORS = "system:masters"  # may do everything, whatever the stored roles say
+ADMINISTRATORS = "system:masters"  # has full access, independent of the stored roles
 
 
 class Credentials:
-    """The authorities and keys of one run, written to the folder that kube-apiserver reads them from.
+    """The CAs and keys of one run, written to the folder for kube-apiserver.
 
     Args:
-        folder: Where they go.
-        now: When their lifetime of a week begins.
+        folder: Folder to write them to.
+        now: Start of their validity of a week.
 
     Raises:
         ImportError: The ``control-plane`` extra is not installed.
@@ -33,7 +33,7 @@ class Credentials:
             raise ImportError(
                 "a control plane needs the 'control-plane' extra: pip install 'dynkube[control-plane]'"
             ) from error
-        # Two authorities, so that a server's certificate lets nobody in.
+        # Two CAs, so that a server certificate cannot be used to authenticate as a client.
         serving = Authority("dynkube control plane: servers", now)
         self._clients = Authority("dynkube control plane: clients", now)
         self.ca_pem = serving.certificate
@@ -47,16 +47,16 @@ class Credentials:
         self._admin_files = folder.write("admin.crt", admin.certificate), folder.write("admin.key", admin.key)
 
     def tls(self) -> ssl.SSLContext:
-        """A client's context for the administrator."""
+        """Return a TLS client context with the administrator's certificate."""
         context = ssl.create_default_context(cadata=self.ca_pem.decode("ascii"))
         context.load_cert_chain(*self._admin_files)
         return context
 
     def endpoint(self, port: int, user: str = ADMIN, groups: Iterable[str] = (ADMINISTRATORS,)) -> Endpoint:
-        """The server at ``port`` as ``user`` in ``groups``, with a new client certificate.
+        """Return an endpoint with a new client certificate for ``user`` in ``groups``.
 
         Raises:
-            InvalidInput: The user or a group is empty, too long for a certificate, or the groups are one text.
+            InvalidInput: The user or a group is empty or too long for a certificate, or ``groups`` is a string.
         """
         if isinstance(groups, str):
             raise InvalidInput(f"groups must be a list of names, not the text {groups!r}; say groups=[{groups!r}]")
@@ -64,7 +64,7 @@ class Credentials:
         for what, name in (("the user", user), *(("a group", group) for group in named)):
             if not name:
                 raise InvalidInput(f"the name of {what} is empty")
-            if len(name) > 64:  # the bound of RFC 5280 for both fields
+            if len(name) > 64:  # limit of RFC 5280 for both fields
                 raise InvalidInput(f"the name of {what} may have 64 characters in a certificate, and {name!r} has more")
         pair = self._clients.client(user, named)
         return Endpoint(

@@ -1,4 +1,4 @@
-"""The command lines of kube-apiserver and etcd: what they need, what tests want, and what the user says."""
+"""Command lines of kube-apiserver and etcd."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Value = str | int | float | bool | os.PathLike[str]
 Flags = Mapping[str, "Value | Sequence[Value] | None"]
 """Flags by name, without dashes: a value, several where a flag may be given several times, ``None`` for no flag."""
 
-# What is advertised as the address of the service `kubernetes` may not be of the loopback, and by default is that of a
-# network interface, without which kube-apiserver does not start. Nothing in a bare control plane goes there: an
-# address that no machine has (RFC 5737) will do, and is the same everywhere.
+# The advertised address of the service `kubernetes` must not be a loopback address. The default is the address of a
+# network interface, and kube-apiserver does not start if there is none. Nothing in a control plane without nodes
+# connects to it, so a documentation address (RFC 5737) works, and is the same everywhere.
 _ADVERTISED = "192.0.2.1"
 _NAME = re.compile(r"[a-z0-9][a-zA-Z0-9.-]*\Z")
 
@@ -36,7 +36,10 @@ _OWN_OF_ETCD = {
 
 
 def api_server_flags(version: tuple[int, int], folder: Path, *, port: int, etcd_url: str, given: Flags) -> list[str]:
-    """Arguments for kube-apiserver: envtest's defaults (RBAC on, ServiceAccount admission off), then the user's."""
+    """Return kube-apiserver's arguments: envtest's defaults, then the user's flags.
+
+    The defaults enable RBAC and disable the ServiceAccount admission plugin.
+    """
     certificates = folder / "certificates"
     flags: dict[str, Value | Sequence[Value] | None] = {
         "advertise-address": _ADVERTISED,
@@ -45,8 +48,7 @@ def api_server_flags(version: tuple[int, int], folder: Path, *, port: int, etcd_
         "bind-address": LOOPBACK,
         "cert-dir": str(certificates),
         "client-ca-file": str(certificates / "client-ca.crt"),
-        # The controller that makes the ServiceAccount `default` of a namespace is not here, and without it no Pod gets
-        # in.
+        # There is no controller that creates the ServiceAccount `default`, without which the plugin rejects all Pods.
         "disable-admission-plugins": "ServiceAccount",
         "etcd-servers": etcd_url,
         "secure-port": port,
@@ -57,31 +59,31 @@ def api_server_flags(version: tuple[int, int], folder: Path, *, port: int, etcd_
         "tls-cert-file": str(certificates / "kube-apiserver.crt"),
         "tls-private-key-file": str(certificates / "kube-apiserver.key"),
     }
-    if (1, 0) <= version < (1, 20):  # a build that was not told its version says v0.0.0
-        flags["insecure-port"] = 0  # it was on by default, and is gone since 1.24
+    if (1, 0) <= version < (1, 20):  # a build without version information reports v0.0.0
+        flags["insecure-port"] = 0  # it was enabled by default, and was removed in 1.24
     return _arguments(flags, given)
 
 
 def etcd_flags(version: tuple[int, ...], folder: Path, *, port: int, given: Flags) -> list[str]:
-    """Arguments for etcd: one member, in the folder, then the user's."""
+    """Return etcd's arguments: defaults for a single member, then the user's flags."""
     url = f"http://{LOOPBACK}:{port}"
     flags: dict[str, Value | Sequence[Value] | None] = {
         "advertise-client-urls": url,
         "data-dir": str(folder / "etcd"),
         "listen-client-urls": url,
-        "listen-peer-urls": f"http://{LOOPBACK}:0",  # it has no peers: any port
+        "listen-peer-urls": f"http://{LOOPBACK}:0",  # any port, as there are no peers
     }
     if version >= (3, 4, 10):
-        flags["unsafe-no-fsync"] = True  # safe from everything but a crash of the machine
+        flags["unsafe-no-fsync"] = True  # data is lost only if the machine crashes
     return _arguments(flags, given)
 
 
 def check_flags(api_server: Flags, etcd: Flags) -> None:
-    """Refuse what a user may not set.
+    """Check the user's flags.
 
     Raises:
-        InvalidInput: A name is none, the flag is one that the control plane itself depends on, or its value is nothing
-            that a command line has.
+        InvalidInput: A name is malformed, the flag is reserved for the control plane, or its value cannot be written
+            on a command line.
     """
     for argument, flags, own in (
         ("api_server_flags", api_server, _OWN_OF_API_SERVER),
@@ -101,7 +103,7 @@ def _bare(name: str) -> str:
 
 
 def _unwritable(value: object) -> str:
-    """Why a value is none of a flag; empty where it is one."""
+    """Return why a value is invalid for a flag; empty if it is valid."""
     if isinstance(value, Mapping):
         pairs = ",".join(f"{key}={_text(each)}" for key, each in value.items())
         return f"is given a dict; write it as the command line has it: {pairs!r}"

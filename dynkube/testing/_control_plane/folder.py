@@ -1,4 +1,4 @@
-"""The folder of a control plane: data, certificates and logs, for its owner only."""
+"""The private folder of a control plane for data, certificates and logs."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _ENTRIES = ("certificates", "etcd", *_LOGS, _LOCK)
 
 
 class Folder:
-    """A folder of one's own, or one that the user named, in use by one control plane at a time.
+    """A new or given folder, locked for use by one control plane at a time.
 
-    Its functions block on the file system.
+    Its methods block on the file system.
 
     Args:
-        given: Made where it is not there; ``None`` makes a new one among the temporary files.
+        given: Path of the folder, created if missing; ``None`` creates a temporary folder.
 
     Raises:
-        ControlPlaneError: It cannot be made, is not a folder, is in use, or on a file system without locks.
+        ControlPlaneError: It cannot be created, is not a folder, is in use, or its file system has no locks.
     """
 
     def __init__(self, given: Path | None) -> None:
@@ -35,7 +35,7 @@ class Folder:
             self._lock = os.open(self.path / _LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise ControlPlaneError(f"cannot use {given} as the folder of a control plane: {error.strerror}") from error
-        import fcntl  # only here: Windows has none, and no control planes
+        import fcntl  # imported here, since it does not exist on Windows
 
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -47,20 +47,20 @@ class Folder:
         (self.path / "certificates").mkdir(mode=0o700, exist_ok=True)
 
     def write(self, name: str, content: bytes) -> Path:
-        """Write ``certificates/NAME``, readable by its owner only, and return its path."""
+        """Write ``certificates/NAME`` with mode 0600, and return its path."""
         return replace_privately(self.path / "certificates" / name, [content])
 
     @property
     def has_logs(self) -> bool:
-        """Whether a server has written anything."""
+        """Whether a server has written to a log."""
         return any((self.path / log).exists() for log in _LOGS)
 
     def release(self) -> None:
-        """Let others use it."""
+        """Release the lock."""
         os.close(self._lock)
 
     def remove(self) -> None:
-        """Remove what the control plane put there, and the folder itself where it was not there before."""
+        """Remove the control plane's files, and the folder itself if it was created."""
         if self._ours:
             shutil.rmtree(self.path, ignore_errors=True)
             return
@@ -73,5 +73,5 @@ class Folder:
 
 
 def given_path(path: str | os.PathLike[str] | None) -> Path | None:
-    """A path that may be relative to the home folder, as users write them."""
+    """Return ``path`` with ``~`` expanded."""
     return None if path is None else Path(path).expanduser()

@@ -1,7 +1,7 @@
-"""A real etcd and kube-apiserver for tests, as controller-runtime's envtest starts them.
+"""Real etcd and kube-apiserver for tests, as in controller-runtime's envtest.
 
-They are alone: no controllers, no scheduler, no nodes. Namespaces that are deleted stay ``Terminating``, a Deployment
-makes no ReplicaSet, nothing is garbage collected, and namespaces have no ServiceAccount ``default``.
+There are no controllers, scheduler or nodes: deleted namespaces stay ``Terminating``, a Deployment creates no
+ReplicaSet, nothing is garbage collected, and namespaces have no ServiceAccount ``default``.
 """
 
 from __future__ import annotations
@@ -31,37 +31,37 @@ from dynkube.testing._wire.endpoint import Endpoint
 
 
 class ControlPlane:
-    """A real Kubernetes control plane, etcd and kube-apiserver, that runs inside a ``with`` block.
+    """A real etcd and kube-apiserver, running inside a ``with`` block.
 
     ::
 
         with ControlPlane() as plane:
             subprocess.run(["kubectl", "--kubeconfig", plane.write_kubeconfig("kubeconfig"), "get", "namespaces"])
 
-    ``with`` blocks while it starts, for some seconds. ``async with`` lets trio's loop go on, and a start that is
-    cancelled takes its processes with it. Leaving the block kills both servers and removes what they wrote. A control
-    plane can be entered once; its functions may be called from any thread.
+    ``with`` blocks for some seconds while the servers start. ``async with`` does not block trio's event loop; if it is
+    cancelled, the started processes are killed. Leaving the block kills both servers and removes their files. A control
+    plane can be entered once; its methods may be called from any thread.
 
-    Needs the ``control-plane`` extra, and Linux or macOS. Made for kube-apiserver 1.20 and later.
+    Needs the ``control-plane`` extra, and Linux or macOS. Supports kube-apiserver 1.20 and later.
 
     Args:
-        assets: The folder with ``kube-apiserver``, ``etcd`` and perhaps ``kubectl``. Unless given they are looked for
-            as envtest does: ``$TEST_ASSET_KUBE_APISERVER``, ``$TEST_ASSET_ETCD`` and ``$TEST_ASSET_KUBECTL`` name one
-            program each, ``$KUBEBUILDER_ASSETS`` names their folder, which else is ``/usr/local/kubebuilder/bin``.
-        api_server_flags: More flags for kube-apiserver, or other values: ``{"feature-gates": "WatchList=false"}``.
-            ``None`` takes a default away, a list gives a flag several times.
-        etcd_flags: The same for etcd.
-        port: Where kube-apiserver listens on 127.0.0.1; ``0`` takes any free port.
-        folder: Where data, certificates and logs go; a new temporary folder unless given. One that an earlier control
-            plane has left still has its objects.
-        keep: Whether to leave the folder when the block ends; may also be set inside the block, as an attribute. Unless
-            given, a folder that was named stays and a temporary one goes. Whatever this says, the folder stays where
-            the block raised an exception, which gets a note, or where a server ended by itself, which is a warning.
-        start_timeout: Seconds that each server has to get ready.
-        stop_timeout: Seconds that each server has to end when it is asked to.
+        assets: The folder with ``kube-apiserver``, ``etcd`` and optionally ``kubectl``. By default they are found as by
+            envtest: ``$TEST_ASSET_KUBE_APISERVER``, ``$TEST_ASSET_ETCD`` and ``$TEST_ASSET_KUBECTL`` are paths of
+            single programs, ``$KUBEBUILDER_ASSETS`` is their folder (default: ``/usr/local/kubebuilder/bin``).
+        api_server_flags: Additional or changed flags of kube-apiserver: ``{"feature-gates": "WatchList=false"}``.
+            ``None`` removes a default flag, a list repeats a flag.
+        etcd_flags: Additional or changed flags of etcd, in the same form.
+        port: Port of kube-apiserver on 127.0.0.1; ``0`` selects a free port.
+        folder: Folder for data, certificates and logs; default: a new temporary folder. The folder of an earlier
+            control plane still has its objects.
+        keep: Whether to keep the folder at the end of the block; can also be set as an attribute inside the block. By
+            default a given folder is kept and a temporary one removed. In any case the folder is kept if the block
+            raised an exception (a note is added to it), or if a server exited by itself (with a warning).
+        start_timeout: Seconds to wait for each server to become ready.
+        stop_timeout: Seconds to wait for each server to exit after SIGTERM.
 
     Raises:
-        InvalidInput: A flag or the port cannot be set so.
+        InvalidInput: A flag or the port is invalid.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class ControlPlane:
         self._entered = True
         self._holdings.owner = os.getpid()
         self._folder = self._holdings.folder = Folder(self._given_folder)
-        # Where nobody leaves the block: a notebook at its end, a program that never gets to __exit__.
+        # For blocks that are never left: in a notebook, or a program that does not reach __exit__.
         self._abandoned = weakref.finalize(self, self._holdings.abandon)
         try:
             self._running = self._start(self._folder)
@@ -145,7 +145,7 @@ class ControlPlane:
         )
 
     def _end(self, error: BaseException | None) -> None:
-        """Kill what runs, and remove what was written unless somebody will want to read it."""
+        """Kill the servers, and remove their files unless they are needed for debugging."""
         self._running = None
         if not self._holdings.mine:
             return
@@ -154,11 +154,11 @@ class ControlPlane:
         self._abandoned.detach()
         endings = [f"{server.name} ended by itself, {server.ending}" for server in crashed]
         story = "; ".join([*endings, f"the logs of the control plane are in {self._folder.path}"])
-        # What is no Exception is no failure: somebody cancelled, skipped a test, or pressed Ctrl-C.
+        # Only an Exception is a failure; others are cancellation, a skipped test, or KeyboardInterrupt.
         failure = error if isinstance(error, Exception) and self._folder.has_logs else None
         if failure is None and not crashed and not self.keep:
             self._folder.remove()
-        self._folder.release()  # only now: another may start there at once
+        self._folder.release()  # last, since another control plane may use the folder from now on
         if failure is not None:
             failure.add_note(story)
         elif crashed:
@@ -175,52 +175,54 @@ class ControlPlane:
 
     @property
     def keep(self) -> bool:
-        """Whether to leave the folder when the block ends; may be set inside the block."""
+        """Whether to keep the folder when the block ends; may be set inside the block."""
         return self._holdings.keep
 
     @keep.setter
     def keep(self, keep: bool) -> None:
         self._holdings.keep = keep
 
-    # ── how clients reach it ──────────────────────────────────────────────────────────────
+    # ── connecting clients ────────────────────────────────────────────────────────────────
 
     @property
     def endpoint(self) -> Endpoint:
-        """Where kube-apiserver is, for its administrator, who may do everything (``system:masters``)."""
+        """URL, CA and credentials of the administrator (group ``system:masters``)."""
         return self._now().endpoint
 
     @property
     def url(self) -> str:
-        """Its address, like ``https://127.0.0.1:21853``."""
+        """Base URL of kube-apiserver, like ``https://127.0.0.1:21853``."""
         return self.endpoint.url
 
     @property
     def ca_pem(self) -> bytes:
-        """The certificate authority to trust."""
+        """The CA certificate of kube-apiserver, in PEM."""
         return self._now().credentials.ca_pem
 
     @property
     def version(self) -> str:
-        """What kube-apiserver calls itself, like ``v1.36.3``."""
+        """Version of kube-apiserver, like ``v1.36.3``."""
         return self._now().version
 
     @property
     def kubectl(self) -> Path:
-        """The kubectl among the assets, else the one on ``$PATH``.
+        """Path of the kubectl among the assets, else of the one on ``$PATH``.
 
         Raises:
-            ControlPlaneError: There is none, or it cannot be run here.
+            ControlPlaneError: There is no kubectl, or it cannot be executed on this machine.
         """
         return self._settings.assets.kubectl()
 
     def kubeconfig(self, *, context: str = "dynkube", namespace: str = "default") -> dict[str, object]:
-        """The administrator's kubeconfig, decoded."""
+        """Return the administrator's kubeconfig, decoded."""
         return self.endpoint.kubeconfig(context=context, namespace=namespace)
 
     def write_kubeconfig(
         self, path: str | os.PathLike[str], *, context: str = "dynkube", namespace: str = "default"
     ) -> Path:
-        """Write :meth:`kubeconfig` to ``path`` (mode 0600, replaced as a whole) and return the path.
+        """Write :meth:`kubeconfig` to ``path`` and return the path.
+
+        The file gets mode 0600 and is replaced atomically. Blocks on the file system.
 
         Raises:
             OSError: The directory does not exist or cannot be written to.
@@ -228,10 +230,11 @@ class ControlPlane:
         return self.endpoint.write_kubeconfig(path, context=context, namespace=namespace)
 
     def add_user(self, name: str, *, groups: Iterable[str] = ()) -> Endpoint:
-        """Let a user in, by a client certificate: the same server as ``name``, with a kubeconfig of its own.
+        """Issue a client certificate for user ``name``, and return an endpoint with it.
 
-        Like everybody it is in ``system:authenticated`` too. It may do what stored roles allow it; create these as the
-        administrator. Nothing is stored, and nothing restarted: the same name again gives another certificate.
+        The endpoint can write a kubeconfig for the user. The user is also in the group ``system:authenticated``, and
+        has the permissions granted by RBAC objects, which you create as the administrator. Nothing is stored and no
+        server is restarted; calling this again with the same name issues another certificate.
 
         Raises:
             InvalidInput: The name or a group is empty or too long for a certificate.
@@ -243,41 +246,44 @@ class ControlPlane:
 
     @property
     def api_server(self) -> ServerProcess:
-        """The process of kube-apiserver: ``kill()``, ``stop()``, ``start()``, ``restart()``, ``pause()``, ``log``."""
+        """The kube-apiserver process: stop, kill, restart or pause it, or read its log."""
         self._now()
         return self._servers["kube-apiserver"]
 
     @property
     def etcd(self) -> ServerProcess:
-        """The process of etcd, the same way."""
+        """The etcd process: stop, kill, restart or pause it, or read its log."""
         self._now()
         return self._servers["etcd"]
 
     @property
     def folder(self) -> Path:
-        """Where data, certificates and logs are."""
+        """The folder with data, certificates and logs."""
         if self._folder is None:
             raise ClosedError("the control plane has no folder yet: use it inside 'with ControlPlane() as plane:'")
         return self._folder.path
 
     def compact(self) -> int:
-        """Let etcd forget all revisions but the current ones, and return the revision this was done at. Blocks.
+        """Compact etcd at the current revision, and return that revision. Blocks.
 
-        Who resumes at an older resourceVersion gets 410 from then on, unless kube-apiserver still has it in its watch
-        cache: that forgets with ``plane.api_server.restart()``, and is not there with
+        Lists and watches from older resourceVersions then get 410, unless kube-apiserver still has them in its watch
+        cache. To avoid that, empty the cache with ``plane.api_server.restart()``, or disable it with
         ``ControlPlane(api_server_flags={"watch-cache": False})``.
 
         Raises:
-            ControlPlaneError: etcd does not answer.
+            ControlPlaneError: etcd does not respond.
         """
         return probes.compact(self._now().etcd)
 
     def describe(self) -> str:
-        """Each server in a line: whether it runs, and where its log is; for reports."""
+        """Return one line per server, with its state and the path of its log."""
         return "\n".join(map(repr, self._servers.values())) or "not started"
 
     def logs(self, lines: int = 20) -> str:
-        """The last lines of both servers, under their names and the paths of their logs. Blocks on the file system."""
+        """Return the last log lines of both servers, with their names and log paths.
+
+        Blocks on the file system.
+        """
         return "\n".join(f"── {server.name}: {server.log}\n{server.tail(lines)}" for server in self._servers.values())
 
 
@@ -292,7 +298,10 @@ class _Running:
 
 @dataclass(slots=True, kw_only=True)
 class _Holdings:
-    """What is to be ended and removed: apart from the control plane, as that may be gone by then."""
+    """Processes and folder to clean up.
+
+    Separate from the control plane, which may already be garbage collected at that time.
+    """
 
     keep: bool
     owner: int = 0
@@ -301,14 +310,13 @@ class _Holdings:
 
     @property
     def mine(self) -> bool:
-        """Whether this process started them, and is no fork of the one that did."""
+        """Whether this process started the servers; ``False`` in a fork of it."""
         return os.getpid() == self.owner
 
     def end_servers(self) -> list[ServerProcess]:
-        """End them for good, the API server before etcd, or it would complain of that in its log.
+        """Kill the servers permanently, and return those that had exited by themselves.
 
-        Returns:
-            Those that had ended by themselves.
+        kube-apiserver is killed before etcd, since it would otherwise log errors.
         """
         crashed = [server for server in self.servers.values() if server.crashed]
         for name in sorted(self.servers, reverse=True):
@@ -316,7 +324,7 @@ class _Holdings:
         return crashed
 
     def abandon(self) -> None:
-        """Do what leaving the block does, where nobody does that."""
+        """Clean up if the block was never left."""
         if self.mine and self.folder is not None:
             if not (self.end_servers() or self.keep):
                 self.folder.remove()

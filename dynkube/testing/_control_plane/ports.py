@@ -1,4 +1,4 @@
-"""Ports of the loopback that nobody uses, and nobody will be given by chance."""
+"""Free loopback ports outside of the ephemeral port range."""
 
 from __future__ import annotations
 
@@ -14,14 +14,13 @@ _ATTEMPTS = 200
 
 
 def free_port(rng: random.Random) -> int:
-    """A port that can be listened on just now.
+    """Return a port that can currently be listened on.
 
-    It is outside of the range that outgoing connections get theirs from. Inside, clients that keep trying to reach a
-    server that is down would sooner or later be given its own port, meet themselves there, and keep it from coming
-    back.
+    It is outside of the ephemeral port range. Otherwise a client that keeps reconnecting to a stopped server would at
+    some time get the server's port as its source port, connect to itself, and block the port for the server.
 
     Raises:
-        ControlPlaneError: None was found.
+        ControlPlaneError: No free port was found.
     """
     lowest, highest = _ephemeral_range()
     choices = [port for port in range(15_000, 65_000) if not lowest <= port <= highest] or list(range(15_000, 65_000))
@@ -33,9 +32,9 @@ def free_port(rng: random.Random) -> int:
 
 
 def is_free(port: int) -> bool:
-    """Whether a port can be listened on just now. What is true for an instant only: somebody else may be faster."""
+    """Whether a port is free now; another process may take it right after."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
-        # As the servers do: connections of an earlier run that linger do not count.
+        # As the servers do: ignore connections of an earlier run in TIME_WAIT.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((LOOPBACK, port))
@@ -47,6 +46,6 @@ def is_free(port: int) -> bool:
 def _ephemeral_range() -> tuple[int, int]:
     try:
         lowest, highest = _EPHEMERAL.read_text(encoding="ascii").split()
-    except (OSError, ValueError):  # not Linux: the range that IANA recommends
+    except (OSError, ValueError):  # not Linux: the range recommended by IANA
         return 49_152, 65_535
     return int(lowest), int(highest)

@@ -1,4 +1,4 @@
-"""What the servers of a control plane say when asked whether they are ready, and compaction. Everything blocks."""
+"""Readiness probes and compaction of a control plane's servers. All calls block."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from dynkube.testing._control_plane.ports import LOOPBACK
 
 _PROBE_SECONDS = 5.0
 _COMPACTION_SECONDS = 60.0
-_COMPACTED_BEFORE = "required revision has been compacted"  # nothing was written since the last time
+_COMPACTED_BEFORE = "required revision has been compacted"  # nothing was written since the last compaction
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A port of the loopback where a server speaks HTTP, or HTTPS with a context."""
+    """A loopback port with an HTTP server; HTTPS if there is a TLS context."""
 
     port: int
     tls: ssl.SSLContext | None = None
 
     def ask(self, path: str, body: object = None, *, timeout: float = _PROBE_SECONDS) -> tuple[int, str]:
-        """Status and text of the answer to a GET, or to a POST of ``body`` as JSON.
+        """Send a GET, or a POST of ``body`` as JSON; return status and response text.
 
         Raises:
-            OSError: Nobody listens, or answers in time.
-            http.client.HTTPException: The answer is no HTTP.
+            OSError: The connection fails, or there is no response in time.
+            http.client.HTTPException: The response is not HTTP.
         """
         connection = (
             http.client.HTTPSConnection(LOOPBACK, self.port, timeout=timeout, context=self.tls)
@@ -47,15 +47,15 @@ class Site:
 
 
 def etcd_trouble(etcd: Site) -> str:
-    """Why etcd is not ready; empty where it is."""
+    """Return why etcd is not ready; empty if it is."""
     return _trouble(lambda: _expect(etcd, "/health"))
 
 
 def api_server_trouble(api_server: Site) -> str:
-    """Why kube-apiserver is not ready for tests; empty where it is.
+    """Return why kube-apiserver is not ready for tests; empty if it is.
 
-    Ready means that the namespace ``default`` is there too: a new server makes it some moments after it says that it
-    is.
+    Ready includes that the namespace ``default`` exists: a new server creates it shortly after its readiness probe
+    succeeds.
     """
     return _trouble(
         lambda: _expect(api_server, "/readyz?verbose") or _expect(api_server, "/api/v1/namespaces/default", 404)
@@ -63,10 +63,10 @@ def api_server_trouble(api_server: Site) -> str:
 
 
 def compact(etcd: Site) -> int:
-    """Forget all revisions of etcd before the current one, and return that one.
+    """Compact etcd at the current revision, and return that revision.
 
     Raises:
-        ControlPlaneError: etcd does not answer, or refuses.
+        ControlPlaneError: etcd does not respond, or responds with an error.
     """
     found = _post(etcd, "/v3/kv/range", {"key": "AA==", "keys_only": True, "limit": 1})
     revision = int(json.loads(found)["header"]["revision"])
@@ -75,7 +75,7 @@ def compact(etcd: Site) -> int:
 
 
 def _post(etcd: Site, path: str, body: object, *, fine: str | None = None) -> str:
-    """The answer of etcd, which is a good one or has the text ``fine``."""
+    """Return etcd's response, which must be successful or contain ``fine``."""
     try:
         status, text = etcd.ask(path, body, timeout=_COMPACTION_SECONDS)
     except (OSError, http.client.HTTPException) as error:
@@ -86,7 +86,10 @@ def _post(etcd: Site, path: str, body: object, *, fine: str | None = None) -> st
 
 
 def _expect(site: Site, path: str, bad: int | None = None) -> str:
-    """What the answer says, unless it is a good one; with ``bad`` any other status is good."""
+    """Return a description of an error response, else ``""``.
+
+    With ``bad`` only that status is an error.
+    """
     status, text = site.ask(path)
     good = status == http.client.OK if bad is None else status != bad
     return "" if good else f"{path} answers {status}: {text.strip()}"

@@ -1,4 +1,4 @@
-"""One server of a control plane: started until it is ready, stopped, killed, paused, its log at hand."""
+"""A server process of a control plane."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _TAIL_LINES = 20
 
 
 class ServerProcess:
-    """``kube-apiserver`` or ``etcd`` of a :class:`ControlPlane`: ``plane.api_server``, ``plane.etcd``.
+    """kube-apiserver or etcd of a :class:`ControlPlane`.
 
-    A method returns once what it says is done, and may be called from any thread. In a task of trio say
-    ``await trio.to_thread.run_sync(plane.api_server.restart)``: the loop goes on meanwhile, and where the task is
-    cancelled, what is waited for is given up, and a server that was not ready yet is killed.
+    Available as ``plane.api_server`` and ``plane.etcd``. The methods block until the operation is complete, and may be
+    called from any thread. In a trio task use ``await trio.to_thread.run_sync(plane.api_server.restart)``, which does
+    not block the event loop. If the task is cancelled, waiting ends, and a server that is not ready yet is killed.
 
     Attributes:
         name: ``"kube-apiserver"`` or ``"etcd"``.
         command: The command line, program first.
-        log: The file with all that it has written, in all its lives.
+        log: The log file; restarts append to it.
     """
 
     def __init__(
@@ -60,34 +60,39 @@ class ServerProcess:
 
     @property
     def running(self) -> bool:
-        """Whether the process is there; a paused one is."""
+        """Whether the process is running; also true while it is paused."""
         return self._run is not None and not self._run.ended.is_set()
 
     @property
     def pid(self) -> int | None:
-        """The id of its process; ``None`` where it is not running."""
+        """The process ID; ``None`` if it is not running."""
         return self._run.pid if self._run is not None and self.running else None
 
     @property
     def exit_code(self) -> int | None:
-        """What it ended with last, ``-9`` for SIGKILL; ``None`` while it runs, and before."""
+        """The last exit code, ``-9`` for SIGKILL; ``None`` while running or before."""
         return None if self._run is None else self._run.exit_code
 
     @property
     def ending(self) -> str:
-        """How it ended last, in words: ``with exit code 1``, ``killed by SIGKILL``; empty while it runs, and before."""
+        """How the process ended last: ``with exit code 1``, ``killed by SIGKILL``.
+
+        Empty while it is running and before it was started.
+        """
         return "" if self._run is None or self.running else self._run.ending
 
     @property
     def crashed(self) -> bool:
-        """Whether it has ended, and nobody here asked it to."""
+        """Whether the process has ended by itself, not by a method of this object."""
         return self._run is not None and self._run.ended.is_set() and not self._run.expected
 
     def start(self) -> None:
-        """Start it, on the same port and data as ever, and wait until it is ready. Does nothing where it runs.
+        """Start the server with the same port and data, and wait until it is ready.
+
+        Does nothing if it is running.
 
         Raises:
-            ControlPlaneError: It ended, or was not ready in time and was killed. The message has its last lines.
+            ControlPlaneError: It exited, or was not ready in time and was killed. The message has its last log lines.
             ClosedError: Its control plane has ended.
         """
         with self._starting:
@@ -104,22 +109,27 @@ class ServerProcess:
             raise
 
     def wait_ready(self) -> None:
-        """Wait until it says that it is ready: after :meth:`resume`, or for kube-apiserver when etcd has been away.
+        """Wait until the server is ready.
+
+        Use it after :meth:`resume`, or for kube-apiserver after an outage of etcd.
 
         Raises:
-            ControlPlaneError: It is not running, ended, or was not ready in time (and goes on).
+            ControlPlaneError: It is not running, exited, or was not ready in time (it is not killed then).
         """
         self._wait_ready(self._present())
 
     def stop(self) -> None:
-        """Ask it to end (SIGTERM), and wait until it has. Does nothing where it does not run.
+        """Terminate the server (SIGTERM) and wait until it has exited.
 
-        kube-apiserver lets requests finish. While clients watch it takes a minute, then cuts the watches; from 1.27 on
-        it ends them early with ``api_server_flags={"shutdown-watch-termination-grace-period": "1s"}``. While etcd is
-        away it does not end in time: :meth:`kill` it. etcd takes some seconds to let go of a kube-apiserver.
+        Does nothing if it is not running.
+
+        kube-apiserver finishes running requests. With open watches it waits a minute, then cuts them; since 1.27
+        ``api_server_flags={"shutdown-watch-termination-grace-period": "1s"}`` ends them earlier. While etcd is down
+        kube-apiserver does not exit in time: use :meth:`kill`. etcd takes some seconds while a kube-apiserver is
+        connected.
 
         Raises:
-            ControlPlaneError: It had not ended in time, and was killed.
+            ControlPlaneError: It did not exit in time, and was killed.
         """
         if self._run is None:
             return
@@ -134,17 +144,27 @@ class ServerProcess:
                 raise ControlPlaneError(f"{self.name} had not ended {late}, and was killed{self._said()}")
 
     def kill(self) -> None:
-        """End it at once (SIGKILL): connections are cut, nothing is finished. Does nothing where it does not run."""
+        """Kill the server at once (SIGKILL), which cuts its connections.
+
+        Does nothing if it is not running.
+        """
         if self._run is not None:
             self._run.kill()
 
     def restart(self) -> None:
-        """:meth:`stop` it and :meth:`start` it, with what they raise."""
+        """Stop the server (SIGTERM), start it again and wait until it is ready.
+
+        Raises:
+            ControlPlaneError: It did not exit in time and was killed, exited while starting, or was not ready in time.
+            ClosedError: Its control plane has ended.
+        """
         self.stop()
         self.start()
 
     def pause(self) -> None:
-        """Make it stand still (SIGSTOP): connections stay open, new ones are taken, and nobody answers.
+        """Pause the server (SIGSTOP).
+
+        Connections stay open and the kernel accepts new ones, but no request gets a response.
 
         Raises:
             ControlPlaneError: It is not running.
@@ -152,7 +172,7 @@ class ServerProcess:
         self._present().pause()
 
     def resume(self) -> None:
-        """Let it go on after :meth:`pause` (SIGCONT).
+        """Resume the server after :meth:`pause` (SIGCONT).
 
         Raises:
             ControlPlaneError: It is not running.
@@ -160,17 +180,17 @@ class ServerProcess:
         self._present().send(signal.SIGCONT)
 
     def tail(self, lines: int = _TAIL_LINES) -> str:
-        """The last lines of what it has written since it was started last. Blocks on the file system."""
+        """Return the last log lines since the last start. Blocks on the file system."""
         return "\n".join(self._output().splitlines()[-lines:])
 
     def _retire(self) -> None:
-        """Kill it, and let nobody start it again: its control plane has ended."""
+        """Kill the server, and make further starts raise ClosedError."""
         with self._starting:
             self._retired = True
         self.kill()
 
     def _found_port_taken(self) -> bool:
-        """Whether it ended because somebody else listened where it was to listen."""
+        """Whether it exited because its port was in use."""
         return not self.running and "address already in use" in self._output()
 
     def _present(self) -> Run:
@@ -192,7 +212,7 @@ class ServerProcess:
         raise ControlPlaneError(f"{self.name} ended before it was ready, {run.ending}{self._said()}")
 
     def _said(self) -> str:
-        """Its last lines for a message, without the manual that etcd prints below a complaint."""
+        """Return the last log lines for a message, without etcd's usage text."""
         said = "\n".join(self._output().split("\nUsage:")[0].splitlines()[-_TAIL_LINES:])
         return f"; the end of its log, {self.log}:\n{said}" if said else f"; its log, {self.log}, is empty"
 
@@ -206,7 +226,10 @@ class ServerProcess:
 
 
 def _raise_if_cancelled() -> None:
-    """Raise ``trio.Cancelled`` where this thread works for a task that was cancelled (``trio.to_thread.run_sync``)."""
+    """Raise ``trio.Cancelled`` if this thread's task was cancelled.
+
+    This applies to threads started by ``trio.to_thread.run_sync``.
+    """
     try:
         trio.from_thread.check_cancelled()
     except RuntimeError:  # not such a thread

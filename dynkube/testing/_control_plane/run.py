@@ -1,7 +1,7 @@
-"""One life of a server's process, which ends no later than the process that started it.
+"""One run of a server process, which ends before its parent process.
 
-Leaving the control plane ends it; so does the end of the interpreter. On Linux the kernel ends it too when this process
-is gone in any other way (``PR_SET_PDEATHSIG``); elsewhere a SIGKILL of this process leaves it behind.
+Leaving the control plane ends it, and so does the exit of the interpreter. On Linux the kernel also kills it when this
+process ends in any other way (``PR_SET_PDEATHSIG``); elsewhere a SIGKILL of this process leaves it running.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from pathlib import Path
 
 from dynkube.errors import ControlPlaneError
 
-# Runs in the new process before the server does: asks the kernel for a signal when the parent ends, makes sure that it
-# has not ended before, and becomes the server. A `preexec_fn` would do it without an interpreter's start (some 20 ms),
-# but runs Python between fork and exec in a process with threads, which may deadlock.
+# Runs in the new process first: requests a signal for the end of the parent, checks that the parent has not ended
+# already, and executes the server. A `preexec_fn` would save the start of an interpreter (some 20 ms), but runs Python
+# between fork and exec in a process with threads, which may deadlock.
 _BECOME = (
     "import os, signal, sys\n"
     "try:\n"
@@ -32,21 +32,21 @@ _BECOME = (
 
 
 class Run:
-    """A process that was started just now, and a thread that did so and stays until the process has ended.
+    """A started process, and the thread that started it and waits for its end.
 
-    The thread has to stay: what the kernel takes for the parent's death is the end of the *thread* that started it.
+    The thread has to exist until then, since ``PR_SET_PDEATHSIG`` refers to the *thread* that started the process.
 
     Args:
-        command: The command line, an absolute path first.
-        log: The file that its output is appended to; it runs in the folder of it.
-        environment: Its variables.
+        command: The command line, starting with an absolute path.
+        log: The file to append output to; its folder is the working directory.
+        environment: Environment variables.
 
     Raises:
-        ControlPlaneError: It cannot be started.
+        ControlPlaneError: The process cannot be started.
 
     Attributes:
-        ended: Set as soon as it has ended and was waited for.
-        expected: Whether its end was asked for by :meth:`ask_to_end` or :meth:`kill`.
+        ended: Set as soon as the process has ended and was waited for.
+        expected: Whether its end was requested by :meth:`ask_to_end` or :meth:`kill`.
     """
 
     def __init__(self, command: Sequence[str], log: Path, environment: Mapping[str, str]) -> None:
@@ -63,17 +63,17 @@ class Run:
 
     @property
     def pid(self) -> int:
-        """The id of the process."""
+        """The process ID."""
         return self._started.pid
 
     @property
     def exit_code(self) -> int | None:
-        """What it ended with, negative for a signal; ``None`` before."""
+        """The exit code, negative for a signal; ``None`` while it is running."""
         return self._started.returncode if self.ended.is_set() else None
 
     @property
     def ending(self) -> str:
-        """How it ended, in words."""
+        """How the process ended, as a phrase for messages."""
         code = self.exit_code
         if code is None or code >= 0:
             return f"with exit code {code}"
@@ -83,24 +83,24 @@ class Run:
             return f"killed by signal {-code}"
 
     def send(self, number: signal.Signals) -> None:
-        """Send a signal, unless it has ended."""
+        """Send a signal, unless the process has ended."""
         self._started.send_signal(number)
 
     def pause(self) -> None:
-        """Send SIGSTOP, and wait until it stands still."""
+        """Send SIGSTOP, and wait until the process is stopped."""
         self.send(signal.SIGSTOP)
         if hasattr(os, "waitid"):  # macOS has it since Python 3.13
             with suppress(ChildProcessError):  # it has ended meanwhile
                 os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
 
     def ask_to_end(self) -> None:
-        """Send SIGTERM, also to one that is paused."""
+        """Send SIGTERM, also to a paused process."""
         self.expected = self.expected or not self.ended.is_set()
         self.send(signal.SIGTERM)
-        self.send(signal.SIGCONT)  # a paused process takes no other signal, but for SIGKILL
+        self.send(signal.SIGCONT)  # a paused process handles no signal except SIGKILL until it is continued
 
     def kill(self) -> None:
-        """Send SIGKILL, and wait for the end. Blocks for a moment."""
+        """Send SIGKILL, and wait until the process has ended. Blocks briefly."""
         self.expected = self.expected or not self.ended.is_set()
         self.send(signal.SIGKILL)
         self.ended.wait()
@@ -120,9 +120,9 @@ class Run:
                     stderr=subprocess.STDOUT,
                     env=dict(environment),
                     cwd=log.parent,
-                    process_group=0,  # Ctrl-C in a terminal is for this process alone, which ends them in order
+                    process_group=0,  # Ctrl-C must reach this process only, which ends the servers in order
                 )
-        except (OSError, ValueError) as error:  # the latter for arguments that no command line can have
+        except (OSError, ValueError) as error:  # ValueError: an argument with a null byte
             self._failure = error
         finally:
             self._launched.set()

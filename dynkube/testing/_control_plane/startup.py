@@ -1,4 +1,4 @@
-"""How etcd and kube-apiserver come up: each on a port of its own, tried again where somebody else was faster."""
+"""Start etcd and kube-apiserver, with another port if the chosen one is taken."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Build = Callable[[int], ServerProcess]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What a user says of a control plane."""
+    """Options of a control plane."""
 
     assets: Assets
     api_server_flags: Flags
@@ -34,10 +34,10 @@ class Settings:
 
 
 class Startup:
-    """Builds the two servers and starts them; every server it makes goes into ``servers``, so that all can be ended.
+    """Creates and starts the two servers, and adds them to ``servers`` for cleanup.
 
     Raises:
-        ControlPlaneError: A program is missing or cannot be run, or the port that kube-apiserver is to have is taken.
+        ControlPlaneError: A program is missing or cannot be executed, or the requested port of kube-apiserver is taken.
     """
 
     def __init__(self, settings: Settings, folder: Path, servers: dict[str, ServerProcess]) -> None:
@@ -57,7 +57,7 @@ class Startup:
         """Start etcd and return its port. Blocks.
 
         Raises:
-            ControlPlaneError: It does not get ready.
+            ControlPlaneError: It does not become ready.
         """
         version = _numbers(self.etcd_version)
 
@@ -71,7 +71,7 @@ class Startup:
         """Start kube-apiserver and return its port. Blocks.
 
         Raises:
-            ControlPlaneError: It does not get ready.
+            ControlPlaneError: It does not become ready.
         """
         major, minor, *_ = _numbers(self.version)
         tls = credentials.tls()
@@ -123,5 +123,5 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def _without_etcd_settings(environment: Mapping[str, str]) -> dict[str, str]:
-    """Etcd takes flags from variables too, and refuses to start where both say something."""
+    """Remove etcd's variables: it does not start if a flag is also set by a variable."""
     return {name: value for name, value in environment.items() if not name.startswith("ETCD_")}
