@@ -1,4 +1,4 @@
-"""Who may ask an engine what: authentication, authorization, and the resources that tell about both."""
+"""Access control of an engine: authentication, authorization, reviews and tokens."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Access:
     """The access control of one engine.
 
     Args:
-        engine: What is protected. Reviews and service account tokens are answered in it from now on; with RBAC it
-            gets the bootstrap roles, and the checks on writes of roles and bindings.
-        users: Whom each bearer token stands for.
-        token: The administrator's; ``None`` where there is none.
-        rbac: Whether stored roles decide; otherwise everybody may do everything.
+        engine: The engine to protect. It serves reviews and service account tokens from now on; with RBAC it gets the
+            bootstrap roles, and privilege escalation checks on writes of roles and bindings.
+        users: Users by bearer token.
+        token: The administrator's bearer token, or ``None``.
+        rbac: Whether to authorize by the stored roles; otherwise every request is allowed.
     """
 
     def __init__(self, engine: Engine, *, users: Mapping[str, User], token: str | None, rbac: bool) -> None:
@@ -50,9 +50,9 @@ class Access:
         engine.answer("serviceaccounts", "token", _created(self._accounts.request))
 
     def authenticator(self, token: str | None = None) -> Authenticator:
-        """What finds out who asks, where ``token`` stands for the administrator unless it is that of a user.
+        """Return an authenticator; ``token`` is the administrator's, or a user's.
 
-        Where nobody has a token, whoever asks is taken for the administrator.
+        Without any tokens, every request is authenticated as the administrator.
         """
         tokens = self._users if token is None else {token: ADMIN, **self._users}
         return Authenticator(
@@ -60,25 +60,25 @@ class Access:
         )
 
     def complete(self) -> None:
-        """Bring back what access control needs and a restored state did not have: the bootstrap roles."""
+        """Create the bootstrap roles that are missing in a restored state."""
         if self.rbac:
             bootstrap.install(self._engine)
 
     def acting_user(self, request: Attributes, headers: Mapping[str, tuple[str, ...]]) -> User:
-        """As whom to carry out ``request``: its sender, or whom they impersonate.
+        """Return the user to execute ``request`` as: its sender or the impersonated user.
 
         Raises:
-            BadRequest: The headers make no sense together.
-            Forbidden: The sender may not act as that user.
+            BadRequest: The impersonation headers contradict each other.
+            Forbidden: The sender has no permission to impersonate that user.
         """
         wanted = Wanted.read(headers)
         return request.user if wanted is None else impersonate(wanted, request, self.authorizer)
 
     def authorize(self, request: Attributes) -> None:
-        """Let ``request`` pass, or refuse it.
+        """Check that ``request`` is allowed.
 
         Raises:
-            Forbidden: Nothing allows it.
+            Forbidden: It is not.
         """
         decision = self.authorizer.decide(request)
         if not decision.allowed:

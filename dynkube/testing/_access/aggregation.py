@@ -1,6 +1,7 @@
-"""ClusterRoles that are made of others: ``aggregationRule`` selects them, their rules are copied together.
+"""Aggregated ClusterRoles (``aggregationRule``).
 
-In a cluster a controller does this; here it has happened when the call that changed a role returns.
+The rules of the selected ClusterRoles are combined. In a cluster a controller does this asynchronously; here it is done
+before the call that changed a role returns.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ _STORED = "clusterroles.rbac.authorization.k8s.io"
 
 
 class Aggregation:
-    """Keeps the rules of aggregated ClusterRoles in step with the roles they select.
+    """Updates the rules of aggregated ClusterRoles from the roles that they select.
 
     Args:
-        engine: Where the roles are, and where they are written.
+        engine: The engine that stores the roles.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -30,11 +31,11 @@ class Aggregation:
         engine.settle_with(self.settle)
 
     def settle(self) -> bool:
-        """Bring every aggregated role up to date; whether one was behind."""
+        """Update all aggregated roles; return whether one was out of date."""
         kind = self._engine.registry.get(CLUSTER_ROLES)
         if not self._stale or kind is None:
             return False
-        # Writing settles again, inside; by then there is nothing to do unless something has changed.
+        # Writing calls settle() again; reset the flag first, so that it only acts on new changes.
         self._stale = False
         versions = self._engine.storage.collection(_STORED).current.values()
         roles = sorted((version.decode(kind) for version in versions), key=_name)
@@ -67,7 +68,7 @@ def _selected(aggregation: JSONObject, role: JSONObject) -> bool:
 
 
 def _matches(selector: JSONObject, labels: Mapping[str, str]) -> bool:
-    """Whether a ``metav1.LabelSelector`` fits; an empty one fits everything."""
+    """Whether a ``metav1.LabelSelector`` matches; an empty one matches everything."""
     exact = selector.get("matchLabels") or {}
     if any(labels.get(key) != value for key, value in exact.items()):
         return False

@@ -1,4 +1,4 @@
-"""A request as authorization sees it, and the 403 that says what was not allowed."""
+"""Authorization attributes of a request, and the 403 response."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from dynkube.testing._calls.users import User
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attributes:
-    """What somebody wants to do.
+    """Attributes of a request for authorization.
 
     Attributes:
-        user: Who.
-        verb: A Kubernetes verb; for paths that are no resources the HTTP method in lower case.
+        user: The authenticated (or impersonated) user.
+        verb: The Kubernetes verb; for non-resource paths the HTTP method in lower case.
         group: API group of the resource.
-        resource: Plural name; ``""`` for paths that are no resources.
+        resource: Plural name; ``""`` for non-resource paths.
         subresource: ``"log"``, ``"status"`` ...
-        name: Of the object; for lists and watches, what ``fieldSelector=metadata.name=...`` names.
+        name: Object name; for lists and watches the one in ``fieldSelector=metadata.name=...``.
         namespace: ``""`` for cluster-scoped resources and for all namespaces.
-        path: Of a request that is about no resource.
+        path: Path of a non-resource request.
     """
 
     user: User
@@ -35,13 +35,13 @@ class Attributes:
 
     @property
     def full_resource(self) -> str:
-        """``pods``, ``pods/log``: how rules name it."""
+        """Resource with subresource as in RBAC rules: ``pods``, ``pods/log``."""
         return f"{self.resource}/{self.subresource}" if self.subresource else self.resource
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Whether something is allowed, and what is known about why."""
+    """Whether a request is allowed, and the reason if known."""
 
     allowed: bool
     reason: str = ""
@@ -49,7 +49,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class PolicyRule:
-    """One rule of a role, as ``rbac.authorization.k8s.io`` has them."""
+    """A PolicyRule of ``rbac.authorization.k8s.io``."""
 
     verbs: tuple[str, ...]
     groups: tuple[str, ...] = ()
@@ -59,31 +59,34 @@ class PolicyRule:
 
 
 class Authorizer(Protocol):
-    """Decides who may do what."""
+    """Decides whether requests are allowed."""
 
     def decide(self, attributes: Attributes) -> Decision:
         """Whether ``attributes`` are allowed."""
         ...
 
     def rules_for(self, user: User, namespace: str) -> tuple[list[PolicyRule], str]:
-        """All that ``user`` may do in ``namespace``, and why that may not be all of it (``""`` where it is)."""
+        """Return the rules for ``user`` in ``namespace``, and why they may be incomplete.
+
+        The reason is ``""`` if they are complete.
+        """
         ...
 
 
 class AllowAll:
-    """Everybody may do everything: an API server with ``--authorization-mode=AlwaysAllow``."""
+    """Allows every request, as ``--authorization-mode=AlwaysAllow``."""
 
     def decide(self, attributes: Attributes) -> Decision:
-        """Yes."""
+        """Allow the request."""
         return Decision(True, "this server runs without RBAC and allows everything")
 
     def rules_for(self, user: User, namespace: str) -> tuple[list[PolicyRule], str]:
-        """Everything."""
+        """Return rules that allow everything."""
         return [PolicyRule(("*",), ("*",), ("*",)), PolicyRule(("*",), urls=("*",))], ""
 
 
 def denied(attributes: Attributes, reason: str = "") -> APIError:
-    """403, worded as kube-apiserver words it; ``reason`` is the hint that RBAC adds, if any."""
+    """Return the 403 with kube-apiserver's message; ``reason`` is RBAC's hint, if any."""
     who = f'User "{attributes.user.name}" cannot {attributes.verb}'
     if not attributes.resource:
         what = f'{who} path "{attributes.path}"'

@@ -1,4 +1,4 @@
-"""Who asks: bearer tokens to users."""
+"""Authentication by bearer token."""
 
 from __future__ import annotations
 
@@ -14,15 +14,14 @@ from dynkube.testing._calls.users import NOBODY, User, account_user, split_accou
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Authenticator:
-    """Finds out who sends a request.
+    """Authenticates requests.
 
     Attributes:
-        tokens: Whom each bearer token stands for.
-        accounts: Verifies tokens of service accounts.
-        default: Who a caller without a token, or with one that nobody knows, is taken for; ``None`` where callers
-            have to say who they are.
-        anonymous: Whether a caller without a token may ask anything at all; what they get is for authorization to
-            say. Otherwise only public paths answer them.
+        tokens: Users by bearer token.
+        accounts: Verifies service account tokens.
+        default: The user of requests without a token or with an unknown one; ``None`` if a token is required.
+        anonymous: Whether requests without a token are passed to authorization as ``system:anonymous``. Otherwise they
+            are accepted for public paths only.
     """
 
     tokens: Mapping[str, User] = field(default_factory=dict, repr=False)
@@ -31,14 +30,14 @@ class Authenticator:
     anonymous: bool = False
 
     def identify(self, authorization: str | None, *, public: bool) -> User:
-        """The user behind an ``Authorization`` header.
+        """Return the user authenticated by an ``Authorization`` header.
 
         Args:
-            authorization: The header; ``None`` where there is none.
-            public: Whether anybody may ask for this path.
+            authorization: The header's value, or ``None``.
+            public: Whether the path is accessible without authentication.
 
         Raises:
-            Unauthorized: The token stands for nobody, or there has to be one.
+            Unauthorized: The token is invalid, or missing and required.
         """
         scheme, _, token = (authorization or "").strip().partition(" ")
         if scheme.lower() == "bearer" and token.strip():
@@ -54,12 +53,12 @@ class Authenticator:
         return NOBODY
 
     def verify(self, token: str, audiences: Sequence[str] = ()) -> Verified:
-        """Whom ``token`` stands for.
+        """Verify ``token`` and return its user.
 
         Raises:
-            InvalidToken: Nobody.
+            InvalidToken: The token is invalid.
         """
-        # Every known token is compared, so that how long it takes tells nothing about them.
+        # Compare with every known token, so that the response time reveals nothing about them.
         known = [user for text, user in self.tokens.items() if hmac.compare_digest(text.encode(), token.encode())]
         if not known:
             return self.accounts.verify(token, audiences)
@@ -69,15 +68,15 @@ class Authenticator:
         return Verified(known[0].authenticated(), shared)
 
     def acting_as(self, user: User) -> Authenticator:
-        """One that takes callers without a token for ``user``."""
+        """Return an authenticator whose requests without a token are made as ``user``."""
         return replace(self, default=user.authenticated())
 
 
 def as_user(user: User | str) -> User:
-    """A user given by name or as a whole.
+    """Return the User for a user name or a User.
 
     Raises:
-        InvalidInput: It is neither.
+        InvalidInput: ``user`` is neither.
     """
     if isinstance(user, str) and user:
         account = split_account(user)
@@ -90,10 +89,10 @@ def as_user(user: User | str) -> User:
 
 
 def check_users(users: Mapping[str, User]) -> dict[str, User]:
-    """The users of a server by their tokens.
+    """Check users by bearer token, and return them as a dict.
 
     Raises:
-        InvalidInput: A token is no text that fits into a header, or something is no user.
+        InvalidInput: A token is not a string that is valid in a header, or a value is not a User.
     """
     for token in users:
         if not token or not token.isascii() or any(character.isspace() for character in token):

@@ -1,7 +1,7 @@
-"""The roles and bindings that every cluster with RBAC starts with.
+"""Default RBAC roles and bindings of a cluster.
 
-The ones that people bind and that unprivileged users live on. Those of the control plane's own components
-(``system:controller:...``, ``system:node`` and so on) are left out, since nothing here runs under them.
+These are the user-facing roles and the basic ones of authenticated and unauthenticated users. The roles of control
+plane components (``system:controller:...``, ``system:node`` and so on) are omitted, since no such components run here.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ _ROLES = {
     ),
 }
 
-# Each is made of what is labelled for it; the wider ones take in the narrower ones.
+# Each aggregates the roles labelled for it, so that admin includes edit, and edit includes view.
 _AGGREGATED = {"admin": (_ADMIN, ""), "edit": (_EDIT, "admin"), "view": (_VIEW, "edit")}
 
 _BINDINGS = {
@@ -136,7 +136,7 @@ _BINDINGS = {
 
 
 def install(engine: Engine) -> None:
-    """Create the roles and bindings that are not there."""
+    """Create the missing roles and bindings."""
     for gvr, objects in ((CLUSTER_ROLES, _cluster_roles()), (CLUSTER_ROLE_BINDINGS, _bindings())):
         kind = engine.registry.get(gvr)
         assert kind is not None, f"RBAC needs {gvr} to be served"

@@ -1,4 +1,4 @@
-"""What tokens of service accounts may be bound to: a Pod, a Secret or a Node, with which they die."""
+"""Service account tokens bound to the lifetime of a Pod, Secret or Node."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ _GONE = "service account token has been invalidated"
 
 
 class Unbound(ValueError):
-    """What a token is bound to is gone, or is another one now."""
+    """The object that a token is bound to was deleted, or has another UID."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bindings:
-    """Binds tokens to objects, and looks after those.
+    """Binds tokens to objects, and checks that these exist.
 
     Attributes:
-        storage: Where they are.
-        registry: Knows their kinds.
+        storage: Storage of the objects.
+        registry: Registry of their kinds.
     """
 
     storage: Storage
     registry: Registry
 
     def claims(self, namespace: str, account: str, reference: JSONObject) -> JSONObject:
-        """What a token bound to ``reference`` says about it.
+        """Return the claims of a token bound to ``reference``.
 
         Raises:
-            NotFound: There is no such object.
-            BadRequest: Tokens cannot be bound to it.
-            Conflict: It is another one than the one that is meant.
+            NotFound: The object does not exist.
+            BadRequest: Tokens cannot be bound to this kind of object.
+            Conflict: The object has another UID.
         """
         version, kind = (str(reference.get(field) or "") for field in ("apiVersion", "kind"))
         group, _, named = version.rpartition("/")
@@ -59,10 +59,10 @@ class Bindings:
         return claims
 
     def check(self, namespace: str, claims: JSONObject) -> Mapping[str, tuple[str, ...]]:
-        """What is told of the user, after a look at whether all is there that a token is bound to.
+        """Check that a token's bound objects exist, and return the user's extra fields.
 
         Raises:
-            Unbound: Something is gone.
+            Unbound: An object was deleted, or has another UID.
         """
         extra: dict[str, tuple[str, ...]] = {}
         for kind, told in (("Secret", False), ("Pod", True), ("Node", True)):

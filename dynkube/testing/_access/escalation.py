@@ -1,7 +1,8 @@
-"""The checks on who writes roles and bindings: nobody gives away what they do not have.
+"""RBAC privilege escalation prevention.
 
-As in kube-apiserver a role may be written by who holds all of its permissions, or may ``escalate`` roles; a binding by
-who holds those of the role it names, or may ``bind`` that role; and by members of ``system:masters``.
+As in kube-apiserver, users can write a role only if they have all of its permissions, or the verb ``escalate`` on it; a
+binding only if they have all permissions of its role, or the verb ``bind`` on the role. Members of ``system:masters``
+can write all of them.
 """
 
 from __future__ import annotations
@@ -22,16 +23,16 @@ _EVERYTHING = (PolicyRule(("*",), ("*",), ("*",)), PolicyRule(("*",), urls=("*",
 
 @dataclass(frozen=True, slots=True)
 class RoleRules(KindRules):
-    """What Roles and ClusterRoles have to meet; who writes them matters only where RBAC decides."""
+    """Rules for Roles and ClusterRoles; the escalation check applies only with RBAC."""
 
     rbac: RBAC | None
 
     def authorize(self, call: Call, obj: JSONObject, old: JSONObject | None) -> None:
-        """Refuse rules that the caller does not hold.
+        """Check that the caller has the permissions of the role.
 
         Raises:
-            Forbidden: There are some; the message lists them. Or the role collects the rules of others, and the
-                caller does not hold everything.
+            Forbidden: Some are missing; the message lists them. Or the role has an ``aggregationRule``, and the caller
+                does not have all permissions.
         """
         if self.rbac is None or _free_to_write(call, obj, old):
             return
@@ -40,23 +41,23 @@ class RoleRules(KindRules):
         _confirm(self.rbac, call, obj, read_rules(obj))
         held, _ = self.rbac.rules_for(call.user, call.namespace)
         if (_aggregates(obj) or _aggregates(old)) and missing_rules(held, _EVERYTHING):
-            # Whatever other roles get one day comes to this one without another check.
+            # Later changes of the aggregated roles are added to this one without another check.
             why = "must have cluster-admin privileges to use the aggregationRule"
             raise refuse.forbidden(call.kind, obj["metadata"].get("name", ""), why)
 
 
 @dataclass(frozen=True, slots=True)
 class BindingRules(KindRules):
-    """What RoleBindings and ClusterRoleBindings have to meet; who writes them matters only where RBAC decides."""
+    """Rules for RoleBindings and ClusterRoleBindings."""
 
     rbac: RBAC | None
 
     def authorize(self, call: Call, obj: JSONObject, old: JSONObject | None) -> None:
-        """Refuse a role whose permissions the caller does not hold.
+        """Check that the caller has the permissions of the role.
 
         Raises:
-            Forbidden: It has such; the message lists them.
-            NotFound: There is no such role, so that nobody knows.
+            Forbidden: Some are missing; the message lists them.
+            NotFound: The role does not exist, so its permissions are unknown.
         """
         if self.rbac is None or _free_to_write(call, obj, old):
             return
@@ -103,7 +104,7 @@ def _confirm(rbac: RBAC, call: Call, obj: JSONObject, wanted: Sequence[PolicyRul
 
 
 def _same_but_metadata(obj: JSONObject, old: JSONObject) -> bool:
-    """Whether only what the garbage collector needs may have changed."""
+    """Whether only metadata that the garbage collector writes may have changed."""
     return all(obj.get(field) == old.get(field) for field in ("rules", "aggregationRule", "roleRef", "subjects")) and (
         obj["metadata"].get("labels") == old["metadata"].get("labels")
         and obj["metadata"].get("annotations") == old["metadata"].get("annotations")

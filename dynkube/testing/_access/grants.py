@@ -1,4 +1,4 @@
-"""Permissions given and taken in tests, as the roles and bindings that an administrator would write."""
+"""Permissions granted by tests, stored as roles and bindings."""
 
 from __future__ import annotations
 
@@ -17,17 +17,20 @@ _PREFIX = "grant"
 
 
 class Grants:
-    """Writes one role and one binding for each user, resource and namespace, and deletes them again.
+    """Writes and deletes one role and one binding per user, resource and namespace.
 
     Args:
-        engine: Where they are stored.
+        engine: The engine that stores them.
     """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     def grant(self, user: str, rule: PolicyRule, namespace: str) -> None:
-        """Let ``user`` do what ``rule`` says, in ``namespace`` or (``""``) everywhere; grants add up."""
+        """Grant ``rule`` to ``user`` in ``namespace``, or cluster-wide (``""``).
+
+        Grants accumulate.
+        """
         roles, bindings = self._kinds(namespace)
         name = _name(user, rule.resources[0], rule.groups[0])
         held = self._find(roles, namespace, name)
@@ -43,16 +46,16 @@ class Grants:
         )
 
     def revoke(self, user: str, resource: str, group: str, namespace: str) -> int:
-        """Take back what was granted.
+        """Remove grants.
 
         Args:
-            user: From whom.
-            resource: For which resource (``"pods/log"``); ``""`` for all of them.
+            user: The user.
+            resource: The resource (``"pods/log"``); ``""`` for all of them.
             group: Its API group.
-            namespace: In which namespace; ``""`` for what was granted everywhere.
+            namespace: The namespace; ``""`` for cluster-wide grants.
 
         Returns:
-            How many roles went.
+            The number of removed roles.
         """
         roles, bindings = self._kinds(namespace)
         gone = 0
@@ -83,10 +86,10 @@ class Grants:
 
 
 def check_verbs(verbs: Iterable[str]) -> tuple[str, ...]:
-    """The verbs of a grant.
+    """Check the verbs of a grant, and return them as a tuple.
 
     Raises:
-        InvalidInput: There are none, or they are no texts.
+        InvalidInput: There are no verbs, or one is not a string.
     """
     listed: tuple[object, ...] = () if isinstance(verbs, str) else tuple(verbs)
     checked = tuple(verb for verb in listed if isinstance(verb, str) and verb)
@@ -96,7 +99,7 @@ def check_verbs(verbs: Iterable[str]) -> tuple[str, ...]:
 
 
 def _name(user: str, resource: str, group: str) -> str:
-    # Names of roles may be any path segment, so colons are fine and slashes are not.
+    # Role names may be any path segment, so colons are allowed and slashes are not.
     qualified = f"{resource}.{group}" if group else resource
     return f"{_PREFIX}:{user}:{qualified}".replace("/", ":")
 

@@ -1,8 +1,8 @@
-"""Impersonation: requests in the name of somebody else, where the sender may act for them.
+"""User impersonation.
 
-As in kube-apiserver since 1.36 there are two ways to be allowed (KEP-5284): the old one, the verb ``impersonate``, and
-constrained impersonation, the verbs ``impersonate:MODE`` for who is impersonated and ``impersonate-on:MODE:VERB`` for
-what is done in their name. The modes of nodes are not here: an embedded server has none.
+As in kube-apiserver since 1.36 there are two kinds of permission (KEP-5284): the verb ``impersonate``, and constrained
+impersonation with the verbs ``impersonate:MODE`` on the impersonated user and ``impersonate-on:MODE:VERB`` on the
+requested resource. The modes for nodes are not supported, since an embedded server has no nodes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _IDENTITIES = "authentication.k8s.io"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """Whom a request wants to act as, as its headers say."""
+    """The impersonated user given by a request's headers."""
 
     name: str = ""
     uid: str = ""
@@ -31,10 +31,12 @@ class Wanted:
 
     @classmethod
     def read(cls, headers: Mapping[str, tuple[str, ...]]) -> Wanted | None:
-        """Read the headers (lower-case names, all values of each); ``None`` where nobody is to be impersonated.
+        """Read the headers (lower-case names, all values of each).
+
+        Returns ``None`` if there are no impersonation headers.
 
         Raises:
-            BadRequest: Groups, a UID or extra fields without a user.
+            BadRequest: Groups, a UID or extra fields are given without a user.
         """
         first = {name: next(iter(headers.get(name, ())), "") for name in (_USER, _UID)}
         extra = {
@@ -48,7 +50,7 @@ class Wanted:
         return None
 
     def _shown(self) -> str:
-        # kube-apiserver prints its own data structure here.
+        # Formatted like kube-apiserver, which prints its Go struct here.
         groups = ", ".join(f'"{group}"' for group in self.groups)
         extra = ", ".join(
             f'"{key}":[]string{{{", ".join(chr(34) + value + chr(34) for value in values)}}}'
@@ -62,15 +64,15 @@ class Wanted:
 
 
 def impersonate(wanted: Wanted, request: Attributes, authorizer: Authorizer) -> User:
-    """The user to carry out ``request`` as.
+    """Check the permission to impersonate, and return the impersonated user.
 
     Args:
-        wanted: Whom to act as.
-        request: What is to be done, by the user who sent it.
-        authorizer: Decides whether they may.
+        wanted: The user to impersonate.
+        request: The request, with its sender as the user.
+        authorizer: Decides whether impersonation is allowed.
 
     Raises:
-        Forbidden: Neither way is allowed; the answer is about the first one that was tried.
+        Forbidden: Neither kind of permission is granted; the error is that of the first one tried.
     """
     account = split_account(wanted.name)
     constrained = not (account and (wanted.groups or wanted.uid or wanted.extra))
@@ -88,7 +90,7 @@ def impersonate(wanted: Wanted, request: Attributes, authorizer: Authorizer) -> 
 
 
 def _check(wanted: Wanted, sender: User, verb: str, authorizer: Authorizer) -> APIError | None:
-    """Why ``sender`` may not act as ``wanted`` by ``verb``; ``None`` where they may."""
+    """Return the error if ``sender`` may not impersonate by ``verb``, else ``None``."""
     constrained = verb != "impersonate"
     for attributes in _steps(wanted, sender, verb):
         if constrained and attributes.resource == "groups" and MASTERS in wanted.groups:
@@ -100,7 +102,7 @@ def _check(wanted: Wanted, sender: User, verb: str, authorizer: Authorizer) -> A
 
 
 def _steps(wanted: Wanted, sender: User, verb: str) -> Iterator[Attributes]:
-    """Each thing that ``sender`` has to be allowed."""
+    """Yield each permission that ``sender`` needs."""
     group = "" if verb == "impersonate" else _IDENTITIES
     if account := split_account(wanted.name):
         namespace, name = account

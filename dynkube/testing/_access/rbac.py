@@ -1,7 +1,7 @@
-"""RBAC: who may do what, evaluated from the roles and bindings that are stored.
+"""RBAC authorization from the stored roles and bindings.
 
-The semantics are those of kube-apiserver with ``--authorization-mode=RBAC``: rules only ever allow, members of
-``system:masters`` may do everything, a RoleBinding gives what its role says inside its own namespace.
+The semantics are those of kube-apiserver with ``--authorization-mode=RBAC``: there are no deny rules, members of
+``system:masters`` have full access, and a RoleBinding grants its role's rules in its own namespace.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _ALL = (ROLES, CLUSTER_ROLES, ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS)
 
 
 class RoleNotFound(LookupError):
-    """A binding refers to a role that is not there; the text is how the real server says so."""
+    """A binding refers to a missing role; the message is kube-apiserver's."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Binding:
-    """A binding as one of its subjects has it."""
+    """A binding, for one of its subjects."""
 
     name: str
     namespace: str
@@ -40,20 +40,20 @@ class _Binding:
     subject: str
 
     def __str__(self) -> str:
-        # The real server writes the name first here, and in subjects.
+        # Like kube-apiserver, with the name before the namespace, here and in subjects.
         what = f'RoleBinding "{self.name}/{self.namespace}"' if self.namespace else f'ClusterRoleBinding "{self.name}"'
         return f'{what} of {self.role_kind} "{self.role}" to {self.subject}'
 
 
 class RBAC:
-    """Decides from stored roles and bindings.
+    """Authorizer that evaluates the stored roles and bindings.
 
-    One decision looks only at the bindings of the caller and their groups; the index of them follows each change of
-    the storage, and the rules of a role are read once after each change of it.
+    A decision evaluates only the bindings of the user and its groups, from an index that is updated on each change of
+    the storage. The rules of a role are decoded once after each change of it.
 
     Args:
-        storage: Where roles and bindings are.
-        registry: Serves the four kinds of ``rbac.authorization.k8s.io/v1``.
+        storage: Storage of the roles and bindings.
+        registry: Registry with the four kinds of ``rbac.authorization.k8s.io/v1``.
     """
 
     def __init__(self, storage: Storage, registry: Registry) -> None:
@@ -69,7 +69,10 @@ class RBAC:
         storage.listen(self._changed)
 
     def decide(self, attributes: Attributes) -> Decision:
-        """Whether the request is allowed; the reason names the binding, or the roles that bindings miss."""
+        """Decide whether the request is allowed.
+
+        The reason names the binding, or the missing roles that bindings refer to.
+        """
         if MASTERS in attributes.user.groups:
             return Decision(True)
         missing: dict[str, None] = {}
@@ -84,7 +87,7 @@ class RBAC:
         return Decision(False, f"RBAC: {_aggregate(missing)}" if missing else "")
 
     def rules_for(self, user: User, namespace: str) -> tuple[list[PolicyRule], str]:
-        """All rules that apply to ``user`` in ``namespace``, and the roles that bindings miss."""
+        """Return the rules for ``user`` in ``namespace``, and a message on missing roles."""
         rules: list[PolicyRule] = []
         missing: dict[str, None] = {}
         for binding in self._bindings_of(user, namespace):
@@ -95,15 +98,15 @@ class RBAC:
         return rules, _aggregate(missing)
 
     def role_rules(self, kind: str, namespace: str, name: str) -> tuple[PolicyRule, ...]:
-        """The rules of a role.
+        """Return the rules of a role.
 
         Args:
             kind: ``"Role"`` or ``"ClusterRole"``.
-            namespace: Of the Role, or of the binding that refers to the ClusterRole.
-            name: Its name.
+            namespace: Namespace of the Role, or of the binding that refers to the ClusterRole.
+            name: Name of the role.
 
         Raises:
-            RoleNotFound: There is none.
+            RoleNotFound: The role does not exist.
         """
         match kind:
             case "ClusterRole":
@@ -172,7 +175,7 @@ def _served(registry: Registry, gvr: GVR) -> Kind:
 
 
 def _subjects(binding: JSONObject, namespace: str) -> Iterator[tuple[str, str]]:
-    """The subjects of a binding: what the index calls each, and how reasons show it."""
+    """Yield the index key of each subject, and its form in reasons."""
     for subject in binding.get("subjects") or ():
         kind, name = subject.get("kind"), subject.get("name", "")
         if kind == "ServiceAccount":

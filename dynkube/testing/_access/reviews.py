@@ -1,6 +1,7 @@
-"""Access and identity reviews: objects that are answered and never stored.
+"""Access and identity reviews, which are evaluated and never stored.
 
-``kubectl auth can-i`` and ``whoami``, operators at start, and API servers behind this one ask them.
+They are used by ``kubectl auth can-i`` and ``kubectl auth whoami``, by operators at startup, and by aggregated API
+servers.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ _ATTRIBUTES = ("resourceAttributes", "nonResourceAttributes")
 
 
 class Reviews:
-    """Answers reviews by asking who decides in earnest.
+    """Evaluates reviews with the authenticator and authorizer used for requests.
 
     Args:
-        authenticator: Knows whom tokens stand for.
-        authorizer: Knows who may do what.
-        timestamp: Now, as ``creationTimestamp`` has it.
+        authenticator: Verifies tokens.
+        authorizer: Decides on access.
+        timestamp: Returns the current time in the format of ``creationTimestamp``.
     """
 
     def __init__(self, authenticator: Authenticator, authorizer: Authorizer, timestamp: Callable[[], str]) -> None:
@@ -43,15 +44,15 @@ class Reviews:
 
     @property
     def storage_groups(self) -> tuple[str, ...]:
-        """The resources that are answered here."""
+        """The review resources."""
         return tuple(self._answers)
 
     def answer(self, call: Call) -> JSONObject:
-        """The review of ``call`` with its status filled in.
+        """Return the review of ``call`` with its status.
 
         Raises:
-            BadRequest: The body is an object of some other kind, or lacks what it has to ask.
-            Invalid: What it asks contradicts itself.
+            BadRequest: The body is of another kind, or lacks a required field.
+            Invalid: The spec contradicts itself.
         """
         body = dict(call.body) if isinstance(call.body, dict) else {}
         kind = call.kind
@@ -145,7 +146,7 @@ def _attributes(user: User, about: JSONObject | None, other: JSONObject) -> Attr
         user=user,
         verb=about.get("verb") or "",
         group=about.get("group") or "",
-        # A question about no resource in particular is one about all of them.
+        # Without a resource the review is about all resources.
         resource=about.get("resource") or "*",
         subresource=about.get("subresource") or "",
         name=about.get("name") or "",

@@ -1,4 +1,4 @@
-"""Policy rules of RBAC: read from roles, matched against requests, compared with each other."""
+"""RBAC policy rules: decoding, matching and comparison."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _FIELDS = ("verbs", "apiGroups", "resources", "resourceNames", "nonResourceURLs"
 
 
 def read_rules(role: JSONObject) -> tuple[PolicyRule, ...]:
-    """The rules of a Role or ClusterRole. What is not of the shape of a rule allows nothing."""
+    """Return the rules of a Role or ClusterRole; a malformed rule allows nothing."""
     rules = role.get("rules")
     return tuple(_read(rule) for rule in rules if isinstance(rule, dict)) if isinstance(rules, list) else ()
 
@@ -21,7 +21,7 @@ def _read(rule: JSONObject) -> PolicyRule:
 
 
 def write_rule(rule: PolicyRule) -> JSONObject:
-    """A rule as roles have it, without its empty fields."""
+    """Encode a rule for a role, without empty fields."""
     values = (rule.verbs, rule.groups, rule.resources, rule.names, rule.urls)
     return {field: list(value) for field, value in zip(_FIELDS, values, strict=True) if value or field == "verbs"}
 
@@ -50,14 +50,17 @@ def _url_matches(url: str, path: str) -> bool:
 
 
 def missing_rules(held: Iterable[PolicyRule], wanted: Iterable[PolicyRule]) -> list[PolicyRule]:
-    """What of ``wanted`` is not covered by any single rule of ``held``, in rules about one thing each."""
+    """Return the parts of ``wanted`` that no single rule of ``held`` covers.
+
+    Each part has one verb, one group, one resource and at most one name.
+    """
     held = tuple(held)
     parts = (part for rule in wanted for part in _split(rule))
     return [part for part in parts if not any(_covers(rule, part) for rule in held)]
 
 
 def _split(rule: PolicyRule) -> Iterator[PolicyRule]:
-    """``rule`` as rules with one verb, one group, one resource and at most one name each."""
+    """Split ``rule`` into rules with one verb, group and resource each."""
     for group in rule.groups:
         for resource in rule.resources:
             for verb in rule.verbs:
@@ -93,7 +96,10 @@ def _resource_covered(held: tuple[str, ...], resource: str) -> bool:
 
 
 def describe_rules(rules: Iterable[PolicyRule]) -> list[str]:
-    """Rules as the escalation check lists them, sorted; those that differ by their verbs only are put together."""
+    """Format rules for the message of the escalation check, sorted.
+
+    Rules that differ only in their verbs are merged.
+    """
     merged: dict[tuple[tuple[str, ...], ...], list[str]] = {}
     for index, rule in enumerate(rules):
         key = (rule.groups, rule.resources, rule.names, rule.urls, (str(index),) if rule.urls else ())

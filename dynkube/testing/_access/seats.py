@@ -1,4 +1,4 @@
-"""How many requests a server works on at once, and the 429 for those over it."""
+"""Limit of concurrent requests, with 429 for those above it."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ _RETRY_AFTER = 1
 
 
 class Seats:
-    """Seats for requests under way. A request takes one and gives it back; nobody waits for one.
+    """Non-blocking limit of concurrent requests; each request takes a seat.
 
-    kube-apiserver lets some requests wait in queues first, and puts users into classes that do not disturb each other.
-    Here there is one class, and who finds no seat is refused at once, as where its queues are full.
+    API Priority and Fairness in kube-apiserver queues requests first, and isolates flows by priority levels. Here there
+    is one level, and a request above the limit gets 429 at once, as with full queues.
 
     Args:
-        limit: How many there are; ``None`` for as many as are wanted.
+        limit: Number of seats; ``None`` for no limit.
 
     Raises:
-        InvalidInput: There would be none.
+        InvalidInput: ``limit`` is less than 1.
     """
 
     def __init__(self, limit: int | None) -> None:
@@ -27,10 +27,10 @@ class Seats:
         self._taken = 0
 
     def take(self) -> Seat:
-        """A seat.
+        """Take a seat.
 
         Raises:
-            TooManyRequests: All are taken.
+            TooManyRequests: All seats are taken.
         """
         if self._limit is not None and self._taken >= self._limit:
             raise APIError.from_status(
@@ -49,13 +49,13 @@ class Seats:
 
 
 class Seat:
-    """One seat, until it is given back."""
+    """A taken seat, to be released."""
 
     def __init__(self, seats: Seats) -> None:
         self._seats: Seats | None = seats
 
     def release(self) -> None:
-        """Give it back. Plain; may be called again."""
+        """Release the seat. Synchronous and idempotent."""
         if self._seats is not None:
             seats, self._seats = self._seats, None
             seats._free()

@@ -1,7 +1,7 @@
-"""Tokens of service accounts: issued through ``serviceaccounts/token``, verified on every request that brings one.
+"""Service account tokens, issued by ``serviceaccounts/token`` (TokenRequest).
 
-They are JSON Web Tokens with the claims of a real server, so that clients which decode them find what they expect.
-The signature is an HMAC with a secret of this server alone (a real one signs with RS256 and publishes its keys).
+They are JSON Web Tokens with the claims of kube-apiserver, for clients that decode them. They are signed by HMAC with a
+secret of this server (a real server uses RS256 and publishes its keys), and verified on every request.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ _TOKEN_REQUEST = {"kind": "TokenRequest", "apiVersion": "authentication.k8s.io/v
 
 
 class InvalidToken(ValueError):
-    """A token that says nothing about anybody; the text is how TokenReview tells it."""
+    """The token is invalid; the message is that of TokenReview."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """Whom a token stands for, and for which audiences it was issued."""
+    """User and audiences of a valid token."""
 
     user: User
     audiences: tuple[str, ...]
 
 
 class AccountTokens:
-    """Issues and verifies tokens of the service accounts in one storage.
+    """Issues and verifies service account tokens.
 
     Args:
-        storage: Where service accounts are.
-        registry: Knows the kinds of what tokens are bound to.
-        now: The wall clock, which tokens expire by.
-        random: Where the secret and the tokens' identities come from.
+        storage: Storage of the service accounts.
+        registry: Registry of the kinds that tokens can be bound to.
+        now: Wall clock for the expiry of tokens.
+        random: Source of the secret and the token IDs.
     """
 
     def __init__(
@@ -62,12 +62,12 @@ class AccountTokens:
         self._secret = random.randbytes(32)
 
     def request(self, call: Call) -> JSONObject:
-        """Answer a ``create`` on ``serviceaccounts/NAME/token``: the TokenRequest with its token.
+        """Handle a ``create`` on ``serviceaccounts/NAME/token``; return the TokenRequest.
 
         Raises:
-            NotFound: There is no such service account, or not what the token is to be bound to.
-            BadRequest: Tokens cannot be bound to that.
-            Conflict: That is another one than the one meant.
+            NotFound: The service account or the object to bind to does not exist.
+            BadRequest: Tokens cannot be bound to this kind of object.
+            Conflict: The object to bind to has another UID.
             Invalid: The lifetime is out of range, or the body names another account.
         """
         kind, body = call.kind, call.body if isinstance(call.body, dict) else {}
@@ -93,14 +93,15 @@ class AccountTokens:
         }
 
     def verify(self, token: str, audiences: Sequence[str] = ()) -> Verified:
-        """Whom ``token`` stands for.
+        """Verify ``token`` and return its user.
 
         Args:
-            token: As a client brought it.
-            audiences: For whom it has to be, one of them at least; this server unless given.
+            token: The bearer token of a request.
+            audiences: Audiences of which the token must have at least one; default: this server.
 
         Raises:
-            InvalidToken: It is no token of this server, has expired, is for somebody else, or its account is gone.
+            InvalidToken: The token was not issued by this server, has expired, is for other audiences, or its service
+                account was deleted.
         """
         claims = self._claims(token)
         wanted = tuple(audiences) or (ISSUER,)
