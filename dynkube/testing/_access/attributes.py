@@ -86,7 +86,7 @@ class AllowAll:
 
 
 def denied(attributes: Attributes, reason: str = "") -> APIError:
-    """Return the 403 with kube-apiserver's message; ``reason`` is RBAC's hint, if any."""
+    """Return the 403 with kube-apiserver's message; ``reason`` is RBAC's, if any."""
     who = f'User "{attributes.user.name}" cannot {attributes.verb}'
     if not attributes.resource:
         what = f'{who} path "{attributes.path}"'

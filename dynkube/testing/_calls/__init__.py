@@ -1,1 +1,1 @@
-"""A call, its options, and the refusals it may meet: the boundary between the wire and the engine."""
+"""Calls, their options and error responses: the boundary between HTTP and engine."""

@@ -1,8 +1,8 @@
-"""The boundary between the engine (objects, history, semantics) and the wire (HTTP, content types, discovery).
+"""The boundary between the engine and the HTTP layer.
 
-The wire turns a request into a :class:`Call`, hands it to ``Engine.handle`` or ``Engine.open_watch``, and writes
-what comes back: a :class:`Result` holding a :class:`Document`, or batches of :class:`WatchEvent`. Whatever the
-engine refuses it raises as an :class:`~dynkube.errors.APIError` whose status a real API server would have sent.
+The HTTP layer decodes a request into a :class:`Call`, passes it to ``Engine.handle`` or ``Engine.open_watch``, and
+encodes the result: a :class:`Result` with a :class:`Document`, or batches of :class:`WatchEvent`. The engine raises
+error responses as :class:`~dynkube.errors.APIError`, with the Status that kube-apiserver would send.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from dynkube.errors import APIError
 from dynkube.testing._calls.users import ADMIN, User
 from dynkube.testing._kinds.kinds import Kind
 
-# Decoded JSON whose shape nobody has checked yet. Any, because each access would otherwise need a cast that
-# proves nothing: validation happens at run time, against the kind.
+# Decoded JSON that is not validated yet. Any, because otherwise each access would need a cast that checks nothing:
+# validation happens at run time, against the kind.
 JSONObject: TypeAlias = dict[str, Any]
 
 Verb: TypeAlias = Literal["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"]
@@ -29,10 +29,12 @@ APPLY_PATCH = "application/apply-patch+yaml"
 
 @dataclass(frozen=True, slots=True)
 class Undecodable:
-    """A patch that could not be decoded: a real server reads patches only when it has found the object.
+    """A patch that could not be decoded.
+
+    The error is reported later, since kube-apiserver decodes a patch only after it has found the object.
 
     Attributes:
-        error: What to say of it then.
+        error: The error to report then.
     """
 
     error: APIError
@@ -43,21 +45,21 @@ class Call:
     """One request to a resource, after routing and decoding.
 
     Attributes:
-        verb: What to do. A GET with ``watch=true`` has the verb ``watch`` and goes to ``Engine.open_watch``.
-        kind: The served kind, as the registry has it now.
+        verb: The Kubernetes verb. A GET with ``watch=true`` has the verb ``watch`` and goes to ``Engine.open_watch``.
+        kind: The kind, as it is in the registry now.
         namespace: From the path; ``""`` for cluster-scoped kinds and for all namespaces.
         name: From the path; ``""`` for collections. (``fieldSelector=metadata.name=x`` stays in ``params``.)
         subresource: Like ``"status"`` or ``"scale"``; ``""`` for the object itself.
-        old_watch: Whether the watch was asked for by its path, ``/api/v1/watch/...``; then it may have a ``name``.
-        params: The query, first value of each name. Values are text as sent.
-        size: Bytes of the body as sent, as far as it was sent at all.
-        body: The decoded body: an object, a list for a JSON patch, ``None`` where there was none. Not changed,
-            and not kept.
-        warnings: Collects what the caller is told besides the answer, be it a refusal or not.
-        repeated: What the text of the body had twice, or no patch has: ``duplicate field "spec.a"``.
-        content_type: Media type of the body without parameters; decides the kind of patch.
-        user: Who asks.
-        user_agent: As sent; names the field manager where ``fieldManager`` is not given.
+        old_watch: Whether it is a deprecated watch by path, ``/api/v1/watch/...``; it may have a ``name``.
+        params: Query parameters as unparsed strings; the first value of each name.
+        size: Size of the body in bytes, as far as it was sent.
+        body: The decoded body: an object, a list for a JSON patch, or ``None``. The engine neither modifies nor keeps
+            it.
+        warnings: Collects warnings for the client, which are sent with success and error responses.
+        repeated: Duplicate fields of the body, or unknown fields of a patch: ``duplicate field "spec.a"``.
+        content_type: Media type of the body without parameters; determines the patch type.
+        user: The user who makes the request.
+        user_agent: The User-Agent header; the default for ``fieldManager`` is derived from it.
     """
 
     verb: Verb
@@ -77,25 +79,26 @@ class Call:
 
 
 class Document(Protocol):
-    """Something to send: as encoded JSON (cheap, for stored objects and lists of them), or decoded.
+    """A response body, available as encoded JSON or decoded.
 
-    ``items`` are the objects of a list, ``None`` for anything that is not a list.
+    Encoded JSON is cheap for stored objects and lists of them. ``items`` are the objects of a list, ``None`` for
+    anything that is not a list.
     """
 
     @property
     def json(self) -> bytes:
-        """Encoded, without a newline at the end."""
+        """Return the JSON, without a newline at the end."""
         ...
 
     @property
     def data(self) -> JSONObject:
-        """Decoded afresh on each access, so that the caller may change what it gets."""
+        """The decoded document; a new one on each access, which the caller may modify."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """The answer to a call that succeeded."""
+    """The result of a successful call."""
 
     document: Document
     status: int = 200
@@ -110,7 +113,7 @@ class WatchEvent(Protocol):
 
     @property
     def type(self) -> EventType:
-        """What happened, as the watcher's selector saw it."""
+        """The event type, relative to the watch's selectors."""
         ...
 
     @property
@@ -120,20 +123,20 @@ class WatchEvent(Protocol):
 
     @property
     def line(self) -> bytes:
-        """The whole event encoded, with its newline."""
+        """Return the encoded event, with its newline."""
         ...
 
 
 class WatchStream(Protocol):
-    """An open watch. Iterate it from one task, and close it when the client has gone or the iteration has ended.
+    """An open watch. Iterate it from one task, and close it afterwards.
 
-    ``async for batch in stream`` gives non-empty tuples of events, all that are there at that moment (bounded),
-    so that one write to the socket can carry many lines. The iteration ends where the server ends the response
-    properly (timeout, kind no longer served).
+    ``async for batch in stream`` yields non-empty tuples with all events available at the time (bounded), so that one
+    write to the socket can send many lines. The iteration ends when the server ends the response (timeout, kind no
+    longer served).
     """
 
     def __aiter__(self) -> AsyncIterator[tuple[WatchEvent, ...]]: ...
 
     def close(self) -> None:
-        """Forget the watch. Plain, idempotent; the iteration, if it still waits, ends."""
+        """Close the watch, and end a waiting iteration. Synchronous and idempotent."""
         ...

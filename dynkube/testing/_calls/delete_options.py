@@ -1,4 +1,4 @@
-"""DeleteOptions: from the body of a delete, or from its query, checked as the server does."""
+"""DeleteOptions, read from the body or query of a delete and validated."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dynkube.testing._calls.query import boolean, integer
 _PROPAGATION = ("Foreground", "Background", "Orphan")
 _META = "meta.k8s.io/v1"
 
-# Fields, the JSON they take, and the type that the real server's decoder names.
+# Fields, their JSON types, and the Go types in kube-apiserver's decoding errors.
 _FIELDS: Mapping[str, tuple[type, str]] = {
     "gracePeriodSeconds": (int, "int64"),
     "preconditions": (dict, "v1.Preconditions"),
@@ -27,15 +27,15 @@ _PRECONDITIONS: Mapping[str, tuple[type, str]] = {"uid": (str, "types.UID"), "re
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteOptions:
-    """How to delete.
+    """Options of a delete.
 
     Attributes:
-        dry_run: Whether only to say what would happen.
-        uid: The UID the object has to have.
-        resource_version: The version the object has to have.
-        grace_period: Seconds, for kinds that are deleted gracefully.
-        propagation: ``Foreground``, ``Background`` or ``Orphan``; ``""`` for what the kind and its object say.
-        orphan: The deprecated ``orphanDependents``; never given together with ``propagation``.
+        dry_run: Whether nothing is stored.
+        uid: Precondition on the object's UID.
+        resource_version: Precondition on the object's resourceVersion.
+        grace_period: Grace period in seconds, for kinds with graceful deletion.
+        propagation: ``Foreground``, ``Background`` or ``Orphan``; ``""`` for the default of the kind and the object.
+        orphan: The deprecated ``orphanDependents``; never set together with ``propagation``.
     """
 
     dry_run: bool = False
@@ -47,11 +47,11 @@ class DeleteOptions:
 
     @classmethod
     def read(cls, call: Call) -> DeleteOptions:
-        """Read them from the body, or from the query where there is no body.
+        """Read the options from the body, or from the query if there is no body.
 
         Raises:
-            BadRequest: The body is no DeleteOptions, or a parameter does not parse.
-            Invalid: A value is not known, or two contradict each other.
+            BadRequest: The body is not a DeleteOptions, or a parameter cannot be parsed.
+            Invalid: A value is unknown, or two values contradict each other.
         """
         source = _source(call)
         propagation, orphan = source.get("propagationPolicy"), source.get("orphanDependents")
@@ -64,7 +64,7 @@ class DeleteOptions:
             dry_run=bool(dry_run),
             uid=preconditions.get("uid"),
             resource_version=preconditions.get("resourceVersion"),
-            # A negative period means "soon".
+            # As in kube-apiserver, a negative period means 1 second.
             grace_period=1 if grace is not None and grace < 0 else grace,
             propagation=propagation or "",
             orphan=orphan,
@@ -90,7 +90,7 @@ def _source(call: Call) -> JSONObject:
             "gracePeriodSeconds": integer(call.params, "gracePeriodSeconds"),
             "orphanDependents": boolean(call.params, "orphanDependents"),
             "dryRun": [call.params["dryRun"]] if "dryRun" in call.params else None,
-            # Without a path: that is what the server's own conversion calls them.
+            # kube-apiserver's query conversion uses these names, without a path.
             "preconditions": {key: call.params[key] for key in _PRECONDITIONS if key in call.params},
         }
     if not isinstance(call.body, dict):

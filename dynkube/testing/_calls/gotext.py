@@ -1,4 +1,4 @@
-"""How the real server writes values into its messages: Go's way (``%v``, ``%q``, ``%T``, JSON, source)."""
+"""Format values like Go (``%v``, ``%q``, ``%T``, JSON, source) for messages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _HTML = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 
 
 def shown(value: object) -> str:
-    """``value`` after the colon of ``Invalid value: ``."""
+    """Format ``value`` for ``Invalid value: ``."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
@@ -23,24 +23,24 @@ def shown(value: object) -> str:
 
 
 def compact(value: object) -> str:
-    """``value`` as JSON the way Go encodes it: no spaces, keys sorted, no characters that mean something in HTML."""
+    """Encode JSON like Go: no spaces, sorted keys, HTML characters escaped."""
     text = json.dumps(_plain(value), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
     return escape_html(text)
 
 
 def escape_html(text: str) -> str:
-    """JSON without the characters that mean something in HTML: Go's encoder writes them as escapes."""
+    """Escape the HTML characters in JSON, as Go's encoder does."""
     return text.translate(_HTML)
 
 
 def quoted(text: str) -> str:
-    """``text`` in double quotes, with Go's escapes."""
+    """Quote ``text`` with Go's escapes (``%q``)."""
     escaped = text.translate(_ESCAPES)
     return f'"{escaped}"'
 
 
 def number(value: float) -> str:
-    """A number without a needless fraction; very large and very small ones with an exponent."""
+    """Format a number like Go: no ``.0``, exponents for very large and small values."""
     if isinstance(value, int):
         return str(value)
     if math.isinf(value) or math.isnan(value):
@@ -53,7 +53,7 @@ def number(value: float) -> str:
 
 
 def go_text(value: object) -> str:
-    """A value as Go prints it (``%v``): ``map[a:1 b:[x y]]``."""
+    """Format a value like Go's ``%v``: ``map[a:1 b:[x y]]``."""
     match value:
         case None:
             return "<nil>"
@@ -69,7 +69,7 @@ def go_text(value: object) -> str:
 
 
 def go_source(value: object) -> str:
-    """A value as Go writes it in source."""
+    """Format a value in Go syntax (``%#v``)."""
     match value:
         case dict():
             fields = ", ".join(f"{quoted(key)}:{go_source(value[key])}" for key in sorted(value))
@@ -82,13 +82,13 @@ def go_source(value: object) -> str:
 
 
 def json_name(value: object) -> str:
-    """What a decoded value is called in JSON, in the words of Go's decoder."""
+    """Return the name of a value's JSON type in Go's decoding errors."""
     names = {type(None): "null", bool: "bool", str: "string", list: "array", dict: "object"}
     return names.get(type(value), "number")
 
 
 def go_type(value: object) -> str:
-    """The Go type that JSON like ``value`` is decoded into, as ``%T`` has it."""
+    """Return the Go type (``%T``) of a decoded JSON value."""
     match value:
         case None:
             return "<nil>"

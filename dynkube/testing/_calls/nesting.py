@@ -1,9 +1,9 @@
-"""The depth to which objects may be nested."""
+"""Maximum nesting depth of objects."""
 
 from __future__ import annotations
 
-# Go's parser stops at 10,000. The functions that work on objects here are recursive, with up to three calls for each
-# level, and Python stops a program at 1,000 calls.
+# Go's JSON decoder allows 10,000 levels. The functions on objects here are recursive, with up to three calls per level,
+# and Python's default recursion limit is 1,000 calls.
 MAX_DEPTH = 300
 
 
@@ -15,7 +15,9 @@ class TooDeep(ValueError):
 
 
 def check_depth(data: object) -> None:
-    """Raise if ``data`` is nested deeper than :data:`MAX_DEPTH`; aliases of YAML may put one object in many places.
+    """Raise if ``data`` is nested deeper than :data:`MAX_DEPTH`.
+
+    With YAML aliases one object may be in many places.
 
     Raises:
         TooDeep: There are more levels, or an object contains itself.

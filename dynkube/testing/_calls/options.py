@@ -1,4 +1,4 @@
-"""What a caller may ask for by query parameters, read and checked as the server does."""
+"""Options from query parameters, parsed and validated as by kube-apiserver."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dynkube.testing._calls.api import APPLY_PATCH, Call
 from dynkube.testing._calls.gotext import quoted
 from dynkube.testing._calls.query import boolean, digits_problem, integer
 
-#: Bytes that the name of a field manager may have.
+#: Maximum length of a field manager's name in bytes.
 MAX_MANAGER = 128
 _MATCHES = ("Exact", "NotOlderThan", "")
 _UINT64 = range(2**64)
@@ -19,9 +19,9 @@ _UINT64 = range(2**64)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListOptions:
-    """The parameters of lists and watches, checked against each other.
+    """Validated parameters of lists and watches.
 
-    ``resource_version`` is ``None`` where it was not given; ``limit`` is 0 where the list is not to be chunked.
+    ``resource_version`` is ``None`` if it was not given; ``limit`` is 0 if the list is not chunked.
     """
 
     resource_version: int | None = None
@@ -46,10 +46,10 @@ class ListOptions:
         return options
 
     def at_version(self, text: str) -> ListOptions:
-        """The same for the state that ``text``, a resourceVersion, tells.
+        """Return a copy with the resourceVersion ``text``.
 
         Raises:
-            BadRequest: It is no number; a real server finds that after everything else.
+            BadRequest: It is not a number; kube-apiserver checks this after everything else.
         """
         if problem := _version_problem(text):
             raise refuse.bad_request(f"invalid resource version: {problem}")
@@ -57,11 +57,11 @@ class ListOptions:
 
     @classmethod
     def for_watch(cls, call: Call, *, watch_list: bool) -> ListOptions:
-        """Read the parameters of a watch; where nothing says where to start, it starts with the initial events.
+        """Read the parameters of a watch; without a start it sends the initial events.
 
         Args:
             call: The watch.
-            watch_list: Whether this server knows ``sendInitialEvents``.
+            watch_list: Whether this server supports ``sendInitialEvents``.
 
         Raises:
             APIError: ``resourceVersion`` is no number (500, as the real server has it).
@@ -70,7 +70,7 @@ class ListOptions:
         """
         options, version = cls._read(call.params), call.params.get("resourceVersion", "")
         if call.old_watch and not boolean(call.params, "watch"):
-            # Nobody tells those who read the parameters that it is a watch, so they are checked as those of a list.
+            # kube-apiserver does not know here that it is a watch, and validates the parameters as those of a list.
             if causes := _list_causes(options, version):
                 raise refuse.invalid_options("ListOptions", causes)
             return replace(options, resource_version=read_version(version))
@@ -85,7 +85,7 @@ class ListOptions:
         timeout = integer(params, "timeoutSeconds")
         return cls(
             match=params.get("resourceVersionMatch", ""),
-            # A negative limit is none, and zero and less seconds mean "the server's choice", as in the real server.
+            # As in kube-apiserver, a negative limit means no limit, and seconds <= 0 mean the server's default.
             limit=max(0, integer(params, "limit") or 0),
             timeout=float(timeout) if timeout and timeout > 0 else None,
             continue_token=params.get("continue", ""),
@@ -95,10 +95,10 @@ class ListOptions:
 
 
 def read_version(text: str) -> int | None:
-    """The ``resourceVersion`` of a get or a watch; ``None`` where it is not given.
+    """Parse the ``resourceVersion`` of a get or a watch; ``None`` if it is not given.
 
     Raises:
-        APIError: It is no number: 500, since the real server's storage is the first to look at it.
+        APIError: It is not a number: 500, since in kube-apiserver the storage layer is the first to parse it.
     """
     if problem := _version_problem(text):
         raise refuse.version_unreadable(problem)
@@ -156,7 +156,7 @@ class WriteOptions:
 
     @classmethod
     def read(cls, call: Call) -> WriteOptions:
-        """Read them; the field manager falls back to the user agent's name.
+        """Read the parameters; the default field manager is the user agent's name.
 
         Raises:
             BadRequest: ``force`` is no boolean.
@@ -196,7 +196,7 @@ def _unprintable_causes(manager: str) -> Iterator[StatusCause]:
 
 
 def _agent_name(user_agent: str) -> str:
-    """The product's name, which the real server takes for the manager when none is given."""
+    """Return the product name, kube-apiserver's default for the field manager."""
     name = user_agent.partition("/")[0]
     printable = name if name.isprintable() else "".join(character for character in name if character.isprintable())
     kept = printable.encode()[:MAX_MANAGER]
@@ -204,5 +204,5 @@ def _agent_name(user_agent: str) -> str:
 
 
 def dry_run_causes(value: str | None) -> list[StatusCause]:
-    """Why ``dryRun`` cannot be ``value``."""
+    """Return the validation errors for a ``dryRun`` value."""
     return [refuse.not_supported("dryRun", [value], ["All"])] if value is not None and value != "All" else []

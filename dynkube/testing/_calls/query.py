@@ -1,4 +1,4 @@
-"""Numbers and flags in a query, read as the server's own conversion reads them."""
+"""Parse numbers and booleans in a query, as by kube-apiserver's conversion."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ _INT64 = range(-(2**63), 2**63)
 
 
 def boolean(params: Mapping[str, str], name: str) -> bool | None:
-    """A flag: ``None`` where it is not given, and whatever is neither ``0`` nor ``false`` is true."""
+    """Parse a boolean: true unless ``0`` or ``false``; ``None`` if missing."""
     text = params.get(name)
     return None if text is None else text.lower() not in {"0", "false"}
 
 
 def integer(params: Mapping[str, str], name: str) -> int | None:
-    """A number, ``None`` where it is not given.
+    """Parse an integer; ``None`` if it is not given.
 
     Raises:
-        BadRequest: It is none, or none of 64 bits. As in the real server the message does not name the parameter.
+        BadRequest: It is not a 64-bit integer. As in kube-apiserver the message does not name the parameter.
     """
     text = params.get(name)
     if text is None:
@@ -31,7 +31,7 @@ def integer(params: Mapping[str, str], name: str) -> int | None:
 
 
 def digits_problem(function: str, text: str, pattern: str, allowed: range) -> str:
-    """What Go's ``strconv`` says about ``text``; ``""`` where it is a number within ``allowed``."""
+    """Return the error of Go's ``strconv``; ``""`` for a number within ``allowed``."""
     shown = '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
     if not re.fullmatch(pattern, text, re.ASCII):
         return f"strconv.{function}: parsing {shown}: invalid syntax"

@@ -1,4 +1,4 @@
-"""The engine's refusals, worded as kube-apiserver words them, and the causes that go into a 422."""
+"""Error responses with kube-apiserver's messages, and causes of a 422."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CONTINUE_EXPIRED = (
 )
 
 
-# Where a real server keeps objects in its etcd: by their resource, except for these.
+# Storage paths in etcd that differ from the resource name.
 _FOLDERS = {
     "endpoints": "services/endpoints",
     "ingresses.networking.k8s.io": "ingress",
@@ -35,10 +35,10 @@ _KEPT_BY_GROUP = {"apiextensions.k8s.io", "apiregistration.k8s.io"}
 
 
 class ContinueExpired(Gone):
-    """410 for a continue token; ``continue_token`` goes into the Status' ``metadata.continue``.
+    """410 for an expired continue token, with a new token in ``metadata.continue``.
 
-    The new token continues after the same key in the present state, so that a client which cannot start over may
-    have the rest at the price of consistency.
+    The new token continues after the same key at the latest revision, so that a client that cannot restart the list can
+    get the rest of an inconsistent list.
     """
 
     def __init__(self, status: Status, *, continue_token: str = "", request: str = "") -> None:
@@ -60,13 +60,13 @@ def already_exists(kind: Kind, name: str) -> APIError:
 
 
 def conflict(kind: Kind, name: str, why: str = _MODIFIED, *causes: StatusCause) -> APIError:
-    """409: the object is not what the caller believes."""
+    """409: the object was modified since the client read it."""
     message = f'Operation cannot be fulfilled on {kind.group_resource} "{name}": {why}'
     return _about(kind, name, 409, "Conflict", message, causes)
 
 
 def other_object(kind: Kind, namespace: str, name: str, wanted: str, present: str) -> APIError:
-    """409 on update: the object of that name is not the one meant. The real server shows where it keeps it."""
+    """409 on update: the object has another UID. The message has its etcd key."""
     resource, group = kind.gvr.resource, kind.gvr.group
     apart = kind.crd_uid is not None or group in _KEPT_BY_GROUP
     folder = f"{group}/{resource}" if apart else _FOLDERS.get(kind.group_resource, resource)
@@ -77,7 +77,7 @@ def other_object(kind: Kind, namespace: str, name: str, wanted: str, present: st
 
 
 def precondition_failed(kind: Kind, name: str, field: str, wanted: str, present: str, what: str) -> APIError:
-    """409 on delete: the object is not the one meant. The real server names the kind here, not the resource."""
+    """409 on delete: a precondition failed; the message has the kind."""
     message = (
         f'Operation cannot be fulfilled on {kind.group_kind} "{name}": the {field} in the precondition ({wanted}) does '
         f"not match the {field} in record ({present}). The object might have been {what}"
@@ -87,7 +87,7 @@ def precondition_failed(kind: Kind, name: str, field: str, wanted: str, present:
 
 
 def apply_conflict(causes: Sequence[StatusCause]) -> APIError:
-    """409 on apply: other managers own the fields of ``causes``, which come manager by manager."""
+    """409 on apply: other managers own the fields of ``causes``."""
     if len(causes) == 1:
         message = f"Apply failed with 1 conflict: {causes[0].message}: {causes[0].field}"
     else:
@@ -100,7 +100,7 @@ def apply_conflict(causes: Sequence[StatusCause]) -> APIError:
 
 
 def forbidden(kind: Kind, name: str, why: str, *causes: StatusCause) -> APIError:
-    """403: the object may not be written (the namespace goes away, the object is protected)."""
+    """403: the object cannot be written (namespace being deleted, object protected)."""
     return _about(kind, name, 403, "Forbidden", f'{kind.group_resource} "{name}" is forbidden: {why}', causes)
 
 
@@ -115,18 +115,18 @@ def invalid_kind(group: str, given: str, name: str, expected: str) -> APIError:
 
 
 def invalid_patch(result: str, why: str) -> APIError:
-    """422 for a patch whose ``result`` is no object of its kind."""
+    """422 for a patch whose ``result`` is not an object of its kind."""
     return _invalid("", "", "", [bad_value("patch", result, why)])
 
 
 def must_be_locked(kind: Kind, name: str) -> APIError:
-    """422 for an update without a resourceVersion; the real server names the resource here, not the kind."""
+    """422 for an update without resourceVersion; it has the resource, not the kind."""
     cause = bad_value("metadata.resourceVersion", 0, "must be specified for an update")
     return _invalid(kind.gvr.group, kind.gvr.resource, name, [cause])
 
 
 def invalid_options(options: str, causes: Sequence[StatusCause]) -> APIError:
-    """422 for query parameters or a body of ``options`` (``"ListOptions"``, ``"DeleteOptions"``, ...)."""
+    """422 for invalid ``options`` (``"ListOptions"``, ``"DeleteOptions"``, ...)."""
     return _invalid("meta.k8s.io", options, "", causes)
 
 
@@ -141,7 +141,7 @@ def invalid_token_request(name: str, cause: StatusCause) -> APIError:
 
 
 def invalid_review(cause: StatusCause) -> APIError:
-    """422 for an access review; the real server names no kind there."""
+    """422 for an access review; the message has no kind."""
     return _invalid("authorization.k8s.io", "", "", [cause])
 
 
@@ -154,7 +154,7 @@ def bad_request(message: str) -> APIError:
 
 
 def verb_not_supported(kind: Kind, verb: str) -> APIError:
-    """405 for a custom resource; ``verb`` is ``""`` for methods that mean none, as the real server has it."""
+    """405 for a custom resource; ``verb`` is ``""`` for methods without a verb."""
     message = f'{verb} is not supported on resources of kind "{kind.group_resource}"'
     return _about(kind, "", 405, "MethodNotAllowed", message)
 
@@ -173,7 +173,7 @@ def other_kind(kind: Kind, field: str, given: object) -> APIError:
 
 
 def unauthorized() -> APIError:
-    """401: no credentials, or none that are known."""
+    """401: missing or invalid credentials."""
     return plain(401, "Unauthorized", "Unauthorized")
 
 
@@ -183,42 +183,42 @@ def method_not_allowed(message: str) -> APIError:
 
 
 def unsupported_patch(accepted: Sequence[str]) -> APIError:
-    """415: a kind of patch that the resource does not take."""
+    """415: a patch type that the resource does not support."""
     message = "the body of the request was in an unknown format - accepted media types include: "
     return plain(415, "UnsupportedMediaType", message + ", ".join(accepted))
 
 
 class Unprocessable(Invalid):
-    """422 that tells nothing, in ``details`` that are there and empty."""
+    """422 with empty ``details``."""
 
 
 def unprocessable() -> APIError:
-    """422 for a patch that cannot be carried out on the object as it is; a real server does not say why."""
+    """422 for a patch that cannot be applied; kube-apiserver sends no reason."""
     message = "the server rejected our request due to an error in our request"
     return Unprocessable(Status(code=422, reason="Invalid", message=message))
 
 
 def out_of_time() -> APIError:
-    """504 for a patch that takes longer than the real server gives a request (34 seconds)."""
+    """504 for a patch that exceeds kube-apiserver's request timeout (34 seconds)."""
     return plain(
         504, "Timeout", "Timeout: request did not complete within requested timeout - context deadline exceeded"
     )
 
 
 def internal(why: str) -> APIError:
-    """500 for an object that does not have what its definition promises."""
+    """500: an internal error with the message ``why``."""
     causes = (StatusCause("", "", why),)
     message = f"Internal error occurred: {why}"
     return APIError.from_status(Status(code=500, reason="InternalError", message=message, causes=causes))
 
 
 def version_set_on_create() -> APIError:
-    """500, and without a reason: this is what the real server's storage layer lets through."""
+    """500 without a reason: kube-apiserver does not convert this storage error."""
     return plain(500, "", "resourceVersion should not be set on objects to be created")
 
 
 def failed(message: str) -> APIError:
-    """500 without a reason: an error that the real server passes on as it is."""
+    """500 without a reason: an error that kube-apiserver does not convert."""
     return plain(500, "", message)
 
 
@@ -228,7 +228,7 @@ def too_large() -> APIError:
 
 
 def too_many(message: str, cause: StatusCause, retry_after: int = 0) -> APIError:
-    """429: the request would do harm now, and may be tried again."""
+    """429: the request is not allowed now, and can be retried later."""
     status = Status(code=429, reason="TooManyRequests", message=message, causes=(cause,))
     return APIError.from_status(replace(status, retry_after=retry_after) if retry_after else status)
 
@@ -237,27 +237,27 @@ def too_many(message: str, cause: StatusCause, retry_after: int = 0) -> APIError
 
 
 def revision_expired(requested: int, compacted: int) -> APIError:
-    """410 for a watch from a resourceVersion that history has forgotten."""
+    """410 for a watch from an expired resourceVersion."""
     return plain(410, "Expired", f"too old resource version: {requested} ({compacted})")
 
 
 def list_expired() -> APIError:
-    """410 for a list of a state that history has forgotten."""
+    """410 for a list at a compacted revision."""
     return plain(410, "Expired", "The resourceVersion for the provided list is too old.")
 
 
 def version_unreadable(problem: str) -> APIError:
-    """500, and without a reason: a resourceVersion that is no number, where only the storage layer looks at it."""
+    """500 without a reason: a malformed resourceVersion, found by the storage layer."""
     return plain(500, "", problem)
 
 
 def continue_expired(token: str) -> ContinueExpired:
-    """410 for a continue token whose snapshot is gone; ``token`` continues inconsistently."""
+    """410 for a compacted continue token; ``token`` continues inconsistently."""
     return ContinueExpired(Status(code=410, reason="Expired", message=_CONTINUE_EXPIRED), continue_token=token)
 
 
 def revision_too_large(requested: int, current: int) -> APIError:
-    """504 for a resourceVersion that has not happened yet."""
+    """504 for a resourceVersion newer than the latest one."""
     return APIError.from_status(
         Status(
             code=504,
@@ -273,34 +273,34 @@ def revision_too_large(requested: int, current: int) -> APIError:
 
 
 def required(field: str, detail: str = "") -> StatusCause:
-    """A field that must be given."""
+    """A required field is missing."""
     return StatusCause(field, "FieldValueRequired", f"Required value: {detail}" if detail else "Required value")
 
 
 def bad_value(field: str, value: object, detail: str) -> StatusCause:
-    """A field with a value that is not allowed."""
+    """The value of a field is invalid."""
     return StatusCause(field, "FieldValueInvalid", f"Invalid value: {shown(value)}: {detail}")
 
 
 def not_supported(field: str, value: object, supported: Sequence[str]) -> StatusCause:
-    """A field whose value is not one of ``supported``."""
+    """The value of a field is not one of ``supported``."""
     listed = ", ".join(f'"{item}"' for item in supported)
     text = f"Unsupported value: {shown(value)}: supported values: {listed}"
     return StatusCause(field, "FieldValueNotSupported", text)
 
 
 def not_allowed(field: str, detail: str) -> StatusCause:
-    """A field that may not be set, or not so."""
+    """A field must not be set, or not to this value."""
     return StatusCause(field, "FieldValueForbidden", f"Forbidden: {detail}")
 
 
 def too_long(field: str, detail: str) -> StatusCause:
-    """A field with a value that is longer than it may be."""
+    """The value of a field is too long."""
     return StatusCause(field, "FieldValueTooLong", f"Too long: {detail}")
 
 
 def duplicate(field: str, value: object) -> StatusCause:
-    """A list entry that is there twice."""
+    """A list has a duplicate entry."""
     return StatusCause(field, "FieldValueDuplicate", f"Duplicate value: {shown(value)}")
 
 
@@ -308,7 +308,7 @@ def duplicate(field: str, value: object) -> StatusCause:
 
 
 def _about(kind: Kind, name: str, code: int, reason: str, message: str, causes: Sequence[StatusCause] = ()) -> APIError:
-    # In details the real server calls the resource "kind".
+    # In details kube-apiserver puts the resource into "kind".
     details = Status(
         code=code,
         reason=reason,
@@ -322,7 +322,7 @@ def _about(kind: Kind, name: str, code: int, reason: str, message: str, causes: 
 
 
 def _invalid(group: str, kind: str, name: str, causes: Sequence[StatusCause]) -> APIError:
-    # The message says each cause once, whatever is listed.
+    # The message has each cause once, even if it is listed repeatedly.
     texts = list(dict.fromkeys(f"{cause.field}: {cause.message}" for cause in causes))
     listed = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
     qualified = f"{kind}.{group}" if group else kind
@@ -340,10 +340,10 @@ def _invalid(group: str, kind: str, name: str, causes: Sequence[StatusCause]) ->
 
 
 def plain(code: int, reason: str, message: str) -> APIError:
-    """A refusal without details."""
+    """Return an error response without details."""
     return APIError.from_status(Status(code=code, reason=reason, message=message))
 
 
 def shown(value: object) -> str:
-    """A value as messages quote it."""
+    """Format a value for a message."""
     return msgspec.json.encode(value).decode()

@@ -1,4 +1,4 @@
-"""Who asks: a user as authentication finds it out, and the names that mean something to every API server."""
+"""Users, and the user and group names that are built into every API server."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _ACCOUNT_PREFIX = "system:serviceaccount:"
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Somebody who sends requests.
+    """An authenticated user.
 
     Attributes:
-        name: The user name that roles are bound to, like ``"alice"``.
-        groups: The groups it is in. ``system:authenticated`` need not be given: who brings a token is in it.
-        uid: An identity that outlives the name; often ``""``.
-        extra: What else authentication found out.
+        name: The user name, as in subjects of role bindings, like ``"alice"``.
+        groups: The user's groups. ``system:authenticated`` is added to users that authenticate by a token.
+        uid: Unique ID, also if the name is reused; often ``""``.
+        extra: Extra fields from authentication.
     """
 
     name: str
@@ -31,7 +31,7 @@ class User:
 
     @property
     def info(self) -> dict[str, object]:
-        """As ``authentication.k8s.io`` shows a user; what is empty is left out."""
+        """Return the UserInfo of ``authentication.k8s.io``, without empty fields."""
         shown: dict[str, object] = {
             "username": self.name,
             "uid": self.uid,
@@ -41,31 +41,31 @@ class User:
         return {key: value for key, value in shown.items() if value}
 
     def authenticated(self) -> User:
-        """The same user in the group of all who brought credentials (of those who brought none: of them)."""
+        """Return the user with ``system:authenticated`` or ``system:unauthenticated``."""
         group = UNAUTHENTICATED if self.name == ANONYMOUS else AUTHENTICATED
         if group in self.groups or UNAUTHENTICATED in self.groups:
             return self
         return User(self.name, (*self.groups, group), self.uid, self.extra)
 
 
-#: Whom the server takes for the caller where nobody has to say who they are.
+#: The user of requests without a token if no token is required.
 ADMIN = User("system:admin", (MASTERS, AUTHENTICATED))
-#: Who brings no credentials where some are asked for.
+#: The user ``system:anonymous``, of requests without credentials.
 NOBODY = User(ANONYMOUS, (UNAUTHENTICATED,))
 
 
 def account_user(namespace: str, name: str) -> User:
-    """A service account as a user."""
+    """Return the user of a service account."""
     return User(f"{_ACCOUNT_PREFIX}{namespace}:{name}", account_groups(namespace))
 
 
 def account_groups(namespace: str) -> tuple[str, ...]:
-    """The groups that every service account of a namespace is in."""
+    """Return the groups of every service account in a namespace."""
     return ("system:serviceaccounts", f"system:serviceaccounts:{namespace}")
 
 
 def split_account(username: str) -> tuple[str, str] | None:
-    """Namespace and name of the service account that ``username`` means; ``None`` where it means none."""
+    """Return namespace and name of a service account's ``username``, else ``None``."""
     if not username.startswith(_ACCOUNT_PREFIX):
         return None
     match username.removeprefix(_ACCOUNT_PREFIX).split(":"):
