@@ -1,1 +1,1 @@
-"""What a cluster does by itself: collects garbage, empties namespaces, ends pods and Events, frees volumes, ..."""
+"""Controllers for garbage collection, namespaces, pods, volumes and APIServices."""

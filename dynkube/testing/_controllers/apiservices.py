@@ -89,7 +89,7 @@ class APIServiceController:
         self._kinds_seen = -1
         storage.listen(self._changed)
 
-    # ── what the server is told ───────────────────────────────────────────────────────────
+    # ── called by the server ──────────────────────────────────────────────────────────────
 
     def register(self, kinds: tuple[Kind, ...]) -> None:
         """Serve ``kinds`` by a stub, with an APIService for each group-version that has none."""
@@ -116,7 +116,7 @@ class APIServiceController:
             self._remove(_name(gv))
 
     def set_available(self, group_version: GroupVersion, available: bool) -> None:
-        """Put whoever serves ``group_version`` out of order, or back."""
+        """Make the API ``group_version`` unavailable, or available again."""
         (self._broken.discard if available else self._broken.add)(group_version)
         self._registry.set_available(group_version, available)
         self._dirty[_name(group_version)] = None
@@ -150,7 +150,7 @@ class APIServiceController:
             if kind.listed:
                 served.setdefault(kind.gvr.group_version, kind)
         for gv, kind in served.items():
-            # The server makes its own once, when it starts: whoever deletes one finds it gone until then.
+            # kube-apiserver creates its own APIServices once at startup: a deleted one stays deleted until then.
             if _name(gv) in self._seen or gv in self._stubs or gv in self._started:
                 continue
             allowance.take()

@@ -36,7 +36,7 @@ class Remains:
     Attributes:
         objects: How many objects of each resource.
         finalizers: On how many objects each finalizer is.
-        undiscovered: Group-versions whose server does not answer, so that nobody knows what there is of them.
+        undiscovered: Group-versions whose server does not respond, so that their objects are unknown.
         refusals: Why objects could not be deleted.
     """
 

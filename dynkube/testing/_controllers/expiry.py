@@ -1,4 +1,4 @@
-"""What goes with time: history by compaction, and events by their time to live."""
+"""Compaction of old revisions, and expiry of Events by their TTL."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Compaction:
 
 
 class EventExpiry:
-    """Removes events that nobody wrote to for a while.
+    """Removes Events a fixed time after their last write.
 
     Args:
         storage: Where they are.

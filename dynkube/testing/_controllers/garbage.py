@@ -40,7 +40,7 @@ class GarbageCollector:
         self._writes = writes
         self._owners = Owners(storage, registry)
         self._dirty: OrderedDict[Address, None] = OrderedDict()
-        # By the UID of an owner, there or not: who refers to it.
+        # Dependents by the UID of an owner, which need not exist.
         self._dependents: dict[str, dict[Address, None]] = {}
         # Owners that cannot go before something is done about their dependents.
         self._held: dict[str, Address] = {}

@@ -18,7 +18,7 @@ class State(Enum):
     SOLID = auto()  #: An owner that is there to stay.
     WAITING = auto()  #: An owner that waits for its dependents to go (foreground deletion).
     DANGLING = auto()  #: Nothing: no such object, or another one of that name.
-    UNKNOWN = auto()  #: A kind that is not served: nobody can tell.
+    UNKNOWN = auto()  #: A kind that is not served, so that it cannot be determined.
     INVALID = auto()  #: A namespaced owner of a cluster-scoped object: never looked at.
 
 

@@ -1,4 +1,4 @@
-"""Pods whose grace period has begun: their containers, which nobody runs, end at once."""
+"""Termination of pods: without a kubelet, deleted pods end at once."""
 
 from __future__ import annotations
 
