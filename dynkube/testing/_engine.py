@@ -1,4 +1,4 @@
-"""The engine of the embedded API server: one history of objects and everything the verbs do to it."""
+"""The engine of the embedded API server: storage, verbs and controllers."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class Engine:
         self._workers = Workers(self._timers, self._controllers(options))
         self._large = LargeWrites(self._storage, self.registry, self._draft, self._workers.settle)
 
-    # ── what the floors above add ─────────────────────────────────────────────────────────
+    # ── extension by the layers above ─────────────────────────────────────────────────────
 
     @property
     def storage(self) -> Storage:
@@ -123,7 +123,7 @@ class Engine:
         self._patches = self._patching(self._writes)
 
     def settle_with(self, settle: Callable[[], bool]) -> None:
-        """Call ``settle`` after each call, until neither it nor anybody else has done something (``True``)."""
+        """Call ``settle`` after each call, until no controller reports a change (``True``)."""
         self._workers.add(Unmeasured(settle))
 
     def _patching(self, writes: Writes) -> Patches:
@@ -194,7 +194,7 @@ class Engine:
         self._settle()
 
     def set_available(self, group_version: GroupVersion, available: bool) -> None:
-        """Put whoever serves ``group_version`` out of order, or back: its APIService and discovery say so."""
+        """Make an API unavailable, or available again, in its APIService and discovery."""
         self._api_services.set_available(group_version, available)
         self._settle()
 
@@ -312,7 +312,7 @@ class Engine:
         self._writes.reader.check_question(call)
         answered = self._answers[call.kind.storage_group, call.subresource](call)
         document = answered.document
-        # Who asked goes on record with the question; a Status, which says how a Binding went, is none.
+        # managedFields record the client for reviews and the like, but not for a Status (the result of a Binding).
         if isinstance(document, PlainDocument) and not call.subresource and document.content["kind"] != "Status":
             return replace(answered, document=PlainDocument(self._writes.on_record(call, document.content)))
         return answered
