@@ -1,1 +1,1 @@
-"""CustomResourceDefinitions: checked, accepted, established, served, taken down."""
+"""CRDs: validation, accepted names, establishing, serving, deletion."""

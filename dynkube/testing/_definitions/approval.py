@@ -1,4 +1,4 @@
-"""Groups of the Kubernetes community: their definitions say who approved them.
+"""The API approval annotation, required of CRDs in groups like ``*.k8s.io``.
 
 See https://github.com/kubernetes/enhancements/pull/1111.
 """
@@ -21,12 +21,12 @@ State: TypeAlias = Literal["Approved", "Unapproved", "Missing", "Invalid"]
 
 
 def is_protected(group: str) -> bool:
-    """Whether ``group`` belongs to the Kubernetes community."""
+    """Return whether ``group`` is ``k8s.io``, ``kubernetes.io`` or a subdomain."""
     return group in _PROTECTED or group.endswith(tuple(f".{domain}" for domain in _PROTECTED))
 
 
 def approval(definition: JSONObject) -> tuple[State, str]:
-    """What the definition's annotation says of its approval, and how the server words it."""
+    """Return the state of a CRD's approval annotation, and the server's message."""
     text = (definition["metadata"].get("annotations") or {}).get(APPROVAL, "")
     if not text:
         return "Missing", f'protected groups must have approval annotation "{APPROVAL}", {_SEE}'
@@ -41,7 +41,11 @@ def approval(definition: JSONObject) -> tuple[State, str]:
 
 
 def approval_causes(definition: JSONObject, old: JSONObject | None) -> Iterator[StatusCause]:
-    """Protected groups need an approval, or the word that there is none; what was so before may stay so."""
+    """Yield the causes for a protected group without a valid approval annotation.
+
+    A URL is valid, and so is a reason that starts with ``unapproved``. An update that leaves the state as it was is
+    accepted.
+    """
     if not is_protected(definition["spec"]["group"]):
         return
     state, words = approval(definition)

@@ -1,4 +1,4 @@
-"""The conditions of a definition: reading them, and setting them as the server does."""
+"""Reading and setting the status conditions of a CRD, as the server does."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dynkube.testing._calls.api import JSONObject
 
 
 def condition(definition: JSONObject, kind: str) -> str:
-    """The status of a condition: ``"True"``, ``"False"``, or ``""`` where it is not there."""
+    """Return a condition's status: ``"True"``, ``"False"``, or ``""`` if absent."""
     for entry in (definition.get("status") or {}).get("conditions") or ():
         if entry.get("type") == kind:
             status: str = entry.get("status", "")
@@ -15,7 +15,7 @@ def condition(definition: JSONObject, kind: str) -> str:
 
 
 def set_condition(definition: JSONObject, kind: str, status: bool, reason: str, message: str, time: str) -> None:
-    """Set a condition; its transition time moves only when its status does."""
+    """Set a condition; ``lastTransitionTime`` changes only if the status does."""
     entry = {"type": kind, "status": str(status), "lastTransitionTime": time, "reason": reason, "message": message}
     of_definition = definition.setdefault("status", {})
     conditions = of_definition["conditions"] = of_definition.get("conditions") or []

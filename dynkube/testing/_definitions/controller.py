@@ -1,4 +1,4 @@
-"""What makes CustomResourceDefinitions work: names accepted, established, served, edited, and taken down."""
+"""The CRD controller: names, the Established condition, served kinds, deletion."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from dynkube.testing._verbs.identity import Identity
 
 @dataclass(slots=True, kw_only=True)
 class _Known:
-    """What was last seen of a definition: enough to compare, and to undo it."""
+    """The last observed state of a CRD, to compare with it and to undo it."""
 
     uid: str
     generation: int
@@ -39,7 +39,7 @@ class _Known:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What the controller works on."""
+    """The controller's dependencies."""
 
     storage: Storage
     registry: Registry
@@ -52,14 +52,14 @@ class Surroundings:
 
 
 class DefinitionController:
-    """Brings what is served in line with the definitions stored.
+    """Reconciles the served kinds with the stored CRDs.
 
-    Level-triggered: it looks at what a definition is, not at what happened to it, so one pass after several
-    writes does what several passes would have done.
+    Level-triggered: it acts on the current state of a CRD and not on single changes, so one pass after several
+    writes has the same result as a pass after each.
 
     Args:
-        around: What it works on.
-        settle: Called after it did something on its own account (a delay is over).
+        around: The controller's dependencies.
+        settle: Called after a change that the controller made by itself, which it does when the establish delay ends.
     """
 
     def __init__(self, around: Surroundings, settle: Callable[[], None]) -> None:
@@ -67,24 +67,27 @@ class DefinitionController:
         self._settle_all = settle
         self._known: dict[str, _Known] = {}
         self._held: set[str] = set()
-        self._timed: set[str] = set()  # UIDs of definitions whose delay is running
-        # The definition behind each storage group, to look at it again when an instance goes.
+        self._timed: set[str] = set()  # UIDs of CRDs whose establish delay is running
+        # Names of CRDs to reconcile, in order of change.
         self._dirty: dict[str, None] = {}
         around.storage.listen(self._changed)
 
     def hold(self, name: str) -> None:
-        """Do not establish the definition called ``name``, which may not exist yet, until it is released."""
+        """Keep the CRD ``name`` from being established until it is released.
+
+        The CRD need not exist yet.
+        """
         self._held.add(name)
 
     def release(self, name: str) -> None:
-        """Establish the definition called ``name`` as soon as nothing else is in its way."""
+        """Release the CRD ``name``, and establish it if nothing else prevents it."""
         self._held.discard(name)
         version = self._around.storage.collection(DEFINITIONS).current.get(name)
         if version is not None:
             self._establish(name, version.uid)
 
     def settle(self, allowance: Allowance) -> bool:
-        """Act on what has changed, as far as the allowance goes; whether there was anything to do."""
+        """Reconcile the changed CRDs within ``allowance``; return whether any changed."""
         dirty, self._dirty = self._dirty, {}
         for name in sorted(dirty, key=self._claims) if len(dirty) > 1 else dirty:
             self._reconcile(name, allowance)
@@ -96,13 +99,16 @@ class DefinitionController:
             assert version is not None
             self._dirty[version.name] = None
         elif change.after is None and group in self._known:
-            # A definition and the storage group of its kinds have the same name: PLURAL.GROUP.
+            # A CRD and the storage group of its kinds have the same name: PLURAL.GROUP.
             known = self._known[group]
             if known.kinds and known.kinds[0].terminating:
                 self._dirty[group] = None
 
     def _claims(self, name: str) -> bool:
-        """Whether it has no names yet. Of many at once (a restored state) those that have theirs come first."""
+        """Sort key: whether the CRD has no accepted names yet.
+
+        When many are reconciled at once (a restored state), those that have their names come first.
+        """
         version = self._around.storage.collection(DEFINITIONS).current.get(name)
         if version is None:
             return False
@@ -129,7 +135,7 @@ class DefinitionController:
     # ── coming ────────────────────────────────────────────────────────────────────────────
 
     def _accept(self, name: str, definition: JSONObject) -> None:
-        """Give the definition its names, and establish it once it has them: each a change of its own."""
+        """Accept the names of the CRD, then establish it: two separate status updates."""
         with self._change(definition) as time:
             tell_approval(definition, time)
             accept_names(definition, *self._taken(name, definition["spec"]["group"]), time)
@@ -146,7 +152,10 @@ class DefinitionController:
             self._around.timers.after(delay, lambda: self._establish(name, uid))
 
     def _taken(self, name: str, group: str) -> tuple[set[str], set[str]]:
-        """What others in the group are called: as resources, as kinds. Built-in kinds are never replaced."""
+        """Return the resource names and the kinds that are taken in ``group``.
+
+        They are those of other CRDs, and those of built-in kinds, which are never replaced.
+        """
         others = [known.accepted for other, known in self._known.items() if other != name and known.group == group]
         builtin = [kind for kind in self._around.registry.of_group(group) if kind.crd_uid is None]
         resources = {text for accepted in others for text in resource_names(accepted)}
@@ -155,7 +164,7 @@ class DefinitionController:
         return resources, kinds | {text for kind in builtin for text in (kind.kind, kind.list_kind)}
 
     def _establish(self, name: str, uid: str) -> None:
-        """The delay is over; unless the definition has gone or changed its mind meanwhile."""
+        """Establish the CRD, unless it was deleted, held or lost its names meanwhile."""
         self._timed.discard(uid)
         version = self._around.storage.collection(DEFINITIONS).current.get(name)
         if version is None or version.uid != uid or name in self._held:
@@ -168,7 +177,10 @@ class DefinitionController:
 
     @contextmanager
     def _change(self, definition: JSONObject) -> Iterator[str]:
-        """Store ``definition`` if the block changes its status; gives the time to put into conditions."""
+        """Store ``definition`` if the block changes its status.
+
+        Yields the timestamp for conditions.
+        """
         before = msgspec.json.decode(msgspec.json.encode(definition))
         time = self._around.identity.timestamp()
         yield time
@@ -178,10 +190,10 @@ class DefinitionController:
             self._around.storage.put(self._kind(), definition)
 
     def _serve(self, name: str, definition: JSONObject) -> None:
-        """Put the kinds of the definition into the registry.
+        """Register the kinds of the CRD.
 
-        An edit of its spec ends the watches of them. As in a real server, whose watch cache is a new one then, they
-        cannot be taken up where they ended.
+        An edit of its spec ends their watches, which cannot be resumed at an older resourceVersion: a real server has a
+        new watch cache then, too.
         """
         served = "True" in {condition(definition, "NamesAccepted"), condition(definition, "Established")}
         kinds = kinds_of(definition) if served else ()
@@ -209,7 +221,7 @@ class DefinitionController:
             self._look_again(self._known[name].group, name)
 
     def _look_again(self, group: str, name: str) -> None:
-        """Names of ``name`` have changed hands: definitions of its group that wait for some may have them now."""
+        """Reconcile CRDs of ``group`` that wait for names, after ``name`` changed some."""
         for other, known in self._known.items():
             if other != name and known.group == group and known.waiting:
                 self._dirty[other] = None
@@ -230,7 +242,7 @@ class DefinitionController:
             self._around.storage.remove(DEFINITIONS, name)
 
     def _delete_instances(self, name: str, allowance: Allowance) -> bool:
-        """Delete what the definition defined; whether finalizers keep anything."""
+        """Delete the CRD's instances; return whether any are left, as with finalizers."""
         kinds = self._known[name].kinds or kinds_of(_all_served(self._stored(name)))
         collection = self._around.storage.collection(name)
         for version in collection.walk(""):
@@ -262,6 +274,9 @@ class DefinitionController:
 
 
 def _all_served(definition: JSONObject) -> JSONObject:
-    """The definition as if it served its first version: instances are stored also where no version is served."""
+    """Return the CRD with its first version served.
+
+    Instances can exist even if no version is served.
+    """
     first, *others = definition["spec"]["versions"]
     return {**definition, "spec": {**definition["spec"], "versions": [{**first, "served": True}, *others]}}

@@ -1,4 +1,4 @@
-"""How a definition says its versions are converted: not at all, or by a webhook that is described well enough."""
+"""Validation of ``spec.conversion`` of a CRD."""
 
 from __future__ import annotations
 
@@ -22,7 +22,12 @@ _CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----\s+([A-Za-z0-9+/=\s]+)---
 
 
 def conversion_causes(conversion: JSONObject, *, check_bundle: bool) -> Iterator[StatusCause]:
-    """What is wrong with ``spec.conversion``; ``check_bundle`` where a bad certificate cannot be mended later."""
+    """Yield the causes for an invalid ``spec.conversion``.
+
+    Args:
+        conversion: The field, with defaults set.
+        check_bundle: Whether an invalid ``caBundle`` is an error.
+    """
     strategy, webhook = conversion["strategy"], conversion.get("webhook") or {}
     client, reviews = webhook.get("clientConfig"), webhook.get("conversionReviewVersions")
     if not strategy:
@@ -43,7 +48,10 @@ def conversion_causes(conversion: JSONObject, *, check_bundle: bool) -> Iterator
 
 
 def bundle_is_bad(definition: JSONObject) -> bool:
-    """Whether the webhook's ``caBundle`` holds no certificate; without one the system's authorities count."""
+    """Return whether the webhook's ``caBundle`` is set but holds no certificate.
+
+    Without a ``caBundle`` the system's CAs are used, which is valid.
+    """
     webhook = (definition["spec"].get("conversion") or {}).get("webhook") or {}
     bundle = (webhook.get("clientConfig") or {}).get("caBundle", "")
     if not bundle:
@@ -88,7 +96,7 @@ def _url_causes(url: str) -> Iterator[StatusCause]:
 
 def _service_causes(service: JSONObject) -> Iterator[StatusCause]:
     field = f"{_CLIENT}.service"
-    # The real server hands over name and namespace the wrong way round, so what is missing is told of the other.
+    # The real server swaps the two arguments, so a missing namespace is reported as a missing name and vice versa.
     if not service["namespace"]:
         yield required(f"{field}.name")
     if not service["name"]:

@@ -1,4 +1,4 @@
-"""CustomResourceDefinitions as data: what the server fills in, and the kinds they define."""
+"""CRDs as data: server-side defaults, and the kinds that they define."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ _WEBHOOK_PORT = 443
 
 
 def before_delete(definition: JSONObject) -> None:
-    """What a delete writes into a definition: its instances go first."""
+    """Set the clean-up finalizer and the Terminating condition.
+
+    They make the controller delete the instances before the CRD.
+    """
     metadata = definition["metadata"]
     if CLEANUP_FINALIZER not in metadata.get("finalizers", ()):
         metadata["finalizers"] = [*metadata.get("finalizers", ()), CLEANUP_FINALIZER]
@@ -28,7 +31,7 @@ def before_delete(definition: JSONObject) -> None:
 
 
 def complete_spec(definition: JSONObject) -> None:
-    """Set the defaults of names and conversion, which count as the writer's."""
+    """Set the defaults of names and conversion, owned by the writing manager."""
     spec = definition["spec"] = dict(definition["spec"])
     names = spec["names"]
     if names["kind"]:
@@ -38,11 +41,12 @@ def complete_spec(definition: JSONObject) -> None:
 
 
 def note_stored_versions(definition: JSONObject, old: JSONObject | None) -> None:
-    """Set the versions that objects are stored in.
+    """Add the storage version to ``status.storedVersions``.
 
     Args:
-        definition: As it was decoded.
-        old: What it replaces. Where the status differs, it is the status that is written, and says what is stored.
+        definition: The decoded CRD.
+        old: The CRD that it replaces. If the status differs from its status, the status is what is written, and
+            ``storedVersions`` stays as given.
     """
     spec = definition["spec"]
     status = definition["status"] = dict(definition.get("status") or zero(Ref(struct="CustomResourceDefinitionStatus")))
@@ -54,7 +58,7 @@ def note_stored_versions(definition: JSONObject, old: JSONObject | None) -> None
 
 
 def _conversion(conversion: JSONObject) -> JSONObject:
-    """With the port of the webhook's service, and without a webhook of which nothing is said."""
+    """Set the webhook's default port, and drop an empty webhook."""
     webhook = conversion.get("webhook")
     if webhook is None:
         return conversion
@@ -68,7 +72,7 @@ def _conversion(conversion: JSONObject) -> JSONObject:
 
 
 def kinds_of(definition: JSONObject) -> tuple[Kind, ...]:
-    """The kinds that an accepted definition serves, one for each served version."""
+    """Return the kinds that an accepted CRD serves, one for each served version."""
     spec, metadata = definition["spec"], definition["metadata"]
     names = definition["status"]["acceptedNames"]
     established = condition(definition, "Established") == "True"
@@ -105,7 +109,7 @@ def _schema(version: JSONObject) -> JSONObject | None:
 
 
 def _contents(versions: list[JSONObject]) -> dict[str, VersionContent]:
-    """How objects look in each version, given which of them stores."""
+    """Return the content rules of each version by name, given the storage version."""
     schemas = {version["name"]: Structural(_schema(version) or {}, version["name"]) for version in versions}
     kept = next(schemas[version["name"]] for version in versions if version.get("storage"))
     return {name: VersionContent(schema, kept, schemas) for name, schema in schemas.items()}
@@ -127,7 +131,10 @@ def _scale(version: JSONObject) -> ScalePaths | None:
 
 
 def _warning(spec: JSONObject, version: JSONObject) -> str:
-    """What each answer of a deprecated version says: the author's words, or to use the newest of the better ones."""
+    """Return the warning header of a deprecated version, or ``""``.
+
+    It is the author's ``deprecationWarning``, or a default one that names the newest version that is not deprecated.
+    """
     if not version.get("deprecated"):
         return ""
     if words := version.get("deprecationWarning"):

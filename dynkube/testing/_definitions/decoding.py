@@ -1,7 +1,7 @@
-"""Reading a CustomResourceDefinition as the server does: into typed fields, so that nothing behind needs to ask.
+"""Decoding a CRD into typed fields, as the server does.
 
-What comes out has only known fields, each of its type, in the server's order, without the nulls and zero values that
-the server does not write either. What cannot be read is told in the words of Go's JSON decoder, the first trouble only.
+The result has known fields only, each of the right type and in the server's order, without the nulls and zero values
+that the server omits. Errors have the messages of Go's JSON decoder; only the first one is reported.
 """
 
 from __future__ import annotations
@@ -24,27 +24,33 @@ _ZEROES: Mapping[str, object] = {"string": "", "bool": False, "int": 0, "float":
 
 
 def decode_definition(body: Mapping[str, Any]) -> tuple[JSONObject, list[str]]:
-    """Read a definition, except for its metadata.
+    """Decode a CRD, except for its metadata.
 
     Returns:
-        It, with known fields only, and the paths of the fields that were dropped, as field validation names them.
+        The CRD with known fields only, and the paths of the unknown fields, as in the errors of field validation.
 
     Raises:
-        Unreadable: Something in it has the wrong type.
+        Unreadable: A field has the wrong type.
     """
     reader = _Reader()
     return reader.struct(_ROOT, body, _Place(_ROOT, "", "")), reader.unknown
 
 
 def zero(shape: Shape) -> Any:
-    """What a field is where nobody gave it."""
+    """Return the value of an absent field: Go's zero value."""
     if isinstance(shape, Ref):
         return {field.json: zero(field.shape) for field in STRUCTS[shape.struct].values() if field.kept}
     return _ZEROES.get(shape.kind) if isinstance(shape, Scalar) else None
 
 
 class _Place(NamedTuple):
-    """Where a value is: the struct that has it, its path without indexes (for types) and with (for unknown fields)."""
+    """The location of a value.
+
+    Attributes:
+        struct: The struct that has it.
+        bare: Its path without indexes, as type errors have it.
+        path: Its path with indexes, as errors for unknown fields have it.
+    """
 
     struct: str
     bare: str
@@ -59,7 +65,7 @@ class _Place(NamedTuple):
 
 
 class _Reader:
-    """One run of the decoder."""
+    """One run of the decoder, which collects unknown fields."""
 
     def __init__(self) -> None:
         self.unknown: list[str] = []
@@ -99,9 +105,9 @@ class _Reader:
         return zero(shape) if value is None else self._value(shape, value, place)
 
     def _schema_or(self, shape: SchemaOr, value: Any, place: _Place) -> Any:
-        """A schema or something simpler; ``None`` where the server reads nothing into it."""
+        """Decode a schema or a simpler value; return ``None`` if the server drops it."""
         if isinstance(value, dict):
-            # These types have a decoder of their own in the server, and it does not look for unknown fields.
+            # The server has a custom decoder for these types, which ignores unknown fields.
             quiet, self._quiet = self._quiet, True
             schema = self.struct(_SCHEMA.struct, value, place)
             self._quiet = quiet

@@ -1,6 +1,6 @@
-"""Whether the defaults in a schema are values that the schema itself would take.
+"""Validation of the defaults in a schema against the schema itself.
 
-Not looked at: defaults inside ``additionalProperties``, as in the real server, and rules in CEL.
+Not checked: defaults inside ``additionalProperties``, as in the real server, and CEL rules.
 """
 
 from __future__ import annotations
@@ -21,7 +21,13 @@ from dynkube.testing._schemas.validation import schema_causes
 
 @dataclass(frozen=True, slots=True)
 class _Resource:
-    """The resource around a schema that describes metadata: its node, and how a value becomes a whole object."""
+    """The resource around a schema that describes metadata.
+
+    Attributes:
+        node: The node of the resource.
+        surround: Makes a whole object from a value of the schema.
+        in_metadata: Whether the schema is one of metadata.
+    """
 
     node: Node
     surround: Callable[[Any], JSONObject]
@@ -35,7 +41,7 @@ class _Resource:
 
 
 def default_causes(schema: JSONObject, field: str) -> list[StatusCause]:
-    """Which defaults in ``schema``, that of a whole resource and structural, cannot be, and why."""
+    """Return the causes for invalid defaults in a structural schema of a resource."""
     root = Structural({**schema, EMBEDDED: True}).root
     return [*_causes(root, field, _whole(root))]
 
@@ -77,7 +83,7 @@ def _metadata_causes(node: Node, field: str, resource: _Resource) -> Iterator[St
 
 
 def _bad_value(field: str, value: Any, detail: str) -> StatusCause:
-    # Not as ``refuse.bad_value`` shows it: a default is quoted with its keys in order.
+    # Unlike ``refuse.bad_value``, the value is shown with sorted keys.
     return StatusCause(field, "FieldValueInvalid", f"Invalid value: {shown(value)}: {detail}")
 
 
@@ -88,7 +94,7 @@ def _schema_causes(value: Any, node: Node, field: str) -> Iterator[StatusCause]:
 
 
 def _has_unknown(value: Any, node: Node | None) -> bool:
-    """Whether pruning would take something away."""
+    """Return whether pruning would remove a field of ``value``."""
     if isinstance(value, list):
         return any(_has_unknown(item, node.items if node is not None else None) for item in value)
     if not isinstance(value, dict):

@@ -1,8 +1,7 @@
-"""Whether the rules in a schema are expressions that compile, as far as the installed CEL library can tell.
+"""Compilation of CEL rules, as far as the installed CEL library supports it.
 
-The real server knows the types of what an expression speaks of, and what it may cost at most; here it is checked for
-syntax, for names and fields that nobody declares, and for results that are no booleans. Without a library nothing is
-checked.
+The real server checks types and estimates the cost. Here the checks are: syntax, undeclared names and fields, and rules
+that do not return a boolean. Without a CEL library nothing is checked.
 """
 
 from __future__ import annotations
@@ -25,10 +24,10 @@ _RULE = Ref(struct="ValidationRule")
 
 
 class Expressions:
-    """Compiles rules; the library is loaded when the first one is met.
+    """Compiles CEL rules; the library is loaded with the first one.
 
     Args:
-        language: Makes what compiles; raises ``CannotEvaluate`` if there is no library.
+        language: Makes the compiler; raises ``CannotEvaluate`` if no library is installed.
     """
 
     def __init__(self, language: Callable[[], CEL] = CEL) -> None:
@@ -37,17 +36,21 @@ class Expressions:
         self._tried = False
 
     def causes(self, schema: JSONObject, field: str) -> Iterator[StatusCause]:
-        """What is wrong with the expressions in ``schema``, the innermost first.
+        """Yield the causes for expressions that do not compile, the innermost first.
 
         Args:
-            schema: That of a whole object; structural, and correct otherwise.
-            field: Where it is.
+            schema: The schema of a whole object; structural, and otherwise valid.
+            field: Its path.
         """
-        # Like an embedded object it lets rules see its kind and its name.
+        # As in an embedded object, rules can access its apiVersion, kind and metadata.
         yield from self._causes({**schema, EMBEDDED: True}, field)
 
     def _causes(self, schema: JSONObject, field: str, uncorrelated: str = "") -> Iterator[StatusCause]:
-        """``uncorrelated`` is the outermost part around it whose values have no counterpart in an older object."""
+        """Yield the causes in ``schema``.
+
+        ``uncorrelated`` is the path of the outermost schema around it whose values cannot be matched with those of the
+        old object.
+        """
         if isinstance(additional := schema.get("additionalProperties"), dict):
             yield from self._causes(additional, f"{field}.additionalProperties", uncorrelated)
         for name, below in schema.get("properties", {}).items():

@@ -1,4 +1,4 @@
-"""A part of a definition as the server has it internally, which is how its messages show whole versions and schemas."""
+"""The server's internal form of versions and schemas, shown in its messages."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _ABSENT: Mapping[str, object] = {"string": "", "bool": False, "int": 0, "float":
 
 
 def bad_struct(field: str, shape: Shape, value: object, detail: str) -> StatusCause:
-    """A cause that shows a struct, or a list of them, whole."""
+    """Return a cause that shows a whole struct, or a list of structs."""
     text = escape_html(msgspec.json.encode(internal(shape, value)).decode())
     return StatusCause(field, "FieldValueInvalid", f"Invalid value: {text}: {detail}")
 
 
 def internal(shape: Shape, value: Any) -> Any:
-    """``value``, with every field of its structs under its internal name, set or not."""
+    """Return ``value`` with all fields of its structs, set or not, by their Go names."""
     if value is None:
         return None
     match shape:

@@ -1,4 +1,4 @@
-"""The JSON paths a definition contains: simple ones, and those that must lead somewhere in the schema."""
+"""The JSON paths in a CRD: simple ones, and those of fields in the schema."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from dynkube.errors import StatusCause
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._calls.refuse import bad_value
 
-# A delimiter, a text in single quotes (where a backslash takes the next character along), or what is between them.
+# A delimiter, a single-quoted string (with backslash escapes), or the characters between them.
 _TOKENS = re.compile(r"[.\[\]]|'(?:\\.|[^'\\])*'|[^.\[\]]+", re.DOTALL)
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _NOWHERE = "does not refer to a valid field"
 
 
 class PathProblem(Exception):
-    """A path cannot be followed."""
+    """A path is malformed, or refers to no field."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a path leads: the normal form of the path, its first name, and the schema there."""
+    """A path's normal form, its first name, and the schema that it leads to."""
 
     path: str
     root: str
@@ -31,7 +31,10 @@ class Target:
 
 
 def simple_path_causes(path: str, field: str) -> Iterator[StatusCause]:
-    """What is wrong with a path in dot notation, as far as the server looks at it."""
+    """Yield a cause if ``path`` does not start with a dot.
+
+    The server does not check more of it, either.
+    """
     if not path.startswith("."):
         yield bad_value(field, path, "must be a simple json path starting with .")
 
@@ -40,12 +43,12 @@ def follow(path: str, schema: JSONObject, *, brackets: bool = True) -> Target:
     """Follow ``path`` through the properties of ``schema``.
 
     Args:
-        path: Like ``.spec.hosts`` or ``.data['a.b']``.
-        schema: Where to begin.
-        brackets: Whether names may be in brackets.
+        path: For example ``.spec.hosts`` or ``.data['a.b']``.
+        schema: The schema of the root.
+        brackets: Whether names in brackets are allowed.
 
     Raises:
-        PathProblem: It does not parse, or leads nowhere.
+        PathProblem: The path is malformed, or refers to no field.
     """
     tokens = iter(_TOKENS.findall(path))
     here, walked = schema, ""
@@ -81,7 +84,7 @@ def _quoted(token: str) -> str:
 
 
 def _step(schema: JSONObject, name: str) -> tuple[JSONObject, bool]:
-    """The schema of the field ``name``, and whether that has a schema of its own."""
+    """Return the schema of the field ``name``, and whether it is a declared property."""
     properties: dict[str, Any] | None = schema.get("properties")
     additional = schema.get("additionalProperties")
     if not properties and isinstance(additional, dict):

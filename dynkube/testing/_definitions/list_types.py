@@ -1,4 +1,4 @@
-"""What a schema says about merging: ``x-kubernetes-list-type``, ``-list-map-keys`` and ``-map-type``."""
+"""Validation of ``x-kubernetes-list-type``, ``-list-map-keys`` and ``-map-type``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _IN_KEYS = f"this property is in {MAP_KEYS}, so it"
 
 
 def list_and_map_causes(schema: JSONObject, field: str) -> Iterator[StatusCause]:
-    """What is wrong with how ``schema`` wants lists and maps to be merged."""
+    """Yield the causes for an invalid list or map type in ``schema``."""
     list_type, keys = schema.get(LIST_TYPE), schema.get(MAP_KEYS, [])
     yield from _type_causes(schema, field, MAP_TYPE, "object", ["atomic", "granular"])
     if list_type == "set" and schema.get("type") == "array":
@@ -89,7 +89,7 @@ def _key_causes(properties: JSONObject, keys: list[str], field: str) -> Iterator
 
 
 def _null_causes(items: JSONObject, list_type: str, keys: list[str], field: str) -> Iterator[StatusCause]:
-    """Items of sets and maps are there, and so are the keys of maps."""
+    """Yield causes for nullable items of sets and maps, and for optional keys."""
     if items.get("nullable"):
         yield not_allowed(f"{field}.items.nullable", f"cannot be nullable when {LIST_TYPE} is {list_type}")
     properties = items.get("properties", {})

@@ -1,4 +1,4 @@
-"""Which names a definition gets: those it asks for, unless another definition of its group has them."""
+"""The accepted names of a CRD: those requested that are free in its group."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _AS_KINDS = {"kind", "listKind"}
 
 
 def accept_names(definition: JSONObject, taken_resources: set[str], taken_kinds: set[str], time: str) -> None:
-    """Give the definition the names it asks for, as far as they are free, and say so in its conditions.
+    """Accept the requested names that are free, and set the NamesAccepted condition.
 
-    Of several conflicts the last one is told.
+    If several names conflict, the condition reports the last one.
     """
     wanted, status = definition["spec"]["names"], definition["status"]
     accepted = dict(status.get("acceptedNames") or {})
@@ -44,7 +44,10 @@ def accept_names(definition: JSONObject, taken_resources: set[str], taken_kinds:
 
 
 def establish(definition: JSONObject, time: str) -> None:
-    """Say that the definition is served from now on, or why it cannot be."""
+    """Set the Established condition.
+
+    It is false if the conversion webhook's ``caBundle`` is invalid.
+    """
     if bundle_is_bad(definition):
         message = "The conversion webhook CABundle is invalid"
         set_condition(definition, "Established", False, "InvalidCABundle", message, time)
@@ -54,7 +57,7 @@ def establish(definition: JSONObject, time: str) -> None:
 
 
 def tell_approval(definition: JSONObject, time: str) -> None:
-    """Say whether the Kubernetes community has approved of a definition in one of its groups."""
+    """Set KubernetesAPIApprovalPolicyConformant on a CRD in a protected group."""
     if is_protected(definition["spec"]["group"]):
         state, message = approval(definition)
         kind = "KubernetesAPIApprovalPolicyConformant"
@@ -62,17 +65,17 @@ def tell_approval(definition: JSONObject, time: str) -> None:
 
 
 def resource_names(accepted: JSONObject) -> set[str]:
-    """The words that a definition's accepted names take from others as names of resources."""
+    """Return the resource names that a CRD reserves: plural, singular, short names."""
     return {*_texts(accepted, "plural"), *_texts(accepted, "singular"), *_texts(accepted, "shortNames")}
 
 
 def kind_names(accepted: JSONObject) -> set[str]:
-    """The words that a definition's accepted names take from others as kinds."""
+    """Return the names that a CRD reserves among kinds: kind and list kind."""
     return {*_texts(accepted, "kind"), *_texts(accepted, "listKind")}
 
 
 def _new(wanted: JSONObject, accepted: JSONObject, field: str) -> Iterable[str]:
-    """What the definition wants and has not got yet."""
+    """Return the names of ``field`` in the spec that are not accepted yet."""
     present = _texts(accepted, field)
     return (name for name in _texts(wanted, field) if name not in present)
 

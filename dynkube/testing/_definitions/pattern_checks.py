@@ -1,4 +1,4 @@
-"""The regular expressions in the schema of a CRD: each has to compile, and all of them together in reasonable time."""
+"""Patterns in the schema of a CRD: each must compile, within a total size limit."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._calls.refuse import bad_value
 from dynkube.testing._schemas.patterns import BadPattern, compile_pattern
 
-# Instructions that the expressions of one schema may compile to: 10 MB of them, in a quarter of a second. Those of
-# published CRDs have some dozens each; ``\pL{253}``, which is twelve bytes of schema, has 300,000.
+# Limit on the compiled instructions of all patterns in a schema: 10 MB of memory and a quarter of a second. Patterns of
+# published CRDs have some dozens each; ``\pL{253}``, twelve bytes of schema, has 300,000.
 MAX_INSTRUCTIONS = 600_000
 
 
 def pattern_causes(schema: JSONObject, field: str) -> Iterator[StatusCause]:
-    """Each ``pattern`` of ``schema``, at ``field``, and below that does not compile, in the words of the real server.
+    """Yield a cause for each ``pattern`` that does not compile.
+
+    Causes have the real server's messages. ``field`` is the path of ``schema``.
 
     Raises:
         ImportError: There are patterns, and ``google-re2`` is not installed.

@@ -1,4 +1,4 @@
-"""The schema of a whole resource, in one version or in all: structure, defaults, keywords, rules."""
+"""Validation of a resource's whole schema: structure, defaults, keywords, rules."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dynkube.testing._definitions.shapes import STRUCTS, Ref
 from dynkube.testing._definitions.structural import structural_causes, unsupported_keyword
 
 _KEYWORDS = STRUCTS["JSONSchemaProps"]
-# By their internal names, as a message lists them: what may be said at the root where the status is taken apart.
+# The keywords allowed at the root if the status subresource is enabled, by their internal names as in the message.
 _WITH_STATUS = (
     "Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern "
     "MaxItems MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields "
@@ -24,7 +24,10 @@ _AT_ROOT = "at the root of the schema if the status subresource is enabled"
 
 
 def resource_schema_causes(holder: JSONObject | None, field: str, *, has_status: bool) -> list[StatusCause]:
-    """What is wrong with ``openAPIV3Schema`` in ``holder``; ``field`` is where that is."""
+    """Return the causes for an invalid ``openAPIV3Schema`` in ``holder``.
+
+    ``field`` is the path of ``holder``.
+    """
     schema = (holder or {}).get("openAPIV3Schema")
     if schema is None:
         return []
@@ -47,7 +50,10 @@ def _root_causes(schema: JSONObject, field: str, has_status: bool) -> Iterator[S
 
 
 def _status_causes(schema: JSONObject, field: str) -> Iterator[StatusCause]:
-    """With the status subresource, the schema of the status is taken out of the whole; the first cause only."""
+    """Yield the first cause that keeps the status from having its own schema.
+
+    The status subresource requires one.
+    """
     for keyword, known in _KEYWORDS.items():
         if keyword not in schema:
             continue

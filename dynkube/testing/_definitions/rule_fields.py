@@ -1,7 +1,7 @@
-"""Fields that a rule speaks of and its schema does not have: what authors of rules misspell.
+"""Detection of undefined fields in CEL rules: misspelled names.
 
-Followed are the names behind ``self`` and ``oldSelf``, as far as they go through fields of objects and entries of maps.
-What is behind an index, or a variable of a macro, is not looked at; nor is any other type.
+Names after ``self`` and ``oldSelf`` are followed through the fields of objects and the entries of maps. Not checked:
+what follows an index, variables of macros, and values of other types.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _SHADOWED = re.compile(r"[(,]\s*(?:self|oldSelf)\s*,")
 
 
 def undefined_fields(expression: str, schema: JSONObject) -> str:
-    """What the compiler of a real server says of them; ``""`` if there are none.
+    """Return a real server's compiler errors for undefined fields, or ``""``.
 
     Args:
-        expression: A rule, or the expression of its message.
-        schema: That of ``self``; marked as an embedded resource where it is that of the whole object.
+        expression: A rule, or its message expression.
+        schema: The schema of ``self``; marked as an embedded resource if it is that of the whole object.
     """
     bare = _TEXT.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), expression)
     if _SHADOWED.search(bare):
@@ -39,7 +39,7 @@ def undefined_fields(expression: str, schema: JSONObject) -> str:
 
 
 def _undefined(bare: str, schema: JSONObject) -> Iterator[tuple[int, str]]:
-    """Where the first unknown name of each chain is selected, and the name."""
+    """Yield position and name of the first undefined field in each chain of fields."""
     for begin in _BEGIN.finditer(bare):
         below: JSONObject | None = schema
         end = begin.end()
@@ -53,7 +53,7 @@ def _undefined(bare: str, schema: JSONObject) -> Iterator[tuple[int, str]]:
 
 
 def _field(schema: JSONObject, name: str) -> tuple[bool, JSONObject | None]:
-    """Whether a value has such a field, as far as that is known; and the schema of that."""
+    """Return whether the field may exist, and its schema if it is known."""
     if isinstance(additional := schema.get("additionalProperties"), dict):
         return True, additional
     if schema.get("type") != "object" or additional:
@@ -69,7 +69,7 @@ def _field(schema: JSONObject, name: str) -> tuple[bool, JSONObject | None]:
 def _told(expression: str, at: int, name: str) -> str:
     line = expression.count("\n", 0, at)
     begin = expression.rfind("\n", 0, at) + 1
-    # Characters of more than one byte get a wide dot.
+    # The real compiler marks characters of more than one byte with a wide dot.
     dots = "".join("." if letter.isascii() else "\uff0e" for letter in expression[begin:at])
     text = expression.split("\n")[line]
     return f"ERROR: <input>:{line + 1}:{at - begin + 1}: undefined field '{name}'\n | {text}\n | {dots}^"

@@ -1,4 +1,4 @@
-"""What the server does about definitions on their way in and out."""
+"""Server-side treatment of CRDs: defaults, validation, warnings, deletion."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from dynkube.testing._verbs.rules import KindRules
 
 
 class DefinitionRules(KindRules):
-    """CustomResourceDefinitions are checked, completed, and deleted after their instances."""
+    """Validates and completes CRDs, and deletes their instances before them."""
 
     def __init__(self) -> None:
         self._expressions = Expressions()
 
     def complete(self, kind: Kind, obj: JSONObject) -> None:
-        """Names and conversion."""
+        """Set the defaults of names and conversion."""
         complete_spec(obj)
 
     def prepare(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> None:
-        """Stored versions, the empty status."""
+        """Set ``status.storedVersions``, and the empty status."""
         note_stored_versions(obj, old)
 
     def causes(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> list[StatusCause]:
-        """Names, group, scope, versions and schemas."""
+        """Return the causes for invalid names, group, scope, versions or schemas."""
         return definition_causes(obj, old, self._expressions)
 
     def warnings(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> list[str]:
-        """Formats that nobody checks."""
+        """Return warnings about formats in schemas that are not checked."""
         return definition_warnings(obj, old)
 
     def in_two_steps(self, kind: Kind) -> bool:
-        """Always."""
+        """Return ``True``."""
         return True
 
     def before_delete(self, kind: Kind, obj: JSONObject) -> None:
-        """Ask for the clean-up of its instances."""
+        """Add the finalizer for the clean-up of its instances."""
         before_delete(obj)

@@ -1,6 +1,7 @@
-"""What a schema may say in each of its parts: keywords, types, defaults, kinds of lists and maps, rules.
+"""Validation of each part of a schema: keywords, types, defaults, rules.
 
-This is what the server checks beside structure (see :mod:`structural`), and in every part, below junctors too.
+The server checks this in addition to the structure (see :mod:`structural`), and in every part, including those inside
+``allOf``, ``anyOf``, ``oneOf`` and ``not``. List and map types belong to it, too.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _FORBIDDEN = ("id", "additionalItems", "patternProperties", "definitions", "depe
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """Where in a definition's schema a part is.
+    """The context of a part of a CRD's schema.
 
     Attributes:
         in_metadata: Whether it describes metadata (or apiVersion or kind) of a resource, whole or embedded.
@@ -36,7 +37,7 @@ class Surroundings:
 def schema_causes(
     schema: JSONObject, field: str, around: Surroundings | None = None, *, root: bool = True
 ) -> list[StatusCause]:
-    """What is wrong with ``schema`` and all below it."""
+    """Return the causes for an invalid ``schema``, including all parts of it."""
     around = around or Surroundings()
     causes = [*_keyword_causes(schema, field, around)]
     for part, below, surroundings in _parts(schema, around, root):
@@ -69,7 +70,7 @@ def _keyword_causes(schema: JSONObject, field: str, around: Surroundings) -> Ite
 
 
 def _parts(schema: JSONObject, around: Surroundings, root: bool) -> Iterator[tuple[str, JSONObject, Surroundings]]:
-    """Every schema directly inside of ``schema``, in the server's order."""
+    """Yield every schema directly inside ``schema``, in the server's order."""
     additional = schema.get("additionalProperties")
     if isinstance(additional, dict):
         reason = "inside additionalProperties applying to object metadata"
@@ -99,7 +100,7 @@ def _parts(schema: JSONObject, around: Surroundings, root: bool) -> Iterator[tup
 
 
 def _own_causes(schema: JSONObject, field: str) -> Iterator[StatusCause]:
-    """What is told of a part after all that is told of the parts inside it."""
+    """Yield the causes that the server reports after those of the inner schemas."""
     if schema.get(PRESERVE) is False:
         yield bad_value(f"{field}.{PRESERVE}", False, "must be true or undefined")
     yield from list_and_map_causes(schema, field)

@@ -1,7 +1,7 @@
-"""What a CustomResourceDefinition is made of: every field of ``apiextensions.k8s.io/v1`` and its type.
+"""The types of CRDs: every field of ``apiextensions.k8s.io/v1`` and its type.
 
-The types are the real server's, because clients see their names: in the 400 for a value of another type, and in the
-422 that shows a version or a schema as the server has it internally.
+The type names are the real server's, because clients see them: in the 400 for a value of the wrong type, and in the
+422 that shows the server's internal form of a version or a schema.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Either: TypeAlias = Literal["array", "bool", "strings"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scalar:
-    """A value without parts that matter here. ``name`` is what the server calls the type."""
+    """A scalar, or a value that is not decoded further; ``name`` is its Go type."""
 
     kind: ScalarKind
     name: str
@@ -26,33 +26,33 @@ class Scalar:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListOf:
-    """A list; ``name`` is given where its type has one of its own."""
+    """A list; ``own_name`` is set for a named Go type."""
 
     item: Shape
     own_name: str = ""
 
     @property
     def name(self) -> str:
-        """What the server calls the type."""
+        """The Go type, as in the server's messages."""
         return self.own_name or f"[]{self.item.name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MapOf:
-    """A map from text."""
+    """A map with string keys; ``own_name`` is set for a named Go type."""
 
     item: Shape
     own_name: str = ""
 
     @property
     def name(self) -> str:
-        """What the server calls the type."""
+        """The Go type, as in the server's messages."""
         return self.own_name or f"map[string]{self.item.name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaOr:
-    """A schema, or something simpler: a list of schemas, a boolean, a list of property names."""
+    """A schema or a simpler value: a list of schemas, a boolean, a list of names."""
 
     other: Either
     name: str
@@ -60,13 +60,13 @@ class SchemaOr:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ref:
-    """A struct of :data:`STRUCTS` by its name; schemas contain schemas."""
+    """A struct of :data:`STRUCTS` by its name. Schemas contain schemas."""
 
     struct: str
 
     @property
     def name(self) -> str:
-        """What the server calls the type."""
+        """The Go type, as in the server's messages."""
         return f"v1.{self.struct}"
 
 
@@ -78,11 +78,11 @@ class Field:
     """One field of a struct.
 
     Attributes:
-        json: Its name on the wire.
-        go: Its name inside the server.
+        json: Its name in JSON.
+        go: Its name in Go.
         shape: Its type.
         pointer: Whether a zero value differs from an absent one.
-        kept: Whether it is written also where it is zero.
+        kept: Whether it is written even if it is zero.
     """
 
     json: str
@@ -107,7 +107,7 @@ _SIMPLE: Mapping[str, Shape] = {
     "schema or names": SchemaOr(other="strings", name="v1.JSONSchemaPropsOrStringArray"),
 }
 
-# One field a line: NAME[=NameInside] TYPE, with ``*`` for pointers and ``!`` for fields that are always written.
+# One field a line: NAME[=GoName] TYPE, with ``*`` for pointers and ``!`` for fields that are always written.
 # In a type, ``[]`` is a list and ``{}`` a map of what follows, ``~Name:`` names it, and a capital begins a struct.
 _TEXT = """
 CustomResourceDefinition

@@ -1,8 +1,8 @@
-"""The rules of structural schemas: every type is said once, outside of ``allOf``, ``anyOf``, ``oneOf`` and ``not``.
+"""The rules of structural schemas.
 
 See the design in https://github.com/kubernetes/enhancements/issues/692. A schema has a structure (``type``,
-``properties``, ``items``, ``additionalProperties``) and, below the junctors, validations of values: those may speak
-only of what the structure has, and may not add to it.
+``properties``, ``items``, ``additionalProperties``), which specifies each type once, and value validations inside
+``allOf``, ``anyOf``, ``oneOf`` and ``not``: these may refer only to what is in the structure, and may not add to it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Level: TypeAlias = Literal["root", "item", "field"]
 EMBEDDED = "x-kubernetes-embedded-resource"
 INT_OR_STRING = "x-kubernetes-int-or-string"
 PRESERVE = "x-kubernetes-preserve-unknown-fields"
-# What is published for, and may stand beside, ``x-kubernetes-int-or-string``.
+# The published forms of ``x-kubernetes-int-or-string``, which may also stand beside it.
 INT_OR_STRING_FORMS = ({"type": "integer"}, {"type": "string"})
 
 _JUNCTORS = ("anyOf", "allOf", "oneOf")
@@ -30,7 +30,7 @@ _NO_TYPE: Mapping[Level, str] = {
     "field": "must not be empty for specified object fields",
 }
 _IF_EMBEDDED = f"must be object if {EMBEDDED} is true"
-# Keywords without a meaning here, by the names that the server has for them.
+# Unsupported keywords, by the server's internal names.
 _UNSUPPORTED: Mapping[str, str] = {
     "id": "id",
     "$schema": "schema",
@@ -40,7 +40,7 @@ _UNSUPPORTED: Mapping[str, str] = {
     "additionalItems": "additionalItems",
     "definitions": "definitions",
 }
-# What only the structure may say, with the state a validation has to leave it in.
+# Keywords allowed in the structure only, with the state that they must have in a value validation.
 _ONLY_IN_STRUCTURE: Mapping[str, str] = {
     "type": "empty",
     "default": "undefined",
@@ -58,7 +58,7 @@ _ONLY_IN_STRUCTURE: Mapping[str, str] = {
 
 
 def structural_causes(schema: JSONObject, field: str) -> list[StatusCause]:
-    """Why ``schema``, that of a whole resource, is not structural; sorted, as the server does."""
+    """Return why a resource's schema is not structural; sorted as in the server."""
     causes = [
         *_structure(schema, "root", field),
         *_missing_in_branches(schema, schema, field, field),
@@ -68,7 +68,7 @@ def structural_causes(schema: JSONObject, field: str) -> list[StatusCause]:
 
 
 def unsupported_keyword(schema: JSONObject) -> str:
-    """What keeps a schema from being read as a structural one at all; ``""`` if nothing does."""
+    """Return why a schema cannot be parsed as a structural one; ``""`` if it can."""
     for keyword, name in _UNSUPPORTED.items():
         if schema.get(keyword) not in (None, "", {}):
             return f"OpenAPIV3Schema '{name}' is not supported"
@@ -131,7 +131,7 @@ def _type_causes(schema: JSONObject, level: Level, field: str) -> Iterator[Statu
 
 
 def _resource_causes(schema: JSONObject, level: Level, field: str) -> Iterator[StatusCause]:
-    """What holds for whole resources: at the root, and where one is embedded."""
+    """Yield the causes for whole resources: at the root, and where one is embedded."""
     properties = schema.get("properties", {})
     if level == "root" or schema.get(EMBEDDED):
         for name, kind in (("kind", "string"), ("apiVersion", "string"), ("metadata", "object")):
@@ -157,10 +157,10 @@ def _restricts_names_only(metadata: JSONObject) -> bool:
 
 
 def _validations(schema: JSONObject, field: str, *, structural: bool, skip_any: bool = False) -> Iterator[StatusCause]:
-    """What is below the junctors of ``schema``.
+    """Yield the causes in the value validations of ``schema``.
 
-    A structural schema may say that it takes integers and strings by types in ``anyOf``, or in the ``anyOf`` of the
-    first entry of ``allOf``; ``skip_any`` says that ``schema`` is that entry.
+    A structural schema may allow integers and strings by types in ``anyOf``, or in the ``anyOf`` of the first entry of
+    ``allOf``; ``skip_any`` is set if ``schema`` is that entry.
     """
     for junctor in _JUNCTORS:
         if junctor == "anyOf" and (skip_any or (structural and _is_int_or_string(schema))):
@@ -197,7 +197,10 @@ def _validation(schema: JSONObject, field: str, *, skip_any: bool = False) -> It
 def _missing_structure(
     validation: JSONObject, structure: JSONObject | None, field: str, told_in: str
 ) -> Iterator[StatusCause]:
-    """``validation`` at ``told_in`` is about values whose structure is at ``field``."""
+    """Yield a cause for each value in ``validation`` that is not in ``structure``.
+
+    ``told_in`` is the path of ``validation``, ``field`` that of ``structure``.
+    """
     if structure is None:
         yield required(field, f"because it is defined in {told_in}")
         return

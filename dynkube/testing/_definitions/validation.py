@@ -1,7 +1,7 @@
-"""Whether a CustomResourceDefinition can be stored.
+"""Validation of CRDs.
 
-It is looked at the way the server does: what all versions have in common (their schema, subresources, columns,
-selectable fields) counts as said once for all, under ``spec``, and causes name it there.
+As in the server, what all versions have in common (schema, subresources, columns, selectable fields) is validated once
+for all of them, and causes name it under ``spec``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,10 @@ _SHARED = ("schema", "subresources", "additionalPrinterColumns", "selectableFiel
 
 
 def definition_causes(definition: JSONObject, old: JSONObject | None, expressions: Expressions) -> list[StatusCause]:
-    """Why ``definition``, as it was decoded and completed, cannot be stored: new, or in place of ``old``."""
+    """Return why ``definition`` cannot be stored, as a new CRD or replacing ``old``.
+
+    It must be decoded and completed.
+    """
     causes = [*_name_causes(definition)] if old is None else []
     spec = definition["spec"]
     if old is None or spec != old["spec"]:
@@ -43,7 +46,7 @@ def definition_causes(definition: JSONObject, old: JSONObject | None, expression
         if old is not None:
             causes += _immutable_causes(spec, old)
     causes += _basic_name_causes(definition["status"]["acceptedNames"], "status.acceptedNames")
-    # A write to the status alone may say anything about stored versions; the next other write may not leave it so.
+    # A write to the status alone may set any stored versions; the next other write must leave them valid.
     if old is None or spec != old["spec"] or _keeps_status(definition, old):
         causes += _stored_causes(definition)
     causes += approval_causes(definition, old)
@@ -81,7 +84,10 @@ def _scope_causes(spec: JSONObject) -> Iterator[StatusCause]:
 
 
 def _bundle_counts(old: JSONObject | None) -> bool:
-    """Whether the webhook's certificates have to be good: once established, unless they were bad before."""
+    """Return whether the webhook's ``caBundle`` must be valid.
+
+    It must once the CRD is established, unless it was invalid before.
+    """
     if old is None or condition(old, "Established") != "True":
         return False
     client = ((old["spec"].get("conversion") or {}).get("webhook") or {}).get("clientConfig") or {}
@@ -89,12 +95,12 @@ def _bundle_counts(old: JSONObject | None) -> bool:
 
 
 class _Layout:
-    """The versions of a spec, and what they share.
+    """The versions of a spec, and what they have in common.
 
     Args:
         spec: The spec.
-        before: The one it replaces.
-        expressions: Checks rules.
+        before: The spec that it replaces.
+        expressions: Compiles CEL rules.
     """
 
     def __init__(self, spec: JSONObject, before: JSONObject | None, expressions: Expressions) -> None:
@@ -107,14 +113,14 @@ class _Layout:
             for part in _SHARED
             if all(version.get(part) == first.get(part) for version in versions)
         }
-        #: The versions without what they share: ``None`` there, as for what a version does not say.
+        #: The versions without what they have in common, which is read as absent.
         self.versions = [
             {key: value for key, value in version.items() if key not in self.shared} for version in versions
         ]
         self._before = {version["name"]: version for version in (before or {}).get("versions") or ()}
 
     def causes(self) -> Iterator[StatusCause]:
-        """What is wrong with versions, names, and what the versions share."""
+        """Yield the causes in versions, names, and what the versions have in common."""
         yield from self._schema_presence_causes()
         for index, version in enumerate(self.versions):
             yield from self._version_causes(version, f"spec.versions[{index}]")
@@ -194,7 +200,7 @@ def _names_causes(names: JSONObject) -> Iterator[StatusCause]:
 
 
 def _basic_name_causes(names: JSONObject, field: str) -> Iterator[StatusCause]:
-    """What has to be true of names wanted, and of names accepted."""
+    """Yield the causes for invalid names, requested or accepted."""
     for name in ("plural", "singular", "kind", "listKind"):
         if value := names.get(name):
             folded = name in {"kind", "listKind"}
@@ -224,7 +230,7 @@ def _immutable_causes(spec: JSONObject, old: JSONObject) -> Iterator[StatusCause
 
 
 def _keeps_status(definition: JSONObject, old: JSONObject) -> bool:
-    """Whether the status is as it was, but for a storage version that was added to the stored ones."""
+    """Return whether the status changed at most by appended storage versions."""
     status, before = definition["status"], old["status"]
     added = len(status["storedVersions"]) - len(before["storedVersions"])
     return bool({**status, "storedVersions": status["storedVersions"][: -added or None]} == before)

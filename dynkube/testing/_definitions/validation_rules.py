@@ -1,6 +1,6 @@
-"""``x-kubernetes-validations``: whether rules are complete and say where and how they fail.
+"""Validation of ``x-kubernetes-validations``: messages, reasons, field paths.
 
-Whether an expression compiles is another matter, see :mod:`expressions`.
+Expressions are compiled in :mod:`expressions`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LINE_BREAK = re.compile("[\n\r]")
 
 
 def rule_causes(schema: JSONObject, field: str) -> Iterator[StatusCause]:
-    """What is wrong with the rules of ``schema`` itself."""
+    """Yield the causes for invalid rules of ``schema`` itself."""
     for index, rule in enumerate(schema.get(RULES, ())):
         at = f"{field}.{RULES}[{index}]"
         yield from _text_causes(rule, at)
@@ -52,7 +52,7 @@ def _path_causes(schema: JSONObject, path: str, field: str) -> Iterator[StatusCa
     if _LINE_BREAK.search(path):
         yield bad_value(field, path, "must not contain line breaks")
     if unsupported_keyword(schema):
-        return  # told elsewhere
+        return  # reported by ``structural``
     try:
         follow(path, schema)
     except PathProblem:

@@ -1,4 +1,4 @@
-"""What a version of a definition says besides its schema: deprecation, columns, subresources, selectable fields."""
+"""Validation of a version: deprecation, columns, subresources, selectable fields."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ _SELECTABLE_TYPES = {"string", "boolean", "integer"}
 
 
 def deprecation_causes(version: JSONObject, field: str) -> Iterator[StatusCause]:
-    """The warning of a deprecated version has to be one line that fits into a header."""
+    """Yield causes for a deprecation warning unfit for a header.
+
+    It must be one line of printable characters, not empty, and at most 256 bytes.
+    """
     warning = version.get("deprecationWarning")
     if warning is None:
         return
@@ -36,7 +39,7 @@ def deprecation_causes(version: JSONObject, field: str) -> Iterator[StatusCause]
 
 
 def column_causes(columns: Sequence[JSONObject], field: str) -> Iterator[StatusCause]:
-    """Printer columns, of a version or of all of them."""
+    """Yield the causes for invalid printer columns, of one version or of all of them."""
     types = f"must be one of {','.join(_COLUMN_TYPES)}"
     for index, column in enumerate(columns):
         at = f"{field}[{index}]"
@@ -55,7 +58,7 @@ def column_causes(columns: Sequence[JSONObject], field: str) -> Iterator[StatusC
 
 
 def subresource_causes(subresources: JSONObject | None, field: str) -> Iterator[StatusCause]:
-    """The paths of the scale subresource."""
+    """Yield the causes for invalid paths of the scale subresource."""
     scale = (subresources or {}).get("scale")
     if scale is None:
         return
@@ -80,7 +83,10 @@ def _path_causes(path: str, field: str, under: Sequence[str], detail: str) -> li
 def selectable_causes(
     fields: Sequence[JSONObject], schema: JSONObject, field: str, *, unchanged: bool
 ) -> Iterator[StatusCause]:
-    """Fields for field selectors: few, each once, each a scalar of the schema. ``unchanged`` since the last write."""
+    """Yield causes for selectable fields: too many, duplicates, or not scalars.
+
+    ``unchanged`` means that they are the same as in the old CRD, which exempts them from the limit of 8.
+    """
     seen: set[str] = set()
     for index, selectable in enumerate(fields):
         at, path = f"{field}[{index}].jsonPath", selectable["jsonPath"]

@@ -1,4 +1,4 @@
-"""What the author of a definition is warned of: formats that the server does not know, and so does not check."""
+"""Warnings for authors of CRDs: formats that the server does not check."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dynkube.testing._schemas.formats import checked_format
 
 
 def definition_warnings(definition: JSONObject, old: JSONObject | None) -> list[str]:
-    """What to say about ``definition``; of one that replaces ``old``, only what is new about it."""
+    """Return the warnings for ``definition``; on an update, only the new ones."""
     before = set(_formats(old)) if old is not None else set()
     return [f'unrecognized format "{name}"' for name in dict.fromkeys(_formats(definition)) if name not in before]
 
