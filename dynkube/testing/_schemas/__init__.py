@@ -1,1 +1,1 @@
-"""Schemas of resources, and what they do to objects: pruning, defaults, validation, rules in CEL."""
+"""Schemas of resources: pruning, defaulting, validation, CEL rules."""

@@ -1,7 +1,7 @@
-"""``x-kubernetes-validations``: rules that objects have to keep, evaluated where a CEL library is installed.
+"""``x-kubernetes-validations``: CEL rules, which need a CEL library.
 
-Rules that cannot be evaluated (no library, or a function it does not have) are taken as kept, with a warning. The
-costs of rules are not limited here.
+Rules that cannot be evaluated (no library, or a function that it lacks) are skipped with a warning. The cost of rules
+is not limited.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What rules say of an object: why it is refused, and what its writer is told."""
+    """The result of evaluating rules: causes of an error response, and warnings."""
 
     causes: list[StatusCause] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -37,7 +37,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """One rule of a schema, ready to be evaluated."""
+    """A compiled rule of a schema."""
 
     source: Mapping[str, Any]
     evaluate: Evaluate
@@ -51,10 +51,10 @@ class _Rule:
 
 
 class RuleBook:
-    """Evaluates the rules of schemas.
+    """Compiles the rules of schemas on first use, and evaluates them.
 
     Args:
-        language: Makes what compiles rules, when the first one is met; raises ``CannotEvaluate`` if it cannot.
+        language: Makes the compiler, with the first rule; raises ``CannotEvaluate`` if there is none.
     """
 
     def __init__(self, language: Callable[[], Language] = CEL) -> None:
@@ -62,14 +62,21 @@ class RuleBook:
         self._language: Language | CannotEvaluate | None = None
 
     def check(self, schema: Structural, obj: Any, old: Any, link: Link | None) -> Outcome:
-        """What the rules of ``schema`` say of ``obj``, written over ``old`` if that is not ``None``."""
+        """Evaluate the rules of ``schema`` on ``obj``.
+
+        Args:
+            schema: The schema.
+            obj: The object to be stored.
+            old: The object that it replaces; ``None`` for a new one.
+            link: The correlation of both, for ratcheting; ``None`` for a new object.
+        """
         outcome = Outcome()
         if schema.root.with_rules:
             _Walk(self, outcome).check(schema.root, obj, old, "", _Trail(link), resource=True)
         return outcome
 
     def rules_of(self, node: Node) -> tuple[list[_Rule], list[str]]:
-        """The rules of one node, and why some of them are missing."""
+        """Return the rules of a node, and the errors of those that do not compile."""
         if node.rules is None:
             node.rules = self._compiled(node)
         rules: tuple[list[_Rule], list[str]] = node.rules
@@ -138,7 +145,7 @@ class _Trail:
 
 
 class _Walk:
-    """One walk over an object."""
+    """One walk over an object, which collects the outcome."""
 
     def __init__(self, book: RuleBook, outcome: Outcome) -> None:
         self._book = book
@@ -174,7 +181,7 @@ class _Walk:
         before = None if old is None else rule_value(old, node, resource=resource)
         for rule in rules:
             if rule.transition and old is None and not rule.optional:
-                continue  # transition rules are about updates of what was there
+                continue  # transition rules apply to updates only
             variables = {"self": current, "oldSelf": before, "__old": before, "__has_old": old is not None}
             try:
                 result = rule.evaluate(variables)
@@ -216,7 +223,7 @@ class _Walk:
 
 
 def _message(rule: _Rule, variables: Mapping[str, object]) -> str:
-    """What ``messageExpression`` says if it says anything, or the message, or the rule itself."""
+    """Return the result of ``messageExpression`` if usable, else the message or rule."""
     if rule.message is not None:
         try:
             said = rule.message(variables)
@@ -232,13 +239,13 @@ def _cause(rule: _Rule, path: str, value: Any, message: str) -> StatusCause:
     words = _REASONS.get(reason, "Invalid value")
     if reason not in {"FieldValueForbidden", "FieldValueRequired"} and not isinstance(value, dict | list):
         words = f"{words}: {shown(value)}"
-    # A duplicate has no detail: the value says it all.
+    # The server omits the detail of a duplicate.
     text = words if reason == "FieldValueDuplicate" else f"{words}: {message}"
     return StatusCause(path, reason if reason in _REASONS else INVALID, text)
 
 
 def _normalized(path: str) -> str:
-    """``.spec['a b']`` as paths of causes have it."""
+    """Return a path like ``.spec['a b']`` in dot notation, as in causes."""
 
     def steps() -> Iterator[str]:
         for name, key in re.findall(r"\.([^.\[\]]+)|\['((?:[^'\\]|\\.)*)'\]", path):

@@ -1,9 +1,9 @@
-"""The language that rules are written in: Google's CEL for Python, with the functions Kubernetes adds to it.
+"""The language of rules: Google's CEL for Python, with Kubernetes' functions.
 
 The package ``cel-expr-python`` is an extra (``dynkube[cel]``). It has the language, optional values, strings, math
-and encoders; addresses, URLs, quantities, regular expressions and some of the list functions are added here. What is
-not there: ``indexOf`` of lists, named formats, semantic versions, comprehensions of two variables, and values of
-timestamps and durations taken from objects (there they stay texts).
+and encoders; addresses, URLs, quantities, regular expressions and some of the list functions are added here. Missing:
+``indexOf`` of lists, named formats, semantic versions, comprehensions of two variables, and timestamps and durations
+in objects (which stay strings).
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _EXTENSIONS = {
 
 
 class CannotEvaluate(Exception):
-    """The library does not know what an expression uses, or there is no library."""
+    """The expression does not compile, or there is no CEL library."""
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluationError:
-    """An expression has no value for these variables; ``text`` says why, in Go's words."""
+    """An expression failed for these variables; ``text`` is Go's error message."""
 
     text: str
     overload: bool = False
@@ -48,10 +48,10 @@ Evaluate = Callable[[Mapping[str, object]], object]
 
 
 class Language(Protocol):
-    """Where expressions are compiled."""
+    """A compiler of expressions."""
 
     def compile(self, expression: str) -> Evaluate:
-        """A function from variables to a value, or to an :class:`EvaluationError`.
+        """Return a function from variables to a value or an :class:`EvaluationError`.
 
         Raises:
             CannotEvaluate: The expression does not compile.
@@ -60,10 +60,10 @@ class Language(Protocol):
 
 
 class CEL:
-    """The language of the installed library.
+    """The compiler of the installed CEL library.
 
     Raises:
-        CannotEvaluate: There is none.
+        CannotEvaluate: No CEL library is installed.
     """
 
     def __init__(self) -> None:
@@ -82,7 +82,11 @@ class CEL:
         )
 
     def compile(self, expression: str) -> Evaluate:
-        """Compile an expression."""
+        """Return a function from variables to a value or an :class:`EvaluationError`.
+
+        Raises:
+            CannotEvaluate: The expression does not compile.
+        """
         try:
             compiled = self._env.compile(expression)
         except RuntimeError as error:
@@ -96,15 +100,15 @@ class CEL:
         return evaluate
 
     def problem(self, expression: str, wanted: str) -> str:
-        """Why the real server would not take an expression, in the words of its compiler.
+        """Return the compile error that a real server would report for an expression.
 
         Args:
             expression: The expression.
-            wanted: What it should evaluate to: ``"bool"`` or ``"string"``.
+            wanted: The required type of its result: ``"bool"`` or ``"string"``.
 
         Returns:
-            ``"type"`` for one that evaluates to something else, ``""`` for one that compiles, or of which this
-            library knows too little.
+            ``"type"`` if it evaluates to another type; ``""`` if it compiles, or if the error may only be due to the
+            functions that this library lacks.
         """
         try:
             compiled = self._env.compile(expression)
@@ -142,7 +146,7 @@ def _error(text: str) -> EvaluationError:
 
 
 def _functions(cel: Any) -> list[Any]:
-    """Declarations of the functions added here, as the library wants them."""
+    """Declare the functions of ``_LIBRARY``, in the library's form."""
     kinds = {
         "s": cel.Type.STRING,
         "b": cel.Type.BOOL,
@@ -252,7 +256,7 @@ def _same_members(one: Sequence[Any], other: Sequence[Any]) -> bool:
     return all(item in other for item in one) and all(item in one for item in other)
 
 
-# By name: a signature and what carries it out. "." is a method, letters are types, see _functions.
+# By name: signatures and implementations. "." is a method, letters are types, see _functions.
 _LIBRARY: Mapping[str, Sequence[tuple[str, Callable[..., object]]]] = {
     "isIP": [("s>b", lambda text: _holds(_parsed_address, text))],
     "ip": [("s>m", _address)],

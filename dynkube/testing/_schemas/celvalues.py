@@ -1,4 +1,4 @@
-"""Objects as rules see them: what the schema declares, under names that are words of the language."""
+"""Values as CEL rules see them: declared fields only, under escaped names."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ _RESERVED = frozenset(_WORDS.split())
 _ESCAPES = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
 _NAME = re.compile(r"[A-Za-z_./-][A-Za-z0-9_./-]*")
 _ESCAPED = re.compile(r"__|[./-]")
-#: Formats whose values are not texts to rules; the library takes no such values out of objects.
+#: Formats whose values are not strings in rules; the library cannot read such values from objects.
 TYPED_FORMATS = frozenset({"date", "date-time", "duration", "byte"})
 
 
 def rule_value(value: Any, node: Node | None, *, resource: bool = False) -> Any:
-    """``value`` as the variable ``self``.
+    """Return ``value`` in the form of the variable ``self``.
 
     Args:
-        value: From an object.
-        node: Its schema; fields it does not declare are not seen.
-        resource: Whether it is an object of Kubernetes: apiVersion, kind, and of the metadata the names are seen.
+        value: A value in an object.
+        node: Its schema; fields that are not declared are left out.
+        resource: Whether it is a Kubernetes object, of which rules see apiVersion, kind, ``metadata.name`` and
+            ``metadata.generateName``.
     """
     if node is None:
         return value
@@ -56,14 +57,17 @@ def _object_value(value: dict[str, Any], node: Node, resource: bool) -> dict[str
 
 
 def escaped(name: str) -> str:
-    """The name of a field in rules: ``namespace`` is a word of the language, so it is ``__namespace__``."""
+    """Return a field's name in rules: reserved words as in ``__namespace__``."""
     if name in _RESERVED:
         return f"__{name}__"
     return _ESCAPED.sub(lambda match: _ESCAPES[match[0]], name)
 
 
 def has_typed_formats(node: Node | None, depth: int = 8) -> bool:
-    """Whether a value of one of :data:`TYPED_FORMATS` may be in what ``node`` describes, down to some depth."""
+    """Return whether ``node`` may contain a value of :data:`TYPED_FORMATS`.
+
+    Schemas are searched down to ``depth``.
+    """
     if node is None or depth == 0:
         return False
     if node.source.get("format") in TYPED_FORMATS:

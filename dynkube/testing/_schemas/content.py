@@ -1,8 +1,8 @@
-"""Versions of custom resources: what is kept, in the shape of the storage version, and how it looks in the others.
+"""Conversion of custom resources between the storage version and the others.
 
-As in the real server an object is decoded by the storage version's schema, which prunes it and gives its defaults,
-and then converted (strategy ``None``), which prunes it by the schema of the version asked for. So a default added to
-a definition shows on objects stored before, and one added to another version than that which stores does not.
+As in the real server an object is decoded by the storage version's schema, which prunes it and sets its defaults,
+and then converted (strategy ``None``), which prunes it by the schema of the requested version. So a default added to
+a CRD shows on objects stored before, and one added to a version other than the storage version does not.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from dynkube.testing._schemas.structural import Node, Structural
 
 
 class VersionContent:
-    """How objects look in one version of a resource; a :class:`~dynkube.testing._kinds.kinds.Content`.
+    """Objects in one version; a :class:`~dynkube.testing._kinds.kinds.Content`.
 
     Args:
         own: The schema of the version.
-        kept: That of the version which stores; the same object where that is this one.
-        versions: The schemas of all versions, served or not, by their names.
+        kept: The schema of the storage version; the same object if that is this version.
+        versions: The schemas of all versions, served or not, by name.
     """
 
     __slots__ = ("_encoded", "_kept", "_same", "own", "versions")
@@ -37,20 +37,20 @@ class VersionContent:
 
     @property
     def shape(self) -> Structural:
-        """The schema of the version that stores."""
+        """The schema of the storage version."""
         return self._kept
 
     @property
     def encoded(self) -> MutableMapping[object, bytes]:
-        """What was made of objects that look different here."""
+        """Encoded objects that differ in this version, by the stored object."""
         return self._encoded
 
     def to_keep(self, obj: JSONObject) -> JSONObject:
-        """``obj``, pruned and defaulted by this version, as the one that stores has it."""
+        """Return ``obj``, pruned and defaulted by this version, in the storage version."""
         return obj if self.own is self._kept else _decoded(obj, self._kept)
 
     def shows_as_kept(self, shape: object) -> bool:
-        """Whether objects kept under ``shape`` look here as they are kept."""
+        """Return whether objects stored under ``shape`` are unchanged in this version."""
         if shape is self.own:
             return True
         if not isinstance(shape, Structural):
@@ -61,16 +61,16 @@ class VersionContent:
         return self._same[shape]
 
     def kept_as(self, shape: object, kept: JSONObject, obj: JSONObject) -> bool:
-        """Whether ``obj`` would be kept as ``kept``, which was when :attr:`shape` was ``shape``.
+        """Return whether ``obj`` would be stored as ``kept``, stored under ``shape``.
 
-        Not so once another version stores, or where a default or an unknown field has only been shown or hidden.
+        ``False`` if the storage version has changed since, or if reading ``kept`` shows a new default or drops a field.
         """
         if isinstance(shape, Structural) and shape.version != self._kept.version:
             return False
         return same_json(self.to_keep(obj), kept)
 
     def shown(self, obj: JSONObject) -> JSONObject:
-        """``obj``, as it is kept, as it looks here."""
+        """Return ``obj``, a stored object, in this version."""
         obj = _decoded(obj, self._kept)
         return obj if self.own is self._kept else pruned(obj, self.own.root)[0]
 
@@ -81,16 +81,16 @@ def _decoded(obj: JSONObject, schema: Structural) -> JSONObject:
 
 
 def admits_all(new: Node, old: Node, *, defaults: bool = True) -> bool:
-    """Whether what was pruned and defaulted by ``old`` would be left alone by ``new``.
+    """Return whether ``new`` leaves objects pruned and defaulted by ``old`` as is.
 
-    ``False`` may be a false alarm, for schemas that differ in less common ways.
+    ``False`` may be wrong for schemas that differ in less common ways.
     """
     if new is old or new.source == old.source:
         return True
     if new.preserves < old.preserves or new.embedded != old.embedded:
         return False
     named = all(_field_admits(new, name, child, defaults) for name, child in old.properties.items())
-    # What the old schema has no name for is there only where it kept the unknown.
+    # Fields that the old schema does not name exist only if it preserved unknown fields.
     unnamed = not (old.preserves or old.allows_additional)
     added = (child for name, child in new.properties.items() if name not in old.properties)
     added_fine = all(unnamed and not (defaults and child.has_default) for child in added)
@@ -109,7 +109,7 @@ def _field_admits(new: Node, name: str, old: Node, defaults: bool) -> bool:
 
 
 def _child_admits(new: Node | None, old: Node | None, defaults: bool, same: bool = False) -> bool:
-    """``same`` says what it comes to where neither schema says anything."""
+    """``same`` is whether two absent schemas are a match."""
     if new is None or old is None:
         return same and new is old
     return new.nullable >= old.nullable and admits_all(new, old, defaults=defaults)

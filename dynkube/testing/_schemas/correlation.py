@@ -1,4 +1,4 @@
-"""Which part of an old object a part of the new one comes from: what ratcheting goes by (KEP-4008)."""
+"""Correlation of the parts of an old and a new object, for ratcheting (KEP-4008)."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from dynkube.testing._schemas.structural import Node
 
 
 class Link:
-    """A value, and the old value in its place.
+    """A value, and the old value that it replaces.
 
-    Fields correspond by name, items of lists only where the schema makes them a ``map`` and their keys agree.
+    Fields correspond by name; items of lists only if the list type is ``map`` and their keys are equal.
     """
 
     __slots__ = ("_by_keys", "_equal", "_links", "node", "old", "value")
@@ -26,13 +26,16 @@ class Link:
         self._equal: bool | None = None
 
     def key(self, name: str) -> Link | None:
-        """The link of a field; ``None`` where the old value has none, or the schema does not know it."""
+        """Return the link of a field; ``None`` if it has no old value or no schema."""
         if name not in self._links:
             self._links[name] = self._field(name)
         return self._links[name]
 
     def index(self, index: int) -> Link | None:
-        """The link of an item, made anew each time: kept, those of a long list would take more memory than the list."""
+        """Return the link of an item, or ``None``.
+
+        Links of items are not cached: for a long list they would take more memory than the list.
+        """
         node = self.node.items
         if node is None or self.node.list_type != "map" or not isinstance(self.old, list):
             return None
@@ -48,7 +51,7 @@ class Link:
 
     @property
     def unchanged(self) -> bool:
-        """Whether new and old are the same; items of lists of the type ``map`` may have changed places."""
+        """Whether both values are equal; the items of a ``map`` list may be reordered."""
         if self._equal is None:
             self._equal = self._compare()
         return self._equal
@@ -64,7 +67,7 @@ class Link:
     def _keys_of(self, item: Any) -> bytes | None:
         if not isinstance(item, dict):
             return None
-        # Encoded, since ``True`` is no 1; a key that is not there is no null.
+        # Encoded, because True == 1 in Python; an absent key differs from null.
         return msgspec.json.encode([[item[key]] if key in item else [] for key in self.node.map_keys])
 
     def _compare(self) -> bool:
@@ -85,12 +88,12 @@ class Link:
 
 
 def same_json(one: Any, other: Any) -> bool:
-    """Equality as JSON has it: ``true`` is not 1."""
+    """Return whether two values are equal as JSON: ``true`` is not 1."""
     return bool(one == other) and _same_types(one, other)
 
 
 def _same_types(one: Any, other: Any) -> bool:
-    """Whether what Python takes for equal has booleans in the same places."""
+    """Return whether two values, equal in Python, have booleans in the same places."""
     if isinstance(one, dict):
         return all(_same_types(value, other[name]) for name, value in one.items())
     if isinstance(one, list):

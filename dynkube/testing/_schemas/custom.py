@@ -1,4 +1,4 @@
-"""Whether a custom resource can be stored: everything its definition says about it."""
+"""Validation of custom resources by the schema and the rules of their CRD."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from dynkube.testing._schemas.structural import Node, Structural
 from dynkube.testing._schemas.validation import schema_causes
 
 _MAX_INT32 = 2**31 - 1
-# Rules may rely on these having been checked.
+# Rules are evaluated only if these have passed.
 _BLOCKING = {NOT_SUPPORTED, REQUIRED, TOO_LONG, TOO_MANY, TYPE_INVALID}
 _BLOCKED = (
     "some validation rules were not checked because the object was invalid; correct the existing errors to complete "
@@ -38,15 +38,15 @@ _BLOCKED = (
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What is to be stored.
+    """A write to be validated.
 
     Attributes:
-        kind: Its kind.
-        schema: That of the version it was written in.
+        kind: The kind.
+        schema: The schema of the version that it was written in.
         obj: The object.
-        old: What it replaces; ``None`` for a new object.
-        subresource: ``"status"`` where only its status was written.
-        found: What is wrong with its metadata.
+        old: The object that it replaces; ``None`` for a new object.
+        subresource: ``"status"`` if only the status was written.
+        found: The causes found in its metadata.
     """
 
     kind: Kind
@@ -58,7 +58,7 @@ class Written:
 
 
 def judged(written: Written, rules: RuleBook) -> Outcome:
-    """Why it cannot be stored: schema, scale, embedded objects, lists, and then its rules."""
+    """Validate schema, scale, embedded objects and list types, then the CEL rules."""
     node = written.schema.root
     link = None if written.old is None else Link(written.obj, written.old, node)
     if written.subresource == "status":
@@ -68,7 +68,7 @@ def judged(written: Written, rules: RuleBook) -> Outcome:
         causes = schema_causes(written.obj, node, link)
         causes += [*_scale_spec_causes(written), *_scale_status_causes(written)]
         causes += embedded_causes(written.obj, node)
-    # Lists that were wrong before may stay so.
+    # Duplicates are tolerated if the old object had some.
     if written.old is None or not any(True for _ in list_causes(written.old, node)):
         causes += list_causes(written.obj, node)
     if not node.with_rules:
@@ -80,7 +80,7 @@ def judged(written: Written, rules: RuleBook) -> Outcome:
 
 
 def _status_causes(written: Written, node: Node, link: Link | None) -> list[StatusCause]:
-    """Only the status has been written, so nothing else is looked at."""
+    """Validate the status only, which is all that was written."""
     status = node.properties.get("status")
     if status is None or "status" not in written.obj:
         return []

@@ -1,7 +1,7 @@
-"""Objects that a Go program could not read into its types: what the real server says of them.
+"""Decoding errors: values that do not fit the real server's Go types.
 
-It reads built-in kinds so, and the metadata of all.
-Such an object is no object to it, so this is a 400 and not a 422, and the first trouble is the only one told.
+They apply to built-in kinds, and to the metadata of all kinds. The real server cannot decode such an object at all, so
+the error is a 400 and not a 422, and reports the first problem only.
 """
 
 from __future__ import annotations
@@ -25,20 +25,23 @@ _RANGES: Final = {"int32": range(-(2**31), 2**31), "int64": range(-(2**63), 2**6
 
 
 def decoding_error(node: Node, value: Any, path: str = "") -> str:
-    """Why ``value`` cannot be read into the Go type behind ``node``; ``""`` where it can.
+    """Return why ``value`` cannot be decoded into its Go type; ``""`` if it can.
 
     Args:
-        node: A schema with the names of Go's types as titles.
-        value: What is to be read.
-        path: Where it is in what the request holds.
+        node: A schema with the names of Go types as titles.
+        value: The value.
+        path: Its path in the request body.
     """
     return _error(node, value, path, "", "")
 
 
 def _error(node: Node, value: Any, path: str, struct: str, name: str) -> str:
-    """``struct`` is the Go type around the value, ``name`` that of texts which have one of their own."""
+    """Return the error for ``value``.
+
+    ``struct`` is the Go type around it, ``name`` the Go type of a string with a type of its own.
+    """
     if isinstance(value, str) and node.types == _TEXT and not node.source.get("format"):
-        return ""  # nearly all values are texts that may be any
+        return ""  # the fast path: most values are arbitrary strings
     found = json_type(value)
     if value is None:
         return ""
@@ -74,7 +77,10 @@ def _object_error(node: Node, value: dict[str, Any], path: str, struct: str, nam
 
 
 def _told(errors: Iterable[str]) -> str:
-    """The first of several errors; but types that read themselves stop Go's decoder, and others do not."""
+    """Return the error that Go's decoder reports out of ``errors``.
+
+    It is the first one of a type with a custom decoder, which stops Go's decoder, or else the first one.
+    """
     first = ""
     for error in errors:
         if error and not error.startswith(_GOES_ON):
@@ -88,7 +94,10 @@ _FINE: Final = "fine"
 
 
 def _special_error(node: Node, value: Any, found: str, path: str, struct: str) -> str:
-    """Types that read themselves; ``""`` for all others, and :data:`_FINE`."""
+    """Return the error of a type with a custom decoder.
+
+    It is :data:`_FINE` if there is no error, and ``""`` for other types.
+    """
     given = node.source.get("format")
     if given == "quantity":
         fits = found in {"integer", "number"} or (found == "string" and _QUANTITY.fullmatch(value))

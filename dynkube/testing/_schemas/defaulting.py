@@ -1,6 +1,6 @@
-"""Defaults: fields that are not there, and nulls where none are allowed, get what the schema says.
+"""Defaults for absent fields, and for nulls that the schema does not allow.
 
-Objects are not changed: what stays the same is shared with the result.
+Objects are not modified: unchanged parts are shared with the result.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dynkube.testing._schemas.structural import Node
 
 
 def defaulted(value: Any, node: Node | None) -> Any:
-    """``value`` with the defaults of ``node`` and of all below it."""
+    """Return ``value`` with the defaults of ``node`` at all levels."""
     if node is None or not node.with_defaults:
         return value
     if isinstance(value, dict):

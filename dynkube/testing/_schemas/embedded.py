@@ -1,4 +1,4 @@
-"""Objects of Kubernetes inside other objects (``x-kubernetes-embedded-resource``): what they must have."""
+"""Validation of embedded objects (``x-kubernetes-embedded-resource``)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dynkube.testing._schemas.structural import Node
 
 
 def embedded_causes(value: Any, node: Node | None, path: str = "") -> Iterator[StatusCause]:
-    """What is wrong with the objects in ``value``, a whole object of the schema of ``node``."""
+    """Yield the causes for invalid embedded objects in an object of ``node``."""
     if node is None:
         return
     if isinstance(value, dict):

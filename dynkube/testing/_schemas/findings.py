@@ -1,4 +1,4 @@
-"""What validation finds, in the words of the real server, and how findings of several checks come together."""
+"""Findings of validation, with the real server's messages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ REQUIRED = "FieldValueRequired"
 NOT_SUPPORTED = "FieldValueNotSupported"
 TOO_LONG = "FieldValueTooLong"
 TOO_MANY = "FieldValueTooMany"
-# What a cause says for its field where it is about the object as a whole.
+# The field of a cause for the object as a whole.
 NO_FIELD = "<nil>"
 
 
@@ -23,10 +23,10 @@ class Finding:
     """One violation.
 
     Attributes:
-        text: What tells it apart: the same text is reported once.
+        text: Its identity: the same text is reported once.
         body: The cause's message.
         reason: The cause's reason.
-        path: The place; ``None`` for a violation that is told of the whole object.
+        path: The field; ``None`` for a violation that is reported for the whole object.
     """
 
     text: str
@@ -35,26 +35,26 @@ class Finding:
     path: str | None = None
 
     def cause(self, prefix: str = "") -> StatusCause:
-        """As a cause; ``prefix`` is where the object validated is in the object written."""
+        """Return the cause; ``prefix`` is the path of the validated value."""
         path = (self.path or "").removeprefix(".")
         field = f"{prefix}.{path}" if prefix and path and not path.startswith("[") else prefix + path
         return StatusCause(field or NO_FIELD, self.reason, self.body)
 
 
 def invalid(path: str, value: object, text: str, reason: str = INVALID) -> Finding:
-    """A value that is not allowed; ``None`` is shown as the empty text."""
+    """Return a finding for an invalid value; ``None`` is shown as ``""``."""
     return Finding(text, f"Invalid value: {shown('' if value is None else value)}: {text}", reason, path)
 
 
 def overall(text: str) -> Finding:
-    """A violation told of the whole object."""
+    """Return a finding that is reported for the whole object."""
     return Finding(text, f'Invalid value: "": {text}')
 
 
 class Findings:
-    """The outcome of a validation: findings, each once, and how many checks were made.
+    """The result of a validation: distinct findings, and the number of checks.
 
-    The count is what the real server takes to tell which of several alternatives was meant.
+    The real server uses that number to select the alternative (of ``anyOf`` and ``oneOf``) that was meant.
     """
 
     __slots__ = ("_texts", "checks", "found")
@@ -67,14 +67,14 @@ class Findings:
             self.add(findings)
 
     def add(self, findings: Iterable[Finding]) -> None:
-        """Add what was not found before."""
+        """Add findings, except for those with a text that is already there."""
         for finding in findings:
             if finding.text not in self._texts:
                 self._texts.add(finding.text)
                 self.found.append(finding)
 
     def merge(self, other: Findings) -> None:
-        """Take over what another check found, and its count."""
+        """Add the findings and the number of checks of ``other``."""
         self.checks += other.checks
         if other.found:
             self.add(other.found)

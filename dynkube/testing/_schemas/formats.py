@@ -1,7 +1,7 @@
-"""The values of ``format`` that the real server checks; all others are annotations to it.
+"""The values of ``format`` that the real server checks; others are annotations.
 
-Dates, names and identifiers are checked by the same rules; email addresses and URIs by close ones (Go's own parsers
-take some exotic forms that are refused here, and the other way round).
+Dates, names and identifiers are checked by the same rules; email addresses and URIs by similar ones (Go's parsers
+accept some exotic forms that are rejected here, and vice versa).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _is_datetime(text: str) -> bool:
 
 def _is_ip(text: str, mark: str) -> bool:
     if mark == ".":
-        # Leading zeros are taken, as they were before Go stopped to.
+        # Leading zeros are accepted: the server uses the parser from before Go rejected them.
         text = re.sub(r"(?<![0-9a-fA-F:])0+(?=[0-9])", "", text)
     try:
         return mark in text and bool(ipaddress.ip_address(text))
@@ -63,7 +63,7 @@ def _is_cidr(text: str) -> bool:
 
 
 def _is_uri(text: str) -> bool:
-    """What an HTTP request may ask for: an absolute URI or an absolute path."""
+    """Return whether ``text`` is a valid HTTP request target: absolute URI or path."""
     if not text or re.search(r"[\x00-\x20\x7f]", text) or re.search("%(?![0-9a-fA-F]{2})", text.partition("#")[0]):
         return False
     try:
@@ -73,7 +73,7 @@ def _is_uri(text: str) -> bool:
         return False
 
 
-# Characters of a name and an address; the parser calls itself for each bracket, and an address has 254 at most.
+# Characters of a name and an address; the parser recurses for each bracket, and an address has 254 at most.
 _MAX_EMAIL = 1000
 
 
@@ -112,7 +112,7 @@ _WORDY_UNITS = re.compile(
 
 
 def _is_duration(text: str) -> bool:
-    """``1h30m`` as Go has it, or words such as ``3 days``."""
+    """Return whether ``text`` is a Go duration (``1h30m``) or like ``3 days``."""
     if text.lstrip("+-") == "0" or _GO_DURATION.fullmatch(text):
         return True
     return any(_WORDY_UNITS.fullmatch(unit) for unit in _WORDY_DURATION.findall(text))
@@ -185,7 +185,10 @@ FORMATS: Final[Mapping[str, Callable[[str], bool]]] = {
 
 
 def checked_format(name: str, types: tuple[str, ...]) -> str:
-    """``name`` if values of ``types`` are checked against it, ``""`` otherwise; without hyphens for text."""
+    """Return ``name`` if values of ``types`` are checked against it, else ``""``.
+
+    Hyphens are removed from the formats of strings.
+    """
     match types[0] if len(types) == 1 else "":
         case "" | "string":
             plain = name.replace("-", "")

@@ -1,4 +1,4 @@
-"""Lists that are sets or maps: no item, or no item's keys, may be there twice."""
+"""Validation of lists that are sets or maps: no duplicate items or keys."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dynkube.testing._schemas.structural import Node
 
 
 def list_causes(value: Any, node: Node | None, path: str = "") -> Iterator[StatusCause]:
-    """What is there twice in ``value`` and below."""
+    """Yield the causes for duplicates in ``value``, at all levels."""
     if node is None:
         return
     if isinstance(value, dict):
@@ -43,7 +43,7 @@ def _map_causes(value: list[Any], node: Node, path: str) -> Iterator[StatusCause
 
 
 def _twice(values: Iterable[Any], path: str) -> Iterator[StatusCause]:
-    """A cause for the second of each that are the same; third ones are not told."""
+    """Yield a cause for the second of equal values; further ones are not reported."""
     seen: dict[bytes, int] = {}
     for index, value in enumerate(values):
         text = msgspec.json.encode(value, order="sorted")

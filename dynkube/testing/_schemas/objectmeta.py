@@ -1,4 +1,4 @@
-"""The metadata of objects: fields that every server knows, whatever a schema says."""
+"""Metadata of objects: fields known for all kinds, independent of their schema."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _KNOWN: dict[str, set[str] | None] = {
 
 
 def pruned_metadata(metadata: JSONObject) -> tuple[JSONObject, list[str]]:
-    """``metadata`` without fields that no object's metadata has, and the paths of those, from ``metadata`` on.
+    """Return ``metadata`` with known fields only, and the paths of the unknown ones.
 
-    Lists and maps without content are left out too, as Go's encoder does.
+    Paths begin with ``metadata``. Empty lists and maps are left out too, as by Go's encoder.
     """
     result, unknown = metadata, list[str]()
     for name, value in metadata.items():

@@ -1,8 +1,8 @@
-r"""Regular expressions of schemas and of rules: RE2's, in the syntax of Go's ``regexp`` and with its error messages.
+r"""Regular expressions in schemas and rules: RE2, with Go's error messages.
 
-``google-re2`` matches in time linear in the text, whatever the pattern. Its parser and Go's are of one origin; what Go
-refuses and RE2 accepts (``\C``) is refused here. RE2 compiles to bytes and Go to characters, so
-some very large patterns that Go compiles are "too large" here; nor does it know ``\p{LC}`` and ``\p{Cn}``.
+``google-re2`` matches in time linear in the string, for any pattern. Its parser and Go's have a common origin; what Go
+rejects and RE2 accepts (``\C``) is rejected here. RE2 compiles to bytes and Go to characters, so some very large
+patterns that Go compiles are "too large" here. RE2 does not support ``\p{LC}`` and ``\p{Cn}``.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import re2
 
-# For the program and the states of one expression. RE2's own default: it has room for \pL{253}, but not for \pL{1000}.
+# Memory for the program and the states of one expression: RE2's default. \pL{253} fits in, \pL{1000} does not.
 _MAX_MEMORY = 8 * 1024 * 1024
 
-# What RE2's parser says, and what Go's says: https://pkg.go.dev/regexp/syntax#ErrorCode
+# Messages of RE2's parser, and Go's: https://pkg.go.dev/regexp/syntax#ErrorCode
 _IN_GO = {
     "bad repetition operator": "invalid nested repetition operator",
     "invalid character class range": "invalid character class range",
@@ -31,9 +31,9 @@ _IN_GO = {
     "unexpected )": "unexpected )",
 }
 
-# The deepest groups that Go compiles: https://pkg.go.dev/regexp/syntax#ErrNestingDepth
+# The deepest nesting of groups that Go compiles: https://pkg.go.dev/regexp/syntax#ErrNestingDepth
 _MAX_GROUPS = 999
-# ``\C`` and the brackets of groups; all that could hide them is passed over.
+# ``\C`` and the brackets of groups; what could contain them otherwise is skipped.
 _TOKENS = re.compile(
     r"""\\Q(?s:.*?)(?:\\E|\Z)
       | \\(?P<any>C)
@@ -44,7 +44,7 @@ _TOKENS = re.compile(
     re.VERBOSE | re.ASCII,
 )
 _CLASS_ESCAPE = re.compile(r"\\[pP]\{\^?([^}]*)\}|\\(?s:.)")
-# The long names of general categories, which Go takes since 1.25, without case, spaces, "_" and "-".
+# The long names of general categories, accepted since Go 1.25, without case, spaces, "_" and "-".
 _CATEGORIES = {
     "other": "C", "control": "Cc", "cntrl": "Cc", "format": "Cf", "unassigned": "Cn", "privateuse": "Co",
     "surrogate": "Cs", "letter": "L", "casedletter": "LC", "lowercaseletter": "Ll", "modifierletter": "Lm",
@@ -59,14 +59,14 @@ _CATEGORIES = {
 
 
 class BadPattern(ValueError):
-    """What is no regular expression; the text says why, in the words of Go's ``regexp``."""
+    """An invalid regular expression, with the message of Go's ``regexp``."""
 
 
 class Pattern:
-    """A regular expression that compiled.
+    """A compiled regular expression.
 
     Attributes:
-        size: instructions of its program, each of 16 bytes.
+        size: The number of instructions of its program, each of 16 bytes.
     """
 
     __slots__ = ("_compiled", "size")
@@ -76,17 +76,17 @@ class Pattern:
         self.size: int = compiled.programsize
 
     def found_in(self, text: str) -> bool:
-        """Whether it matches anywhere in ``text``."""
+        """Return whether it matches anywhere in ``text``."""
         return self._compiled.search(_bytes(text)) is not None
 
     def matches(self, text: str) -> Iterator[str]:
-        """What it matches in ``text``, from left to right, none overlapping another."""
+        """Yield the non-overlapping matches in ``text``, from left to right."""
         for match in self._compiled.finditer(_bytes(text)):
             yield match[0].decode()
 
 
 def compile_pattern(pattern: str) -> Pattern:
-    """Compile a regular expression, or find it among those that were compiled lately.
+    """Compile a regular expression; recently compiled ones are cached.
 
     Raises:
         BadPattern: Go would not compile it.
@@ -134,7 +134,10 @@ def _refuse_what_only_re2_accepts(pattern: str) -> None:
 
 
 def _respelled(found: re.Match[str]) -> str:
-    r"""``\p{greek}`` and ``\p{Letter}`` as RE2 knows them: Go has looked them up with less care since 1.25."""
+    r"""Return ``\p{greek}`` and ``\p{Letter}`` as RE2 names them.
+
+    Go ignores case, spaces, "_" and "-" in them since 1.25.
+    """
     given = found[1]
     if given is None:
         return found[0]
@@ -147,15 +150,15 @@ def _bad(problem: str) -> BadPattern:
 
 
 def _in_go(error: re2.error, pattern: str) -> str:
-    """What Go says where RE2 says ``error``."""
+    """Return Go's message for RE2's ``error``."""
     words, _, what = error.args[0].decode("utf-8", "replace").partition(": ")
     if words.startswith("trailing "):
         return "trailing backslash at end of expression: ``"
-    if words == "invalid UTF-8":  # the pattern is UTF-8, but ends where RE2 looks for digits
+    if words == "invalid UTF-8":  # the pattern is UTF-8, but ends where RE2 expects digits
         words, what = "invalid escape sequence", r"\x{"
     elif words == "invalid repetition size":
         what = what.removesuffix("?")
-    elif what in {"(?<=", "(?<!"}:  # to Go the beginning of a name
+    elif what in {"(?<=", "(?<!"}:  # the beginning of a group name in Go
         rest = pattern[pattern.index(what) :]
         words, what = "invalid named capture group", rest[: rest.find(">") + 1] or rest
     return f"{_IN_GO[words]}: `{what}`" if words in _IN_GO else "expression too large"

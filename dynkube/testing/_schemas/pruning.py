@@ -1,7 +1,7 @@
-"""Pruning: fields that the schema does not know are left out, and said by path.
+"""Pruning: fields that are not in the schema are removed, and reported by path.
 
-With them go nulls where the schema allows none and has no default, as the real server drops them while decoding.
-Objects are not changed: what stays the same is shared with the result.
+So are nulls that the schema does not allow and has no default for: the real server drops them while decoding.
+Objects are not modified: unchanged parts are shared with the result.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from dynkube.testing._kinds.schemas import KEPT, OMITTED
 from dynkube.testing._schemas.objectmeta import pruned_metadata
 from dynkube.testing._schemas.structural import META_FIELDS, Node
 
-# Where a value is, from the inside out; turned into text only where there is something to say.
+# The path of a value, from the inside out; formatted only if it is reported.
 Place: TypeAlias = "tuple[Place, str | int] | None"
 
 
 def pruned(obj: JSONObject, node: Node, *, nulls: bool = False) -> tuple[JSONObject, list[str]]:
-    """``obj``, a whole resource, as far as ``node`` knows it, and the sorted paths of what it does not know.
+    """Prune a whole resource; return it and the sorted paths of unknown fields.
 
-    apiVersion, kind and metadata are known always; what is in the metadata is not looked at. ``nulls`` says that those
-    which the schema does not allow are left for validation to find.
+    apiVersion, kind and metadata are always known; the content of metadata is not checked. With ``nulls``, those that
+    the schema does not allow are kept, to be reported by validation.
     """
     walk = _Walk(keeps_nulls=nulls)
     result = walk.prune_object(obj, node, None, preserve=node.preserves, embedded=True)
@@ -29,17 +29,17 @@ def pruned(obj: JSONObject, node: Node, *, nulls: bool = False) -> tuple[JSONObj
 
 
 def pruned_all(obj: JSONObject, node: Node) -> tuple[JSONObject, list[str]]:
-    """``obj``, of a built-in kind, as far as ``node`` knows it, which knows the metadata too.
+    """Prune ``obj``, of a built-in kind, whose schema includes the metadata.
 
-    The paths of what it does not know are in the order of the object, as Go's decoder comes to them. Lists and maps
-    without content are left out, as Go's encoder does, unless the field is required.
+    Paths of unknown fields are in the order of the object, as Go's decoder reports them. Empty lists and maps are left
+    out, as by Go's encoder, unless the field is required.
     """
     walk = _Walk(omits_empty=True)
     return walk.prune_object(obj, node, None, preserve=node.preserves, embedded=False), walk.unknown
 
 
 class _Walk:
-    """One walk over an object."""
+    """One walk over an object, which collects unknown fields."""
 
     __slots__ = ("keeps_nulls", "omits_empty", "unknown", "unknown_metadata")
 
@@ -50,7 +50,7 @@ class _Walk:
         self.unknown_metadata: list[str] = []
 
     def prune(self, value: Any, node: Node | None, place: Place, *, preserve: bool = False) -> Any:
-        """``preserve`` says that ``value`` is an item of a list whose unknown fields are kept."""
+        """Prune a value; with ``preserve``, it is in a list that keeps unknown fields."""
         if isinstance(value, dict):
             if node is None:
                 if not preserve:
@@ -91,7 +91,7 @@ class _Walk:
             if refused and not self.keeps_nulls:
                 changed = True
                 if self.omits_empty and name not in properties and child is not None and child.types == ("string",):
-                    kept[name] = ""  # the zero value that Go's maps get
+                    kept[name] = ""  # Go's maps have the zero value here
                 continue
             after = self.prune(content, child, (place, name))
             if self.omits_empty and _is_omitted(name, after, node, child):
@@ -105,7 +105,7 @@ class _Walk:
         self.unknown += [path_text((place, name)) for name in value]
 
     def _meta(self, name: str, content: object, place: Place) -> object:
-        """What is embedded has metadata, whose fields every server knows."""
+        """Prune the metadata of an embedded object to the fields of ObjectMeta."""
         if name != "metadata" or not isinstance(content, dict):
             return content
         result, unknown = pruned_metadata(content)
@@ -114,7 +114,10 @@ class _Walk:
 
 
 def _is_omitted(name: str, value: object, parent: Node, child: Node | None) -> bool:
-    """Whether a value without content is as good as none: structs are not, and ``managedFields`` resets owners."""
+    """Return whether an empty value is omitted.
+
+    Structs are kept, and so is ``managedFields``, which resets the owners if it is empty.
+    """
     if name in parent.source.get(OMITTED, ()):
         return value in (False, 0, "")
     if not isinstance(value, dict | list) or value or child is None or name == "managedFields":
@@ -125,7 +128,7 @@ def _is_omitted(name: str, value: object, parent: Node, child: Node | None) -> b
 
 
 def path_text(place: Place) -> str:
-    """A place as messages have it: ``spec.items[0].name``."""
+    """Return a path in the form of messages: ``spec.items[0].name``."""
     parts: list[str] = []
     while place is not None:
         place, step = place

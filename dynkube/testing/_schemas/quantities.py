@@ -1,4 +1,4 @@
-"""Quantities (``500m``, ``1Gi``): their values, and the form in which the server writes them."""
+"""Quantities (``500m``, ``1Gi``): their values, and the server's canonical form."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _MOST_BINARY = Decimal(2**63 - 1)
 
 
 def parse(text: str) -> Decimal | None:
-    """What a quantity comes to, exactly; ``None`` for what is none.
+    """Return the exact value of a quantity; ``None`` if it is not a valid one.
 
-    As in the real server nothing smaller than a billionth is told apart (the rest counts as one more), and what is
-    written with a power of 1024 ends at the largest number of 64 bits.
+    As in the real server, values are rounded up to multiples of 1e-9, and those with a binary suffix (``Ki``) are
+    limited to the range of int64.
     """
     match = _QUANTITY.fullmatch(text)
     if match is None:
         return None
     number, suffix = Decimal(match[1]), match[2] or ""
-    # No limit of the usual context may matter: quantities have any number of digits.
+    # Quantities may have any number of digits, so the default context would round.
     exact = Context(prec=len(text) + 40, Emax=MAX_EMAX, Emin=MIN_EMIN)
     if suffix in _BINARY[1:]:
         value = exact.multiply(number, Decimal(1024 ** _BINARY.index(suffix)))
@@ -41,12 +41,12 @@ def parse(text: str) -> Decimal | None:
 
 
 def value_of(text: object) -> Decimal:
-    """What a quantity comes to; 0 for what is none."""
+    """Return the value of a quantity; 0 if it is not a valid one."""
     return parse(str(text).strip()) or Decimal(0)
 
 
 def canonical(text: object) -> object:
-    """A quantity as the server writes it; what is none stays."""
+    """Return a quantity in the server's canonical form; other values as they are."""
     match = _QUANTITY.fullmatch(str(text).strip())
     if match is None or isinstance(text, bool):
         return text
@@ -79,7 +79,10 @@ def _in_powers_of_1000(value: Decimal, *, exponential: bool) -> str:
 
 
 def normalize(owner: JSONObject, *names: str) -> None:
-    """Write the quantities in the maps ``names`` of ``owner`` as the server does; single ones, too."""
+    """Bring quantities in the fields ``names`` of ``owner`` into canonical form.
+
+    A field is a quantity or a map of quantities. ``owner`` is modified.
+    """
     for name in names:
         match owner.get(name):
             case None:
@@ -91,6 +94,6 @@ def normalize(owner: JSONObject, *names: str) -> None:
 
 
 def each(owner: JSONObject, name: str) -> dict[str, Any]:
-    """The quantities in a map that may be missing."""
+    """Return the map ``name`` of ``owner``; an empty one if it is missing."""
     found = owner.get(name)
     return found if isinstance(found, dict) else {}

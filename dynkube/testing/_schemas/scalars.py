@@ -1,4 +1,4 @@
-"""Checks of single values: type, enum, text, numbers, formats."""
+"""Checks of scalars: type, enum, string length and pattern, numbers, formats."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MAX_FLOAT32: Final = 3.4028234663852886e38
 
 
 def json_type(value: object) -> str:
-    """The type of a decoded value as schemas name it."""
+    """Return the JSON schema type of a decoded value."""
     if isinstance(value, bool):
         return "boolean"
     if isinstance(value, str):
@@ -33,7 +33,7 @@ def json_type(value: object) -> str:
 
 
 class Scalars:
-    """What one schema says about values that are neither objects nor lists, and about types and enums of all."""
+    """The checks of scalars by one schema, and its checks of type and enum."""
 
     __slots__ = (
         "_enum",
@@ -59,7 +59,7 @@ class Scalars:
         #: Whether there is a check of the type at all.
         self.typed = bool(self._types or self._format)
         self._enum: list[Any] = source.get("enum") or []
-        # Most enums are of strings: a set keeps long lists of them linear.
+        # Most enums are of strings: a set keeps the check of long lists of values linear.
         self._strings = frozenset(item for item in self._enum if isinstance(item, str))
         self._text = any(source.get(keyword) is not None for keyword in ("minLength", "maxLength", "pattern"))
         self._pattern: Pattern | None = None
@@ -68,7 +68,7 @@ class Scalars:
     # ── type and enum ─────────────────────────────────────────────────────────────────────
 
     def check_type(self, value: object, nullable: bool, path: str) -> Finding | None:
-        """Whether the type of ``value`` is one of those allowed."""
+        """Return a finding if the type of ``value`` is not allowed."""
         types, found = self._types, json_type(value)
         if value is None:
             return None if nullable or not types else _wrong_type(path, ",".join(types), "null")
@@ -85,7 +85,7 @@ class Scalars:
         return _wrong_type(path, ",".join(types), found)
 
     def check_enum(self, value: object, path: str) -> Finding | None:
-        """Whether ``value`` is one of those listed, if any are; ``null`` never is."""
+        """Return a finding if ``value`` is not in the enum; ``null`` never is."""
         if not self._enum or (isinstance(value, str) and value in self._strings):
             return None
         if value is not None and not isinstance(value, str) and any(same_json(value, item) for item in self._enum):
@@ -98,7 +98,7 @@ class Scalars:
     # ── text ──────────────────────────────────────────────────────────────────────────────
 
     def check_text(self, value: str, path: str) -> Finding | None:
-        """Length and pattern; the first violation is the only one told."""
+        """Check length and pattern; return the first violation only."""
         if not self._text:
             return None
         longest, shortest, pattern = (self._source.get(key) for key in ("maxLength", "minLength", "pattern"))
@@ -113,21 +113,21 @@ class Scalars:
         return None
 
     def _matches(self, pattern: str, value: str) -> bool:
-        """Whether ``value`` has what matches; a pattern is compiled when there is something to be matched."""
+        """Return whether ``value`` contains a match; the pattern is compiled lazily."""
         if self._pattern is None:
             try:
                 self._pattern = compile_pattern(pattern)
             except BadPattern:
-                return True  # a CRD with one is refused for that
+                return True  # the validation of the CRD rejects it
         return self._pattern.found_in(value)
 
     @property
     def has_text_format(self) -> bool:
-        """Whether text is checked against a format."""
+        """Whether strings are checked against a format."""
         return self._format_check is not None
 
     def check_format(self, value: str, path: str) -> Finding | None:
-        """Whether text has the format."""
+        """Return a finding if a string does not have the format."""
         if self._format_check is None or self._format_check(value):
             return None
         text = f"{path} in body must be of type {self._format}: {quoted(value)}"
@@ -136,7 +136,7 @@ class Scalars:
     # ── numbers ───────────────────────────────────────────────────────────────────────────
 
     def check_number(self, value: float, path: str) -> Findings:
-        """Range of the type, ``multipleOf``, ``minimum``, ``maximum``, in this order."""
+        """Check the type's range, ``multipleOf``, ``minimum`` and ``maximum``, in order."""
         result = Findings(checks=1)
         if problem := self._out_of_range(value, "Checked", path):
             result.add([problem])
@@ -183,8 +183,8 @@ def _wrong_type(path: str, wanted: str, found: str) -> Finding:
 
 
 def _is_whole(value: Any) -> bool:
-    """Whether a fraction is small enough to be an error of rounding."""
-    if abs(value) > 2**53 - 1:  # compared as it is: an integer may be too large for a float
+    """Return whether a number is an integer, up to a rounding error."""
+    if abs(value) > 2**53 - 1:  # without conversion: an integer may be too large for a float
         return False
     number = float(value)
     if not math.isfinite(number):

@@ -1,4 +1,4 @@
-"""The schemas of one engine, each read once."""
+"""The schemas of one embedded server, each parsed once."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from dynkube.testing._schemas.structural import Source, Structural
 
 
 class Schemas:
-    """Schemas of kinds as the other modules walk them.
+    """A cache of parsed schemas.
 
-    Those of custom resources come and go with their kinds, which hold them; those of built-in kinds are kept here.
+    Schemas of custom resources are held by their kinds and go with them; those of built-in kinds are cached here.
     """
 
     def __init__(self) -> None:
         self._builtin: dict[int, Structural] = {}
 
     def of(self, kind: Kind) -> Structural | None:
-        """The schema of ``kind``; ``None`` where nothing is known of its objects."""
+        """Return the schema of ``kind``; ``None`` if it has none."""
         if isinstance(kind.content, VersionContent):
             return kind.content.own
         source = kind.schema
         return None if source is None else self.read(source)
 
     def read(self, source: Source) -> Structural:
-        """A schema that stays, by identity."""
+        """Return a schema parsed, cached by identity: ``source`` must outlive the cache."""
         found = self._builtin.get(id(source))
         if found is None:
             found = self._builtin[id(source)] = Structural(source)

@@ -1,7 +1,6 @@
-"""A schema in the dialect of ``openAPIV3Schema``, read once into nodes that the other modules walk.
+"""A schema in the dialect of ``openAPIV3Schema``, as a graph of nodes.
 
-Nodes are made when somebody comes to them: schemas of built-in kinds are large, shared in part, and may contain
-themselves.
+Nodes are made on first use: schemas of built-in kinds are large, share parts, and may be recursive.
 """
 
 from __future__ import annotations
@@ -15,11 +14,11 @@ META_FIELDS: Final = frozenset({"apiVersion", "kind", "metadata"})
 
 
 class Structural:
-    """The nodes of one schema; whatever describes the same sub-schema (by identity) is one node.
+    """The nodes of one schema; the same sub-schema (by identity) has one node.
 
     Args:
         source: The schema as decoded JSON. It is kept, and must not be changed.
-        version: The API version that it is of, where there are several.
+        version: Its API version, if there are several.
     """
 
     __slots__ = ("__weakref__", "_nodes", "root", "source", "version")
@@ -31,26 +30,26 @@ class Structural:
         self.root = self.node(source)
 
     def node(self, source: Source) -> Node:
-        """The node of ``source``, a part of this schema."""
+        """Return the node of ``source``, a part of this schema."""
         found = self._nodes.get(id(source))
         if found is None:
-            # The node refers to its source, so the id stays taken.
+            # The node refers to its source, so the id is not reused.
             found = self._nodes[id(source)] = Node(source, self)
         return found
 
 
 class Node:
-    """One schema inside another: what its keywords say, and ways down.
+    """One schema inside another: its keywords, and the nodes below.
 
     Attributes:
-        source: Its keywords, for whatever is not an attribute.
+        source: Its keywords, for those without an attribute.
         types: The names in ``type``; two of them for ``x-kubernetes-int-or-string``.
-        nullable: Whether ``null`` is a value.
+        nullable: Whether ``null`` is allowed.
         has_default: Whether there is a default that is not ``null``.
         preserves: Whether unknown fields are kept.
-        embedded: Whether the value is an object of Kubernetes, with metadata.
+        embedded: Whether the value is a Kubernetes object, with metadata.
         list_type: ``"set"``, ``"map"`` or ``"atomic"``.
-        map_keys: For ``map``, the fields that tell items apart.
+        map_keys: The key fields of items of a ``map``.
     """
 
     __slots__ = (
@@ -89,13 +88,13 @@ class Node:
         self._items: Node | None = None
         self._additional: Node | None = None
         additional = source.get("additionalProperties")
-        #: Whether the schema speaks of fields it does not name; ``true`` says nothing about what is in them.
+        #: Whether ``additionalProperties`` is present; ``true`` gives no schema for them.
         self.allows_additional: bool = additional is not None
         self._with_defaults: bool | None = None
         self._with_rules: bool | None = None
-        #: What validation made of this node, see ``validation``.
+        #: A cache of ``validation``.
         self.checks: object = None
-        #: What was made of its rules, see ``cel``.
+        #: A cache of ``cel``.
         self.rules: Any = None
 
     @property
@@ -115,17 +114,17 @@ class Node:
 
     @property
     def additional(self) -> Node | None:
-        """Node of the fields without a name in :attr:`properties`."""
+        """Node of the fields that are not in :attr:`properties`."""
         if self._additional is None and isinstance(schema := self.source.get("additionalProperties"), Mapping):
             self._additional = self._structural.node(schema)
         return self._additional
 
     def field(self, name: str) -> Node | None:
-        """Node of one field, named or not."""
+        """Return the node of a field, from ``properties`` or ``additionalProperties``."""
         return self.properties.get(name) or self.additional
 
     def branches(self, keyword: str) -> tuple[Node, ...]:
-        """Nodes under ``allOf``, ``anyOf`` or ``oneOf``."""
+        """Return the nodes under ``allOf``, ``anyOf`` or ``oneOf``."""
         return tuple(self._structural.node(schema) for schema in self.source.get(keyword) or ())
 
     @property
@@ -136,14 +135,14 @@ class Node:
 
     @property
     def default(self) -> object:
-        """The default, to be copied before it goes anywhere."""
+        """The default, which must be copied before it is put into an object."""
         return self.source.get("default")
 
     @property
     def with_defaults(self) -> bool:
-        """Whether there is a default anywhere below (or ``null`` items, which become one)."""
+        """Whether there is a default anywhere below, including those for ``null`` items."""
         if self._with_defaults is None:
-            self._with_defaults = False  # what a schema that contains itself finds on its way
+            self._with_defaults = False  # the value for recursive schemas
             below = [*self.properties.values(), self.items, self.additional]
             self._with_defaults = any(node is not None and (node.has_default or node.with_defaults) for node in below)
         return self._with_defaults

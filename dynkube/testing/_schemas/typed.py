@@ -1,7 +1,7 @@
-"""What an apply may say: fields the schema declares, with values of their types.
+"""Type errors of server-side apply: undeclared fields, values of the wrong type.
 
-Apply is stricter than other writes, whatever the field validation: it has to know what each field is to keep account
-of who owns it. The words are those of structured-merge-diff; of several unknown fields in one object the first is told.
+Apply is stricter than other writes, whatever the field validation: the type of each field must be known to track its
+owners. Messages are those of structured-merge-diff; of several unknown fields in one object the first is reported.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from dynkube.testing._schemas.structural import META_FIELDS, Node
 def typed_errors(
     node: Node, value: Any, path: str = "", *, root: bool = False, repeats: bool = False, preserves: bool = False
 ) -> Iterator[str]:
-    """Why ``value`` cannot be read as the schema says.
+    """Yield the reasons why ``value`` does not fit the schema.
 
     Args:
         node: The schema.
-        value: What is applied.
-        path: Where it is, beginning with a dot.
+        value: The applied value.
+        path: Its path, beginning with a dot.
         root: Whether it is a whole custom resource, whose metadata is not in its schema.
-        repeats: Whether several items of a list may have the same keys or value, as what is not applied may.
-        preserves: Whether something around it keeps unknown fields: what is in it may have such fields too then,
-            although they are not kept there.
+        repeats: Whether items of a list may have duplicate keys or values, as those of live objects may.
+        preserves: Whether a schema around it preserves unknown fields. They are allowed in all values inside then, too,
+            although they are not preserved there.
     """
     preserves = preserves or node.preserves
     kind = node.types[0] if len(node.types) == 1 else ""
@@ -48,12 +48,12 @@ def typed_errors(
 
 
 def apply_failure(errors: list[str], place: str, gvk: str) -> str:
-    """All of ``errors`` as one message."""
+    """Return ``errors`` as one message."""
     return f"failed to create typed patch object ({place}; {gvk}): {listed_errors(errors)}"
 
 
 def listed_errors(errors: list[str]) -> str:
-    """One or several ``errors``."""
+    """Format one or several ``errors``."""
     return errors[0] if len(errors) == 1 else "errors:\n  " + "\n  ".join(errors)
 
 
@@ -93,7 +93,7 @@ def _list_errors(node: Node, value: list[Any], path: str, *, repeats: bool, pres
 
 
 def _item_problem(node: Node, item: object) -> str:
-    """Why nothing can tell an item of a list from the others."""
+    """Return why an item of a set or map has no usable key; ``""`` if it has one."""
     if node.list_type == "set":
         if item is None:
             return "associative list without keys has an element that's an explicit null"
@@ -121,7 +121,7 @@ def _item_key(node: Node, item: Any) -> str:
 
 
 def _keys_of(node: Node, item: dict[str, Any]) -> dict[str, Any]:
-    """What tells an item apart: keys that it has, or that have a default."""
+    """Return the keys of an item, including those that have a default."""
     keys = dict(node.source.get(KEY_DEFAULTS) or {})
     for key in node.map_keys:
         field = node.items.properties.get(key) if node.items is not None else None

@@ -1,8 +1,8 @@
-"""Validation of objects against a schema, with the causes the real server gives, in its order.
+"""Validation of objects against a schema, with the real server's causes.
 
-The dialect is JSON Schema as OpenAPI 3.0 has it, in the reading of kube-openapi: what it tells of alternatives
-(``anyOf``, ``oneOf``) depends on how many checks each of them passed, so checks are counted as it counts them.
-Between fields of one object the real server's order is any; here it is that of the schema.
+The dialect is JSON Schema as in OpenAPI 3.0, as implemented by kube-openapi: what it reports of alternatives
+(``anyOf``, ``oneOf``) depends on how many checks each of them passed, so checks are counted in the same way.
+Causes are in the server's order, except between fields of one object: there it is random, and here that of the schema.
 """
 
 from __future__ import annotations
@@ -19,14 +19,13 @@ from dynkube.testing._schemas.structural import Node
 
 
 def schema_causes(value: Any, node: Node, link: Link | None = None, *, prefix: str = "") -> list[StatusCause]:
-    """Why ``value`` does not fit the schema.
+    """Return the causes for a value that does not fit the schema.
 
     Args:
-        value: A whole object, or what is at ``prefix`` in one.
+        value: A whole object, or the value at ``prefix`` in one.
         node: Its schema.
-        link: What it comes from, on update: violations that were there before, in parts that have not changed, are
-            tolerated (KEP-4008).
-        prefix: Where it is.
+        link: Its correlation with the old value, on update: violations in unchanged parts are tolerated (KEP-4008).
+        prefix: Its path.
     """
     return [finding.cause(prefix) for finding in _ratcheted(node, value, "", link).found]
 
@@ -46,7 +45,7 @@ def _validated(node: Node, value: Any, path: str, link: Link | None) -> Findings
 
 
 class _Checks:
-    """What validation needs of one node, looked up once."""
+    """The keywords of one node, prepared for validation."""
 
     __slots__ = ("_alternatives", "_lengths", "_node", "_required", "_scalars", "_sizes", "_unique")
 
@@ -75,7 +74,7 @@ class _Checks:
         result.checks += 3 if scalars.typed else 2
         if self._alternatives:
             result.merge(self._check_alternatives(value, path, link))
-        result.checks += 1  # what the check of alternatives counts by itself
+        result.checks += 1  # Counted by the check of alternatives itself.
         if isinstance(value, str):
             self._check_text(value, path, result)
         elif isinstance(value, int | float) and not isinstance(value, bool):
@@ -159,7 +158,7 @@ class _Checks:
 
 
 def _key(link: Link | None, name: str, path: str) -> Link | None:
-    # What an object is cannot be wrong "as before": old and new are of the version asked for.
+    # apiVersion and kind are not ratcheted: old and new object are both in the requested version.
     return None if link is None or (not path and name in {"apiVersion", "kind"}) else link.key(name)
 
 
@@ -170,7 +169,7 @@ def _too_many(path: str, size: int, most: int, what: str) -> Finding:
 
 
 def _best(failures: list[Findings]) -> Findings:
-    """The failure that passed most checks; the first of several."""
+    """Return the failure that passed most checks; the first of several."""
     return max(failures, key=lambda failure: failure.checks)
 
 
