@@ -1,1 +1,1 @@
-"""What is served: the kinds, the built-in ones among them, and the rules for names."""
+"""The served kinds, among them the built-in ones, and the rules for names."""

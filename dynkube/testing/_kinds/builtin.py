@@ -1,7 +1,7 @@
-"""The built-in kinds, as data: what a current API server serves before anybody installs a CRD.
+"""The built-in kinds: what a current API server serves without any CRDs.
 
 One row a resource, in the order of the server's own discovery. Versions that a current minor has removed or never
-turned on by default are left out. Events of ``v1`` and ``events.k8s.io/v1`` are stored apart, unlike in a real
+turned on by default are left out. Events of ``v1`` and ``events.k8s.io/v1`` are stored separately, unlike in a real
 server, since their fields differ (``involvedObject``, ``regarding``) and nothing here converts between them.
 """
 
@@ -233,7 +233,7 @@ _BUILTIN: Mapping[str, tuple[_Row, ...]] = {
     ),
 }
 
-# Stored in another version, or as a kind of another group, than they are served in.
+# Kinds stored in another version, or as a kind of another group, than they are served in.
 _STORED_AS: Mapping[GVK, GVK] = {
     GVK("events.k8s.io", "v1", "Event"): GVK("", "v1", "Event"),
     GVK("autoscaling", "v1", "HorizontalPodAutoscaler"): GVK("autoscaling", "v2", "HorizontalPodAutoscaler"),
@@ -249,7 +249,7 @@ _STORED_AS: Mapping[GVK, GVK] = {
 
 
 def builtin_kinds() -> tuple[Kind, ...]:
-    """All built-in kinds, in discovery order."""
+    """Return all built-in kinds, in discovery order."""
     return tuple(_kind(api_version, row) for api_version, rows in _BUILTIN.items() for row in rows)
 
 

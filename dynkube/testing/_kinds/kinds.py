@@ -1,7 +1,7 @@
-"""What the embedded server serves: one :class:`Kind` for each resource in each version, and the registry of them.
+"""The served kinds: one :class:`Kind` for each resource in each version.
 
-Built-in kinds are added once at start; kinds of CustomResourceDefinitions come, change and go with their definition.
-The registry holds no objects: those live in the storage under :attr:`Kind.storage_group`, shared by all versions.
+Built-in kinds are added to the registry once at start; kinds of CRDs are added, changed and removed with their CRD.
+The registry holds no objects: those are in the storage under :attr:`Kind.storage_group`, shared by all versions.
 """
 
 from __future__ import annotations
@@ -28,44 +28,50 @@ SchemaSource: TypeAlias = Callable[[], Mapping[str, object] | None]
 
 
 class Content(Protocol):
-    """How objects of a kind are kept, and how what is kept looks in one version of it.
+    """Conversion of a kind's objects between one version and the storage version.
 
-    Objects are decoded JSON, and are not changed.
+    Objects are decoded JSON, and are not modified.
     """
 
     @property
     def shape(self) -> object:
-        """What objects conform to that are kept now; it goes with them."""
+        """The schema of objects stored now; it is kept with each of them."""
         ...
 
     def to_keep(self, obj: dict[str, Any]) -> dict[str, Any]:
-        """``obj``, written in this version, as it is kept."""
+        """Return ``obj``, written in this version, as it is stored."""
         ...
 
     def shows_as_kept(self, shape: object) -> bool:
-        """Whether objects that were kept when :attr:`shape` was ``shape`` look in this version as they are kept."""
+        """Return whether objects stored under ``shape`` are unchanged in this version."""
         ...
 
     def kept_as(self, shape: object, kept: dict[str, Any], obj: dict[str, Any]) -> bool:
-        """Whether ``obj``, written in this version, would be kept as ``kept``, which was under ``shape``."""
+        """Return whether ``obj``, written in this version, would be stored as ``kept``.
+
+        ``shape`` is the schema that ``kept`` was stored under.
+        """
         ...
 
     def shown(self, obj: dict[str, Any]) -> dict[str, Any]:
-        """``obj``, as it is kept, as it looks in this version."""
+        """Return ``obj``, a stored object, in this version."""
         ...
 
     @property
     def encoded(self) -> MutableMapping[object, bytes]:
-        """Objects that have another look, encoded; what is kept is the key, held weakly."""
+        """A cache of encoded objects that differ in this version, weakly keyed.
+
+        Keys are the stored objects.
+        """
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScalePaths:
-    """Where a kind with the ``scale`` subresource keeps what a Scale shows; dotted paths like ``.spec.replicas``.
+    """Paths of a Scale's fields in a kind with the ``scale`` subresource.
 
-    ``label_selector`` is a path to a serialized selector (custom resources) or to a ``metav1.LabelSelector``
-    object (built-in workloads); ``""`` where the kind has none.
+    Paths are dotted, like ``.spec.replicas``. ``label_selector`` is the path of a serialized selector (custom
+    resources) or of a ``metav1.LabelSelector`` object (built-in workloads); ``""`` if the kind has none.
     """
 
     spec_replicas: str = ".spec.replicas"
@@ -78,31 +84,31 @@ class Kind:
     """One served resource in one version.
 
     Attributes:
-        gvr: How it is addressed.
+        gvr: Its group, version and resource.
         kind: Its kind, e.g. ``Deployment``.
         list_kind: The kind of its lists; ``kind + "List"`` unless given.
         singular: Lower-case singular name; ``kind.lower()`` unless given.
-        namespaced: Whether its objects live in namespaces.
+        namespaced: Whether its objects are namespaced.
         short_names: Aliases such as ``deploy``.
         categories: Groups such as ``all``.
-        verbs: What may be done with it, sorted.
-        subresources: The names of those it has, sorted; :meth:`subresource` tells about each.
+        verbs: Its verbs, sorted.
+        subresources: The names of its subresources, sorted; :meth:`subresource` describes each.
         storage_group: Identity of the resource across its versions: objects written through one version are
             read through the others. ``RESOURCE.GROUP`` unless given.
-        stored_as: Version and kind that objects are stored in, where it is another than this one; discovery
-            tells a hash of it.
-        listed: Whether discovery shows it. A CustomResourceDefinition whose names are accepted is served a
-            moment before it is Established, and shown only from then on.
+        stored_as: Version and kind that objects are stored in, if it is another than this one; discovery has a hash
+            of it.
+        listed: Whether discovery lists it. A CRD whose names are accepted is served a moment before it is
+            Established, and listed only from then on.
         selectable_fields: Dotted paths that field selectors may use besides ``metadata.name`` and
             ``metadata.namespace``, without a leading dot (``"spec.nodeName"``).
-        generation: Whether the server keeps ``metadata.generation`` (ConfigMaps, for one, have none).
-        scale: The paths behind the ``scale`` subresource, where it has one.
-        crd_uid: UID of the defining CustomResourceDefinition; ``None`` for built-in kinds.
-        terminating: Whether that definition is being deleted (objects can no longer be created).
-        schema_source: Where :attr:`schema` comes from: itself, or what gives it when it is asked for.
-        content: How objects look in this version; ``None`` where all versions look the same.
+        generation: Whether the server maintains ``metadata.generation`` (ConfigMaps, for example, have none).
+        scale: The paths behind the ``scale`` subresource, if it has one.
+        crd_uid: UID of the defining CRD; ``None`` for built-in kinds.
+        terminating: Whether that CRD is being deleted (objects can no longer be created).
+        schema_source: The value of :attr:`schema`, or a function that returns it.
+        content: The conversion from and to the storage version; ``None`` if all versions are the same.
         printer_columns: The version's ``additionalPrinterColumns``, as stored.
-        warning: Sent as a Warning header with each answer (deprecated versions).
+        warning: Sent as a Warning header with each response (deprecated versions).
     """
 
     gvr: GVR
@@ -135,16 +141,16 @@ class Kind:
 
     @property
     def schema(self) -> Mapping[str, object] | None:
-        """The shape of its objects in the dialect of ``openAPIV3Schema``; ``None`` where nothing is known of it.
+        """The schema of its objects in the dialect of ``openAPIV3Schema``, or ``None``.
 
-        For custom resources it is what the version of their definition says, as stored. For built-in kinds it is
-        the same mapping on each access (see :meth:`~dynkube.testing._kinds.schemas.BuiltinSchemas.resolved`).
+        For custom resources it is that of the version in the CRD, as stored. For built-in kinds it is the same mapping
+        on each access (see :meth:`~dynkube.testing._kinds.schemas.BuiltinSchemas.resolved`).
         """
         source = self.schema_source
         return source() if callable(source) else source
 
     def subresource(self, name: str) -> Subresource | None:
-        """What is behind the subresource ``name``: its kind of object and its verbs; ``None`` where it has none."""
+        """Return the kind and the verbs of the subresource ``name``; ``None`` if absent."""
         return subresource_of(self.gvk, name) if name in self.subresources else None
 
     @property
@@ -154,22 +160,22 @@ class Kind:
 
     @property
     def api_version(self) -> str:
-        """As an object's ``apiVersion`` has it."""
+        """The ``apiVersion`` of its objects."""
         return self.gvr.api_version
 
     @property
     def group_resource(self) -> str:
-        """``deployments.apps``, or ``pods`` for the core group: how the server's messages name the resource."""
+        """The resource in the server's messages: ``deployments.apps``, ``pods``."""
         return f"{self.gvr.resource}.{self.gvr.group}" if self.gvr.group else self.gvr.resource
 
     @property
     def group_kind(self) -> str:
-        """``Deployment.apps``, or ``Pod`` for the core group: how validation messages name the kind."""
+        """The kind in validation messages: ``Deployment.apps``, ``Pod``."""
         return f"{self.kind}.{self.gvr.group}" if self.gvr.group else self.kind
 
 
 class Registry:
-    """The kinds served now, by GVR. Changes while the server runs, as CustomResourceDefinitions do."""
+    """The kinds served now, by GVR. It changes at runtime, as CRDs do."""
 
     def __init__(self, kinds: Iterable[Kind] = ()) -> None:
         self._kinds: dict[GVR, Kind] = {}
@@ -180,7 +186,7 @@ class Registry:
         self.add(*kinds)
 
     def add(self, *kinds: Kind) -> None:
-        """Serve ``kinds`` from now on, each in place of what its GVR meant before."""
+        """Serve ``kinds``; each replaces the kind of the same GVR."""
         for kind in kinds:
             self._kinds[kind.gvr] = kind
         self._changed()
@@ -192,7 +198,7 @@ class Registry:
         self._changed()
 
     def set_available(self, group_version: GroupVersion, available: bool) -> None:
-        """Take the (imagined) server of an aggregated group-version out of order, or back into it."""
+        """Set whether the (simulated) server of an aggregated group-version is available."""
         one = frozenset({group_version})
         after = self._unavailable - one if available else self._unavailable | one
         if after != self._unavailable:
@@ -201,7 +207,10 @@ class Registry:
 
     @property
     def unavailable(self) -> frozenset[GroupVersion]:
-        """Group-versions whose server does not answer: 503, and stale in discovery, whether kinds are known or not."""
+        """Group-versions whose server is down: 503, and stale in discovery.
+
+        They may have kinds or not.
+        """
         return self._unavailable
 
     def _changed(self) -> None:
@@ -210,28 +219,28 @@ class Registry:
 
     @property
     def revision(self) -> int:
-        """Grows with every change, so that documents built from the registry can be cached by it."""
+        """A number that grows with every change, for caches of what the registry yields."""
         return self._revision
 
     def get(self, gvr: GVR) -> Kind | None:
-        """The kind served as ``gvr``, listed in discovery or not; ``None`` if it is not served."""
+        """Return the kind served as ``gvr``, in discovery or not; ``None`` if not served."""
         return self._kinds.get(gvr)
 
     def of_group(self, group: str) -> tuple[Kind, ...]:
-        """The kinds of one API group, in the order they were added."""
+        """Return the kinds of one API group, in the order they were added."""
         return tuple(kind for kind in self._kinds.values() if kind.gvr.group == group)
 
     def of_storage(self, storage_group: str) -> tuple[Kind, ...]:
-        """All served versions of one resource."""
+        """Return all served versions of one resource."""
         if not self._by_storage:
             found: dict[str, tuple[Kind, ...]] = {}
             for kind in tuple(self._kinds.values()):
                 found[kind.storage_group] = (*found.get(kind.storage_group, ()), kind)
-            self._by_storage = found  # at once: large writes look here from another thread
+            self._by_storage = found  # assigned at once: large writes read it from another thread
         return self._by_storage.get(storage_group, ())
 
     def find(self, api_version: str, kind: str) -> Kind | None:
-        """The kind an object with this ``apiVersion`` and ``kind`` belongs to."""
+        """Return the kind with this ``apiVersion`` and ``kind``; ``None`` if not served."""
         if not self._by_kind:
             found: dict[tuple[str, str], Kind] = {}
             for candidate in tuple(self._kinds.values()):

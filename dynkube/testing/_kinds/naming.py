@@ -1,4 +1,7 @@
-"""What names, labels and annotations may look like; each function gives the server's complaint, or ``""``."""
+"""Rules for names, labels and annotations.
+
+Each check returns the server's error message, or ``""``.
+"""
 
 from __future__ import annotations
 
@@ -40,13 +43,13 @@ _KEY_HELP = (
     "'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
 )
 
-# Resources whose names are one DNS label, because they become host names.
+# Resources whose names must be DNS labels, because they become host names.
 _LABELS = {"namespaces", "services"}
 _PATH_SEGMENT_GROUPS = {"rbac.authorization.k8s.io"}
 
 
 def name_problem(resource: str, group: str, name: str) -> str:
-    """What is wrong with ``name`` for an object of this resource."""
+    """Check ``name`` for an object of this resource."""
     if group in _PATH_SEGMENT_GROUPS:
         return path_segment_problem(name)
     if group == "" and resource in _LABELS:
@@ -55,14 +58,14 @@ def name_problem(resource: str, group: str, name: str) -> str:
 
 
 def subdomain_problem(name: str) -> str:
-    """RFC 1123 subdomain: what most names have to be."""
+    """Check an RFC 1123 subdomain, the rule for most names."""
     if len(name) > 253:
         return "must be no more than 253 characters"
     return "" if re.fullmatch(_SUBDOMAIN, name) else _SUBDOMAIN_HELP
 
 
 def label_problem(name: str) -> str:
-    """RFC 1123 label."""
+    """Check an RFC 1123 label."""
     if len(name) > 63:
         return "must be no more than 63 characters"
     if re.fullmatch(_LABEL, name):
@@ -71,7 +74,7 @@ def label_problem(name: str) -> str:
 
 
 def label_problems(name: str) -> list[str]:
-    """All that keeps the name of an object (an RFC 1123 subdomain) from being an RFC 1123 label."""
+    """Return all errors that keep an RFC 1123 subdomain from being an RFC 1123 label."""
     problems = ["must be no more than 63 characters"] if len(name) > 63 else []
     if "." in name:
         problems.append("must not contain dots")
@@ -79,14 +82,14 @@ def label_problems(name: str) -> list[str]:
 
 
 def dns1035_problem(name: str) -> str:
-    """RFC 1035 label: begins with a letter."""
+    """Check an RFC 1035 label, which begins with a letter."""
     if len(name) > 63:
         return "must be no more than 63 characters"
     return "" if re.fullmatch(r"[a-z]([-a-z0-9]*[a-z0-9])?", name) else _DNS1035_HELP
 
 
 def path_segment_problem(name: str) -> str:
-    """Anything that can be one segment of a URL path."""
+    """Check a segment of a URL path."""
     if name in {".", ".."}:
         return f"may not be '{name}'"
     for character in "/%":
@@ -96,12 +99,12 @@ def path_segment_problem(name: str) -> str:
 
 
 def qualified_name_problem(key: str) -> str:
-    """The first of :func:`qualified_name_problems`."""
+    """Return the first of :func:`qualified_name_problems`, or ``""``."""
     return next(iter(qualified_name_problems(key)), "")
 
 
 def qualified_name_problems(key: str) -> list[str]:
-    """Label and annotation keys, finalizers: ``[prefix/]name``. There may be several complaints."""
+    """Return all errors of a label or annotation key, or finalizer: ``[prefix/]name``."""
     prefix, slash, name = key.rpartition("/")
     if "/" in prefix:
         form = _QUALIFIED_HELP.removeprefix("name part ")
@@ -121,14 +124,14 @@ def qualified_name_problems(key: str) -> list[str]:
 
 
 def label_value_problem(value: str) -> str:
-    """Label values."""
+    """Check a label value."""
     if len(value) > 63:
         return "must be no more than 63 bytes"
     return "" if re.fullmatch(_VALUE, value) else _VALUE_HELP
 
 
 def port_name_problem(name: str) -> str:
-    """Names of ports (RFC 6335)."""
+    """Check the name of a port (RFC 6335)."""
     if len(name) > 15:
         return "must be no more than 15 bytes"
     if not re.fullmatch("[-a-z0-9]+", name):
@@ -141,7 +144,7 @@ def port_name_problem(name: str) -> str:
 
 
 def config_key_problem(key: str) -> str:
-    """Keys of ConfigMaps and Secrets."""
+    """Check a key of a ConfigMap or Secret."""
     if len(key) > 253:
         return "must be no more than 253 bytes"
     if not re.fullmatch("[-._a-zA-Z0-9]+", key):

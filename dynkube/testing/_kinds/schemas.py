@@ -1,9 +1,9 @@
-"""The shapes of the built-in types: what an OpenAPI document says about their fields, without its texts.
+"""The built-in types: the schemas of an OpenAPI document, without descriptions.
 
-Read from ``builtin_schemas.json.gz``, which ``tools/builtin_schemas.py`` writes from a release of Kubernetes, when
-somebody first asks; what only Go's types tell is in ``go_fields.json.gz``, by ``tools/go_fields.py``. There are two
-forms of a type: as published (:attr:`BuiltinSchemas.definitions`, with ``$ref``), and in the dialect of a
-CustomResourceDefinition's ``openAPIV3Schema`` (:meth:`BuiltinSchemas.resolved`).
+They are read on first use from ``builtin_schemas.json.gz``, which ``tools/builtin_schemas.py`` writes from a release of
+Kubernetes; what is known from Go's types only is in ``go_fields.json.gz``, by ``tools/go_fields.py``. There are two
+forms of a type: as published (:attr:`BuiltinSchemas.definitions`, with ``$ref``), and in the dialect of a CRD's
+``openAPIV3Schema`` (:meth:`BuiltinSchemas.resolved`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import msgspec
 
 from dynkube.meta import GVK
 
-# A schema as decoded JSON: its keywords are checked where they are used. Never changed after it was built.
+# A schema as decoded JSON: its keywords are checked where they are used. Not modified after it was built.
 Schema: TypeAlias = dict[str, Any]
 
 OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
@@ -38,17 +38,17 @@ _COPIED = (
 )
 
 
-# The fields of a type that are structs and no pointers to one, or required: for the real server they are never absent.
+# Fields that are structs and no pointers to one, or required: for the real server they are never absent.
 VALUES = "x-go-values"
-# The lists and maps that are written even if they are empty.
+# Lists and maps that are written even if they are empty.
 KEPT = "x-go-kept"
-# The fields of simple types that are left out where they are zero.
+# Scalar fields that are omitted if they are zero.
 OMITTED = "x-go-omitted"
-# The fields that are texts by another name, and which; of lists it is that of the items.
+# String fields with a named Go type, and its name; for lists it is that of the items.
 TEXTS = "x-go-texts"
 
 
-# The defaults of a list's keys that are zero, which tell items apart all the same.
+# Zero defaults of the keys of a list, which are part of an item's identity nevertheless.
 KEY_DEFAULTS = "x-go-key-defaults"
 
 
@@ -64,7 +64,7 @@ class _GoFields(msgspec.Struct, frozen=True):
 
 
 class BuiltinSchemas:
-    """The built-in types of one release. What it gives out is shared, and not to be changed."""
+    """The built-in types of one release; what is returned is shared and read-only."""
 
     def __init__(self) -> None:
         self._resolved: dict[str, Schema] = {}
@@ -94,24 +94,26 @@ class BuiltinSchemas:
 
     @property
     def definitions(self) -> Mapping[str, Schema]:
-        """Every type by its published name (``io.k8s.api.core.v1.PodSpec``), references left as they are."""
+        """Every type by its published name (``io.k8s.api.core.v1.PodSpec``).
+
+        References are ``$ref``, as published.
+        """
         return self._file.definitions
 
     def name_of(self, gvk: GVK) -> str | None:
-        """The name of the definition of a kind (or of its list), ``None`` where it is no built-in one."""
+        """Return the type of a built-in kind (or of its list); ``None`` if there is none."""
         return self._names.get(gvk)
 
     def resolved(self, name: str) -> Schema:
-        """One type in the dialect of ``openAPIV3Schema``.
+        """Return a type in the dialect of ``openAPIV3Schema``.
 
-        References are replaced by the types they name; the same type is the same dict wherever it is referred to,
-        also inside of itself (``JSONSchemaProps``), so who walks a schema goes by identity, or by an object's depth.
-        Places that take anything say ``x-kubernetes-preserve-unknown-fields``, numbers or texts
-        ``x-kubernetes-int-or-string``, and quantities have the format ``quantity``. Of the defaults those are left
-        that fill in something; an empty one only means that the field's Go type has no null, and :data:`VALUES`
-        lists the fields of which that is so; :data:`KEPT`, :data:`OMITTED`
-        and :data:`TEXTS` say more about Go's types. The title of
-        a type is its name in Go's messages (``v1.PodSpec``).
+        References are replaced by the types they name; the same type is the same dict wherever it is referred to, also
+        inside itself (``JSONSchemaProps``), so a walk over a schema must stop by identity, or by an object's depth.
+        Fields that allow any value have ``x-kubernetes-preserve-unknown-fields``, those for numbers or strings
+        ``x-kubernetes-int-or-string``, and quantities have the format ``quantity``. Empty defaults are removed: they
+        only mean that the field's Go type has no null, and :data:`VALUES` lists these fields. :data:`KEPT`,
+        :data:`OMITTED` and :data:`TEXTS` have further facts about Go's types. The title of a type is its name in Go's
+        messages (``v1.PodSpec``).
 
         Raises:
             KeyError: There is no such type.
@@ -126,7 +128,10 @@ class BuiltinSchemas:
         return self._resolved[name]
 
     def _translated(self, schema: Schema) -> Schema:
-        """``schema`` in the dialect; where it only refers, what it refers to, itself and not a copy."""
+        """Return ``schema`` in the dialect.
+
+        A mere reference returns its target itself, not a copy.
+        """
         target = schema.get("$ref") or next((part["$ref"] for part in schema.get("allOf", ())), None)
         own = {key: schema[key] for key in _COPIED if key in schema}
         if default := schema.get("default"):
@@ -145,12 +150,12 @@ class BuiltinSchemas:
             if present := sorted(structs.union(schema.get("required", ()))):
                 own[VALUES] = present
         elif own.get("type", "object") == "object" and "additionalProperties" not in own:
-            # Nobody knows what is inside, so it is one value to those who merge.
+            # The content is unknown, so merges treat it as one value.
             own |= {"x-kubernetes-preserve-unknown-fields": True, "x-kubernetes-map-type": "atomic"}
         return own
 
     def _empty_keys(self, schema: Schema) -> Schema:
-        """Of the keys of a list those with a default that fills in nothing, each with it."""
+        """Return the zero defaults of the keys of a list."""
         keys, items = schema.get("x-kubernetes-list-map-keys", ()), schema.get("items", {})
         target = items.get("$ref") or next((part["$ref"] for part in items.get("allOf", ())), None)
         fields = (self.definitions[target.removeprefix(_PREFIX)] if target else items).get("properties", {})
@@ -159,7 +164,7 @@ class BuiltinSchemas:
 
 
 def _special(name: str) -> Schema | None:
-    """Types that the document cannot say all about."""
+    """Return the schema of a type that the document describes incompletely."""
     if name == _QUANTITY:
         return {"format": "quantity", "oneOf": [{"type": "string"}, {"type": "number"}]}
     if name == _INT_OR_STRING:
@@ -169,5 +174,5 @@ def _special(name: str) -> Schema | None:
 
 @cache
 def builtin_schemas() -> BuiltinSchemas:
-    """The types in the package: constants, so all servers of a process read them once."""
+    """Return the types in the package: constants, so that a process reads them once."""
     return BuiltinSchemas()

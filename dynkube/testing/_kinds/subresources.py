@@ -1,7 +1,7 @@
-"""Subresources: which kind of object each takes or gives, and which verbs it has.
+"""Subresources: the kind of object and the verbs of each.
 
-The names of a kind's subresources are in its table or definition; what stands behind a name is the same for
-nearly all kinds, so it is told here, once.
+The names of a kind's subresources are in its table or CRD; what a name means is the same for nearly all kinds, and
+defined here.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ class Subresource:
 
     Attributes:
         name: As in the path: ``status``.
-        gvk: The kind of object it takes or gives, as discovery tells it.
-        verbs: What may be done with it, sorted.
-        foreign: Whether that kind is of another group and version than the resource's own objects.
+        gvk: The kind of object that it takes or returns, as in discovery.
+        verbs: Its verbs, sorted.
+        foreign: Whether that kind has another group and version than the resource's own objects.
     """
 
     name: str
@@ -33,7 +33,10 @@ class Subresource:
 
     @property
     def connects(self) -> bool:
-        """Whether it leads to what runs behind an object rather than to data: such a request has no body to decode."""
+        """Whether requests are proxied to what runs behind the object.
+
+        The body of such a request is not decoded.
+        """
         return self.name in _CONNECTING
 
 
@@ -64,7 +67,7 @@ _KINDS: Mapping[str, str] = {
 
 
 def subresource_of(parent: GVK, name: str) -> Subresource:
-    """The subresource ``name`` of objects of the kind ``parent``; one like ``status`` where nothing else is known."""
+    """Return the subresource ``name`` of ``parent``; by default one like ``status``."""
     if name in _FOREIGN:
         return _FOREIGN[name]
     kind = _KINDS.get(name, "{}").format(parent.kind)
