@@ -1,1 +1,1 @@
-"""Patches and apply on plain objects: merge keys, field sets, owners."""
+"""Patches, server-side apply, and field ownership."""

@@ -1,7 +1,7 @@
-"""Server-side apply (KEP-555): merge what a manager wants into what is there, and keep account of who owns what.
+"""Server-side apply (KEP-555): merge a configuration and track field ownership.
 
-The results are those of structured-merge-diff. Fields are told apart by the schema of the version that is written, and
-what somebody owns in another version by the schema of that one.
+The results are those of structured-merge-diff. Fields are identified by the schema of the written version, and those
+that a manager owns in another version by the schema of that version.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from dynkube.testing._patching.resetting import reset_fields
 from dynkube.testing._patching.shapes import Shape
 from dynkube.testing._patching.versions import Unconvertible, Versions
 
-_GROWTH = 8  # FieldsV1 is longer than what it is about, but not more than so many times
+_GROWTH = 8  # FieldsV1 is at most this many times longer than the fields it describes
 _BEFORE_FIRST_APPLY = "before-first-apply"
 _PRUNING = "failed to prune fields: "
 _OWNED = f"{_PRUNING}failed add back owned items: "
@@ -37,12 +37,12 @@ _DANGLING = f"{_PRUNING}failed add back dangling items: "
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """One apply: what ``writer`` wants objects of ``kind`` to say.
+    """One apply request: what ``writer`` applies to objects of ``kind``.
 
     Attributes:
         kind: Their kind.
-        writer: Who applies.
-        force: Whether to take what others own.
+        writer: The manager that applies.
+        force: Whether to take fields that others own.
         versions: The versions of the kind.
     """
 
@@ -53,21 +53,21 @@ class Application:
 
     @property
     def shape(self) -> Shape:
-        """The shape of the objects in the version that is written."""
+        """The shape of the objects in the written version."""
         return self.versions.shape
 
     def merge(self, live: JSONObject | None, applied: JSONObject) -> JSONObject:
-        """The object that results. Arguments stay as they are.
+        """Return the merged object. Arguments are not modified.
 
-        What the request cannot write is merged too: who stores the result has to leave it out.
+        Fields that the request cannot write are merged too: the caller must reset them.
 
         Args:
-            live: What is there; ``None`` where there is nothing yet.
-            applied: What the manager wants.
+            live: The live object; ``None`` if there is none.
+            applied: The applied configuration.
 
         Raises:
             ApplyConflict: Others own fields that would change, and it is not forced.
-            ServerError: Something cannot be told in a version in which somebody owns a part of it.
+            ServerError: An object cannot be converted to a version in which a manager owns fields.
         """
         try:
             return self._merge(live, applied)
@@ -91,7 +91,7 @@ class Application:
         if not self.force:
             self._refuse_conflicts(others, changed, present)
         kept = [entry.without(frozenset().union(*changed[entry.api_version])) for entry in others]
-        # An apply that changes nothing leaves the time alone, so that it does not count as a write; the first has none.
+        # An apply without changes keeps its time, so that it does not count as a write; the first one has none then.
         wrote = live is None or any(changed[own]) or differ(present, result, shape)
         time = self.writer.time if wrote else mine.time if mine is not None else ""
         result = {**result, "metadata": dict(result["metadata"])}
@@ -102,16 +102,16 @@ class Application:
         return result
 
     def _keeps_all(self, mine: Entry, wanted: FieldSet, encoded: JSONObject, entries: Sequence[Entry]) -> bool:
-        """Whether there is nothing to take out: who applies a field again also keeps all the containers around it.
+        """Return whether all fields applied before are applied again: nothing to prune.
 
-        Where versions differ it is for their schemas to say, and somebody has to look.
+        If versions differ it depends on their schemas, and the answer is ``False``.
         """
         if not (self.versions.alike or all(entry.api_version == self.kind.api_version for entry in entries)):
             return False
         return mine.encoded == encoded or mine.fields <= wanted
 
     def _entries(self, live: JSONObject | None) -> tuple[Entry, ...]:
-        """Who owns what; what nobody is on record for belongs to whoever was before the first apply."""
+        """Return the entries; without any, all fields belong to ``before-first-apply``."""
         if live is None:
             return ()
         unknown = replace(self.writer, manager=_BEFORE_FIRST_APPLY, operation="Update")
@@ -132,9 +132,9 @@ class Application:
 
 
 def _check_size(applied: JSONObject, shape: Shape) -> None:
-    """Refuse what cannot be stored because its ``managedFields`` alone are too large.
+    """Refuse an object whose ``managedFields`` alone are too large to be stored.
 
-    A real server finds that out at the very end. What is between took 100 MB for a list of 60,000 items.
+    A real server finds that out at the very end. The work up to there took 100 MB for a list of 60,000 items.
     """
     if len(msgspec.json.encode(applied)) < refuse.MAX_OBJECT // _GROWTH:
         return
@@ -144,21 +144,21 @@ def _check_size(applied: JSONObject, shape: Shape) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Pruning:
-    """Takes out what a manager applied before and does not apply now, where nobody else wants it."""
+    """Removes fields that a manager no longer applies, unless others own them."""
 
     versions: Versions
     own: str
 
     def prune(self, result: JSONObject, mine: Entry, claims: Sequence[tuple[str, FieldSet]]) -> JSONObject:
-        """``result`` of a merge, pruned.
+        """Return ``result`` of a merge, pruned.
 
         Args:
             result: The merged object.
-            mine: What the manager applied last time.
-            claims: What each manager owns from now on, this one included, and in which version.
+            mine: The manager's previous entry.
+            claims: The fields that each manager owns from now on, this one included, with their version.
 
         Raises:
-            Unconvertible: Something of this cannot be told in one of the versions.
+            Unconvertible: One of the objects cannot be converted to one of the versions.
         """
         former, shape = mine.api_version, self.versions.shape_in(mine.api_version)
         if shape is None:
@@ -183,9 +183,10 @@ class _Pruning:
     def _with_claimed(
         self, result: JSONObject, pruned: JSONObject, at: str, version: str, claimed: FieldSet
     ) -> tuple[JSONObject, str]:
-        """``result`` without what ``pruned`` lacks and nobody claims in this version, and which version it is in then.
+        """Return ``pruned`` with the fields of ``result`` owned in ``version``.
 
-        Both come in the version ``at``; what is in one already need not be told in it.
+        Both objects are in the version ``at``; they are converted only if it is another one. The second value is the
+        version of the returned object.
         """
         shape = self.versions.shape_in(version)
         if shape is None:
@@ -198,9 +199,9 @@ class _Pruning:
 
 
 def _cause(path: Path, entry: Entry) -> StatusCause:
-    """Who owns a field that would change."""
+    """Return the conflict about a field that would change."""
     subresource = f' with subresource "{entry.subresource}"' if entry.subresource else ""
-    # The identity of a manager that applies has no version in it, since it is the same through all of them.
+    # The identity of an applying manager has no version in it, since it is the same in all of them.
     version = "" if entry.operation == "Apply" else f" using {entry.api_version}"
     return StatusCause(
         readable(path), "FieldManagerConflict", f"conflict with {quoted(entry.manager)}{subresource}{version}"

@@ -1,8 +1,9 @@
-"""Objects that ``kubectl apply`` has written from the client side, and ``kubectl apply --server-side`` takes over.
+"""Takeover of objects that client-side ``kubectl apply`` has written.
 
-A real server helps one manager only, the one called ``kubectl``: what it applied from the client side, as the
-annotation of that says, is no conflict with itself, and the annotation is kept up to date for as long as it is there,
-so that kubectl can go back (kubernetes/kubernetes#99374, KEP-555 "upgrade" and "downgrade").
+``kubectl apply --server-side`` takes them over. A real server helps one manager only, the one called ``kubectl``: what
+it applied from the client side, by the last-applied annotation, is no conflict with itself, and the annotation is
+kept up to date for as long as it exists, so that kubectl can go back (kubernetes/kubernetes#99374, KEP-555 "upgrade"
+and "downgrade").
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ _MANAGER = "kubectl"
 
 
 def taken_over(manager: str, kind: Kind, live: JSONObject) -> FieldSet:
-    """The fields of ``live`` that ``manager`` may have without force, whoever is on record as their owner."""
+    """Return the fields of ``live`` that ``manager`` may take without force."""
     annotation = (live["metadata"].get("annotations") or {}).get(LAST_APPLIED)
     if manager != _MANAGER or not annotation:
         return frozenset()
     try:
         applied = msgspec.json.decode(annotation)
     except (msgspec.DecodeError, TypeError):
-        return frozenset()  # what cannot be read gives no rights
+        return frozenset()  # an unreadable annotation is ignored
     if not isinstance(applied, dict) or applied.get("apiVersion") != kind.api_version:
         return frozenset()
     shape = shape_of(kind)
@@ -39,7 +40,10 @@ def taken_over(manager: str, kind: Kind, live: JSONObject) -> FieldSet:
 
 
 def keep_annotation(manager: str, merged: JSONObject, applied: JSONObject) -> None:
-    """Write what was applied into the annotation of ``merged``, if ``manager`` keeps one and it is there."""
+    """Update the last-applied annotation of ``merged``.
+
+    Nothing is done if there is none, or if ``manager`` does not maintain it.
+    """
     annotations = merged["metadata"].get("annotations") or {}
     if manager != _MANAGER or not annotations.get(LAST_APPLIED):
         return

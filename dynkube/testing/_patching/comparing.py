@@ -1,4 +1,4 @@
-"""Which fields two states of an object differ in: what a write has changed, as structured-merge-diff tells it."""
+"""Comparison of two states of an object by fields, as in structured-merge-diff."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from dynkube.testing._patching.shapes import Form, Shape
 
 
 def changes(old: JSONObject, new: JSONObject, shape: Shape) -> tuple[FieldSet, FieldSet]:
-    """The fields that ``new`` says otherwise than ``old`` (or for the first time), and those it says no more.
+    """Return the fields added or changed in ``new``, and those removed from ``old``.
 
-    Containers that came or went count themselves, besides what is in them. Descends only where the two differ, so
-    it costs what was changed, not what there is.
+    Containers that were added or removed are included, besides their content. Unchanged values are not descended
+    into, so the cost depends on the size of the changes.
     """
     found = _Changes(set(), set())
     found.compare(old, new, shape, (), given=True)
@@ -23,7 +23,7 @@ def changes(old: JSONObject, new: JSONObject, shape: Shape) -> tuple[FieldSet, F
 
 
 def differ(old: JSONObject, new: JSONObject, shape: Shape) -> bool:
-    """Whether there is any change, also of what has no owner, but for version and kind."""
+    """Return whether anything differs, owned or not, except for apiVersion and kind."""
     found = _Changes(set(), set())
     found.compare(old, new, shape, (), given=True)
     return bool((found.written | found.gone) - {("f:apiVersion",), ("f:kind",)})
@@ -31,15 +31,15 @@ def differ(old: JSONObject, new: JSONObject, shape: Shape) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Changes:
-    """What a comparison has found so far."""
+    """The result of a comparison."""
 
     written: set[Path]
     gone: set[Path]
 
     def compare(self, old: object, new: object, shape: Shape, path: Path, *, given: bool) -> None:
-        """Note what differs at ``path`` and below.
+        """Add the differences at ``path`` and below.
 
-        ``given`` says that there is something in both, if an empty one: what Go calls a struct.
+        ``given`` means that both have a value, if only an empty one: what is a struct in Go.
         """
         if isinstance(old, Repeated) or isinstance(new, Repeated):
             self._compare_repeated(old, new, shape, path)
@@ -54,7 +54,7 @@ class _Changes:
         elif old is MISSING or before == after:
             leaf = self._compare_as(after, old, new, shape, path, given)
         else:
-            # Another sort of value than before: what was inside is gone, and what is inside now is new.
+            # The type changed: the old content is removed, the new one is added.
             self._compare_as(before, old, new, shape, path, given)
             leaf = self._compare_as(after, old, new, shape, path, given)
         if leaf or given:
@@ -65,7 +65,10 @@ class _Changes:
             self.gone.add(path)
 
     def _compare_repeated(self, old: object, new: object, shape: Shape, path: Path) -> None:
-        """Items that are several are one value; becoming one, or several, they are others."""
+        """Compare items with duplicate keys as one value.
+
+        A change from or to a single item is a change of that value.
+        """
         if isinstance(old, Repeated) and isinstance(new, Repeated):
             if not equal(old, new):
                 self.written.add(path)
@@ -79,7 +82,7 @@ class _Changes:
             self.written.add(path)
 
     def _compare_as(self, form: Form, old: object, new: object, shape: Shape, path: Path, given: bool) -> bool:
-        """Compare what is of one form; whether that was compared as one value."""
+        """Compare values of one form; return whether they were compared as one value."""
         before, after = (parts_of(value, shape) if form_fits(value, form) else None for value in (old, new))
         if form == "scalar" or not (before or after):
             (self.gone if new is MISSING else self.written).add(path)
@@ -87,7 +90,7 @@ class _Changes:
         before, after, there = before or {}, after or {}, given or MISSING not in (old, new)
         for element in before.keys() | after.keys():
             was, now = before.get(element, MISSING), after.get(element, MISSING)
-            if equal(was, now):  # most are: what their shape is need not be found out
+            if equal(was, now):  # the fast path: most are equal, and their shape is not needed
                 continue
             inner = shape.field(element[2:]) if element.startswith("f:") else shape.item()
             self.compare(was, now, inner, (*path, element), given=there and inner.always)

@@ -1,4 +1,4 @@
-"""What objects consist of, by the path elements that FieldsV1 has for it."""
+"""The content of objects by the path elements of FieldsV1."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ MISSING = object()
 
 @dataclass(frozen=True, slots=True)
 class Repeated:
-    """The items of a list that say the same of themselves, where keys or values should be unique: one value together.
+    """Items of a list with the same key, where keys should be unique: one value.
 
-    Apply refuses them in what is applied; older objects and updates may have them
+    They are refused in an applied configuration; older objects and updates may have them
     (https://github.com/kubernetes/kubernetes/issues/113482).
     """
 
@@ -29,22 +29,22 @@ class Repeated:
 
 
 def all_of(obj: JSONObject, shape: Shape) -> FieldSet:
-    """Everything that ``obj`` says something about, as who applies it means it: ``owned`` of it can be owned.
+    """Return all fields of an applied configuration, owned or not.
 
-    A container counts itself only where it is empty, an item of a list, or under a name that the schema does not tell.
+    A container is included only if it is empty, an item of a list, or not declared in the schema.
     """
     return frozenset(path for path in _walk(obj, shape, ()) if path)
 
 
 def fields_of(obj: JSONObject, shape: Shape) -> FieldSet:
-    """The fields that ``obj`` says something about, without those that have no owner."""
+    """Return the fields of ``obj``, without those that have no owner."""
     return owned(all_of(obj, shape))
 
 
 def _walk(value: object, shape: Shape, path: Path) -> Iterator[Path]:
     parts = parts_of(value, shape)
     if parts is None:
-        # A null says something too, but only the container around it can tell that there is one.
+        # A null is a field, too, but only its container knows that it is present.
         if value is not None:
             yield path
         return
@@ -63,7 +63,7 @@ def _walk(value: object, shape: Shape, path: Path) -> Iterator[Path]:
 
 
 def parts_of(value: object, shape: Shape) -> dict[str, Any] | None:
-    """What a value consists of by path element; ``None`` where it is one value."""
+    """Return the parts of a value by path element; ``None`` if it is one value."""
     if isinstance(value, dict) and not shape.atomic:
         return {f"f:{name}": child for name, child in value.items()}
     if isinstance(value, list) and shape.list_type != "atomic":
@@ -81,7 +81,7 @@ def _with_repeated(named: list[str], items: list[Any]) -> dict[str, Any]:
 
 
 def form_of(value: object, shape: Shape) -> Form:
-    """What ``value`` is to be taken for: what it looks like, and nothing, or a null, for what the schema says."""
+    """Return the form of ``value``; for null or an absent value that in the schema."""
     if isinstance(value, dict):
         return "map"
     if isinstance(value, list):
@@ -90,24 +90,27 @@ def form_of(value: object, shape: Shape) -> Form:
 
 
 def form_fits(value: object, form: Form) -> bool:
-    """Whether ``value`` really is what it is taken for."""
+    """Return whether ``value`` really has this form."""
     return isinstance(value, dict if form == "map" else list) if form in {"map", "list"} else False
 
 
 def equal(old: object, new: object) -> bool:
-    """Whether two values, or nothing, are the same as JSON has it, where ``true`` is not 1."""
+    """Return whether two values are equal as JSON, where ``true`` is not 1.
+
+    Both may be :data:`MISSING`.
+    """
     if old is new:
         return True
     if old != new:
         return False
     if isinstance(old, Repeated) and isinstance(new, Repeated):
         old, new = list(old.items), list(new.items)
-    # Text is compared faster than one value after the other; where it differs ``1.0`` may be beside ``1``.
+    # Encoded JSON is compared faster than values; if it differs, ``1.0`` may still equal ``1``.
     return msgspec.json.encode(old) == msgspec.json.encode(new) or same_json(old, new)
 
 
 def all_fields_v1(obj: JSONObject, shape: Shape) -> JSONObject:
-    """The FieldsV1 of all that is new where ``obj`` is, in one go: every creation needs it."""
+    """Return the FieldsV1 of a new object in one pass, as for every create."""
     nested = _nested(obj, shape)
     nested.pop(".", None)
     for owned_by_nobody in NOT_OWNED:
@@ -139,7 +142,7 @@ def _nested(value: object, shape: Shape, *, given: bool = True) -> JSONObject:
 
 
 def value_at(obj: object, path: Path, shape: Shape) -> object:
-    """The value at ``path``, or :data:`MISSING`."""
+    """Return the value at ``path``, or :data:`MISSING`."""
     value = obj
     for element in path:
         if element.startswith("f:"):
@@ -156,7 +159,7 @@ def value_at(obj: object, path: Path, shape: Shape) -> object:
 
 
 def index_of(items: object, element: str, shape: Shape) -> int | None:
-    """Where the item with this path element is in a list, or ``None``."""
+    """Return the index of the item with this path element, or ``None``."""
     if not isinstance(items, list) or shape.list_type == "atomic":
         return None
     found = elements(items, shape)

@@ -1,4 +1,4 @@
-"""Path elements as FieldsV1 spells them: how items of lists are told apart, and in which order fields are told.
+"""Path elements of FieldsV1: identity of list items, and the order of fields.
 
 ``f:name`` is a field, ``k:{...}`` the item of a list with these keys, ``v:...`` the item of a set with this value,
 ``i:...`` the item with this index, which only clients write.
@@ -20,12 +20,12 @@ PREFIXES = frozenset({"f:", "i:", "k:", "v:"})
 
 
 def elements(items: list[Any], shape: Shape) -> list[str]:
-    """The path element of each item of a list that merges by key or by value."""
+    """Return the path element of each item of a list that merges by key or by value."""
     return [element_of(item, shape) for item in items]
 
 
 def element_of(item: object, shape: Shape) -> str:
-    """The path element of one item; a key that the item leaves out is told by its default, if it has one."""
+    """Return the path element of an item; an absent key has its default, if any."""
     if shape.list_type == "map" and isinstance(item, dict):
         keys = {}
         for key in shape.keys:
@@ -37,7 +37,7 @@ def element_of(item: object, shape: Shape) -> str:
 
 
 def readable(path: Path) -> str:
-    """A path as conflict messages show it: ``.spec.containers[name="app"].image``."""
+    """Format a path as in conflict messages: ``.spec.containers[name="app"].image``."""
     return "".join(_readable(element) for element in path)
 
 
@@ -53,7 +53,7 @@ def _readable(element: str) -> str:
 
 
 def in_order(paths: Iterable[Path]) -> list[Path]:
-    """``paths`` as the real server lists them: at every level those that end there come first."""
+    """Sort ``paths`` as the real server does: at every level, complete ones come first."""
     return sorted(paths, key=_place)
 
 
@@ -72,7 +72,7 @@ def _rank(element: str) -> tuple[object, ...]:
 
 
 def _worth(value: object) -> tuple[int, object]:
-    """Numbers come before texts, and these before yes and no."""
+    """Return a sort key: numbers come before strings, and these before booleans."""
     if isinstance(value, bool):
         return (2, value)
     if isinstance(value, int | float):
@@ -81,7 +81,7 @@ def _worth(value: object) -> tuple[int, object]:
 
 
 def _encode(value: object) -> str:
-    """As Go encodes it: ``1.0`` and ``1`` are the same, and what means something in HTML is escaped."""
+    """Encode as Go does: ``1.0`` equals ``1``, and HTML characters are escaped."""
     parts = value.values() if isinstance(value, dict) else (value,)
     if any(isinstance(part, float | dict | list) for part in parts):
         return compact(value)

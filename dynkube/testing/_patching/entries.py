@@ -1,4 +1,4 @@
-"""The entries of ``metadata.managedFields``: who wrote, how, when, and which fields."""
+"""The entries of ``metadata.managedFields``: manager, operation, time, fields."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from dynkube.testing._patching.fieldset import FieldSet, from_fields_v1, is_fiel
 Operation: TypeAlias = Literal["Apply", "Update"]
 Identity: TypeAlias = tuple[str, str, str, str]
 
-# Who owns what the oldest of more updaters than these had owned.
+# Manager that owns the fields of the oldest updaters, once there are more than the maximum.
 _ANCIENT, _MAX_UPDATERS = "ancient-changes", 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Writer:
-    """Who writes: a manager, by which kind of request, through which subresource, when."""
+    """The writer of a request: manager, operation, subresource, time."""
 
     manager: str
     operation: Operation
@@ -33,18 +33,18 @@ class Writer:
 
     @property
     def identity(self) -> Identity:
-        """What tells the entries of one object apart."""
+        """The key of a writer's entry among those of an object."""
         return _identity(self.manager, self.operation, self.subresource, self.api_version)
 
 
 def _identity(manager: str, operation: str, subresource: str, api_version: str) -> Identity:
-    """Who applies is the same through all versions of a resource; who updates is not."""
+    """Return the identity of an entry; that of an applier has no version."""
     return (manager, operation, subresource, "" if operation == "Apply" else api_version)
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry of ``managedFields``; ``encoded`` is its FieldsV1, read only when somebody needs to."""
+    """One entry of ``managedFields``; ``encoded``, its FieldsV1, is decoded on demand."""
 
     manager: str
     operation: str
@@ -55,33 +55,33 @@ class Entry:
 
     @property
     def identity(self) -> Identity:
-        """What tells the entries of one object apart."""
+        """The key of the entry among those of an object."""
         return _identity(self.manager, self.operation, self.subresource, self.api_version)
 
     @property
     def told(self) -> str:
-        """The identity as the real server writes it down, which is what it sorts by."""
+        """The identity in the real server's serialized form, which it sorts by."""
         manager, operation, subresource, api_version = self.identity
         named = {"manager": manager, "operation": operation, "apiVersion": api_version, "subresource": subresource}
         return msgspec.json.encode({name: text for name, text in named.items() if text}).decode()
 
     @property
     def fields(self) -> FieldSet:
-        """What it owns."""
+        """The owned fields."""
         return from_fields_v1(self.encoded)
 
     def owns(self, path: Path) -> bool:
-        """Whether ``path`` is among :attr:`fields`."""
+        """Return whether ``path`` is among :attr:`fields`."""
         return says(self.encoded, path)
 
     def without(self, paths: FieldSet) -> Entry:
-        """The entry without ``paths``: itself, where it owns none of them."""
+        """Return the entry without ``paths``: itself, if it owns none of them."""
         if not any(self.owns(path) for path in paths):
             return self
         return replace(self, encoded=to_fields_v1(self.fields - paths))
 
     def to_json(self) -> JSONObject:
-        """As ``managedFields`` has it."""
+        """Return its form in ``managedFields``."""
         entry = {
             "manager": self.manager,
             "operation": self.operation,
@@ -95,14 +95,14 @@ class Entry:
 
 
 def new_entry(kind: Kind, writer: Writer, encoded: JSONObject) -> Entry:
-    """The entry that says that ``writer`` owns what is ``encoded``, of an object of ``kind``."""
+    """Return an entry by which ``writer`` owns the ``encoded`` fields of an object."""
     return Entry(writer.manager, writer.operation, writer.subresource, kind.api_version, writer.time, encoded)
 
 
 def read_entries(obj: JSONObject) -> tuple[Entry, ...]:
-    """The entries of an object; none at all where one of them is not readable, as in the real server.
+    """Return the entries of an object; none at all if one of them is invalid.
 
-    Of several with the same identity the last counts.
+    That is what the real server does. Of several with the same identity the last counts.
     """
     given = obj["metadata"].get("managedFields") or ()
     if not all(isinstance(raw, dict) and _readable(raw) for raw in given):
@@ -132,14 +132,14 @@ def _readable(raw: JSONObject) -> bool:
 
 
 def is_readable(given: object) -> bool:
-    """Whether a value for ``managedFields``, which a client sent, says who owns what."""
+    """Return whether a client's value for ``managedFields`` is valid and not empty."""
     entries = read_entries({"metadata": {"managedFields": given}}) if isinstance(given, list) else ()
     return bool(entries) and all(is_fields_v1(entry.encoded) for entry in entries)
 
 
 def write_entries(obj: JSONObject, entries: Iterable[Entry]) -> None:
-    """Set the entries of an object, leaving out those that own nothing (any more)."""
-    # The real server's order: who applied comes first, and then who came first.
+    """Set the entries of an object, without those that own nothing."""
+    # The real server's order: appliers come first, then by time.
     ordered = sorted(entries, key=lambda entry: (entry.operation, entry.time, entry.manager, entry.subresource))
     listed = [entry.to_json() for entry in ordered if entry.encoded]
     if listed:
@@ -149,7 +149,7 @@ def write_entries(obj: JSONObject, entries: Iterable[Entry]) -> None:
 
 
 def with_former_times(obj: JSONObject, old: JSONObject) -> JSONObject:
-    """``obj`` with the times at which its owners wrote before, if they own just the same now."""
+    """Return ``obj`` with the entries' former times, if they differ in nothing else."""
     entries, former = (each["metadata"].get("managedFields") or () for each in (obj, old))
     if entries == former or [{**each, "time": ""} for each in entries] != [{**each, "time": ""} for each in former]:
         return obj
@@ -157,7 +157,7 @@ def with_former_times(obj: JSONObject, old: JSONObject) -> JSONObject:
 
 
 def capped(entries: Iterable[Entry]) -> tuple[Entry, ...]:
-    """No more than so many updaters: the oldest that wrote in the same version become one."""
+    """Limit the number of updaters to 10: the oldest of the same version are merged."""
     found = {entry.identity: entry for entry in entries if entry.encoded}
     updaters = sorted(
         (entry for entry in found.values() if entry.operation == "Update"), key=lambda entry: (entry.time, entry.told)

@@ -1,4 +1,4 @@
-"""Sets of fields, by their paths, and as ``managedFields`` writes them (FieldsV1)."""
+"""Sets of fields by path, and their encoding in ``managedFields`` (FieldsV1)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dynkube.testing._patching.elements import PREFIXES, Path
 
 FieldSet: TypeAlias = frozenset[Path]
 
-# Of the identity of an object nobody is the owner.
+# The identity of an object has no owner.
 NOT_OWNED: FieldSet = frozenset(
     {("f:apiVersion",), ("f:kind",)}
     | {
@@ -30,21 +30,21 @@ NOT_OWNED: FieldSet = frozenset(
 
 
 def owned(fields: Iterable[Path]) -> FieldSet:
-    """``fields`` without the identity of the object, of which nobody is the owner."""
+    """Return ``fields`` without those that have no owner: the identity of the object."""
     return frozenset(
         path for path in fields if path != ("f:metadata",) and path[:1] not in NOT_OWNED and path[:2] not in NOT_OWNED
     )
 
 
 def excluding(fields: FieldSet, roots: Iterable[Path]) -> FieldSet:
-    """``fields`` without those at ``roots`` and below."""
+    """Return ``fields`` without those at ``roots`` and below."""
     for root in roots:
         fields = frozenset(path for path in fields if path[: len(root)] != root)
     return fields
 
 
 def says(encoded: JSONObject, path: Path) -> bool:
-    """Whether the FieldsV1 ``encoded`` has ``path``, without reading all of it."""
+    """Return whether the FieldsV1 ``encoded`` has ``path``, without decoding it all."""
     node: object = encoded
     for element in path:
         node = node.get(element) if isinstance(node, dict) else None
@@ -52,7 +52,7 @@ def says(encoded: JSONObject, path: Path) -> bool:
 
 
 def without_roots(encoded: JSONObject, roots: Iterable[Path]) -> JSONObject:
-    """The FieldsV1 ``encoded`` without what is at ``roots`` and below."""
+    """Return the FieldsV1 ``encoded`` without the fields at ``roots`` and below."""
     for root in roots:
         encoded = _without(encoded, root)
     return encoded
@@ -70,7 +70,7 @@ def _without(encoded: JSONObject, root: Path) -> JSONObject:
 
 
 def to_fields_v1(fields: Iterable[Path]) -> JSONObject:
-    """The nested form of ``managedFields[].fieldsV1``."""
+    """Encode ``fields`` in the nested form of ``managedFields[].fieldsV1``."""
     root: JSONObject = {}
     for path in fields:
         node = root
@@ -81,19 +81,22 @@ def to_fields_v1(fields: Iterable[Path]) -> JSONObject:
 
 
 def _compact(node: JSONObject) -> JSONObject:
-    """In order. A leaf is ``{}``; the dot says that a node counts itself, and is needed where there is more below."""
+    """Sort a node and remove redundant dots.
+
+    A leaf is ``{}``. A dot means that the node itself is in the set, and is needed only if it has children.
+    """
     if len(node) == 1 and "." in node:
         return {}
     return {element: {} if element == "." else _compact(node[element]) for element in sorted(node)}
 
 
 def from_fields_v1(encoded: JSONObject) -> FieldSet:
-    """Read ``managedFields[].fieldsV1``."""
+    """Decode ``managedFields[].fieldsV1``."""
     return frozenset(_unfold(encoded, ()))
 
 
 def is_fields_v1(encoded: object) -> bool:
-    """Whether a value can be read as FieldsV1."""
+    """Return whether a value is valid FieldsV1."""
     return isinstance(encoded, dict) and all(
         (element == "." or element[:2] in PREFIXES) and is_fields_v1(child) for element, child in encoded.items()
     )

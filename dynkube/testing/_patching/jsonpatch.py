@@ -1,7 +1,7 @@
-"""JSON patches (RFC 6902) as kube-apiserver carries them out.
+"""JSON patches (RFC 6902), with the semantics of kube-apiserver.
 
-It is more lenient than the RFC: in objects, a field that is not there reads as null. So it can be replaced, copied, and
-tested to be null; indexes may count from the end of a list. Libraries for Python follow the RFC.
+It is more lenient than the RFC: an absent field of an object reads as null. So it can be replaced, copied, and tested
+to be null; indexes may count from the end of a list. Python libraries follow the RFC.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ Value = TypeVar("Value")
 MAX_COPIED = 3 * 1024 * 1024
 # List items that the operations of one patch may shift by inserting and removing in front of them. The real server has
 # no such limit, but answers 504 after 34 seconds, in which version 1.36 was seen to shift 4,000,000,000. Here a request
-# holds the event loop, and this many take a quarter of a second.
+# blocks the event loop, and this many take a quarter of a second.
 MAX_SHIFTED = 500_000_000
 
-# What Go's encoder writes as an escape of six bytes, and the bytes that each takes here.
+# Characters that Go's encoder writes as an escape of six bytes, and the bytes that each takes here.
 _ESCAPED = {b"<": 1, b">": 1, b"&": 1, "\u2028".encode(): 3, "\u2029".encode(): 3}
 
 
 class NotApplicable(Exception):
-    """An operation that cannot be carried out on the document."""
+    """An operation cannot be applied to the document."""
 
 
 class TooMuchWork(Exception):
-    """Operations that move more than :data:`MAX_SHIFTED` items of lists."""
+    """The operations shift more than :data:`MAX_SHIFTED` list items."""
 
 
 def json_patched(document: JSONObject, operations: list[JSONObject]) -> Any:
-    """``document`` after ``operations``, one after the other; arguments stay as they are.
+    """Return ``document`` after ``operations``, in order; arguments are not modified.
 
     Raises:
-        NotApplicable: One of the operations cannot be carried out, or all copies together are too large.
-        TooMuchWork: The operations move too many items of lists.
+        NotApplicable: An operation cannot be applied, or all copies together are too large.
+        TooMuchWork: The operations shift too many list items.
     """
     patching = _Patching(_copied(document))
     try:
@@ -53,13 +53,13 @@ def json_patched(document: JSONObject, operations: list[JSONObject]) -> Any:
 
 
 def _copied(value: Value) -> Value:
-    """A deep copy, by way of JSON: ten times as fast as :func:`copy.deepcopy`."""
+    """Make a deep copy through JSON: ten times as fast as :func:`copy.deepcopy`."""
     copied: Value = msgspec.json.decode(msgspec.json.encode(value))
     return copied
 
 
 class _Patching:
-    """A document on which operations are carried out, and what they cost."""
+    """A document to which operations are applied, with their cost so far."""
 
     __slots__ = ("_copied", "_shifted", "root")
 
@@ -69,7 +69,7 @@ class _Patching:
         self._shifted = 0  # items
 
     def carry_out(self, operation: JSONObject) -> None:
-        """Change the document; the value of ``operation`` becomes a part of it."""
+        """Apply an operation; its value becomes a part of the document."""
         path, value = _pointer(operation, "path"), operation.get("value")
         match operation.get("op"):
             case "add":
@@ -89,7 +89,7 @@ class _Patching:
                 self._add(path, moved)
             case "copy":
                 found = _get(*_parent(self.root, _pointer(operation, "from")))
-                _parent(self.root, path)  # the destination is looked for before anything is copied
+                _parent(self.root, path)  # the destination is checked before the copy is made
                 self._add(path, self._copy(found))
             case "test":
                 found = _get(*_parent(self.root, path)) if path else self.root
@@ -99,7 +99,7 @@ class _Patching:
                 raise NotApplicable(f"there is no operation {other!r}")
 
     def _copy(self, value: Any) -> Any:
-        """A copy of ``value``, counted in the bytes that Go's encoder would write."""
+        """Return a copy of ``value``; its size is that of Go's encoding."""
         if value is None:
             return None
         encoded = msgspec.json.encode(value)
@@ -144,7 +144,7 @@ def _pointer(operation: JSONObject, field: str) -> str:
 
 
 def _parent(root: Any, pointer: str) -> tuple[Any, str]:
-    """The object or list that a pointer ends in, and the key there."""
+    """Return the object or list with the pointer's target, and the target's key."""
     _, *parts = pointer.split("/")
     if not parts:
         raise NotApplicable(f"{pointer} does not begin with a slash")
@@ -169,7 +169,7 @@ def _set(parent: Any, key: str, value: Any) -> None:
 
 
 def _index(length: int, key: str) -> int:
-    """The index that ``key`` says in a list of ``length`` items; it may count from the end."""
+    """Return the index for ``key`` in a list; negative ones count from the end."""
     if not re.fullmatch("[+-]?[0-9]{1,9}", key, re.ASCII):
         raise NotApplicable(f"{key!r} is no index")
     index = int(key)

@@ -1,6 +1,6 @@
-"""Merging what is applied into what is there, and taking out what is not applied any more (KEP-555).
+"""Merge and removal of applied fields (KEP-555).
 
-The results are those of structured-merge-diff, in the order of lists as well. Objects that are given stay as they are.
+The results are those of structured-merge-diff, including the order of lists. Arguments are not modified.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from dynkube.testing._patching.shapes import Shape
 
 
 def merged(live: Any, applied: Any, shape: Shape) -> Any:
-    """``applied`` laid over ``live``."""
+    """Merge ``applied`` into ``live``."""
     form = form_of(applied, shape)
     if applied is None and live and parts_of(live, shape) is not None:
-        return live  # a null says nothing about what is inside
+        return live  # a null does not change the content
     if form == "map" and form_fits(applied, form) and form_fits(live, form) and not shape.atomic:
         result = dict(live)
         for name, value in applied.items():
@@ -33,7 +33,10 @@ def merged(live: Any, applied: Any, shape: Shape) -> Any:
 
 
 def _merged_list(live: list[Any], applied: list[Any], shape: Shape) -> list[Any]:
-    """Items of both come in the order they are applied; others stay as near as possible to where they were."""
+    """Merge lists that are not atomic.
+
+    Items of both are in the applied order, others as close to their place as possible.
+    """
     before, after = elements(live, shape), elements(applied, shape)
     counts = Counter(before)
     there = {element: item for element, item in zip(before, live, strict=True) if counts[element] == 1}
@@ -57,7 +60,7 @@ def _merged_list(live: list[Any], applied: list[Any], shape: Shape) -> list[Any]
                 left, right = left + 1, right + 1
                 continue
             if before[left] in given and shared and shared[0] != before[left]:
-                left += 1  # of both, and not its turn
+                left += 1  # in both lists, but not yet at its position
                 continue
         if left < len(before):
             if before[left] not in given:
@@ -74,7 +77,7 @@ def _merged_list(live: list[Any], applied: list[Any], shape: Shape) -> list[Any]
 
 @dataclass(slots=True)
 class _Tree:
-    """A set of paths by their elements: whether this one is in it, and what is below."""
+    """A node in a tree of paths: whether it is in the set, and the nodes below."""
 
     member: bool = False
     below: dict[str, _Tree] = field(default_factory=dict)
@@ -91,14 +94,14 @@ def _tree(paths: FieldSet) -> _Tree:
 
 
 def with_named(fields: FieldSet, shape: Shape) -> FieldSet:
-    """``fields`` with the containers around them that the schema names."""
+    """Return ``fields`` with the containers around them that the schema declares."""
     found = set(fields)
     _add_named(_tree(fields).below, shape, (), found)
     return frozenset(found)
 
 
 def contents_of(obj: JSONObject, shape: Shape) -> FieldSet:
-    """All that ``obj`` says, :func:`with_named`."""
+    """Return all fields of ``obj``, with the containers that the schema declares."""
     return with_named(all_of(obj, shape), shape)
 
 
@@ -113,12 +116,12 @@ def _add_named(below: Mapping[str, _Tree], shape: Shape, path: Path, found: set[
 
 
 def without(obj: JSONObject, fields: FieldSet, shape: Shape) -> JSONObject:
-    """``obj`` without ``fields``; containers that are looked into, and of which nothing is left, become ``null``."""
+    """Return ``obj`` without ``fields``; emptied containers are set to null."""
     return _cut(obj, _tree(fields).below, shape) or {} if fields else obj
 
 
 def _cut(value: Any, below: Mapping[str, _Tree], shape: Shape) -> Any:
-    """``value`` without what is marked; ``None`` where nothing is left of it."""
+    """Return ``value`` without marked fields; ``None`` if nothing is left."""
     if isinstance(value, dict):
         fields = {} if shape.atomic else value
         left = {

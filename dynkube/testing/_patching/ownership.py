@@ -1,7 +1,7 @@
-"""Who wrote which field: ``metadata.managedFields``, kept on every write as server-side apply needs it.
+"""Tracking of ``metadata.managedFields`` on every write.
 
-Who updates through two versions of a resource has an entry for each, as on a real server, and what they own is judged
-by the version they wrote in.
+A manager that updates through two versions of a resource has an entry for each, as on a real server, and the fields of
+an entry are compared in its version.
 """
 
 from __future__ import annotations
@@ -24,18 +24,21 @@ from dynkube.testing._patching.versions import BuiltinVersions, Unconvertible, V
 
 @dataclass(frozen=True, slots=True)
 class Ownership:
-    """Keeps ``managedFields``.
+    """Maintains ``managedFields``.
 
     Attributes:
-        enabled: Whether creates and updates are recorded; otherwise what there is is kept.
-        versions: The versions of a kind.
+        enabled: Whether creates and updates are recorded; otherwise existing entries are kept.
+        versions: Returns the versions of a kind.
     """
 
     enabled: bool = True
     versions: Callable[[Kind], Versions] = BuiltinVersions
 
     def record(self, kind: Kind, obj: JSONObject, old: JSONObject | None, writer: Writer) -> None:
-        """Note in ``obj`` that ``writer`` wrote what differs from ``old``. Sending an empty list gives up all of it."""
+        """Record in ``obj`` that ``writer`` wrote what differs from ``old``.
+
+        An empty ``managedFields`` in the request removes all entries.
+        """
         metadata = obj["metadata"]
         if old is None:
             metadata.pop("managedFields", None)
@@ -44,25 +47,28 @@ class Ownership:
             return
         given = metadata.pop("managedFields", None)
         if kind.crd_uid is not None and given == []:
-            given = None  # which goes where the metadata of custom resources is decoded, before anybody sees it
+            given = None  # the real server drops it when it decodes the metadata of a custom resource
         if given in ([], [{}]) and not writer.subresource:
-            return  # who empties the list gives up all of it, and is not on record either
+            return  # an empty list removes all entries, and the writer gets none either
         before = old["metadata"].get("managedFields")
         if writer.subresource or not given or (given != before and not is_readable(given)):
             given = before
         if not given:
-            return  # nobody is on record until somebody applies
+            return  # no entries exist until the first apply
         metadata["managedFields"] = given
         if not self.enabled:
             return
         try:
             write_entries(obj, _Update(kind, writer, self.versions(kind)).entries(obj, old))
         except Unconvertible:
-            # Nobody knows who owns what any more: https://github.com/kubernetes/kubernetes/issues/133704
+            # Ownership is lost: https://github.com/kubernetes/kubernetes/issues/133704
             metadata.pop("managedFields", None)
 
     def record_part(self, kind: Kind, obj: JSONObject, writer: Writer) -> None:
-        """Note in a new ``obj`` that ``writer``, who wrote it through its status, owns that and its metadata."""
+        """Record the owner of an object created through its status.
+
+        ``writer`` owns its status and metadata.
+        """
         metadata, status = obj["metadata"], obj.get("status") or {}
         metadata.pop("managedFields", None)
         part = {"metadata": metadata, "status": {name: value for name, value in status.items() if value}}
@@ -73,21 +79,21 @@ class Ownership:
 
 
 def entry_of_all(kind: Kind, obj: JSONObject, writer: Writer) -> Entry:
-    """The entry that says that ``writer`` wrote all of ``obj``, as far as their request reaches."""
+    """Return an entry for all of ``obj``, except for what the request cannot write."""
     fields = all_fields_v1(obj, shape_of(kind))
     return new_entry(kind, writer, without_roots(fields, reset_fields(kind, writer.subresource)))
 
 
 @dataclass(frozen=True, slots=True)
 class Comparisons:
-    """What differs between two states of an object, as each version has it.
+    """The differences between two states of an object, in each version.
 
     Attributes:
         versions: The versions of its resource.
         kind: The kind in the version of the request.
-        subresource: Through which the request goes.
-        old: What was.
-        new: What is to be.
+        subresource: The subresource of the request.
+        old: The old state.
+        new: The new state.
     """
 
     versions: Versions
@@ -97,10 +103,12 @@ class Comparisons:
     new: JSONObject
 
     def by_version(self, entries: Iterable[Entry]) -> dict[str, tuple[FieldSet, FieldSet]]:
-        """What is written and what is gone in each version that one of ``entries`` is about, and is there.
+        """Return the changed and the removed fields by version, for those of ``entries``.
+
+        Versions that no longer exist are left out.
 
         Raises:
-            Unconvertible: One of the states cannot be told in one of the versions.
+            Unconvertible: One of the states cannot be converted to one of the versions.
         """
         reset = reset_fields(self.kind, self.subresource)
         own = self._changes(self.versions.shape, reset)
@@ -111,7 +119,7 @@ class Comparisons:
                 continue
             convert(self.versions, self.old, version, "failed to convert old object: ")
             convert(self.versions, self.new, version, "failed to convert new object: ")
-            # Of custom resources the status is known to be reset in the version of the request alone.
+            # For custom resources, the status is reset in the version of the request only.
             elsewhere = reset if self.subresource else ()
             found[version] = own if self.versions.alike else self._changes(shape, elsewhere)
         return found
@@ -122,7 +130,7 @@ class Comparisons:
 
 
 def convert(versions: Versions, obj: JSONObject, api_version: str, words: str = "") -> None:
-    """Look whether ``obj`` can be told in a version.
+    """Check that ``obj`` can be converted to a version.
 
     Raises:
         Unconvertible: It cannot; ``words`` begin the message.
@@ -134,10 +142,10 @@ def convert(versions: Versions, obj: JSONObject, api_version: str, words: str = 
 
 
 def present_entries(entries: Iterable[Entry], versions: Versions, live: JSONObject, own: str) -> list[Entry]:
-    """``entries`` by the schemas of today, without those in versions that are gone.
+    """Return ``entries`` by the current schemas, without those in removed versions.
 
     Raises:
-        Unconvertible: What is there cannot be told in the version of one of them.
+        Unconvertible: The live object cannot be converted to the version of one of them.
     """
     found = []
     for entry in entries:
@@ -152,20 +160,20 @@ def present_entries(entries: Iterable[Entry], versions: Versions, live: JSONObje
 
 @dataclass(frozen=True, slots=True)
 class _Update:
-    """A write of ``writer`` to an object of ``kind`` that is no apply."""
+    """A write of ``writer`` to an object of ``kind`` other than an apply."""
 
     kind: Kind
     writer: Writer
     versions: Versions
 
     def entries(self, obj: JSONObject, old: JSONObject) -> Iterable[Entry]:
-        """Who owns what of ``obj``, which says who owned it.
+        """Return the new entries of ``obj``, which has the old ones.
 
         Raises:
-            Unconvertible: One of them cannot be told in the version of one of the entries.
+            Unconvertible: An object cannot be converted to the version of one of the entries.
         """
         own, writer = self.kind.api_version, replace(self.writer, api_version=self.kind.api_version)
-        # What a client sends back may say the same in another form, which the server's own does not.
+        # A client may send the same entries in another encoding, unlike the server's own.
         same_record = obj["metadata"]["managedFields"] == old["metadata"].get("managedFields")
         before, after = _bare(old), _bare(obj)
         entries: list[Entry] = list(read_entries(obj))
@@ -179,7 +187,7 @@ class _Update:
         if not written and not gone and all(not any(differ) for differ in versions.values()):
             return entries
         me = next((entry for entry in entries if entry.identity == writer.identity), None)
-        # What is gone has no owner; what was written has a new one.
+        # Removed fields have no owner; changed ones get a new owner.
         others = [
             entry.without(frozenset().union(*versions[entry.api_version])) for entry in entries if entry is not me
         ]
@@ -192,12 +200,12 @@ class _Update:
         if me is None:
             return new_entry(self.kind, writer, to_fields_v1(written))
         encoded = me.encoded
-        # Writing again what is one's own changes nothing; most updates are that.
+        # The fast path: most updates write fields that the manager owns already.
         if gone or not all(me.owns(path) for path in written):
             encoded = to_fields_v1((from_fields_v1(encoded) - gone) | written)
         return new_entry(self.kind, replace(writer, time=writer.time or me.time), encoded)
 
 
 def _bare(obj: JSONObject) -> JSONObject:
-    """``obj`` without the list of owners, which is nobody's, and not to be compared."""
+    """Return ``obj`` without ``managedFields``, which are not compared."""
     return {**obj, "metadata": {**obj["metadata"], "managedFields": None}}

@@ -1,4 +1,4 @@
-"""What was owned under another schema: a part of what is one value now means all of it (KEP-555)."""
+"""Adaptation of owned fields to a changed schema (KEP-555)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from dynkube.testing._patching.shapes import Shape
 
 
 def reconciled(encoded: JSONObject, shape: Shape) -> JSONObject:
-    """FieldsV1 as they are now, where maps or lists have become one value since; the same object where none has.
+    """Return FieldsV1 adapted to maps or lists that have become atomic.
 
-    The other way round nothing is to be done: who owns a container, owns that and nothing in it.
+    An owner of a part owns the whole then. The same object is returned if nothing changed. The reverse needs no change:
+    the owner of a container owns the container and nothing in it.
     """
     result = {element: _child(element, child, shape) for element, child in encoded.items()}
     return encoded if all(result[element] is child for element, child in encoded.items()) else result

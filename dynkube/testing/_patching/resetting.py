@@ -1,7 +1,7 @@
-"""Which fields a request cannot write, whatever it says of them: nobody owns them by it, and nobody is in its way.
+"""Fields that a request cannot write, and so neither owns nor conflicts over.
 
-Through the object itself it is the status, where that is a subresource, and through that everything else; of the
-metadata some kinds keep all, some a part, as ``GetResetFields`` of their strategies in the real server says.
+For the object itself it is the status, if that is a subresource, and for the status everything else; some kinds reset
+all of the metadata, some a part, by ``GetResetFields`` of their strategies in the real server.
 """
 
 from __future__ import annotations
@@ -25,12 +25,15 @@ _ALL_METADATA = frozenset(
         "volumeattachments.storage.k8s.io",
     }
 )
-# Whose spec is written once.
+# Kinds whose spec is immutable.
 _ONCE = {"certificatesigningrequests.certificates.k8s.io"}
 
 
 def reset_fields(kind: Kind, subresource: str) -> tuple[Path, ...]:
-    """The fields that are not written through ``subresource`` (``""``: the object itself), each with all below it."""
+    """Return the roots of the fields that are not written through ``subresource``.
+
+    ``""`` is the object itself.
+    """
     resource = kind.storage_group
     match subresource:
         case "":

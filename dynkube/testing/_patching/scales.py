@@ -1,9 +1,9 @@
-"""Who owns the replicas of an object, seen through its ``scale`` subresource, and back.
+"""Mapping of the owners of an object's replicas to those of its Scale, and back.
 
-Who scales owns one field of a Scale, which is another one in the object: as in the real server's ``ScaleHandler`` the
-owners of that field are the owners of the Scale, and whoever is none of them any more loses it in the object. Who
-updates is told apart by the version too, and a Scale has another one than its object: so of those who do not apply
-none is found again, and each gets a second entry, without a time, which the next write drops.
+An owner of the replicas owns one field of the Scale, which is another field in the object: as in the real server's
+``ScaleHandler``, the owners of that field are the owners of the Scale, and an owner that is removed from the Scale
+loses the field in the object. The identity of an updater includes the version, and a Scale has another one than its
+object: so updaters are never found again, and each gets a second entry, without a time, which the next write drops.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _REPLICAS: Path = ("f:spec", "f:replicas")
 
 
 def scale_kind(*, namespaced: bool) -> Kind:
-    """The kind of all Scales; it is not served by itself."""
+    """Return the kind of all Scales; it is not served by itself."""
     return Kind(
         gvr=GVR("autoscaling", "v1", "scales"),
         kind="Scale",
@@ -38,7 +38,7 @@ class ScaledOwners:
 
     Attributes:
         api_version: The version in which it is scaled.
-        paths: Where the replicas are in each version; ``None`` in those that cannot be scaled.
+        paths: The path of the replicas in each version; ``None`` in those that cannot be scaled.
         entries: The owners of the object.
     """
 
@@ -47,13 +47,13 @@ class ScaledOwners:
     entries: tuple[Entry, ...]
 
     def of_scale(self) -> list[Entry]:
-        """The owners of the Scale."""
+        """Return the owners of the Scale."""
         encoded, version = to_fields_v1([_REPLICAS]), "autoscaling/v1"
         owners = (entry for entry in self.entries if self._owns_replicas(entry))
         return [replace(entry, api_version=version, encoded=encoded) for entry in owners]
 
     def of_object(self, scale: Iterable[Entry]) -> list[Entry]:
-        """The owners of the object, once ``scale`` are those of its Scale; who is new among them has no time."""
+        """Return the object's owners, given those of its Scale; new ones have no time."""
         path = self.paths[self.api_version]
         assert path is not None, "it is scaled in this version"
         there = {entry.told: entry for entry in scale if entry.owns(_REPLICAS)}

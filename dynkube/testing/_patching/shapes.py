@@ -1,8 +1,8 @@
-"""Which lists are merged by key, which are sets and which are one value: what apply and strategic merge go by.
+"""Merge rules of a schema: lists merged by key, sets, and atomic values.
 
-Schemas say so: those of definitions for custom resources, and those of the package for built-in kinds. The two ways
-of merging do not always agree: apply tells the ports of a container apart by number and protocol, strategic merge by
-number alone.
+They come from schemas: those of CRDs for custom resources, and those in the package for built-in kinds. Apply and
+strategic merge do not always agree: apply identifies the ports of a container by number and protocol, strategic merge
+by number alone.
 """
 
 from __future__ import annotations
@@ -15,85 +15,85 @@ from dynkube.testing._kinds.kinds import Kind
 from dynkube.testing._kinds.schemas import KEY_DEFAULTS, OBJECT_META, VALUES, builtin_schemas
 
 ListType: TypeAlias = Literal["atomic", "set", "map"]
-# What a value is taken for; ``""`` where a schema allows anything.
+# The form of a value; ``""`` if the schema allows any.
 Form: TypeAlias = Literal["map", "list", "scalar", ""]
 
 
 class Shape(Protocol):
-    """What is known about the value at one place of an object."""
+    """The merge rules of the value at one path."""
 
     @property
     def form(self) -> Form:
-        """What it has to be; ``""`` where it may be anything."""
+        """The form that the schema requires; ``""`` if it allows any."""
         ...
 
     def declares(self, name: str) -> bool:
-        """Whether the schema names this field of it."""
+        """Return whether the schema declares this field."""
         ...
 
     @property
     def deduced(self) -> bool:
-        """Whether the schema says nothing of what is in it."""
+        """Whether the schema says nothing about its content."""
         ...
 
     @property
     def list_type(self) -> ListType:
-        """How it merges if it is a list."""
+        """The list type, if it is a list."""
         ...
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """For a ``map`` list, the fields that tell items apart."""
+        """The key fields of the items of a ``map`` list."""
         ...
 
     @property
     def atomic(self) -> bool:
-        """Whether it is one value even if it is an object."""
+        """Whether it is one value, even if it is an object."""
         ...
 
     @property
     def always(self) -> bool:
-        """Whether it counts as there even where nothing is said about it, as structs in Go do."""
+        """Whether it counts as present even if it is absent, like structs in Go."""
         ...
 
     def field(self, name: str) -> Shape:
-        """The shape of a field of it."""
+        """Return the shape of a field."""
         ...
 
     def item(self) -> Shape:
-        """The shape of its items."""
+        """Return the shape of its items."""
         ...
 
     def default(self, key: str) -> object:
-        """The default of a key field of its items, ``None`` where it has none."""
+        """Return the default of a key field of its items; ``None`` if there is none."""
         ...
 
     @property
     def patch_key(self) -> str:
-        """For a list that strategic merge patches merge, the one field that tells items apart; ``""`` for values."""
+        """The merge key of a list for strategic merge patches; ``""`` for scalars."""
         ...
 
     @property
     def patch_merges(self) -> bool:
-        """Whether strategic merge patches merge it if it is a list."""
+        """Whether strategic merge patches merge it, if it is a list."""
         ...
 
     @property
     def patch_replaces(self) -> bool:
-        """Whether strategic merge patches replace it if it is an object."""
+        """Whether strategic merge patches replace it, if it is an object."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class SchemaShape:
-    """A shape read from an ``openAPIV3Schema``."""
+    """A shape from an ``openAPIV3Schema``."""
 
     schema: Mapping[str, object]
     always: bool = False
 
     @property
     def form(self) -> Form:
-        """From ``type``."""
+        """The form, by ``type``."""
         match self.schema.get("type"):
             case "object":
                 return "map"
@@ -104,18 +104,18 @@ class SchemaShape:
         return ""
 
     def declares(self, name: str) -> bool:
-        """From ``properties``."""
+        """Return whether the field is in ``properties``."""
         properties = self.schema.get("properties")
         return isinstance(properties, dict) and name in properties
 
     @property
     def deduced(self) -> bool:
-        """From ``properties`` and ``additionalProperties``."""
+        """Whether neither ``properties`` nor an ``additionalProperties`` schema is there."""
         return not self.schema.get("properties") and not isinstance(self.schema.get("additionalProperties"), dict)
 
     @property
     def list_type(self) -> ListType:
-        """From ``x-kubernetes-list-type``; lists are atomic unless it says otherwise."""
+        """The list type, by ``x-kubernetes-list-type``; lists are atomic by default."""
         match self.schema.get("x-kubernetes-list-type"):
             case "set":
                 return "set"
@@ -125,17 +125,17 @@ class SchemaShape:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """From ``x-kubernetes-list-map-keys``."""
+        """The key fields, by ``x-kubernetes-list-map-keys``."""
         keys = self.schema.get("x-kubernetes-list-map-keys")
         return tuple(str(key) for key in keys) if isinstance(keys, list) else ()
 
     @property
     def atomic(self) -> bool:
-        """From ``x-kubernetes-map-type``."""
+        """Whether ``x-kubernetes-map-type`` is ``atomic``."""
         return self.schema.get("x-kubernetes-map-type") == "atomic"
 
     def field(self, name: str) -> Shape:
-        """From ``properties``, or ``additionalProperties``."""
+        """Return the shape of a field, from ``properties`` or ``additionalProperties``."""
         properties = self.schema.get("properties")
         found = properties.get(name) if isinstance(properties, dict) else None
         values = self.schema.get(VALUES)
@@ -143,11 +143,11 @@ class SchemaShape:
         return _schema_shape(found if found is not None else self.schema.get("additionalProperties"), always=always)
 
     def item(self) -> Shape:
-        """From ``items``."""
+        """Return the shape of the items, from ``items``."""
         return _schema_shape(self.schema.get("items"))
 
     def default(self, key: str) -> object:
-        """From the item's property."""
+        """Return the default of a key field in the schema of the items."""
         field = self.item().field(key)
         found = field.schema.get("default") if isinstance(field, SchemaShape) else None
         empty = self.schema.get(KEY_DEFAULTS)
@@ -155,17 +155,20 @@ class SchemaShape:
 
     @property
     def patch_key(self) -> str:
-        """From ``x-kubernetes-patch-merge-key``."""
+        """The value of ``x-kubernetes-patch-merge-key``."""
         return str(self.schema.get("x-kubernetes-patch-merge-key", ""))
 
     @property
     def patch_merges(self) -> bool:
-        """From ``x-kubernetes-patch-strategy``, which may name several (``merge,retainKeys``)."""
+        """Whether ``x-kubernetes-patch-strategy`` includes ``merge``.
+
+        It may name several strategies (``merge,retainKeys``).
+        """
         return "merge" in self._strategies
 
     @property
     def patch_replaces(self) -> bool:
-        """From ``x-kubernetes-patch-strategy``."""
+        """Whether ``x-kubernetes-patch-strategy`` includes ``replace``."""
         return "replace" in self._strategies
 
     @property
@@ -179,7 +182,7 @@ def _schema_shape(schema: object, *, always: bool = False) -> SchemaShape:
 
 @dataclass(frozen=True, slots=True)
 class _CustomRoot(SchemaShape):
-    """A custom resource: its metadata is that of every kind, whatever the schema says about it."""
+    """A custom resource: its metadata is ObjectMeta, whatever its schema says."""
 
     def declares(self, name: str) -> bool:
         return name in {"apiVersion", "kind", "metadata"} or SchemaShape.declares(self, name)
@@ -191,11 +194,11 @@ class _CustomRoot(SchemaShape):
 
 
 def custom_shape(schema: Mapping[str, object]) -> Shape:
-    """The shape of custom resources with this ``openAPIV3Schema``."""
+    """Return the shape of custom resources with this ``openAPIV3Schema``."""
     return _CustomRoot(schema)
 
 
 def shape_of(kind: Kind) -> Shape:
-    """The shape of whole objects of ``kind``."""
+    """Return the shape of whole objects of ``kind``."""
     schema = kind.schema or {}
     return SchemaShape(schema) if kind.crd_uid is None else custom_shape(schema)

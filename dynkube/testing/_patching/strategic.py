@@ -1,8 +1,8 @@
-"""Strategic merge patch: a merge patch that knows which lists have keys, and takes directives.
+"""Strategic merge patch: a merge patch with keyed lists and directives.
 
 The semantics are those of the reference implementation (apimachinery's ``strategicpatch``), down to the order of
-items in merged lists: what the patch names comes in the order of the patch (or of ``$setElementOrder``), what only
-the object has keeps its place before what stood behind it, and items that are new come first.
+items in merged lists: items in the patch are in the order of the patch (or of ``$setElementOrder``), items in the
+object only stay before those that they preceded, and new items come first.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _DELETE_FROM = "$deleteFromPrimitiveList/"
 
 
 def strategically_merged(target: JSONObject, patch: JSONObject, shape: Shape) -> JSONObject:
-    """``target`` after ``patch``; arguments stay as they are.
+    """Return ``target`` after ``patch``; arguments are not modified.
 
     Raises:
         BadRequest: A directive has a value of the wrong form.
-        APIError: 500, as the real server has it, where the patch contradicts itself or the object.
+        APIError: 500, as from the real server, if the patch contradicts itself or the object.
     """
     if _PATCH in patch:
         return _directed(patch)
@@ -54,7 +54,10 @@ def _directed(patch: JSONObject) -> JSONObject:
 
 
 def _retained(target: JSONObject, patch: JSONObject) -> JSONObject:
-    """A copy of ``target`` with the fields that ``$retainKeys`` lists; it has to list what the patch sets."""
+    """Return a copy of ``target`` with the fields in ``$retainKeys``.
+
+    They must include those that the patch sets.
+    """
     if _RETAIN_KEYS not in patch:
         return dict(target)
     retained = patch[_RETAIN_KEYS]
@@ -91,7 +94,7 @@ def _delete_from(result: JSONObject, key: str, unwanted: Any) -> None:
 
 
 def _merge_ordered(result: JSONObject, patch: JSONObject, key: str, shape: Shape) -> None:
-    """Merge the list ``key`` and put it into the order of its ``$setElementOrder``."""
+    """Merge the list ``key`` and sort it by its ``$setElementOrder``."""
     order, wanted, present = patch[_SET_ORDER + key], patch.get(key), result.get(key)
     for value in (order, present, wanted):
         if not isinstance(value, list) and value is not None:
@@ -110,7 +113,7 @@ def _merge_ordered(result: JSONObject, patch: JSONObject, key: str, shape: Shape
 
 
 def _check_order(wanted: list[Any], order: list[Any], key: str) -> None:
-    """What the patch sets has to be in the order list, in the same order."""
+    """Check that the patch's items are in the order list, in the same order."""
     if not order or not wanted:
         return
     left = [_identity(item, key) for item in wanted if not _is_directive(item)]
@@ -148,7 +151,7 @@ def _merged_list(present: list[Any], patch: list[Any], shape: Shape) -> list[Any
 
 
 def _without_deleted(present: list[Any], patch: list[Any], key: str) -> tuple[list[Any], list[Any]]:
-    """The items of the object that the patch does not delete, and what else the patch says."""
+    """Return the object's items without the deleted ones, and the rest of the patch."""
     wanted, deleted = [], set()
     for item in patch:
         match item.get(_PATCH):
@@ -174,9 +177,9 @@ def _check_items(present: list[Any], patch: list[Any]) -> None:
 
 
 def _in_order(merged: list[Any], patched: list[Any], present: list[Any], key: str) -> list[Any]:
-    """``merged`` with what ``patched`` names in its order, and the rest where ``present`` has it among those."""
+    """Order ``merged``: patched items by ``patched``, the others by ``present``."""
     before, order = _places(present, key), _places(patched, key)
-    new = len(present)  # the place of what was not there
+    new = len(present)  # the place of new items
     named = [(_identity(item, key), item) for item in merged]
     ours = sorted((pair for pair in named if pair[0] in order), key=lambda pair: order[pair[0]])
     theirs = sorted((pair for pair in named if pair[0] not in order), key=lambda pair: before.get(pair[0], new))
@@ -194,7 +197,7 @@ def _in_order(merged: list[Any], patched: list[Any], present: list[Any], key: st
 
 
 def _places(items: Sequence[Any], key: str) -> dict[Hashable, int]:
-    """The first index of each identity."""
+    """Return the first index of each identity."""
     places: dict[Hashable, int] = {}
     for index, item in enumerate(items):
         places.setdefault(_identity(item, key), index)
@@ -202,7 +205,7 @@ def _places(items: Sequence[Any], key: str) -> dict[Hashable, int]:
 
 
 def _identity(item: Any, key: str) -> Hashable:
-    """What tells an item apart: the value of its merge key, or itself in a list of values."""
+    """Return the identity of an item: its merge key's value, or itself without one."""
     if not key or not isinstance(item, dict):
         return _key(item)
     if key not in item:
@@ -211,7 +214,7 @@ def _identity(item: Any, key: str) -> Hashable:
 
 
 def _key(value: Any) -> Hashable:
-    """``value``, or what stands for it in dicts and sets where it is not hashable."""
+    """Return ``value``, or a hashable stand-in for it."""
     return ("json", msgspec.json.encode(value, order="sorted")) if isinstance(value, dict | list) else value
 
 
@@ -223,7 +226,7 @@ def _is_directive(value: object) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """A value that was not there before: without directives, and without fields that are null."""
+    """Return a newly set value: without directives, and without null fields."""
     if isinstance(value, dict):
         kept = {key: part for key, part in value.items() if part is not None and not _is_directive(part)}
         return {key: _plain(part) for key, part in kept.items()}

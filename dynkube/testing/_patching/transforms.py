@@ -1,4 +1,4 @@
-"""JSON patch, merge patch and strategic merge patch: from an object and a patch to the object that results."""
+"""Dispatch of JSON, merge and strategic merge patches; JSON merge patch."""
 
 from __future__ import annotations
 
@@ -23,20 +23,23 @@ _WITH_VALUE = {"add", "replace", "test"}
 
 
 def accepted_patches(kind: Kind) -> tuple[str, ...]:
-    """The media types of patches that ``kind`` takes: custom resources have no strategic merge."""
+    """Return the media types of patches for ``kind``.
+
+    Custom resources have no strategic merge.
+    """
     if kind.crd_uid is None:
         return (JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, APPLY_PATCH)
     return (JSON_PATCH, MERGE_PATCH, APPLY_PATCH)
 
 
 def patched(obj: JSONObject, call: Call) -> object:
-    """``obj`` after the patch in the body of ``call``; not checked to be an object of its kind still.
+    """Return ``obj`` after the patch in the body of ``call``, without any validation.
 
     Raises:
-        UnsupportedMediaType: The kind does not take this kind of patch.
-        BadRequest: The body is no patch of its kind.
-        Invalid: The patch cannot be carried out on this object.
-        ServerTimeout: It takes more work than the real server has time for.
+        UnsupportedMediaType: The kind does not support this type of patch.
+        BadRequest: The body is not a valid patch of its type.
+        Invalid: The patch cannot be applied to this object.
+        ServerTimeout: It takes more work than a real server completes in time.
     """
     if call.content_type not in accepted_patches(call.kind):
         raise refuse.unsupported_patch(accepted_patches(call.kind))
@@ -51,7 +54,7 @@ def patched(obj: JSONObject, call: Call) -> object:
 
 
 def _shape(call: Call) -> Shape:
-    # What a patch of a scale changes is a Scale, which has no lists.
+    # A patch of a scale changes a Scale, which has no lists.
     return SchemaShape({}) if call.subresource == "scale" else shape_of(call.kind)
 
 
@@ -80,9 +83,10 @@ def _undecodable(value: object, wanted: str, *, into: str = "value") -> Exceptio
 
 
 def merged(target: object, patch: object) -> object:
-    """RFC 7386: objects merge, ``null`` deletes, everything else replaces. Arguments stay as they are.
+    """Apply a JSON merge patch (RFC 7386). Arguments are not modified.
 
-    As the real server's library has it, nulls inside of a list that is new, or replaces no object, go too.
+    Objects merge, ``null`` deletes, everything else replaces. As in the real server's library, nulls inside a list that
+    is new, or that does not replace an object, are removed too.
     """
     if not isinstance(patch, dict):
         return patch if isinstance(target, dict) else _without_nulls(patch)

@@ -1,7 +1,7 @@
-"""One object in the versions of its resource: who owns fields in one version is judged in that version.
+"""The versions of a resource: owned fields are compared in their own version.
 
-Objects of definitions are the same in all versions but for what their schemas say of them, as there is no conversion
-but that of strategy ``None``. Built-in kinds look the same in all versions that are served.
+Custom resources differ between versions only by schema, as strategy ``None`` is the only conversion. Built-in kinds are
+the same in all versions that are served.
 """
 
 from __future__ import annotations
@@ -18,32 +18,34 @@ from dynkube.testing._schemas.typed import listed_errors, typed_errors
 
 
 class Unconvertible(Exception):
-    """An object cannot be told in another version; the text says why, in the words of the real server."""
+    """An object cannot be converted to a version; the message is the real server's."""
 
 
 class Versions(Protocol):
-    """The versions of one resource, seen from the one that a request is about."""
+    """The versions of one resource, relative to that of the request."""
 
     @property
     def shape(self) -> Shape:
-        """The shape of objects in that one."""
+        """The shape of objects in the version of the request."""
         ...
 
     @property
     def alike(self) -> bool:
-        """Whether objects look the same in all of them, and always did."""
+        """Whether objects are the same in all versions, and always were."""
         ...
 
     def shape_in(self, api_version: str) -> Shape | None:
-        """The shape of objects in any; ``None`` where there is no such version any more, whose owners are forgotten.
+        """Return the shape of objects in a version.
+
+        ``None`` means that the version no longer exists; its owners are dropped.
 
         Raises:
-            Unconvertible: There is none, and the real server does not know what to do about that.
+            Unconvertible: It does not exist, and the real server fails then.
         """
         ...
 
     def check(self, obj: JSONObject, api_version: str) -> None:
-        """Look whether ``obj`` can be told in a version.
+        """Check that ``obj`` can be converted to a version.
 
         Raises:
             Unconvertible: It cannot.
@@ -53,11 +55,11 @@ class Versions(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class BuiltinVersions:
-    """Those of a built-in kind.
+    """The versions of a built-in kind.
 
     Attributes:
         kind: The kind in the version of the request.
-        served: All versions; ``None`` where any will do.
+        served: All versions; ``None`` to accept any.
     """
 
     kind: Kind
@@ -66,24 +68,24 @@ class BuiltinVersions:
 
     @property
     def shape(self) -> Shape:
-        """The one shape."""
+        """The shape of the kind."""
         return shape_of(self.kind)
 
     def shape_in(self, api_version: str) -> Shape | None:
-        """The same in all versions."""
+        """Return the same shape for all versions; ``None`` for those that do not exist."""
         return self.shape if self.served is None or api_version in self.served else None
 
     def check(self, obj: JSONObject, api_version: str) -> None:
-        """Whatever there is can be told."""
+        """Do nothing: any object can be converted."""
 
 
 @dataclass(frozen=True, slots=True)
 class CustomVersions:
-    """Those of a definition, served or not.
+    """The versions of a CRD, served or not.
 
     Attributes:
         kind: The kind in the version of the request.
-        schemas: The schema of each version, by its name.
+        schemas: The schema of each version, by name.
     """
 
     kind: Kind
@@ -92,16 +94,24 @@ class CustomVersions:
 
     @property
     def shape(self) -> Shape:
-        """From the schema of the version."""
+        """The shape by the schema of the request's version."""
         return shape_of(self.kind)
 
     def shape_in(self, api_version: str) -> Shape | None:
-        """From the schema of that version."""
+        """Return the shape by the schema of that version.
+
+        Raises:
+            Unconvertible: The version does not exist.
+        """
         own = api_version == self.kind.api_version
         return shape_of(self.kind) if own else custom_shape(self._schema(api_version).source)
 
     def check(self, obj: JSONObject, api_version: str) -> None:
-        """Look whether all that ``obj`` says is in the schema of that version."""
+        """Check that all fields of ``obj`` are in the schema of that version.
+
+        Raises:
+            Unconvertible: Some are not, or the version does not exist.
+        """
         errors = list(typed_errors(self._schema(api_version).root, obj, root=True))
         if errors:
             raise Unconvertible(listed_errors(errors))
@@ -109,7 +119,7 @@ class CustomVersions:
     def _schema(self, api_version: str) -> Structural:
         group, _, name = api_version.rpartition("/")
         if group != self.kind.gvr.group or name not in self.schemas:
-            # Unlike those of built-in kinds, owners in a version that a definition has no more are in the way of all
-            # who write: https://github.com/kubernetes/kubernetes/issues/111937
+            # Unlike those of built-in kinds, entries in a version that was removed from the CRD make all writes fail:
+            # https://github.com/kubernetes/kubernetes/issues/111937
             raise Unconvertible(f"request to convert CR to an invalid group/version: {api_version}")
         return self.schemas[name]
