@@ -1,1 +1,1 @@
-"""The one history of objects: stored versions, what answers are made of, selections and watches of it."""
+"""Storage of objects: versions, history, documents, selectors, watches, states."""

@@ -1,4 +1,7 @@
-"""What the engine answers with: single objects, lists, events. Encoded from stored bytes, decoded only on demand."""
+"""Response documents: objects, lists, events.
+
+They are encoded from stored bytes, and decoded on demand only.
+"""
 
 from __future__ import annotations
 
@@ -24,36 +27,36 @@ class StoredDocument:
 
     @property
     def json(self) -> bytes:
-        """Encoded."""
+        """The encoded document."""
         return self.version.encode(self.kind)
 
     @property
     def data(self) -> JSONObject:
-        """Decoded afresh."""
+        """The decoded document, a new one on each access."""
         return self.version.decode(self.kind)
 
 
 @dataclass(frozen=True, slots=True)
 class PlainDocument:
-    """Anything else, given decoded."""
+    """Any other document, given as decoded JSON."""
 
     content: Mapping[str, object]
 
     @property
     def json(self) -> bytes:
-        """Encoded."""
+        """The encoded document."""
         return msgspec.json.encode(self.content)
 
     @property
     def data(self) -> JSONObject:
-        """Decoded afresh."""
+        """The decoded document, a new one on each access."""
         decoded: JSONObject = msgspec.json.decode(self.json)
         return decoded
 
 
 @dataclass(frozen=True, slots=True)
 class NoDocument:
-    """Nothing: an answer without a body."""
+    """No document: a response without a body."""
 
     @property
     def json(self) -> bytes:
@@ -78,9 +81,9 @@ class ListDocument:
 
     @property
     def json(self) -> bytes:
-        """Encoded, item bytes joined as they are stored."""
+        """The encoded list; items are joined as stored."""
         metadata: dict[str, object] = {"resourceVersion": str(self.revision)}
-        if self.continue_token or self.kind.crd_uid is not None:  # lists of custom resources have it always
+        if self.continue_token or self.kind.crd_uid is not None:  # lists of custom resources always have it
             metadata["continue"] = self.continue_token
         if self.remaining is not None:
             metadata["remainingItemCount"] = self.remaining
@@ -90,7 +93,7 @@ class ListDocument:
 
     @property
     def data(self) -> JSONObject:
-        """Decoded afresh."""
+        """The decoded list, a new one on each access."""
         decoded: JSONObject = msgspec.json.decode(self.json)
         return decoded
 
@@ -104,12 +107,15 @@ class Event:
 
     @property
     def line(self) -> bytes:
-        """Encoded, with its newline."""
+        """The encoded event with its newline."""
         return b'{"type":"%b","object":%b}\n' % (self.type.encode(), self.object.json)
 
 
 def bookmark(kind: Kind, revision: int, *, initial_events_end: bool = False) -> Event:
-    """A bookmark at ``revision``; with ``initial_events_end`` the one that ends the initial events (KEP-3157)."""
+    """Return a bookmark at ``revision``.
+
+    ``initial_events_end`` marks the one that ends the initial events (KEP-3157).
+    """
     metadata: dict[str, object] = {"resourceVersion": str(revision)}
     if initial_events_end:
         metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
@@ -117,12 +123,12 @@ def bookmark(kind: Kind, revision: int, *, initial_events_end: bool = False) -> 
 
 
 def error_event(error: APIError) -> Event:
-    """An ERROR event carrying the refusal."""
+    """Return an ERROR event with ``error`` as its Status."""
     return Event("ERROR", PlainDocument(status_object(error)))
 
 
 def status_object(error: APIError) -> JSONObject:
-    """``error`` as the ``kind: Status`` object that goes over the wire."""
+    """Return ``error`` as a ``kind: Status`` object."""
     status = error.status
     body: JSONObject = {
         "kind": "Status",
@@ -141,12 +147,12 @@ def status_object(error: APIError) -> JSONObject:
     return {key: value for key, value in body.items() if value or key in kept}
 
 
-# The real server has something to tell about what was asked for with these, be it nothing.
+# With these reasons the real server always sends details, even if they are empty.
 _DETAILED = {"Forbidden", "Invalid", "MethodNotAllowed", "NotFound"}
 
 
 def deleted_status(kind: Kind, version: Version) -> PlainDocument:
-    """The Status that answers a delete which left nothing behind."""
+    """Return the Status that answers a delete which removed the object."""
     details = {"name": version.name, "group": kind.gvr.group, "kind": kind.gvr.resource, "uid": version.uid}
     return PlainDocument(
         {

@@ -13,7 +13,10 @@ from dynkube.testing._store.versions import Version
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Change:
-    """One entry of the log. ``after`` is ``None`` for a deletion, ``before`` for a creation."""
+    """An entry of the log.
+
+    ``after`` is ``None`` for a deletion, ``before`` for a creation.
+    """
 
     revision: int
     before: Version | None
@@ -21,16 +24,16 @@ class Change:
 
 
 class Past:
-    """Part of a collection as it was at one revision: counted at once, rebuilt as far as it is iterated.
+    """A part of a collection at one revision, materialized on iteration only.
 
-    Valid until the next change, so it is to be used up without a checkpoint.
+    Its length is known without iterating. It is valid until the next change, so use it without a checkpoint in between.
 
     Args:
-        current: The present, by key.
-        keys: The keys of the present, sorted.
-        changed: What was at the keys that have changed since.
-        prefix: What keys have to begin with.
-        start: What keys have to be, or to come behind.
+        current: The current objects, by key.
+        keys: The current keys, sorted.
+        changed: The former objects of keys that have changed since; ``None`` for those that did not exist.
+        prefix: The prefix of the keys.
+        start: The lowest key.
     """
 
     def __init__(
@@ -54,7 +57,7 @@ class Past:
         return max(0, self._high - self._low) + len(self._lost) - self._new
 
     def first(self, limit: int = 0) -> list[Version]:
-        """The first ``limit`` of them, or all."""
+        """Return the first ``limit`` objects; all of them for 0."""
         if self._changed:
             return list(islice(self, limit or None))
         keys = self._keys[self._low : self._high]
@@ -74,19 +77,23 @@ class Collection:
     def __init__(self) -> None:
         self.current: dict[str, Version] = {}
         self.log: list[Change] = []
-        #: The highest revision whose change was dropped from :attr:`log`: who has seen less has lost something.
+        #: The highest revision whose change was dropped from :attr:`log`: readers at a lower one have missed changes.
         self.forgotten: int = 0
-        #: Where watches may begin at the earliest. A server watches each resource on its own and knows nothing of what
-        #: was before it began to, however long the log is.
+        #: The lowest resourceVersion that watches may start at. A server has a watch cache for each resource, which
+        #: does not know what was before its own start, however long the log is.
         self.watched_since: int = 0
         self._keys: list[str] = []
 
     def since(self, revision: int) -> int:
-        """Index in :attr:`log` of the first change after ``revision``."""
+        """Return the index in :attr:`log` of the first change after ``revision``."""
         return bisect_right(self.log, revision, key=_revision)
 
     def past(self, revision: int, prefix: str = "", start: str = "") -> Past:
-        """The objects as they were at ``revision``, in key order, under ``prefix`` and from the key ``start`` on."""
+        """Return the objects at ``revision`` in key order.
+
+        Only keys under ``prefix``, and not lower than ``start``, are included. The result is valid until the next
+        change.
+        """
         changed: dict[str, Version | None] = {}
         for change in reversed(self.log[self.since(revision) :]):
             version = change.before or change.after
@@ -95,18 +102,21 @@ class Collection:
         return Past(self.current, self._keys, changed, prefix, start)
 
     def at(self, revision: int, prefix: str = "", start: str = "") -> list[Version]:
-        """The same as a list of its own."""
+        """Return the objects at ``revision`` in key order as a list, which stays valid."""
         return self.past(revision, prefix, start).first()
 
     def walk(self, prefix: str) -> Iterator[Version]:
-        """The present objects under ``prefix``, in key order. What is walked over may be changed meanwhile."""
+        """Yield the current objects under ``prefix`` in key order.
+
+        They may be changed during the iteration.
+        """
         index = bisect_left(self._keys, prefix)
         while index < len(self._keys) and (key := self._keys[index]).startswith(prefix):
             yield self.current[key]
             index = bisect_right(self._keys, key)
 
     def append(self, change: Change) -> None:
-        """Record ``change`` and make it the present."""
+        """Append ``change`` to the log and apply it."""
         if change.after is None:
             assert change.before is not None
             key = change.before.key
@@ -120,7 +130,7 @@ class Collection:
         self.log.append(change)
 
     def replace(self, versions: Iterable[Version], revision: int) -> list[Change]:
-        """Hold ``versions`` from ``revision`` on, without any history; the answer is what that changed."""
+        """Replace all objects at ``revision``, and drop the log; return the differences."""
         before, self.current = self.current, {version.key: version for version in versions}
         self._keys = sorted(self.current)
         self.log, self.forgotten = [], revision

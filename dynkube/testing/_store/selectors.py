@@ -1,6 +1,6 @@
-"""Label and field selectors as the server reads them from the query.
+"""Label and field selectors, as the server parses them from the query.
 
-Written apart from the client's on purpose: the two are tested against each other.
+They are independent of the client's implementation on purpose: the two are tested against each other.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dynkube.testing._kinds.kinds import Kind
 from dynkube.testing._store.versions import Version
 
 _TOKEN = re.compile(r"\s*(==|!=|=|!|<|>|\(|\)|,|[^\s,=!()<>]+)")
-# What the fields of built-in kinds are that are no text, where an object does not have them.
+# Values of absent fields of built-in kinds that are not strings.
 _ZEROS = {"spec.hostNetwork": "false", "spec.unschedulable": "false", "status.replicas": "0", "status.successful": "0"}
 _INT64 = range(-(2**63), 2**63)
 _NEGATIVE = {"!=", "notin", "!"}
@@ -23,14 +23,20 @@ _NEGATIVE = {"!=", "notin", "!"}
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """One condition on one label: ``operator`` is ``=``, ``!=``, ``in``, ``notin``, ``exists``, ``!``, ``<``, ``>``."""
+    """One condition on a label.
+
+    ``operator`` is ``=``, ``!=``, ``in``, ``notin``, ``exists``, ``!``, ``<`` or ``>``.
+    """
 
     key: str
     operator: str
     values: frozenset[str] = frozenset()
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        """Whether ``labels`` satisfy it. A missing label satisfies the negative operators."""
+        """Return whether ``labels`` satisfy it.
+
+        A missing label satisfies the negative operators.
+        """
         value = labels.get(self.key)
         if self.operator == "exists":
             return value is not None
@@ -123,7 +129,7 @@ class _LabelParser:
     def _integer(self, key: str) -> str:
         token = self._take()
         _check_identifier(token)
-        # An integer, and a label value besides, so it has no sign.
+        # It must also be a valid label value, so it has no sign.
         if not re.fullmatch(r"[+-]?\d+", token, re.ASCII) or int(token[:40]) not in _INT64:
             detail = "for 'Gt', 'Lt' operators, the value must be an integer"
             raise _problem(f"values[0]: Invalid value: {refuse.shown(token)}: {detail}")
@@ -147,17 +153,20 @@ class _LabelParser:
 
 
 def parse_labels(text: str) -> tuple[Requirement, ...]:
-    """Read ``labelSelector``.
+    """Parse ``labelSelector``.
 
     Raises:
-        BadRequest: It does not parse.
+        BadRequest: It is invalid.
     """
     return _LabelParser(text).parse() if text.strip() else ()
 
 
 @dataclass(frozen=True, slots=True)
 class FieldRequirement:
-    """``path`` equals ``value``, or with ``negated`` does not; a field that is not there is ``absent``."""
+    """A condition on a field: ``path`` equals ``value``, or does not if ``negated``.
+
+    ``absent`` is the value of an absent field.
+    """
 
     path: str
     value: str
@@ -165,7 +174,7 @@ class FieldRequirement:
     absent: str = ""
 
     def matches(self, version: Version) -> bool:
-        """Whether ``version`` meets it."""
+        """Return whether ``version`` satisfies it."""
         match self.path:
             case "metadata.name":
                 value = version.name
@@ -177,10 +186,10 @@ class FieldRequirement:
 
 
 def split_fields(text: str) -> Iterator[tuple[str, str, str]]:
-    """The terms of a ``fieldSelector``: path, operator and value of each.
+    """Return the terms of a ``fieldSelector``: path, operator and value of each.
 
     Raises:
-        BadRequest: It does not parse.
+        BadRequest: It is invalid.
     """
     terms = sorted(re.findall(r"(?:[^,\\]|\\.|\\\Z)+", text, re.DOTALL))
     matches = [re.match(r"(.*?)(!=|==|=)(.*)\Z", term, re.DOTALL) for term in terms]
@@ -191,10 +200,10 @@ def split_fields(text: str) -> Iterator[tuple[str, str, str]]:
 
 
 def parse_fields(text: str, kind: Kind) -> tuple[FieldRequirement, ...]:
-    """Read ``fieldSelector`` against what ``kind`` allows.
+    """Parse ``fieldSelector`` with the fields that ``kind`` supports.
 
     Raises:
-        BadRequest: It does not parse, or names a field that cannot be selected by.
+        BadRequest: It is invalid, or contains an unsupported field.
     """
     requirements = []
     for path, operator, value in split_fields(text):
@@ -206,11 +215,11 @@ def parse_fields(text: str, kind: Kind) -> tuple[FieldRequirement, ...]:
 
 
 def _unescaped(value: str) -> str:
-    """A value as it was before commas, equals signs and backslashes were escaped."""
+    """Return a value without the escapes of commas, equals signs and backslashes."""
     if wrong := re.search(r"\\(?:[^\\,=]|\Z)", re.sub(r"\\[\\,=]", "", value)):
         raise refuse.bad_request(f"invalid field selector: invalid escape sequence: {wrong.group()}")
     if wrong := re.search("[,=]", re.sub(r"\\.", "", value)):
-        # Of the character the real server tells the number.
+        # The real server shows the character's number.
         raise refuse.bad_request(f"invalid field selector: unescaped character in value: {ord(wrong.group())}")
     return re.sub(r"\\(.)", r"\1", value)
 
@@ -230,7 +239,7 @@ def _check_field(path: str, kind: Kind) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which objects of a resource a call is about."""
+    """The objects of a resource that a call selects."""
 
     namespace: str = ""
     labels: tuple[Requirement, ...] = ()
@@ -238,14 +247,14 @@ class Selection:
 
     @property
     def selective(self) -> bool:
-        """Whether it can leave out objects of its namespace: then nobody can count the rest of a list cheaply."""
+        """Whether it has selectors: then the rest of a list cannot be counted cheaply."""
         return bool(self.labels or self.fields)
 
     def matches(self, version: Version) -> bool:
-        """Whether ``version`` is one of them."""
+        """Return whether ``version`` is selected."""
         if self.namespace and version.namespace != self.namespace:
             return False
-        # A loop, since lists with selectors ask this of every object, and a generator costs more than the answer.
+        # A loop, since lists with selectors check every object, and a generator costs more than the comparison.
         for label in self.labels:
             if not label.matches(version.labels):
                 return False

@@ -25,15 +25,15 @@ _VERSION = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """All objects of a server as they were at one revision; see ``APIServer.snapshot`` and ``APIServer.restore``.
+    """All objects of a server at one revision.
 
-    It is immutable and shares no state with the server, so it may be saved from another thread. It has the objects
-    with their UIDs and resourceVersions, CustomResourceDefinitions among them; it has no history before its revision,
-    no options of the server, and no kinds that were registered without a definition.
+    See ``APIServer.snapshot`` and ``APIServer.restore``. It is immutable and shares no state with the server, so it may
+    be saved from another thread. It includes the objects with their UIDs and resourceVersions, CRDs among them. It does
+    not include earlier revisions, options of the server, or kinds that were registered without a CRD.
 
     Attributes:
         revision: The resourceVersion of the latest change.
-        resources: The objects by resource (``"deployments.apps"``), as the server keeps them.
+        resources: The objects by resource (``"deployments.apps"``), as the server stores them.
     """
 
     revision: int
@@ -41,7 +41,7 @@ class Snapshot:
 
     @classmethod
     def of(cls, storage: Storage) -> Snapshot:
-        """What ``storage`` holds now."""
+        """Return a snapshot of the current state of ``storage``."""
         present = {
             group: tuple(collection.at(storage.revision)) for group, collection in sorted(storage.collections().items())
         }
@@ -50,21 +50,21 @@ class Snapshot:
         )
 
     def __len__(self) -> int:
-        """How many objects there are."""
+        """Return the number of objects."""
         return sum(map(len, self.resources.values()))
 
     def save(self, path: str | os.PathLike[str], *, skip: int = 0) -> Path:
         """Write it to ``path`` and return the path. Blocks on the file system.
 
-        The file is readable by its owner only (there may be Secrets in it), and replaced as a whole once the new one is
-        on the disk: whenever the machine stops, the old state or the new one is there. Where ``path`` is a symbolic
-        link, the file that it leads to is replaced.
+        The file is readable by its owner only (it may contain Secrets), and replaced atomically after the new one is on
+        disk: after a crash at any time, either the old state or the new one is there. If ``path`` is a symbolic link,
+        its target is replaced.
 
         Args:
-            path: Where to.
-            skip: How many revisions a server that restores the file leaves out. For one that goes on after saving: what
-                it writes later is lost, and clients who saw it are to get 410 and not other changes under the same
-                numbers.
+            path: The file.
+            skip: How many revisions a server that restores the file skips. For a server that continues after saving:
+                its later writes are lost, and clients that saw them then get 410, and not other changes with the same
+                resourceVersions.
 
         Raises:
             OSError: The directory does not exist or cannot be written to.
@@ -74,11 +74,11 @@ class Snapshot:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Snapshot:
-        """Read what :meth:`save` wrote. Blocks on the file system.
+        """Read a file written by :meth:`save`. Blocks on the file system.
 
         Raises:
             OSError: The file does not exist or cannot be read.
-            InvalidInput: It is no such file, or of a later version of this package.
+            InvalidInput: It is not such a file, or was written by a later version of this package.
         """
         return _decode(Path(path).read_bytes(), str(path))
 

@@ -1,9 +1,9 @@
-"""Objects and their history: one count of resourceVersions for everything, as etcd has it.
+"""Storage of all objects, with one count of resourceVersions, as in etcd.
 
 Every write appends one change to the log of its resource and takes the next revision, so the state at any
-revision since the last compaction can be rebuilt, and a watch that starts where a list ended misses nothing and
-sees nothing twice. Objects are kept as encoded bytes: lists and watches never decode what they send, and nobody
-outside can change what is stored.
+revision since the last compaction can be rebuilt, and a watch that starts at the resourceVersion of a list gets
+each later change exactly once. Objects are kept as encoded bytes: lists and watches never decode what they send,
+and stored objects cannot be modified from outside.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ Listener: TypeAlias = Callable[[str, Change], None]
 
 
 class WriteStorage(Protocol):
-    """What a create, update or patch needs of a storage; each is as in :class:`Storage`."""
+    """The methods of :class:`Storage` that create, update and patch need."""
 
     def get(self, kind: Kind, namespace: str, name: str) -> Version | None:
-        """The present state of one object."""
+        """Return the current version of an object; ``None`` if it does not exist."""
         ...
 
     def put(self, kind: Kind, obj: JSONObject) -> Version:
-        """Write ``obj``, new or in place of what has its key."""
+        """Write ``obj`` under the next revision, as a new object or a replacement."""
         ...
 
     def encoded(self, kind: Kind, obj: JSONObject) -> Version:
-        """``obj`` as the next write would store it."""
+        """Return ``obj`` as the next write would store it."""
         ...
 
     def put_version(self, kind: Kind, version: Version) -> Version:
-        """Write what :meth:`encoded` gave."""
+        """Write a version returned by :meth:`encoded`, with no other write in between."""
         ...
 
     def remove(self, group: str, key: str) -> Version:
-        """Delete an object."""
+        """Delete an object; return its last content with the revision of the deletion."""
         ...
 
 
@@ -47,7 +47,7 @@ class Storage:
     """All collections, by storage group, and their common history.
 
     Args:
-        history: How many of the latest changes are kept at least; older ones are compacted away by and by.
+        history: The minimum number of latest changes to keep; older ones are compacted from time to time.
     """
 
     def __init__(self, *, history: int) -> None:
@@ -58,31 +58,34 @@ class Storage:
         self.compacted: int = 0
 
     def collection(self, group: str) -> Collection:
-        """The objects of one resource; empty where nothing was ever written."""
+        """Return the objects of one resource; an empty collection if there were none yet."""
         return self._collections.setdefault(group, Collection())
 
     def collections(self) -> Mapping[str, Collection]:
-        """Every collection that was ever asked for."""
+        """Return all collections accessed so far, by storage group."""
         return self._collections
 
     def listen(self, listener: Listener) -> None:
-        """Call ``listener(group, change)`` after each change, at once. It must not write."""
+        """Return the objects of one resource; an empty collection if there were none."""
         self._listeners.append(listener)
 
     def get(self, kind: Kind, namespace: str, name: str) -> Version | None:
-        """The present state of one object."""
+        """Return the current version of an object; ``None`` if it does not exist."""
         return self.collection(kind.storage_group).current.get(storage_key(namespace, name))
 
     def put(self, kind: Kind, obj: JSONObject) -> Version:
-        """Write ``obj``, new or in place of what has its key, under the next revision. ``obj`` is not kept."""
+        """Write ``obj`` under the next revision, as a new object or a replacement.
+
+        No reference to ``obj`` is kept.
+        """
         return self.put_version(kind, self.encoded(kind, obj))
 
     def encoded(self, kind: Kind, obj: JSONObject) -> Version:
-        """``obj`` as the next write would store it."""
+        """Return ``obj`` as the next write would store it."""
         return encode_version(kind, obj, self.revision + 1)
 
     def put_version(self, kind: Kind, version: Version) -> Version:
-        """Write what :meth:`encoded` gave, with no other write in between."""
+        """Write a version returned by :meth:`encoded`, with no other write in between."""
         collection = self.collection(kind.storage_group)
         self._commit(
             kind.storage_group, collection, Change(version.revision, collection.current.get(version.key), version)
@@ -90,24 +93,24 @@ class Storage:
         return version
 
     def remove(self, group: str, key: str) -> Version:
-        """Delete an object; the answer is its last content under the revision of the deletion."""
+        """Delete an object; return its last content with the revision of the deletion."""
         collection = self.collection(group)
         before = collection.current[key]
         self._commit(group, collection, Change(self.revision + 1, before, None))
         return before.moved_to(self.revision)
 
     def compact(self, revision: int | None = None) -> None:
-        """Forget the history up to ``revision`` (default: all of it). The present stays."""
+        """Drop the history up to ``revision`` (default: all of it). Current objects stay."""
         revision = self.revision if revision is None else min(revision, self.revision)
         self.compacted = max(self.compacted, revision)
         for collection in self._collections.values():
             collection.forget(self.compacted)
 
     def restore(self, resources: Mapping[str, Iterable[Version]], revision: int, *, rewind: bool = False) -> None:
-        """Hold ``resources``, by storage group, and nothing else; history begins here.
+        """Replace all objects by ``resources``, by storage group; history begins here.
 
-        The count of revisions goes on from ``revision``, or from the present one if that is higher: it never goes
-        back, or a client could take other changes for those it has seen. ``rewind`` lets it go back all the same.
+        Revisions continue from ``revision``, or from the current one if that is higher: they never go back, since
+        clients could take other changes for those they have seen. ``rewind`` permits it nevertheless.
         """
         self.revision = self.compacted = revision if rewind else max(self.revision + 1, revision)
         changes = [
@@ -115,7 +118,7 @@ class Storage:
             for group in (*self._collections, *(group for group in resources if group not in self._collections))
             for change in self.collection(group).replace(resources.get(group, ()), self.revision)
         ]
-        # Only now, so that whoever listens finds everything in its place.
+        # Only now, so that listeners see the complete state.
         for group, change in changes:
             for listener in self._listeners:
                 listener(group, change)
@@ -125,6 +128,6 @@ class Storage:
         collection.append(change)
         for listener in self._listeners:
             listener(group, change)
-        # A quarter more than promised, so that forgetting is rare and costs little per write.
+        # A quarter more than promised, so that compaction is rare and cheap per write.
         if self.revision - self.compacted > self._history * 5 // 4:
             self.compact(self.revision - self._history)

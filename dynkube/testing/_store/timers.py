@@ -1,4 +1,4 @@
-"""Things that happen by themselves a while later, on trio's clock."""
+"""Delayed calls on trio's clock."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import trio
 class Timers:
     """Runs plain functions after a delay, in order, from one task.
 
-    Delays of things asked for before :meth:`run` starts count from that start.
+    Delays of calls scheduled before :meth:`run` starts count from that start.
     """
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class Timers:
 
     @property
     def running(self) -> bool:
-        """Whether there is a task that runs what is due."""
+        """Whether a task is in :meth:`run`."""
         return self._running
 
     def after(self, delay: float, action: Callable[[], None]) -> None:
@@ -39,7 +39,7 @@ class Timers:
         self._wakeup.set()
 
     async def run(self) -> None:
-        """Run what is due, until cancelled."""
+        """Run due actions until cancelled."""
         self._running = True
         early, self._early = self._early, []
         for delay, action in early:
@@ -49,7 +49,7 @@ class Timers:
                 await self._sleep()
                 while self._queue and self._queue[0][0] <= trio.current_time():
                     heapq.heappop(self._queue)[2]()
-                    # Others get their turn, also where an action asks to be called again at once.
+                    # Let other tasks run, even if an action always schedules the next one at once.
                     await trio.lowlevel.checkpoint()
         finally:
             self._running = False

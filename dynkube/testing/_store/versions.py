@@ -1,4 +1,4 @@
-"""One object as it is stored: encoded, with what has to be known of many objects beside it."""
+"""One object as it is stored: encoded, with a few decoded fields beside it."""
 
 from __future__ import annotations
 
@@ -11,22 +11,30 @@ import msgspec
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._kinds.kinds import Kind
 
-# What field selectors of Events and Jobs call otherwise than it is called.
+# Field selectors of Events and Jobs whose names differ from the field's path.
 _KEPT_AT: Final = {"source": "source.component", "status.successful": "status.succeeded"}
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Version:
-    """One object as it was from one revision on.
+    """One object from one revision on.
 
-    ``rest`` is the encoded object from behind its ``metadata.resourceVersion`` to its end: what is before it
-    depends on the API version asked for and on the revision, and is put in front when it is sent.
-    ``fields`` are the values that field selectors of the resource may ask for, ``owners`` the UIDs of its
-    ownerReferences, ``finalizers`` those of its metadata, and ``deleting`` says whether it has a deletionTimestamp:
-    what has to be known about many objects without decoding them.
-    ``shape`` is what the content conformed to when it was written (``Content.shape`` of its kind): read in another
-    version, or under a schema that has changed since, it may look different.
-    ``provisional`` says that part of it is only shown: a real server has stored less, and the next write stores it.
+    Attributes:
+        namespace: Its namespace; ``""`` if it has none.
+        name: Its name.
+        uid: Its UID.
+        revision: Its resourceVersion.
+        labels: Its labels.
+        fields: The values that field selectors of the resource may refer to.
+        rest: The encoded object from after its ``metadata.resourceVersion`` to its end. What is before it depends on
+            the requested API version and on the revision, and is prepended when it is sent.
+        owners: The UIDs of its ownerReferences.
+        finalizers: Its finalizers.
+        deleting: Whether it has a deletionTimestamp.
+        shape: The schema that it was stored under (``Content.shape`` of its kind): read in another version, or after a
+            change of the schema, it may look different.
+        provisional: Whether part of it is not stored yet in a real server, but added on reads; the next write stores
+            it.
     """
 
     namespace: str
@@ -44,27 +52,30 @@ class Version:
 
     @property
     def key(self) -> str:
-        """Where it is stored; the order of keys is the order of lists."""
+        """The storage key; the order of keys is the order of lists."""
         return storage_key(self.namespace, self.name)
 
     def encode(self, kind: Kind) -> bytes:
-        """The object as JSON in the version of ``kind``."""
+        """Return the object as JSON in the version of ``kind``."""
         head = f'{{"apiVersion":"{kind.api_version}","kind":"{kind.kind}","metadata":{{"resourceVersion":"'
         return b'%b%d"%b' % (head.encode(), self.revision, self._rest_for(kind))
 
     def encode_item(self, kind: Kind) -> bytes:
-        """The object as it appears inside a list: built-in kinds leave out apiVersion and kind there."""
+        """Return the object as an item of a list.
+
+        Built-in kinds omit apiVersion and kind there.
+        """
         if kind.crd_uid is not None:
             return self.encode(kind)
         return b'{"metadata":{"resourceVersion":"%d"%b' % (self.revision, self._rest_for(kind))
 
     def decode(self, kind: Kind) -> JSONObject:
-        """The object as a new dict in the version of ``kind``."""
+        """Return the object as a new dict in the version of ``kind``."""
         decoded: JSONObject = msgspec.json.decode(self.encode(kind))
         return decoded
 
     def stays(self, kind: Kind, obj: JSONObject) -> bool:
-        """Whether writing ``obj``, which is how it looks in the version of ``kind``, leaves what is stored as it is."""
+        """Return whether writing ``obj``, as read in this version, stores nothing new."""
         content = kind.content
         if content is None or self.provisional:
             return not self.provisional
@@ -88,17 +99,20 @@ class Version:
         return kept
 
     def moved_to(self, revision: int) -> Version:
-        """The same content under another revision: the last word of a watch on an object that goes."""
+        """Return the same content with another revision, as for a last watch event."""
         return replace(self, revision=revision)
 
 
 def storage_key(namespace: str, name: str) -> str:
-    """The key of an object within its resource."""
+    """Return the key of an object within its resource."""
     return f"{namespace}/{name}" if namespace else name
 
 
 def encode_version(kind: Kind, obj: JSONObject, revision: int) -> Version:
-    """``obj`` as it is stored; apiVersion, kind and resourceVersion in it do not matter."""
+    """Return ``obj`` as it is stored.
+
+    Its apiVersion, kind and resourceVersion are ignored.
+    """
     content = kind.content
     if content is None:
         return version_of(obj, revision, kind.selectable_fields)
@@ -106,7 +120,7 @@ def encode_version(kind: Kind, obj: JSONObject, revision: int) -> Version:
 
 
 def version_of(obj: JSONObject, revision: int, selectable_fields: Iterable[str], *, shape: object = None) -> Version:
-    """``obj`` as it is stored, with the values at ``selectable_fields`` beside it."""
+    """Return ``obj`` as it is stored, with the values of ``selectable_fields``."""
     metadata = obj["metadata"]
     return Version(
         namespace=metadata.get("namespace", ""),
@@ -131,7 +145,7 @@ def _encode_rest(obj: JSONObject) -> bytes:
 
 
 def field_text(obj: JSONObject, path: str) -> str:
-    """The value at a dotted path as field selectors see it: text, ``""`` where there is none."""
+    """Return a field's value for field selectors: a string, ``""`` if absent."""
     value = _value_at(obj, path)
     if path in _KEPT_AT and not isinstance(value, str | int):
         value = _value_at(obj, _KEPT_AT[path])

@@ -1,7 +1,7 @@
-"""Watches: each is a position in history and a selection, so a slow reader costs the server nothing.
+"""Watches: a log position and a selection each, so slow readers cost nothing.
 
-No events are buffered. A stream reads the log of its resource from its own position when its reader asks for
-more, and where the log was compacted past that position the stream ends, as a real server ends slow watchers.
+No events are buffered. A stream reads the log of its resource from its own position when its reader asks for more.
+If the log was compacted past that position, the stream ends, as a real server ends slow watchers.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _BATCH = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchSettings:
-    """How one stream runs. Times are seconds; ``math.inf`` means never.
+    """Options of one stream. Times are seconds; ``math.inf`` means never.
 
     Attributes:
-        timeout: After how long the server ends it.
-        bookmark_interval: How often to send a bookmark.
-        initial_end: Whether to say where the initial events end.
+        timeout: The duration after which the server ends it.
+        bookmark_interval: The interval of bookmarks.
+        initial_end: Whether to send the bookmark that ends the initial events.
     """
 
     timeout: float
@@ -41,16 +41,18 @@ class WatchSettings:
 
 
 class Stream:
-    """One open watch; see :class:`~dynkube.testing._calls.api.WatchStream` for how to read it.
+    """One open watch; an async iterator of batches of events.
+
+    See :class:`~dynkube.testing._calls.api.WatchStream` for its protocol.
 
     Args:
-        kind: What is watched, in which version.
-        wanted: Which of its objects.
-        storage: Where the history is.
+        kind: The watched kind, in the requested version.
+        wanted: The selected objects.
+        storage: The storage.
         revision: Changes after this one are sent.
         initial: Objects to send first, as ADDED.
         settings: Timeout and bookmarks.
-        watches: Where the stream is registered while it is open.
+        watches: The registry of open streams.
     """
 
     def __init__(
@@ -81,10 +83,10 @@ class Stream:
         self._bookmark_interval = settings.bookmark_interval
         self._next_bookmark = self._bookmark_time(self._start)
 
-    # ── what the server does with it ──────────────────────────────────────────────────────
+    # ── called by the server ──────────────────────────────────────────────────────────────────
 
     def close(self) -> None:
-        """Forget the watch; its iteration, if it still waits, ends. Idempotent."""
+        """Close the watch; a waiting iteration ends. Idempotent."""
         self._end = "closed"
         self._watches.discard(self)
         self._wakeup.set()
@@ -103,10 +105,10 @@ class Stream:
             self._wakeup.set()
 
     def wake(self) -> None:
-        """There are new changes to look at."""
+        """Notify it of new changes."""
         self._wakeup.set()
 
-    # ── what its reader sees ──────────────────────────────────────────────────────────────
+    # ── called by its reader ──────────────────────────────────────────────────────────────────
 
     def __aiter__(self) -> Self:
         return self
@@ -123,7 +125,7 @@ class Stream:
             await self._wait()
 
     def _over(self) -> bool:
-        # Falling behind the compacted log ends a stream too: what is lost cannot be sent any more.
+        # Falling behind the compacted log ends a stream too: the changes that it missed are gone.
         lost = self._position < self._collection.forgotten
         return self._end == "clean" or lost or trio.current_time() >= self._deadline
 
@@ -161,12 +163,15 @@ class Stream:
             self._position = change.revision
             if event := self._event(change):
                 events.append(event)
-        # Nothing of this resource happened since, so the stream stands where history stands.
+        # No later changes of this resource, so the stream is up to date.
         if self._end is None:
             self._position = max(self._position, self._storage.revision)
 
     def _event(self, change: Change) -> Event | None:
-        """The change as this selection sees it: moving in is ADDED, moving out is DELETED with the last sight."""
+        """Return the change as an event of this selection, or ``None``.
+
+        An object that begins to match is ADDED; one that ceases to is DELETED, with its last matching state.
+        """
         was = change.before is not None and self._wanted.matches(change.before)
         if change.after is not None and self._wanted.matches(change.after):
             return Event("MODIFIED" if was else "ADDED", StoredDocument(self.kind, change.after))
@@ -179,13 +184,16 @@ class Stream:
         now = trio.current_time()
         if now >= self._next_bookmark and self._end is None:
             self._next_bookmark = self._bookmark_time(now)
-            # A real server has none where its store has not moved at all, which in a cluster does not happen, and none
-            # for a watch from a version that it has not reached.
+            # A real server sends none if its store has not changed at all, which does not happen in a cluster, and
+            # none to a watch from a resourceVersion that it has not reached.
             if self._position <= self._storage.revision:
                 events.append(bookmark(self.kind, self._position))
 
     def _bookmark_time(self, now: float) -> float:
-        """The interval, and once more two seconds before the end, as the real server's cacher does."""
+        """Return the time of the next bookmark.
+
+        Like the real server's cacher, send one at each interval, and one two seconds before the end.
+        """
         if self._bookmark_interval == math.inf:
             return math.inf
         before_end = self._deadline - 2
@@ -202,15 +210,19 @@ class Watches:
         storage.listen(self._changed)
 
     def add(self, stream: Stream) -> None:
-        """Keep ``stream`` informed until it closes."""
+        """Register ``stream``, which is woken on changes until it closes."""
         self._streams.setdefault(stream.kind.storage_group, {})[stream] = None
 
     def discard(self, stream: Stream) -> None:
-        """Forget ``stream``."""
+        """Unregister ``stream``."""
         self._streams.get(stream.kind.storage_group, {}).pop(stream, None)
 
     def end(self, storage_group: str | None = None) -> int:
-        """End the open streams, of one resource or all, after the events so far; how many there were."""
+        """End the open streams of one resource, or all, after the events so far.
+
+        Returns:
+            The number of streams.
+        """
         streams = [
             stream for group, streams in self._streams.items() if storage_group in {None, group} for stream in streams
         ]

@@ -1,4 +1,4 @@
-"""How controllers get their turns: until nothing is left to do, and in slices where there is much."""
+"""Scheduling of controllers: until nothing is left to do, in slices if need be."""
 
 from __future__ import annotations
 
@@ -8,37 +8,40 @@ from typing import Protocol
 
 from dynkube.testing._store.timers import Timers
 
-# Deletions, or writes of a like cost, in one go. They take 20 to 100 microseconds each, so that a slice stays well
-# under the 20 milliseconds for which the loop may be held.
+# Deletions, or writes of similar cost, in one slice. They take 20 to 100 microseconds each, so that a slice stays well
+# under the 20 milliseconds for which the event loop may be blocked.
 SLICE = 100
 
 
 class Allowance:
-    """How many changes may still be made in this slice."""
+    """The number of changes that may still be made in this slice."""
 
     def __init__(self, changes: float) -> None:
         self._left = changes
 
     def take(self, changes: int = 1) -> None:
-        """Account for ``changes``; more than there was left is no error."""
+        """Account for ``changes``; it is no error to exceed the allowance."""
         self._left -= changes
 
     @property
     def spent(self) -> bool:
-        """Whether to stop, and go on in the next slice."""
+        """Whether to stop, and continue in the next slice."""
         return self._left <= 0
 
 
 class Controller(Protocol):
-    """Something that brings what is stored in line with what should be, from notes it took of what changed."""
+    """Reconciles the stored objects, based on a record of what changed."""
 
     def settle(self, allowance: Allowance) -> bool:
-        """Act on what has changed; whether there was anything to do. Keeps its notes where the allowance ends."""
+        """Reconcile what has changed; return whether anything has.
+
+        When the allowance is spent, the rest stays recorded for the next call.
+        """
         ...
 
 
 class Unmeasured:
-    """A controller made of a function that takes no allowance, for what never has much to do."""
+    """A controller made from a function without an allowance, for little work."""
 
     def __init__(self, settle: Callable[[], bool]) -> None:
         self._settle = settle
@@ -49,14 +52,14 @@ class Unmeasured:
 
 
 class Workers:
-    """Gives controllers their turns.
+    """Runs the controllers.
 
-    What a request sets off is done before it is answered, up to one slice; the rest follows slice by slice, with
-    other tasks in between. Where no task runs the timers (nothing is served yet) nobody waits, and all is done at once.
+    What a request triggers is done before its response, up to one slice; the rest follows slice by slice, with other
+    tasks in between. If no task runs the timers (nothing is served yet), all is done at once.
 
     Args:
-        timers: When the next slice comes.
-        controllers: In the order of their turns.
+        timers: They schedule the next slice.
+        controllers: The controllers, in the order of their turns.
     """
 
     def __init__(self, timers: Timers, controllers: Iterable[Controller]) -> None:
@@ -65,11 +68,14 @@ class Workers:
         self._scheduled = False
 
     def add(self, controller: Controller) -> None:
-        """Give one more controller its turns, behind the others."""
+        """Add a controller, after the others."""
         self._controllers.append(controller)
 
     def settle(self) -> None:
-        """Let the controllers act, the first with something to do each time, until none has or the slice is full."""
+        """Run the controllers until none has anything to do, or the slice is full.
+
+        Each round runs the first one with something to do.
+        """
         allowance = Allowance(SLICE if self._timers.running else math.inf)
         while any(controller.settle(allowance) for controller in self._controllers):
             if allowance.spent:
