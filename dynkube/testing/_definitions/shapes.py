@@ -276,5 +276,5 @@ def _structs() -> Iterator[tuple[str, dict[str, Field]]]:
             yield line, fields
 
 
-#: Every struct by its name, with its fields by their names on the wire, in the server's order. Not to be changed.
+#: Every struct by name, with its fields by their JSON names in the server's order. Not to be modified.
 STRUCTS = MappingProxyType(dict(_structs()))

@@ -104,7 +104,10 @@ def qualified_name_problem(key: str) -> str:
 
 
 def qualified_name_problems(key: str) -> list[str]:
-    """Return all errors of a label or annotation key, or finalizer: ``[prefix/]name``."""
+    """Return all errors of a label key, annotation key or finalizer.
+
+    Its form is ``[prefix/]name``.
+    """
     prefix, slash, name = key.rpartition("/")
     if "/" in prefix:
         form = _QUALIFIED_HELP.removeprefix("name part ")

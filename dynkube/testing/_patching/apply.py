@@ -185,8 +185,8 @@ class _Pruning:
     ) -> tuple[JSONObject, str]:
         """Return ``pruned`` with the fields of ``result`` owned in ``version``.
 
-        Both objects are in the version ``at``; they are converted only if it is another one. The second value is the
-        version of the returned object.
+        Both objects are in the version ``at``; whether they can be converted is checked only if it is another one. The
+        second value is the version that the returned object is in.
         """
         shape = self.versions.shape_in(version)
         if shape is None:

@@ -53,7 +53,10 @@ def _readable(element: str) -> str:
 
 
 def in_order(paths: Iterable[Path]) -> list[Path]:
-    """Sort ``paths`` as the real server does: at every level, complete ones come first."""
+    """Sort ``paths`` in the real server's order.
+
+    At every level, the paths that end there come first.
+    """
     return sorted(paths, key=_place)
 
 

@@ -44,7 +44,7 @@ def _identity(manager: str, operation: str, subresource: str, api_version: str) 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry of ``managedFields``; ``encoded``, its FieldsV1, is decoded on demand."""
+    """One entry of ``managedFields``; its FieldsV1, ``encoded``, is decoded lazily."""
 
     manager: str
     operation: str

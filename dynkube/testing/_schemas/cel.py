@@ -120,7 +120,7 @@ def _with_optional_old(rule: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Trail:
-    """Where ratcheting stands: the link of a value, or of what is around it."""
+    """The state of ratcheting: the link of a value, or that of its parent."""
 
     link: Link | None
     around: Link | None = None
