@@ -221,7 +221,10 @@ class DefinitionController:
             self._look_again(self._known[name].group, name)
 
     def _look_again(self, group: str, name: str) -> None:
-        """Reconcile CRDs of ``group`` that wait for names, after ``name`` changed some."""
+        """Mark CRDs that wait for names as changed.
+
+        Those of ``name``, in the same ``group``, have changed, and some may be free now.
+        """
         for other, known in self._known.items():
             if other != name and known.group == group and known.waiting:
                 self._dirty[other] = None

@@ -49,7 +49,7 @@ _PATH_SEGMENT_GROUPS = {"rbac.authorization.k8s.io"}
 
 
 def name_problem(resource: str, group: str, name: str) -> str:
-    """Check ``name`` for an object of this resource."""
+    """Return why ``name`` is invalid for an object of this resource, or ``""``."""
     if group in _PATH_SEGMENT_GROUPS:
         return path_segment_problem(name)
     if group == "" and resource in _LABELS:
@@ -58,14 +58,17 @@ def name_problem(resource: str, group: str, name: str) -> str:
 
 
 def subdomain_problem(name: str) -> str:
-    """Check an RFC 1123 subdomain, the rule for most names."""
+    """Return why ``name`` is not an RFC 1123 subdomain, or ``""``.
+
+    This is the rule for most names.
+    """
     if len(name) > 253:
         return "must be no more than 253 characters"
     return "" if re.fullmatch(_SUBDOMAIN, name) else _SUBDOMAIN_HELP
 
 
 def label_problem(name: str) -> str:
-    """Check an RFC 1123 label."""
+    """Return why ``name`` is not an RFC 1123 label, or ``""``."""
     if len(name) > 63:
         return "must be no more than 63 characters"
     if re.fullmatch(_LABEL, name):
@@ -82,14 +85,17 @@ def label_problems(name: str) -> list[str]:
 
 
 def dns1035_problem(name: str) -> str:
-    """Check an RFC 1035 label, which begins with a letter."""
+    """Return why ``name`` is not an RFC 1035 label, or ``""``.
+
+    Unlike an RFC 1123 label, it begins with a letter.
+    """
     if len(name) > 63:
         return "must be no more than 63 characters"
     return "" if re.fullmatch(r"[a-z]([-a-z0-9]*[a-z0-9])?", name) else _DNS1035_HELP
 
 
 def path_segment_problem(name: str) -> str:
-    """Check a segment of a URL path."""
+    """Return why ``name`` cannot be a segment of a URL path, or ``""``."""
     if name in {".", ".."}:
         return f"may not be '{name}'"
     for character in "/%":
@@ -127,14 +133,14 @@ def qualified_name_problems(key: str) -> list[str]:
 
 
 def label_value_problem(value: str) -> str:
-    """Check a label value."""
+    """Return why ``value`` is not a valid label value, or ``""``."""
     if len(value) > 63:
         return "must be no more than 63 bytes"
     return "" if re.fullmatch(_VALUE, value) else _VALUE_HELP
 
 
 def port_name_problem(name: str) -> str:
-    """Check the name of a port (RFC 6335)."""
+    """Return why ``name`` is not a valid port name (RFC 6335), or ``""``."""
     if len(name) > 15:
         return "must be no more than 15 bytes"
     if not re.fullmatch("[-a-z0-9]+", name):
@@ -147,7 +153,7 @@ def port_name_problem(name: str) -> str:
 
 
 def config_key_problem(key: str) -> str:
-    """Check a key of a ConfigMap or Secret."""
+    """Return why ``key`` is invalid in a ConfigMap or Secret, or ``""``."""
     if len(key) > 253:
         return "must be no more than 253 bytes"
     if not re.fullmatch("[-._a-zA-Z0-9]+", key):

@@ -101,7 +101,7 @@ class BuiltinSchemas:
         return self._file.definitions
 
     def name_of(self, gvk: GVK) -> str | None:
-        """Return the type of a built-in kind (or of its list); ``None`` if there is none."""
+        """Return the type of a built-in kind or its list; ``None`` for other kinds."""
         return self._names.get(gvk)
 
     def resolved(self, name: str) -> Schema:

@@ -62,7 +62,7 @@ class Application:
         Fields that the request cannot write are merged too: the caller must reset them.
 
         Args:
-            live: The live object; ``None`` if there is none.
+            live: The live object; ``None`` if it does not exist.
             applied: The applied configuration.
 
         Raises:

@@ -42,7 +42,7 @@ def taken_over(manager: str, kind: Kind, live: JSONObject) -> FieldSet:
 def keep_annotation(manager: str, merged: JSONObject, applied: JSONObject) -> None:
     """Update the last-applied annotation of ``merged``.
 
-    Nothing is done if there is none, or if ``manager`` does not maintain it.
+    Nothing is done if it is absent, or if ``manager`` does not maintain it.
     """
     annotations = merged["metadata"].get("annotations") or {}
     if manager != _MANAGER or not annotations.get(LAST_APPLIED):

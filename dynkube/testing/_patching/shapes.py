@@ -65,7 +65,7 @@ class Shape(Protocol):
         ...
 
     def default(self, key: str) -> object:
-        """Return the default of a key field of its items; ``None`` if there is none."""
+        """Return the default of a key field of its items; ``None`` without one."""
         ...
 
     @property

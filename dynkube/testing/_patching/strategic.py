@@ -1,8 +1,8 @@
 """Strategic merge patch: a merge patch with keyed lists and directives.
 
 The semantics are those of the reference implementation (apimachinery's ``strategicpatch``), down to the order of
-items in merged lists: items in the patch are in the order of the patch (or of ``$setElementOrder``), items in the
-object only stay before those that they preceded, and new items come first.
+items in merged lists: items in the patch are in the order of the patch (or of ``$setElementOrder``), items that
+only the object has stay before those that they preceded, and new items come first.
 """
 
 from __future__ import annotations

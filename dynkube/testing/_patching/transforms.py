@@ -33,7 +33,7 @@ def accepted_patches(kind: Kind) -> tuple[str, ...]:
 
 
 def patched(obj: JSONObject, call: Call) -> object:
-    """Return ``obj`` after the patch in the body of ``call``, without any validation.
+    """Return ``obj`` after the patch in the body of ``call``; it is not validated.
 
     Raises:
         UnsupportedMediaType: The kind does not support this type of patch.

@@ -54,7 +54,7 @@ class RuleBook:
     """Compiles the rules of schemas on first use, and evaluates them.
 
     Args:
-        language: Makes the compiler, with the first rule; raises ``CannotEvaluate`` if there is none.
+        language: Makes the compiler, with the first rule; raises ``CannotEvaluate`` if no library is installed.
     """
 
     def __init__(self, language: Callable[[], Language] = CEL) -> None:

@@ -24,7 +24,7 @@ class Schemas:
         return None if source is None else self.read(source)
 
     def read(self, source: Source) -> Structural:
-        """Return a schema parsed, cached by identity: ``source`` must outlive the cache."""
+        """Return a schema parsed; the result is cached by identity, and never dropped."""
         found = self._builtin.get(id(source))
         if found is None:
             found = self._builtin[id(source)] = Structural(source)

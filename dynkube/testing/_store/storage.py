@@ -58,7 +58,7 @@ class Storage:
         self.compacted: int = 0
 
     def collection(self, group: str) -> Collection:
-        """Return the objects of one resource; an empty collection if there were none yet."""
+        """Return the objects of one resource; an empty collection if never written."""
         return self._collections.setdefault(group, Collection())
 
     def collections(self) -> Mapping[str, Collection]:
@@ -66,7 +66,10 @@ class Storage:
         return self._collections
 
     def listen(self, listener: Listener) -> None:
-        """Return the objects of one resource; an empty collection if there were none."""
+        """Call ``listener(group, change)`` synchronously after each change.
+
+        It must not write.
+        """
         self._listeners.append(listener)
 
     def get(self, kind: Kind, namespace: str, name: str) -> Version | None:
