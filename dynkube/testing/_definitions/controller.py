@@ -132,7 +132,7 @@ class DefinitionController:
         self._accept(name, definition)
         self._serve(name, definition)
 
-    # ── coming ────────────────────────────────────────────────────────────────────────────
+    # ── serving ───────────────────────────────────────────────────────────────────────────
 
     def _accept(self, name: str, definition: JSONObject) -> None:
         """Accept the names of the CRD, then establish it: two separate status updates."""
@@ -229,7 +229,7 @@ class DefinitionController:
             if other != name and known.group == group and known.waiting:
                 self._dirty[other] = None
 
-    # ── going ─────────────────────────────────────────────────────────────────────────────
+    # ── deletion ──────────────────────────────────────────────────────────────────────────
 
     def _take_down(self, name: str, definition: JSONObject, allowance: Allowance) -> None:
         finalizers = definition["metadata"].get("finalizers") or []

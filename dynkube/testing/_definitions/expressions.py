@@ -42,7 +42,7 @@ class Expressions:
             schema: The schema of a whole object; structural, and otherwise valid.
             field: Its path.
         """
-        # As in an embedded object, rules can access its apiVersion, kind and metadata.
+        # As in an embedded object, rules can access its apiVersion, kind and names.
         yield from self._causes({**schema, EMBEDDED: True}, field)
 
     def _causes(self, schema: JSONObject, field: str, uncorrelated: str = "") -> Iterator[StatusCause]:

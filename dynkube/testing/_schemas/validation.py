@@ -74,7 +74,7 @@ class _Checks:
         result.checks += 3 if scalars.typed else 2
         if self._alternatives:
             result.merge(self._check_alternatives(value, path, link))
-        result.checks += 1  # Counted by the check of alternatives itself.
+        result.checks += 1  # counted by the check of alternatives itself
         if isinstance(value, str):
             self._check_text(value, path, result)
         elif isinstance(value, int | float) and not isinstance(value, bool):
