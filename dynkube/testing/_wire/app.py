@@ -1,4 +1,4 @@
-"""The embedded server as an ASGI 3 application: who may ask, which part answers, how trouble is told."""
+"""The embedded server as an ASGI 3 application: access checks, dispatch and error responses."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ from dynkube.testing._wire.routes import ResourcePath
 
 _logger = logging.getLogger("dynkube.testing")
 
-# What kube-apiserver shows to anybody (the system:public-info-viewer role).
+# What kube-apiserver serves without authentication (the system:public-info-viewer role).
 _PUBLIC = {"healthz", "livez", "readyz", "version"}
-# Probes have to be answered above all when there is too much to do.
+# Exempt from the limit on concurrent requests: probes must be answered under overload, too.
 _PROBES = {"healthz", "livez", "readyz"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """What answers requests, shared by all applications of a server.
+    """Request handlers and server-wide state, shared by all applications of a server.
 
     Attributes:
-        resources: Answers requests to resources.
-        others: Answers everything else.
-        discovery: Knows which group-versions are out of order.
-        faults: What a test put between clients and all of the above.
+        resources: Handles requests to resources.
+        others: Handles all other requests.
+        discovery: Knows which group-versions are unavailable.
+        faults: Faults injected by a test, applied before everything above.
         audit: Records every request.
-        access: Knows who may do what.
-        seats: How many requests there may be at once.
+        access: Authorization and impersonation.
+        seats: Limit on concurrent requests.
     """
 
     resources: Resources
@@ -60,16 +60,16 @@ class Parts:
 
 
 class App:
-    """ASGI 3: ``http`` and ``lifespan``.
+    """ASGI 3 application for ``http`` and ``lifespan`` scopes.
 
-    The order is that of a real server: authentication, impersonation, the limit of requests at once, authorization,
-    and only then whether there is such a path.
+    Checks run in the order of a real server: authentication, impersonation, the limit on concurrent requests,
+    authorization, and only then whether the path exists.
 
     Args:
-        parts: What answers.
-        authenticator: Finds out who asks.
-        guard: Refuses what web pages may have sent. It is used only where the authenticator takes everybody for the
-            administrator: pages know no tokens.
+        parts: The request handlers.
+        authenticator: Authenticates the sender of a request.
+        guard: Refuses requests that web pages may have sent. Used only if the authenticator has a default user, that
+            is, if requests without credentials are accepted: web pages do not have a token.
     """
 
     def __init__(self, parts: Parts, authenticator: Authenticator, guard: BrowserGuard | None = None) -> None:
@@ -78,7 +78,7 @@ class App:
         self._guard = guard if authenticator.default is not None else None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one connection's request, or the lifespan of an ASGI server."""
+        """Serve one request, or the lifespan of an ASGI server."""
         match scope["type"]:
             case "http":
                 await self._http(HTTPRequest.from_scope(scope), scope, receive, send)
@@ -92,13 +92,13 @@ class App:
         exchange = Exchange(self._parts.audit, request, facts, receive, send)
 
         async def answer(passed: Scope, receive: Receive, send: Send) -> None:
-            # Faults may change what they pass on.
+            # Faults may change the request before they pass it on.
             await self._answer(request if passed is scope else HTTPRequest.from_scope(passed), exchange, receive, send)
 
         try:
             await self._parts.faults.serve(facts, answer, scope, exchange.receive, exchange.send)
         except Exception as error:
-            # A defect of this server. Clients get the 500 of a real one; whoever runs the server gets the error.
+            # A bug in this server. The client gets status 500, as from a real one; the error is logged and raised.
             _logger.exception("%s %s failed", request.method, request.path)
             if exchange.record.status is None:
                 await answer_refusal(refusals.internal(error), negotiate_error(request)).write(exchange.send)
@@ -112,7 +112,7 @@ class App:
         except APIError as error:
             await answer_refusal(error, negotiate_error(request)).write(send)
         except ClientGone:
-            pass  # nobody is left to answer
+            pass  # the client has disconnected
 
     async def _serve(self, request: HTTPRequest, exchange: Exchange, receive: Receive, send: Send) -> None:
         if self._guard is not None:
@@ -130,7 +130,7 @@ class App:
             await parts.resources.serve(request, path, user, receive, send)
 
     def _identify(self, request: HTTPRequest, exchange: Exchange) -> User:
-        """Who asks, or whom they act for."""
+        """Return the authenticated user, or the user they impersonate."""
         public = bool(request.segments) and request.segments[0] in _PUBLIC
         sender = self._authenticator.identify(request.headers.get("authorization"), public=public)
         exchange.record.user = sender
@@ -141,7 +141,7 @@ class App:
 
 
 def _group_version(request: HTTPRequest, path: ResourcePath | None) -> GroupVersion | None:
-    """What the path belongs to, be it a resource or the discovery of a group-version."""
+    """Return the group-version of the path, for resources and for discovery of a group-version."""
     if path is not None:
         return path.gvr.group_version
     match request.segments:
@@ -153,7 +153,7 @@ def _group_version(request: HTTPRequest, path: ResourcePath | None) -> GroupVers
 
 
 class Exchange:
-    """One request under way: what it tells the audit, and the seat it takes."""
+    """One request in progress: its audit record and its seat under the limit on concurrent requests."""
 
     def __init__(self, audit: Audit, request: HTTPRequest, facts: RequestFacts, receive: Receive, send: Send) -> None:
         self.record: RequestRecord = audit.received(request, facts)
@@ -164,7 +164,7 @@ class Exchange:
         self._send = send
 
     async def receive(self) -> Message:
-        """The next message from the client, noting what belongs to the body."""
+        """Receive the next message from the client, and record the body."""
         message = await self._receive()
         if message["type"] == "http.request":
             self._body.append(message.get("body", b""))
@@ -173,7 +173,7 @@ class Exchange:
         return message
 
     async def send(self, message: Message) -> None:
-        """Send a message, noting when the answer starts and when it is complete."""
+        """Send a message, and record when the response starts and when it is complete."""
         if message["type"] == "http.response.start":
             message = self._started(message)
         elif message["type"] == "http.response.body" and not message.get("more_body", False):
@@ -181,7 +181,7 @@ class Exchange:
         await self._send(message)
 
     def finish(self) -> None:
-        """The request is over, whichever side ended it."""
+        """Record the end of the request, whichever side ended it, and release its seat."""
         self.record.finished = trio.current_time()
         self._audit.watch_ended(self.record)
         if self.seat is not None:
@@ -191,7 +191,7 @@ class Exchange:
         self.record.status = message["status"]
         if self.record.verb == "watch":
             if self.seat is not None:
-                # As in a real server, a watch takes a seat until it is open, and not while it waits for events.
+                # As in a real server, a watch holds a seat only until it is open, not while it waits for events.
                 self.seat.release()
             if self.record.status == 200:
                 self._audit.watch_began(self.record)
@@ -200,8 +200,8 @@ class Exchange:
 
 
 async def serve_lifespan(receive: Receive, send: Send) -> None:
-    """Answer an ASGI server's lifespan messages."""
-    # Nothing starts and nothing ends with a listener: the engine belongs to the APIServer.
+    """Respond to the lifespan messages of an ASGI server."""
+    # Listeners neither start nor stop anything: the engine belongs to the APIServer.
     while True:
         message = await receive()
         if message["type"] == "lifespan.startup":

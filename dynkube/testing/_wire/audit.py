@@ -1,4 +1,4 @@
-"""What the server has seen: every request in order, and the watches that are open now."""
+"""Audit log of the server: every request in order, and the open watches."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dynkube.testing._calls.users import User
 from dynkube.testing._faults.facts import RequestFacts
 from dynkube.testing._wire.http import HTTPRequest
 
-# Enough for every object that etcd would take, and for all of the requests of a test.
+# Enough for any object that etcd accepts, and for all requests of a test.
 _MAX_BODY = 2 * 1024 * 1024
 _MAX_BODIES = 64 * 1024 * 1024
 
@@ -29,22 +29,22 @@ class RequestRecord:
     Attributes:
         method: ``GET``, ``POST`` ...
         path: As sent, unquoted, without the query.
-        params: The query; the first value of each name.
-        user_agent: As sent; ``""`` where there was none.
+        params: The query parameters; the first value of each name.
+        user_agent: As sent; ``""`` if missing.
         headers: As sent, names in lower case; the value of ``authorization`` is replaced by its scheme.
-        time: When it arrived, on trio's clock.
-        audit_id: What the client sent as ``Audit-ID``, else an identifier of the server's; the answer has it too.
-        verb: The Kubernetes verb (``"list"``, ``"watch"``, ...); ``""`` for paths that are no resources.
-        resource: What it was about; ``None`` for paths that are no resources.
+        time: Time of arrival, on trio's clock.
+        audit_id: The ``Audit-ID`` header of the request, else generated; the response has it, too.
+        verb: The Kubernetes verb (``"list"``, ``"watch"``, ...); ``""`` for non-resource paths.
+        resource: The resource; ``None`` for non-resource paths.
         namespace: From the path.
         name: From the path.
         subresource: From the path.
-        user: Who asked, or whom they acted for; ``None`` for who could not say who they are.
-        impersonator: Who acted for ``user``, if anybody did.
-        status: The HTTP status it was answered with; ``None`` until the answer starts.
-        content: The body as it was received. Bodies over 2 MiB are left out, and so are the oldest ones where all
-            bodies together are over 64 MiB.
-        finished: When the answer ended, on trio's clock, whichever side ended it; ``None`` until then.
+        user: The authenticated user, or the user they impersonate; ``None`` if authentication failed.
+        impersonator: The authenticated user if they impersonate ``user``, else ``None``.
+        status: The HTTP status of the response; ``None`` until the response starts.
+        content: The body as received. Omitted for bodies over 2 MiB, and for the oldest ones if all bodies together
+            exceed 64 MiB.
+        finished: When the response ended, on trio's clock, whichever side ended it; ``None`` until then.
     """
 
     method: str
@@ -67,14 +67,15 @@ class RequestRecord:
 
     @property
     def content_type(self) -> str:
-        """Media type of the body, lower-case, without parameters; ``""`` where none was sent."""
+        """Media type of the body, lower-case, without parameters; ``""`` if none was sent."""
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
     @property
     def body(self) -> Any:
-        """The body decoded from JSON or YAML, afresh on each access; ``None`` where there is none, or it is neither.
+        """The body decoded from JSON or YAML; ``None`` if it is empty or neither.
 
-        Annotated as ``Any`` because tests look into it right away: ``record.body["spec"]["replicas"]``.
+        It is decoded anew on each access. The type is ``Any`` so that tests can index it directly:
+        ``record.body["spec"]["replicas"]``.
         """
         try:
             return msgspec.json.decode(self.content) if self.content else None
@@ -87,7 +88,7 @@ class RequestRecord:
 
     @property
     def duration(self) -> float | None:
-        """Seconds from its arrival to the end of the answer; ``None`` until then."""
+        """Seconds from arrival to the end of the response; ``None`` until then."""
         return None if self.finished is None else self.finished - self.time
 
     def __repr__(self) -> str:
@@ -101,14 +102,14 @@ class RequestRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class OpenWatch:
-    """A watch whose answer has started and not ended.
+    """A watch whose response has started and not ended.
 
     Attributes:
-        resource: What is watched.
+        resource: The resource watched.
         namespace: ``""`` for all namespaces.
-        params: Its query.
-        user_agent: Who watches.
-        since: When its answer started, on trio's clock.
+        params: Its query parameters.
+        user_agent: The User-Agent of the client.
+        since: When its response started, on trio's clock.
     """
 
     resource: GVR
@@ -120,14 +121,14 @@ class OpenWatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchCount:
-    """The watches that one client has had on one resource since the server began.
+    """Number of watches that one client has opened on one resource since the server started.
 
     Attributes:
-        resource: What is watched.
-        user_agent: Who watches.
-        opened: How many there were in all.
-        open: How many are open now.
-        most: How many were open at once, at most.
+        resource: The resource watched.
+        user_agent: The User-Agent of the client.
+        opened: Total number of watches opened.
+        open: Number of watches open now.
+        most: Largest number of watches open at the same time.
     """
 
     resource: GVR
@@ -141,8 +142,8 @@ class Audit:
     """Records requests and counts watches.
 
     Args:
-        limit: How many requests are remembered.
-        new_id: Makes the identifiers of requests whose clients sent none.
+        limit: Maximum number of requests kept.
+        new_id: Generates the audit IDs of requests that were sent without one.
     """
 
     def __init__(self, limit: int, new_id: Callable[[], str] = lambda: str(uuid.uuid4())) -> None:
@@ -156,33 +157,33 @@ class Audit:
 
     @property
     def requests(self) -> list[RequestRecord]:
-        """Oldest first; a new list."""
+        """The recorded requests as a new list, oldest first."""
         return list(self._requests)
 
     @property
     def open_watches(self) -> tuple[OpenWatch, ...]:
-        """Oldest first."""
+        """The open watches, oldest first."""
         return tuple(self._watches.values())
 
     @property
     def watch_counts(self) -> tuple[WatchCount, ...]:
-        """One for each resource and client, in the order in which they first watched."""
+        """Watch counts for each resource and client, in the order of their first watch."""
         return tuple(self._counts.values())
 
     async def wait_open_watches(self, count: int) -> None:
-        """Return when exactly ``count`` watches are open."""
+        """Wait until exactly ``count`` watches are open."""
         await trio.lowlevel.checkpoint()
         while len(self._watches) != count:
             await self._changed.wait()
 
     def forget_requests(self) -> None:
-        """Start with an empty record again."""
+        """Discard all recorded requests."""
         self._requests.clear()
         self._with_body.clear()
         self._body_bytes = 0
 
     def received(self, request: HTTPRequest, facts: RequestFacts) -> RequestRecord:
-        """Record ``request``; what is learnt about it later is set on the record."""
+        """Record ``request`` and return the record, whose other fields are set as they become known."""
         headers = dict(request.headers)
         if "authorization" in headers:
             scheme, space, _ = headers["authorization"].partition(" ")
@@ -205,7 +206,7 @@ class Audit:
         return record
 
     def received_body(self, record: RequestRecord, content: bytes) -> None:
-        """Record the body of a request, and let go of the oldest ones where they are too much together."""
+        """Record the body of a request, and discard the oldest bodies if they exceed the total limit."""
         if not content or len(content) > _MAX_BODY:
             return
         record.content = content
@@ -217,7 +218,7 @@ class Audit:
             oldest.content = b""
 
     def watch_began(self, record: RequestRecord) -> None:
-        """Count the watch of ``record`` as open from now on."""
+        """Count the watch of ``record`` as open."""
         assert record.resource is not None, "a watch is always about a resource"
         watch = OpenWatch(
             resource=record.resource,
@@ -231,7 +232,7 @@ class Audit:
         self._announce()
 
     def watch_ended(self, record: RequestRecord) -> None:
-        """Count the watch of ``record``, if it is an open one, as open no more."""
+        """Count the watch of ``record`` as closed, if it is open."""
         if watch := self._watches.pop(record, None):
             self._count(watch, -1)
             self._announce()

@@ -1,4 +1,4 @@
-"""Bodies: bytes and a content type to decoded JSON, with the refusals of a real server, and where the trouble is."""
+"""Decode request bodies by their content type, with the errors of a real server and the position of syntax errors."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ from dynkube.testing._wire.layouts import JSON_TYPE, YAML_TYPE
 
 _OBJECT_TYPES = (JSON_TYPE, YAML_TYPE, protobuf.MEDIA_TYPE)
 _PATCH_TYPES = (JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, APPLY_PATCH)
-# Without schemas of the Go kind, custom resources know no strategic merge.
+# Custom resources have no Go types with merge keys, so they do not support strategic merge patches.
 _CUSTOM_PATCH_TYPES = (JSON_PATCH, MERGE_PATCH, APPLY_PATCH)
 
 # etcd's own limit is 1.5 MiB; kube-apiserver reads bodies of up to 3 MiB before it looks at them.
 MAX_BODY = 3 * 1024 * 1024
-# From here on Go writes numbers with an exponent.
+# From this value on, Go writes numbers with an exponent.
 _EXPONENTS = 1e21
 _MAX_OPERATIONS = 10_000
 
-# What the real server decodes a body into first, to see what it is.
+# The Go type that the real server decodes a body into first, to find out its kind; part of its error messages.
 _TYPE_META = r'struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
 _GO_MAP = "map[string]interface {}"
 
 
 def decode_body(verb: Verb, kind: str, content_type: str, body: bytes, *, custom: bool = False) -> object:
-    """The decoded body of a call, ``None`` where the verb takes none or it may be absent and is.
+    """Decode the body of a call; ``None`` if the verb takes none, or an optional body is missing.
 
     Args:
-        verb: What is to be done with it.
+        verb: The verb of the request.
         kind: The kind expected, for messages.
-        content_type: Media type without parameters; ``""`` counts as JSON, which kube-apiserver assumes too.
+        content_type: Media type without parameters; ``""`` counts as JSON, which kube-apiserver assumes, too.
         body: As received.
         custom: Whether the kind is that of a custom resource.
 
     Raises:
-        APIError: 415 for a content type the verb does not take, 400 for a body that does not decode, 413 for a JSON
-            patch of too many operations.
+        APIError: 415 for a content type that the verb does not support, 400 for a body that does not decode, 413 for
+            a JSON patch of too many operations.
     """
     match verb:
         case "get" | "list" | "watch":
@@ -59,7 +59,7 @@ def decode_body(verb: Verb, kind: str, content_type: str, body: bytes, *, custom
 def _decode_object(kind: str, media_type: str, body: bytes, *, custom: bool) -> object:
     data = _parsed(media_type, body, f"the object provided is unrecognized (must be of type {kind}): ", _summary(body))
     if data is None and not custom:
-        return {}  # nothing at all is an object without fields, as far as built-in kinds go
+        return {}  # for built-in kinds, an empty body is an object without fields
     if data is None:
         text = body.decode("utf-8", "replace")
         raise _unrecognized(kind, f"Object 'Kind' is missing in '{text}'", body)
@@ -71,7 +71,7 @@ def _decode_object(kind: str, media_type: str, body: bytes, *, custom: bool) -> 
 
 
 def _type_problem(data: Mapping[str, object], body: bytes, *, custom: bool) -> str:
-    """Why ``apiVersion`` and ``kind`` say of no object what it is; ``""`` where they may."""
+    """Return the error if ``apiVersion`` and ``kind`` do not identify an object; ``""`` if they are valid."""
     for field in ("apiVersion", "kind"):
         if not isinstance(data.get(field), str | None):
             found = json_name(data[field])
@@ -94,10 +94,10 @@ def _decode_options(content_type: str, body: bytes) -> object:
 
 
 def check_media_type(verb: Verb, content_type: str, *, custom: bool = False) -> None:
-    """Refuse a content type that creates, updates or patches do not take.
+    """Check the content type of a create, update or patch.
 
     Raises:
-        UnsupportedMediaType: It is none of those; ``""`` counts as JSON, except with patches.
+        UnsupportedMediaType: The verb does not support it. ``""`` counts as JSON, except for patches.
     """
     if verb != "patch":
         if (content_type or JSON_TYPE) not in _OBJECT_TYPES:
@@ -109,7 +109,7 @@ def check_media_type(verb: Verb, content_type: str, *, custom: bool = False) -> 
 def _decode_patch(media_type: str, body: bytes) -> object:
     if media_type == APPLY_PATCH:
         return _decode_configuration(body)
-    # Only the real server knows why strategic patches are told of in fewer words.
+    # The real server omits the prefix for strategic merge patches, for no apparent reason.
     prefix = "" if media_type == STRATEGIC_PATCH else "error decoding patch: "
     try:
         data = parse_json(body)
@@ -145,7 +145,7 @@ def _decode_configuration(body: bytes) -> object:
 
 
 def _whole_numbers(value: Any) -> Any:
-    """On its way from YAML through JSON, ``2.0`` becomes ``2``."""
+    """Convert ``2.0`` to ``2``, as the conversion from YAML to JSON does."""
     if isinstance(value, float):
         return int(value) if value.is_integer() and abs(value) < _EXPONENTS else value
     if isinstance(value, dict):
@@ -166,7 +166,7 @@ def _parsed(media_type: str, body: bytes, prefix: str, summary: str) -> object:
 
 
 def _parse_yaml(body: bytes) -> object:
-    """JSON is a part of YAML, so it is tried first: it is 100 times faster."""
+    """Parse YAML. JSON is a subset of it, and is tried first: it is 100 times faster."""
     try:
         return parse_json(body)
     except TooDeep:
@@ -190,7 +190,7 @@ def _unrecognized(kind: str, why: str, body: bytes) -> APIError:
 
 
 def _summary(body: bytes) -> str:
-    """The beginning of a body as the real server shows it: as text where it looks like JSON, else in hexadecimal."""
+    """Return the beginning of a body as the real server shows it: as text if it looks like JSON, else in hex."""
     if not body:
         return " (<empty>)"
     start, more = body[:30], " ..." if len(body) > 30 else ""

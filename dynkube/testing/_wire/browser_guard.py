@@ -1,9 +1,9 @@
-"""Keeps web pages out of a server that has no authentication.
+"""Protection of a server without authentication from requests by web pages.
 
 A browser on the machine reaches a server on loopback, and so does any page in it: by plain forms and scripts (the
 request then has a foreign ``Origin``, or ``Sec-Fetch-Site: cross-site``), and by DNS rebinding, where the name of the
 page's own host is made to resolve to 127.0.0.1 (the request then has that name as its ``Host``).
-``kubectl proxy`` has the same problem, and the same answer: https://github.com/kubernetes/kubectl ``--accept-hosts``.
+``kubectl proxy`` has the same problem and the same solution: https://github.com/kubernetes/kubectl ``--accept-hosts``.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 class BrowserGuard:
-    """Decides by its headers whether a request may come from somebody else's web page.
+    """Refuses requests whose headers show that a foreign web page may have sent them.
 
     Args:
-        host: The address that the server listens on. Requests may name it, or where it is that of all interfaces, any
-            IP address: a page can only have one as its own host if it came from there.
-        accept_hosts: Regular expressions, in RE2's syntax, for further hosts that requests may name, each for the whole
-            name without a port. Case does not matter.
+        host: The address that the server listens on. Requests may have it as their host, or any IP address if the
+            server listens on all interfaces: only a page loaded from an IP address has that address as its own host.
+        accept_hosts: Regular expressions in RE2 syntax for further hosts, each matched against the whole name without
+            a port, ignoring case.
 
     Raises:
-        InvalidInput: One of ``accept_hosts`` is no regular expression.
+        InvalidInput: One of ``accept_hosts`` is not a valid regular expression.
         ImportError: There are regular expressions, and the ``serve`` extra is not installed.
     """
 
@@ -43,11 +43,11 @@ class BrowserGuard:
         self._accepted = [_whole(pattern) for pattern in accept_hosts]
 
     def check(self, request: HTTPRequest) -> None:
-        """Look at the headers of a request.
+        """Check the headers of a request.
 
         Raises:
             Forbidden: The host is not one of this server's, or the request comes from a page of another origin.
-            UnsupportedMediaType: It may have a body, and says nothing of its type.
+            UnsupportedMediaType: The request may have a body, but has no Content-Type.
         """
         given = request.headers.get("host", "")
         if not self._accepts(_split(f"//{given}")[0]):
@@ -101,7 +101,10 @@ def _same_origin(origin: str, host: str) -> bool:
 
 
 def _split(url: str) -> tuple[str, int | None]:
-    """The host of a URL, in lower case and without a last dot, and its port; no host where there is no sense in it."""
+    """Return the host of a URL, lower-case and without a trailing dot, and its port.
+
+    The host is ``""`` if the URL is malformed.
+    """
     try:
         parts = urlsplit(url)
         return (parts.hostname or "").removesuffix("."), parts.port

@@ -1,4 +1,4 @@
-"""Long answers compressed for clients that take gzip."""
+"""Compression of long responses for clients that accept gzip."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ import trio
 
 from dynkube.testing._asgi import Message, Send
 
-# As in kube-apiserver: the fastest level, and nothing shorter than this many bytes.
+# As in kube-apiserver: the fastest level, and a minimum length in bytes.
 _LEVEL = 1
 _THRESHOLD = 128 * 1024
 _GZIP_FORMAT = 16 + zlib.MAX_WBITS
 
 
 class GzipSend:
-    """An ASGI ``send`` that compresses the body if it turns out to be long.
+    """An ASGI ``send`` that compresses the body if it is long.
 
-    Nothing is sent before the body is complete or known to be long, so this is not for watches. Each message is a
-    checkpoint, also where it is held back: whoever sends in pieces counts on that.
+    Nothing is sent until the body is complete or known to be long, so this is unsuitable for watches. Each message is a
+    checkpoint even if it is held back: code that sends in pieces relies on that.
 
     Args:
-        send: Where the answer goes.
+        send: The underlying ``send``.
     """
 
     def __init__(self, send: Send) -> None:
@@ -32,7 +32,7 @@ class GzipSend:
         self._compress: zlib._Compress | None = None
 
     async def __call__(self, message: Message) -> None:
-        """Take the next message of the answer."""
+        """Take the next message of the response."""
         if message["type"] == "http.response.start":
             self._start = message
             return
@@ -50,7 +50,7 @@ class GzipSend:
             await trio.lowlevel.checkpoint()
 
     async def _begin(self, *, last: bool) -> None:
-        """It is long: send the headers of a compressed answer, and what was held back."""
+        """Send the headers of a compressed response, and the buffered part of a long body."""
         assert self._start is not None, "an answer begins with its headers"
         headers = [(name, value) for name, value in self._start["headers"] if name != b"content-length"]
         headers += [(b"content-encoding", b"gzip"), (b"vary", b"Accept-Encoding")]
@@ -72,7 +72,7 @@ class GzipSend:
             await trio.lowlevel.checkpoint()
 
     async def _pass_on(self) -> None:
-        """It is short: send it as it came."""
+        """Send a short response unchanged."""
         assert self._start is not None, "an answer begins with its headers"
         await self._send(self._start)
         body = b"".join(self._held)

@@ -1,7 +1,7 @@
 """Discovery documents computed from the registry: aggregated (KEP-3352) and legacy.
 
-Small oddities of kube-apiserver 1.36 are kept, since clients must cope with them: the aggregated form leaves group and
-version of a built-in kind empty where they are the document's own, the list of the core group names no apiVersion, and
+Peculiarities of kube-apiserver 1.36 are kept, since clients must cope with them: the aggregated form omits group and
+version of a built-in kind if they equal those of the document, the list of the core group has no apiVersion, and the
 verbs of custom resources are not sorted.
 """
 
@@ -21,15 +21,15 @@ from dynkube.testing._kinds.subresources import Subresource, subresource_of
 Document: TypeAlias = dict[str, object]
 
 _CUSTOM_VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
-# Not taken any more once the definition is being deleted.
+# Not supported any more once the CRD is being deleted.
 _WRITING_VERBS = frozenset({"create", "patch", "update"})
 
 
 class Discovery:
-    """Documents for one registry, and which group-versions are out of order.
+    """Discovery documents for one registry, and the set of unavailable group-versions.
 
     Args:
-        registry: What is served.
+        registry: The kinds served.
     """
 
     def __init__(self, registry: Registry) -> None:
@@ -39,17 +39,17 @@ class Discovery:
 
     @property
     def unavailable(self) -> frozenset[GroupVersion]:
-        """Group-versions whose (imagined) server does not answer: 503, and stale in discovery."""
+        """Group-versions whose (simulated) aggregated server does not respond: 503, and stale in discovery."""
         return self._registry.unavailable
 
     # ── aggregated ────────────────────────────────────────────────────────────────────────
 
     def aggregated_core(self) -> tuple[bytes, str]:
-        """``/api`` in the aggregated form (v2), and its ETag."""
+        """Return ``/api`` in the aggregated form (v2), and its ETag."""
         return self._cached("/api", lambda: _aggregated_list([self._aggregated_group("")]))
 
     def aggregated_groups(self) -> tuple[bytes, str]:
-        """``/apis`` in the aggregated form (v2), and its ETag."""
+        """Return ``/apis`` in the aggregated form (v2), and its ETag."""
         return self._cached("/apis", lambda: _aggregated_list(map(self._aggregated_group, self.groups())))
 
     def _aggregated_group(self, group: str) -> Document:
@@ -67,14 +67,14 @@ class Discovery:
         held = self._cache.get(key)
         if held is None or held[0] != state:
             body = msgspec.json.encode(build())
-            # As in kube-apiserver the tag is a hash of the content, so it survives restarts and no-op changes.
+            # As in kube-apiserver, the ETag is a hash of the content, so it survives restarts and no-op changes.
             held = self._cache[key] = (state, body, f'"{hashlib.sha512(body).hexdigest().upper()}"')
         return held[1], held[2]
 
     # ── legacy ────────────────────────────────────────────────────────────────────────────
 
     def legacy_core(self, address: str) -> Document:
-        """``/api``: the versions of the core group."""
+        """Return ``/api``: the versions of the core group."""
         return {
             "kind": "APIVersions",
             "versions": [gv.version for gv in self._served().versions.get("", ())],
@@ -82,20 +82,20 @@ class Discovery:
         }
 
     def legacy_groups(self) -> Document:
-        """``/apis``: every named group and its versions."""
+        """Return ``/apis``: every named group and its versions."""
         served = self._served()
         groups = [_legacy_group(group, served.versions[group]) for group in served.groups]
         return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
 
     def legacy_group(self, group: str) -> Document | None:
-        """``/apis/GROUP``; ``None`` where nothing of it is served."""
+        """Return ``/apis/GROUP``; ``None`` if the group is not served."""
         versions = self._served().versions.get(group)
         if not versions:
             return None
         return {"kind": "APIGroup", "apiVersion": "v1", **_legacy_group(group, versions)}
 
     def legacy_resources(self, gv: GroupVersion) -> Document | None:
-        """``/apis/GROUP/VERSION`` or ``/api/v1``; ``None`` where it is not served."""
+        """Return ``/apis/GROUP/VERSION`` or ``/api/v1``; ``None`` if it is not served."""
         kinds = self.kinds(gv)
         if not kinds:
             return None
@@ -106,22 +106,22 @@ class Discovery:
     # ── the registry, grouped ─────────────────────────────────────────────────────────────
 
     def group_versions(self) -> tuple[GroupVersion, ...]:
-        """Every group-version served, core first, best version of each group first."""
+        """Return every group-version served: the core group first, then the best version of each group first."""
         served = self._served()
         return tuple(gv for group in ("", *served.groups) for gv in served.versions.get(group, ()))
 
     def groups(self) -> tuple[str, ...]:
-        """Every named group served, in the order of their priority."""
+        """Return every named group served, by priority."""
         return self._served().groups
 
     def is_builtin(self, group: str) -> bool:
-        """Whether the server itself serves something of the group, rather than a CustomResourceDefinition."""
+        """Return whether the server has built-in kinds in the group, apart from CRDs."""
         return any(
             kind.crd_uid is None for gv in self._served().versions.get(group, ()) for kind in self._served().kinds[gv]
         )
 
     def kinds(self, gv: GroupVersion) -> tuple[Kind, ...]:
-        """What discovery shows of a group-version, by resource."""
+        """Return the kinds of a group-version that discovery lists, sorted by resource."""
         return self._served().kinds.get(gv, ())
 
     def _served(self) -> _Served:
@@ -131,7 +131,7 @@ class Discovery:
 
 
 class _Served(NamedTuple):
-    """The registry as of one revision."""
+    """The registry at one revision."""
 
     revision: int
     groups: tuple[str, ...]
@@ -141,7 +141,7 @@ class _Served(NamedTuple):
 
 def _group(registry: Registry) -> _Served:
     kinds: dict[GroupVersion, list[Kind]] = {}
-    # Groups of CRDs come behind the built-in ones and in alphabetical order, as their APIServices sort.
+    # Groups of CRDs follow the built-in ones in alphabetical order, as their APIServices sort.
     builtin: dict[str, None] = {}
     custom: set[str] = set()
     for kind in registry:
@@ -153,7 +153,7 @@ def _group(registry: Registry) -> _Served:
         elif kind.gvr.group:
             builtin.setdefault(kind.gvr.group)
     for gv in registry.unavailable:
-        # Listed as any other, by its APIService; what it serves is known only if it was there before.
+        # Listed because it has an APIService; its resources are known only if it was available before.
         kinds.setdefault(gv, [])
         custom.add(gv.group)
     versions: dict[str, list[GroupVersion]] = {}
@@ -246,6 +246,9 @@ def _legacy_resources(kind: Kind) -> Iterator[Document]:
 
 
 def _storage_version_hash(gvk: GVK) -> str:
-    """Tells clients that migrate stored objects apart in which version they are; as kube-apiserver computes it."""
+    """Return ``storageVersionHash``, computed like in kube-apiserver.
+
+    Clients that migrate stored objects compare it to find out whether the storage version has changed.
+    """
     digest = hashlib.sha256(f"{gvk.group}/{gvk.version}/{gvk.kind}".encode()).digest()
     return base64.b64encode(digest[:8]).decode("ascii")

@@ -1,4 +1,4 @@
-"""Where clients come in, and the outages that keep them out."""
+"""TCP listeners that outages can close for a while."""
 
 from __future__ import annotations
 
@@ -12,23 +12,24 @@ from dynkube.testing._faults.outages import Outage
 from dynkube.testing._wire.streams import DeafStream, Line, LineStream, drop
 from dynkube.testing._wire.tcp import bind, listen
 
-#: What a new connection meets: nobody listens, it is reset once it stands, or it stands and nobody ever answers.
+#: What a new connection meets: connection refused, a reset after the handshake, or an open connection without any
+#: response.
 Refusal: TypeAlias = Literal["refuse", "reset", "silent"]
 
-#: How a connection ends: by a FIN, or by an RST.
+#: How a connection ends: by FIN, or by RST.
 Drop: TypeAlias = Literal["cut", "reset"]
 
 
 class Door(trio.abc.Listener[trio.abc.HalfCloseableStream]):
-    """A listener that can be shut for a while.
+    """A listener that can be closed for a while.
 
     Args:
-        bound: A bound socket, which belongs to the door from here on.
+        bound: A bound socket, which the listener takes over.
     """
 
     def __init__(self, bound: socket.socket) -> None:
         self._host, self._port, *_ = bound.getsockname()
-        self._shut: socket.socket | None = None  # bound and not listening: the port stays ours, and refuses
+        self._shut: socket.socket | None = None  # bound and not listening: keeps the port, and refuses connections
         self._listener: trio.SocketListener | None = listen(bound)
         self._refusals: dict[Outage, Refusal] = {}
         self._changed = trio.Event()
@@ -39,16 +40,16 @@ class Door(trio.abc.Listener[trio.abc.HalfCloseableStream]):
 
     @property
     def closed(self) -> bool:
-        """Whether it lets nobody in any more, for good."""
+        """Whether the listener is closed for good."""
         return self._closed
 
     @property
     def connections(self) -> int:
-        """How many connections are open, those that nobody answers included."""
+        """Number of open connections, including those that get no response."""
         return len(self._streams)
 
     async def wait_connections(self, count: int) -> None:
-        """Return when exactly ``count`` connections are open."""
+        """Wait until exactly ``count`` connections are open."""
         await trio.lowlevel.checkpoint()
         while len(self._streams) != count:
             await self._counted.wait()
@@ -56,10 +57,10 @@ class Door(trio.abc.Listener[trio.abc.HalfCloseableStream]):
     # ── outages ───────────────────────────────────────────────────────────────────────────
 
     def refuse(self, how: Refusal) -> Outage:
-        """Keep new connections out.
+        """Refuse new connections.
 
         Raises:
-            InvalidInput: ``how`` is no such way.
+            InvalidInput: ``how`` is not a known way to refuse.
         """
         if how not in get_args(Refusal):
             raise InvalidInput(f"how is {how!r}; give one of {', '.join(map(repr, get_args(Refusal)))}")
@@ -69,15 +70,15 @@ class Door(trio.abc.Listener[trio.abc.HalfCloseableStream]):
         return outage
 
     def black_hole(self) -> Outage:
-        """Let nothing through on any connection."""
+        """Stop all data on every connection."""
         self._line.take_down()
         return Outage("black_hole()", lambda _: self._line.put_up())
 
     def drop(self, how: Drop) -> int:
-        """End every connection; how many there were.
+        """End every connection and return their number.
 
         Raises:
-            InvalidInput: ``how`` is no such way.
+            InvalidInput: ``how`` is not a known way to end a connection.
         """
         if how not in get_args(Drop):
             raise InvalidInput(f"how is {how!r}; give one of {', '.join(map(repr, get_args(Drop)))}")
@@ -93,7 +94,7 @@ class Door(trio.abc.Listener[trio.abc.HalfCloseableStream]):
 
     @property
     def _refusal(self) -> Refusal | None:
-        """What new connections meet: of several outages the oldest decides."""
+        """How new connections are refused; if there are several outages, the oldest decides."""
         return next(iter(self._refusals.values()), None)
 
     def _apply(self) -> None:
@@ -110,7 +111,7 @@ class Door(trio.abc.Listener[trio.abc.HalfCloseableStream]):
     # ── what trio's server asks ───────────────────────────────────────────────────────────
 
     async def accept(self) -> trio.abc.HalfCloseableStream:
-        """The next connection that gets in."""
+        """Accept the next connection that is not refused."""
         while True:
             if self._closed:
                 raise trio.ClosedResourceError
@@ -120,13 +121,13 @@ class Door(trio.abc.Listener[trio.abc.HalfCloseableStream]):
             try:
                 stream = await self._listener.accept()
             except trio.ClosedResourceError:
-                continue  # the door was shut, or closed for good
+                continue  # an outage began, or the listener was closed for good
             match self._refusal:
                 case None:
                     return self._entered(LineStream(stream, self._line, self._left))
                 case "silent":
                     return self._entered(DeafStream(stream, self._left))
-                case "reset" | "refuse":  # the latter came in just before the door was shut
+                case "reset" | "refuse":  # "refuse" began after the kernel accepted this connection
                     drop(stream, reset=True)
 
     def _entered(self, stream: LineStream | DeafStream) -> LineStream | DeafStream:
@@ -143,7 +144,7 @@ class Door(trio.abc.Listener[trio.abc.HalfCloseableStream]):
         self._counted = trio.Event()
 
     async def aclose(self) -> None:
-        """Let nobody in any more; connections that are open stay open."""
+        """Stop accepting connections; open ones stay open."""
         self._closed = True
         self._line.retire()
         if self._shut is not None:

@@ -1,4 +1,4 @@
-"""Where an API server for tests is, and what a client needs to reach it."""
+"""Address of an API server for tests, and the credentials to connect to it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from dynkube.testing._wire.kubeconfig import build_kubeconfig, write_private
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """Where an API server is, and what a client needs to reach it: of one user, where the server knows several.
+    """Address of an API server, and the credentials of one of its users.
 
     Attributes:
         url: Like ``http://127.0.0.1:41853``.
         ca_pem: The certificate authority to trust; ``None`` over plain HTTP.
-        token: The bearer token to bring; ``None`` where everybody is let in, or brings a certificate.
-        certificate_pem: The client certificate to bring, with ``key_pem``; ``None`` where none is asked for.
+        token: The bearer token to send; ``None`` if the server needs none, or a client certificate is used.
+        certificate_pem: The client certificate, used with ``key_pem``; ``None`` if the server does not require one.
         key_pem: The private key of that certificate.
     """
 
@@ -28,7 +28,7 @@ class Endpoint:
     key_pem: bytes | None = field(default=None, repr=False)
 
     def kubeconfig(self, *, context: str = "dynkube", namespace: str = "default") -> dict[str, object]:
-        """A kubeconfig with this server as its only cluster, decoded."""
+        """Return a decoded kubeconfig with this server as its only cluster."""
         return build_kubeconfig(
             self.url,
             ca_pem=self.ca_pem,
@@ -42,11 +42,11 @@ class Endpoint:
     def write_kubeconfig(
         self, path: str | os.PathLike[str], *, context: str = "dynkube", namespace: str = "default"
     ) -> Path:
-        """Write :meth:`kubeconfig` to ``path`` (mode 0600, replaced as a whole) and return the path.
+        """Write :meth:`kubeconfig` to ``path`` (mode 0600, replaced atomically) and return the path.
 
-        Plain function; blocks on the file system for a moment.
+        Synchronous; blocks briefly on the file system.
 
         Raises:
-            OSError: The directory does not exist or cannot be written to.
+            OSError: The directory does not exist or is not writable.
         """
         return write_private(path, self.kubeconfig(context=context, namespace=namespace))

@@ -1,4 +1,4 @@
-"""All ways into a server, in its process and by TCP, and the outages that close them."""
+"""All ways into a server, in process and over TCP, and the outages that close them."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from dynkube.testing._wire.requestinfo import facts_of
 
 
 class Entrances:
-    """The doors of TCP, and what comes in without one.
+    """The TCP listeners of a server and its in-process clients, with the outages that affect both.
 
-    In the process there are no connections apart from requests, so each request counts as one.
+    In-process clients have no connections, so each of their requests counts as a connection.
     """
 
     def __init__(self) -> None:
@@ -31,10 +31,10 @@ class Entrances:
     # ── outages ───────────────────────────────────────────────────────────────────────────
 
     def refuse(self, how: Refusal) -> Outage:
-        """Keep new connections out; what is open goes on.
+        """Refuse new connections; open ones continue.
 
         Raises:
-            InvalidInput: ``how`` is no such way.
+            InvalidInput: ``how`` is not a known way to refuse.
         """
         if how not in get_args(Refusal):
             raise InvalidInput(f"how is {how!r}; give one of {', '.join(map(repr, get_args(Refusal)))}")
@@ -48,10 +48,10 @@ class Entrances:
             each.remove()
 
     def drop(self, how: Drop) -> int:
-        """End what is open; how much that was.
+        """End all open connections and requests, and return their number.
 
         Raises:
-            InvalidInput: ``how`` is no such way.
+            InvalidInput: ``how`` is not a known way to end a connection.
         """
         if how not in get_args(Drop):
             raise InvalidInput(f"how is {how!r}; give one of {', '.join(map(repr, get_args(Drop)))}")
@@ -62,7 +62,7 @@ class Entrances:
     # ── what comes in ─────────────────────────────────────────────────────────────────────
 
     def door(self, bound: socket.socket) -> Door:
-        """A door at a bound socket, closed by the outages there are."""
+        """Return a listener on a bound socket, subject to current and future outages."""
         door = Door(bound)
         self._doors = [other for other in self._doors if not other.closed] + [door]
         for how, at_doors in self._refusals.values():
@@ -70,16 +70,16 @@ class Entrances:
         return door
 
     def check(self) -> None:
-        """Let a client in the process in.
+        """Check that an in-process client can connect.
 
         Raises:
-            httpx2.ConnectError: Nobody listens.
+            httpx2.ConnectError: The server does not listen.
         """
         if self._refusal == "refuse":
             raise httpx2.ConnectError("connection refused")
 
     def inside(self, app: ASGIApp) -> ASGIApp:
-        """``app`` for clients in the process."""
+        """Return ``app`` wrapped for in-process clients, so that outages apply."""
 
         async def serve(scope: Scope, receive: Receive, send: Send) -> None:
             if (effect := self._obstacle()) is not None:
@@ -96,14 +96,14 @@ class Entrances:
 
     @property
     def _refusal(self) -> Refusal | None:
-        """What new connections meet: of several outages the oldest decides."""
+        """How new connections are refused; if there are several outages, the oldest decides."""
         return next((how for how, _ in self._refusals.values()), None)
 
     def _obstacle(self) -> Effect | None:
         match self._refusal:
             case "silent":
                 return Hang()
-            case "reset" | "refuse":  # the latter began when this was on its way in
+            case "reset" | "refuse":  # "refuse" began while this request was on its way
                 return Disconnect("reset")
             case _:
                 return None

@@ -1,4 +1,4 @@
-"""HTTP as the embedded server uses it: a request read from ASGI's scope, an answer written to ``send``."""
+"""HTTP requests read from an ASGI scope, and responses written to an ASGI ``send``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, unquote
 
 from dynkube.testing._asgi import Receive, Scope, Send, offers_threads
 
-# Large bodies go out in pieces, so that one list of 20,000 objects never holds the loop while it is copied.
+# Large bodies are sent in chunks, so that a list of 20,000 objects does not block the event loop while it is copied.
 CHUNK = 256 * 1024
 
 _BAD_ESCAPE = re.compile("%(?![0-9a-fA-F]{2})")
@@ -20,17 +20,17 @@ class ClientGone(Exception):
 
 
 class BodyTooLarge(Exception):
-    """The body is longer than the server reads."""
+    """The body exceeds the maximum size."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HTTPRequest:
-    """What the request line and the headers say.
+    """The request line and headers of a request.
 
     ``segments`` are the parts of the path after unquoting it: as in a real server, a quoted slash divides like any
-    other. ``params`` holds the first value of each name, without those that are not properly quoted. ``headers`` has
-    lower-case names; repeated ones are joined by commas, and ``fields`` has them apart. ``threads`` says whether slow
-    work may be done in worker threads.
+    other. ``params`` holds the first value of each parameter; wrongly quoted ones are ignored. ``headers`` has
+    lower-case names and joins repeated headers by commas; ``fields`` has them separately. ``threads`` is true if slow
+    work may run in worker threads.
     """
 
     method: str
@@ -43,7 +43,7 @@ class HTTPRequest:
 
     @classmethod
     def from_scope(cls, scope: Scope) -> HTTPRequest:
-        """Read an ASGI ``http`` scope."""
+        """Build a request from an ASGI ``http`` scope."""
         raw = scope.get("raw_path")
         path = raw.decode("ascii", "replace") if raw else scope["path"]
         fields: dict[str, tuple[str, ...]] = {}
@@ -63,17 +63,17 @@ class HTTPRequest:
 
     @property
     def content_type(self) -> str:
-        """Media type of the body, lower-case, without parameters; ``""`` where none was sent."""
+        """Media type of the body, lower-case, without parameters; ``""`` if none was sent."""
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
     def flag(self, name: str) -> bool:
-        """A boolean parameter as the API server reads it: present and neither ``false`` nor ``0``."""
+        """Return a boolean parameter as the API server reads it: true if present and neither ``false`` nor ``0``."""
         value = self.params.get(name)
         return value is not None and value.lower() not in {"false", "0"}
 
 
 def _params(query: str) -> dict[str, str]:
-    """The parameters of a query as Go reads them: the first value counts, and what is malformed is passed over."""
+    """Parse a query as Go does: the first value of each name counts, and malformed parameters are ignored."""
     sound = "&".join(part for part in query.split("&") if not _BAD_ESCAPE.search(part) and ";" not in part)
     params: dict[str, str] = {}
     for name, value in parse_qsl(sound, keep_blank_values=True):
@@ -82,11 +82,11 @@ def _params(query: str) -> dict[str, str]:
 
 
 async def read_body(receive: Receive, limit: int) -> bytes:
-    """The whole request body.
+    """Read and return the whole request body.
 
     Raises:
-        BodyTooLarge: There is more than ``limit`` bytes; the rest is left unread.
-        ClientGone: The connection ended before the body did.
+        BodyTooLarge: The body exceeds ``limit`` bytes; the rest is left unread.
+        ClientGone: The connection ended before the body was complete.
     """
     parts: list[bytes] = []
     size = 0
@@ -104,7 +104,7 @@ async def read_body(receive: Receive, limit: int) -> bytes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """A complete HTTP answer."""
+    """A complete HTTP response."""
 
     status: int = 200
     body: bytes = b""
@@ -112,7 +112,7 @@ class Answer:
     headers: tuple[tuple[str, str], ...] = ()
 
     async def write(self, send: Send) -> None:
-        """Send it, the body in pieces of at most :data:`CHUNK` bytes."""
+        """Send the response, with the body in chunks of at most :data:`CHUNK` bytes."""
         await start(send, self.status, self.content_type, (*self.headers, ("Content-Length", str(len(self.body)))))
         view = memoryview(self.body)
         for offset in range(0, len(view) - CHUNK, CHUNK):
@@ -122,7 +122,7 @@ class Answer:
 
 
 async def start(send: Send, status: int, content_type: str, headers: tuple[tuple[str, str], ...] = ()) -> None:
-    """Send the status line and the headers. Nothing may be cached unless ``headers`` say so."""
+    """Send the status line and the headers. Caching is forbidden unless ``headers`` allow it."""
     cached = any(name == "Cache-Control" for name, _ in headers)
     caching = () if cached else (("Cache-Control", "no-cache, private"),)
     fields = (("Content-Type", content_type), *caching, *headers)
@@ -131,5 +131,5 @@ async def start(send: Send, status: int, content_type: str, headers: tuple[tuple
 
 
 async def send_chunk(send: Send, data: bytes, *, last: bool = False) -> None:
-    """Send a piece of the body."""
+    """Send one chunk of the body."""
     await send({"type": "http.response.body", "body": data, "more_body": not last})

@@ -1,9 +1,10 @@
-"""ASGI over HTTP/1.1 on trio streams: h11 speaks the protocol, and a connection is one task.
+"""ASGI over HTTP/1.1 on trio streams: parsed by h11, one task for each connection.
 
-General ASGI servers give each request tasks, timers and queues of its own, which costs several times what this server
-needs to answer it (benchmarks/README.md has the numbers). Here the application runs in the connection's task, and head
-and body leave in one write. What API clients do not use is not there: HTTP/2, upgrades, trailers. What tests need is:
-answers that break off as no application could let them (:data:`~dynkube.testing._asgi.BREAK`).
+General ASGI servers give each request its own tasks, timers and queues, which costs several times what this server
+needs to answer it (benchmarks/README.md has the numbers). Here the application runs in the connection's task, and
+headers and body are sent in one write. Features that API clients do not use are missing: HTTP/2, upgrades, trailers.
+One that tests need is added: responses that break off in ways that plain ASGI cannot express
+(:data:`~dynkube.testing._asgi.BREAK`).
 """
 
 from __future__ import annotations
@@ -27,16 +28,17 @@ _logger = logging.getLogger("dynkube.testing.tcp")
 
 Stream: TypeAlias = "trio.abc.HalfCloseableStream | trio.SSLStream[trio.abc.HalfCloseableStream]"
 
-_MAX_HEAD = 256 * 1024  # selectors and continue tokens make long request lines
-_IDLE_SECONDS = 300  # clients hold connections for long
+_MAX_HEAD = 256 * 1024  # selectors and continue tokens make request lines long
+_IDLE_SECONDS = 300  # clients keep idle connections for a long time
 _READ = 64 * 1024
 _MAX_PIPELINED = 1024 * 1024
-# A response often comes before its request was read to the end: 401, 403, 404, 405, 413, an injected fault. So much of
-# the rest is read before it is sent, so that the connection can be used again: maxPostHandlerReadBytes of Go's http.
+# A response is often sent before its request was read completely: 401, 403, 404, 405, 413, an injected fault. Up to
+# this many bytes of the rest are read first, so that the connection can be reused: maxPostHandlerReadBytes of Go's
+# net/http.
 _MAX_DRAINED = 256 * 1024
 _DRAIN_SECONDS = 2
-# Where there is more, the response says that the connection is closed, and what comes is dropped for a while: otherwise
-# the kernel would answer it by a reset, which discards a response that was not read yet. The numbers are those of nginx
+# If there is more, the response has "Connection: close", and what still arrives is discarded for a while: otherwise the
+# kernel would send a reset, which discards a response that the client has not read yet. The numbers are those of nginx
 # (lingering_timeout, lingering_time).
 _LINGER_IDLE_SECONDS = 5
 _LINGER_SECONDS = 30
@@ -50,7 +52,7 @@ async def serve_http(
     tls: ssl.SSLContext | None = None,
     task_status: trio.TaskStatus[object] = trio.TASK_STATUS_IGNORED,
 ) -> NoReturn:
-    """Accept connections and serve ``app`` on each, until cancelled; that closes all of them at once."""
+    """Accept connections and serve ``app`` on each, until cancelled, which closes all of them at once."""
 
     async def serve(socket: trio.abc.HalfCloseableStream) -> None:
         stream: Stream = socket
@@ -59,9 +61,9 @@ async def serve_http(
         try:
             await _Connection(app, stream).run()
         except (trio.BrokenResourceError, trio.ClosedResourceError):
-            pass  # the client has gone, or speaks no TLS
+            pass  # the client has disconnected, or does not speak TLS
         except Exception:
-            _logger.exception("a connection failed")  # a defect, but of one connection alone
+            _logger.exception("a connection failed")  # a bug, which affects this connection only
         finally:
             await trio.aclose_forcefully(stream)
 
@@ -69,7 +71,7 @@ async def serve_http(
 
 
 class _Connection:
-    """One client's connection: one request after the other."""
+    """A client's connection, which serves one request after the other."""
 
     def __init__(self, app: ASGIApp, stream: Stream) -> None:
         self.stream = stream
@@ -77,7 +79,7 @@ class _Connection:
         self._app = app
 
     async def run(self) -> None:
-        """Serve until the client closes the connection, or an answer leaves it unusable."""
+        """Serve requests until the client closes the connection, or a response leaves it unusable."""
         try:
             while (request := await self._next_request()) is not None:
                 exchange = _Exchange(self, request)
@@ -93,10 +95,10 @@ class _Connection:
         await self._linger()
 
     async def next_event(self) -> object:
-        """The next piece of what the client sends.
+        """Return the next h11 event from the client.
 
         Raises:
-            h11.RemoteProtocolError: It does not speak HTTP.
+            h11.RemoteProtocolError: The client does not speak HTTP.
         """
         while (event := self.http.next_event()) is h11.NEED_DATA:
             self.http.receive_data(bytes(await self.stream.receive_some(_READ)))
@@ -109,11 +111,11 @@ class _Connection:
         return None
 
     def _reusable(self) -> bool:
-        """Whether request and response are both complete, and neither said that the connection is to be closed."""
+        """Return whether request and response are both complete, and neither said "Connection: close"."""
         return self.http.our_state is h11.DONE and self.http.their_state is h11.DONE
 
     async def _refuse(self, error: h11.RemoteProtocolError) -> None:
-        """Answer what is no HTTP, unless there is an answer already or the client takes no more."""
+        """Send an error response to malformed HTTP, unless a response has started or the client has disconnected."""
         if self.http.our_state not in {h11.IDLE, h11.SEND_RESPONSE}:
             return
         text = f"{error}\n".encode()
@@ -135,24 +137,24 @@ class _Connection:
 
 
 class _Exchange:
-    """One request and its answer, as ASGI's ``receive`` and ``send`` show them to the application."""
+    """One request and its response, with the ASGI ``receive`` and ``send`` of the application."""
 
     def __init__(self, connection: _Connection, request: h11.Request) -> None:
         self._connection = connection
         self._http = connection.http
         self._stream = connection.stream
         self._request = request
-        self.malformed: h11.RemoteProtocolError | None = None  # how the body broke the protocol
-        self._received = False  # all of the request, or all that will come
-        self._reading = trio.Lock()  # held by whoever reads the body
-        self._read = 0  # bytes of the body
-        self._drained: deque[h11.Data | h11.EndOfMessage] = deque()  # read before the application asked for it
+        self.malformed: h11.RemoteProtocolError | None = None  # the protocol error in the body
+        self._received = False  # all of the request, or as much as will ever arrive
+        self._reading = trio.Lock()  # held while the body is read
+        self._read = 0  # bytes of the body read so far
+        self._drained: deque[h11.Data | h11.EndOfMessage] = deque()  # read before the application called receive()
         self._gone = False
         self._unsent: list[h11.Event] = []
         self._ended = False
 
     async def run(self, app: ASGIApp) -> bool:
-        """Let ``app`` answer; whether it did so to the end. If not, the connection is to be cut."""
+        """Run ``app``, and return whether its response is complete. If not, the connection must be cut."""
         try:
             await app(self._scope(), self._receive, self._send)
         except Exception:
@@ -201,7 +203,7 @@ class _Exchange:
             return await self._read_on()
 
     async def _drain(self) -> bool:
-        """Read what is left of the request, if that is little; whether all of it was read, as a next request needs."""
+        """Read the rest of a short request; return whether all of it was read, so that another one can follow."""
         try:
             while not self._has_all():
                 if (event := self._http.next_event()) is h11.NEED_DATA:
@@ -212,7 +214,7 @@ class _Exchange:
         if self._has_all():
             return True
         if self.malformed is not None or self._http.they_are_waiting_for_100_continue or self._reading.locked():
-            return False  # the client sends nothing before it is asked to; or the application reads it just now
+            return False  # the client waits for "100 Continue", or the application is reading
         if self._announced() - self._read > _MAX_DRAINED:
             return False
         async with self._reading:
@@ -226,16 +228,16 @@ class _Exchange:
         return self._has_all()
 
     def _has_all(self) -> bool:
-        """Whether all of the request was read from the connection."""
+        """Return whether the whole request was read from the connection."""
         return self._http.their_state not in {h11.SEND_BODY, h11.ERROR}
 
     def _keep(self, event: object) -> None:
-        """Keep a piece of the body for the application, should it ask for it later."""
+        """Keep a piece of the body in case the application reads it later."""
         if isinstance(event, h11.Data | h11.EndOfMessage):
             self._drained.append(event)
 
     async def _read_on(self) -> object:
-        """The next piece of the request; ``None`` where none can come any more."""
+        """Return the next event of the request; ``None`` if there are no more."""
         try:
             event = await self._connection.next_event()
         except h11.RemoteProtocolError as error:
@@ -248,11 +250,11 @@ class _Exchange:
         return None
 
     def _announced(self) -> int:
-        """The size of the body, where the head of the request says it."""
+        """Return the size of the body as given by the Content-Length header."""
         return next((int(value) for name, value in self._request.headers if name == b"content-length"), 0)
 
     async def _client_going(self) -> None:
-        """Return when the client closes its side; what it sends before that belongs to its next request."""
+        """Wait until the client closes its side; anything it sends before belongs to its next request."""
         waiting = 0
         try:
             while waiting < _MAX_PIPELINED and (data := await self._stream.receive_some(_READ)):
@@ -266,11 +268,11 @@ class _Exchange:
         if message["type"] == "http.response.start":
             status: int = message["status"]
             headers = list(message.get("headers", ()))
-            if not any(name == b"date" for name, _ in headers):  # a proxy passes on the one that its origin has set
+            if not any(name == b"date" for name, _ in headers):  # a proxy passes on the Date header of its origin
                 headers.append((b"date", formatdate(usegmt=True).encode()))
             if not await self._drain():
                 headers = [field for field in headers if field[0] != b"connection"] + [(b"connection", b"close")]
-            # Kept until there is something of the body: both leave in one write.
+            # Buffered until the first piece of the body, so that both leave in one write.
             self._unsent.append(h11.Response(status_code=status, headers=headers, reason=_REASONS.get(status, b"")))
             return
         if message["type"] == BREAK:
@@ -285,17 +287,20 @@ class _Exchange:
         await self._write(*events)
 
     async def _break(self, how: str, body: bytes) -> None:
-        """Leave the connection broken; it is closed when the application returns, since the answer is incomplete."""
+        """Break the response off, by a reset or inside a chunk; the connection closes when the application returns."""
         if how == "reset":
             _reset_on_close(self._stream)
             return
-        # More than there is of it. The answer says that it comes in chunks, where it says nothing of its length.
+        # Announce a chunk longer than what follows. Responses without a Content-Length are chunked.
         announced = b"%x\r\n" % (2 * len(body) + 1)
         events, self._unsent = self._unsent, []
         await self._write(*events, end=announced + body)
 
     async def _write(self, *events: h11.Event, end: bytes = b"") -> None:
-        """Write to the client, ``end`` as it is. Where it has gone that does nothing; ``receive`` tells of it."""
+        """Write events, then the raw bytes ``end``.
+
+        Does nothing if the client has disconnected; ``receive`` reports that.
+        """
         data = _encoded(self._http, *events) + end
         if self._gone:
             await trio.lowlevel.checkpoint()
@@ -311,14 +316,14 @@ def _encoded(http: h11.Connection, *events: h11.Event) -> bytes:
 
 
 def _reset_on_close(stream: Stream) -> None:
-    """Make the kernel send RST in place of FIN: it does where it is to linger for no time."""
+    """Make the kernel send RST instead of FIN on close, by a linger time of zero."""
     connection = stream.transport_stream if isinstance(stream, trio.SSLStream) else stream
-    below = getattr(connection, "socket", None)  # streams of other listeners show theirs, or are none of TCP
+    below = getattr(connection, "socket", None)  # streams of other listeners expose their socket, or do not use TCP
     if below is not None:
         below.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
 def _origin_form(target: bytes) -> bytes:
-    """``target`` without a scheme and an authority, which servers have to accept (RFC 9112, 3.2.2)."""
+    """Return ``target`` without scheme and authority, which servers must accept (RFC 9112, 3.2.2)."""
     scheme, _, rest = target.partition(b"://")
     return b"/" + rest.partition(b"/")[2] if scheme.lower() in {b"http", b"https"} else target

@@ -1,7 +1,7 @@
-"""What is wrong with JSON that does not parse, worded as Go's parser words it, with line and column.
+"""JSON syntax errors in the words of Go's parser, with line and column.
 
-Clients match on these words, and kubectl shows them. The real server tells no position; a person who wrote the JSON
-by hand needs one, so it comes behind.
+Clients match on these words, and kubectl prints them. The real server gives no position; it is appended here for
+people who write JSON by hand.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _WORDS = {
     "invalid number": "in numeric literal",
 }
 _LITERALS = (b"true", b"false", b"null")
-# Of these the parser tells the byte behind.
+# For these errors the parser reports the offset after the offending byte.
 _BEHIND = {"invalid escape character in string", "invalid character in unicode escape", "trailing characters"}
 
 
 def parse_json(body: bytes) -> object:
-    """Decode ``body``; bytes that are no UTF-8 become U+FFFD, as Go reads them.
+    """Decode ``body``; bytes that are not UTF-8 become U+FFFD, as in Go.
 
     Raises:
         ValueError: It is not JSON, or :class:`TooDeep`.
@@ -44,7 +44,7 @@ def parse_json(body: bytes) -> object:
         raise TooDeep("[") from None
     except msgspec.DecodeError as error:
         raise ValueError(_describe(body, str(error))) from None
-    if body.count(b"{") + body.count(b"[") > MAX_DEPTH:  # few bodies have as many, and fewer still in each other
+    if body.count(b"{") + body.count(b"[") > MAX_DEPTH:  # a cheap upper bound of the depth, which few bodies exceed
         check_depth(data)
     return data
 
@@ -63,20 +63,20 @@ def _describe(body: bytes, error: str) -> str:
     if offset >= len(body):
         return _END
     text = body[:offset].decode("utf-8", "replace")
-    # The real decoder goes by bytes, and names one in the way of a character.
+    # Go's decoder works on bytes, and shows the offending byte as a character.
     character = chr(body[offset])
     line, column = text.count("\n") + 1, len(text) - text.rfind("\n")
     return f"invalid character {_quoted(character)} {_WORDS.get(problem, problem)} at line {line}, column {column}"
 
 
 def _number_problem(body: bytes, offset: int) -> str:
-    """What is wrong with the number that cannot go on at ``offset``."""
+    """Return what is wrong with a number that is invalid at ``offset``."""
     before = body[offset - 1 : offset]
     if before == b".":
         return "after decimal point in numeric literal"
     if before in {b"e", b"E", b"+"} or re.search(rb"[eE]-$", body[:offset]):
         return "in exponent of numeric literal"
-    # Nothing goes on after a leading zero, so what follows is wrong as anything behind a whole number would be.
+    # A number ends after a leading zero, so what follows is an error after a complete value.
     try:
         msgspec.json.decode(body[:offset] + b" " + body[offset:])
     except msgspec.DecodeError as error:
@@ -85,13 +85,13 @@ def _number_problem(body: bytes, offset: int) -> str:
 
 
 def _inside_what(body: bytes, offset: int) -> tuple[str, int]:
-    """Where a character that cannot be there is: in a string, in a misspelled word, or where a value has to begin."""
+    """Return the context of an invalid character: in a string, in a literal, or at the beginning of a value."""
     if body[offset : offset + 1] < b" " and _in_string(body[:offset]):
         return "in string literal", offset
     if body[offset - 1 : offset] == b"-":
         return "in numeric literal", offset
     for literal in _LITERALS:
-        # The parser reads as many bytes as the word has, and tells of the end rather than of the difference.
+        # The parser reads as many bytes as the literal has, and reports the end instead of the first difference.
         start = offset - len(literal)
         found = body[start:offset] if start >= 0 else b""
         if found[:1] == literal[:1]:
@@ -106,5 +106,5 @@ def _in_string(before: bytes) -> bool:
 
 
 def _quoted(character: str) -> str:
-    """A character in Go's quotes."""
+    """Quote a character as Go does."""
     return {"'": "'\\''", '"': "'\"'", "\n": "'\\n'", "\t": "'\\t'", "\r": "'\\r'"}.get(character, f"'{character}'")

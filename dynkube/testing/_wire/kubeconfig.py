@@ -1,4 +1,4 @@
-"""A kubeconfig for an API server in tests, so that kubectl and other clients find it."""
+"""Kubeconfig files for API servers in tests, for kubectl and other clients."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def build_kubeconfig(
     context: str,
     namespace: str,
 ) -> dict[str, object]:
-    """One cluster, one user, one context, all named ``context``; decoded."""
+    """Return a decoded kubeconfig with one cluster, user and context, all named ``context``."""
     cluster = {"server": url, "certificate-authority-data": _base64(ca_pem)}
     user = {
         "token": token or None,
@@ -48,9 +48,9 @@ def _present(fields: dict[str, str | None]) -> dict[str, str]:
 def write_private(path: str | os.PathLike[str], kubeconfig: dict[str, object]) -> Path:
     """Write ``kubeconfig`` as YAML, readable by its owner only. Blocks on the file system.
 
-    The file appears whole or not at all, so a program that waits for it never reads half of one.
+    The file is written atomically: a program that waits for it never reads a part of it.
 
     Raises:
-        OSError: The directory does not exist or cannot be written to.
+        OSError: The directory does not exist or is not writable.
     """
     return replace_privately(path, [yaml.dump(kubeconfig)])

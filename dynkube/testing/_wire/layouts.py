@@ -1,4 +1,4 @@
-"""How an answer is written down: JSON, indented JSON for people, or YAML; lists in pieces."""
+"""Encodings of a response: JSON, indented JSON for people, or YAML; lists in pieces."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ YAML_TYPE = "application/yaml"
 
 
 class Layout(Protocol):
-    """One way of writing.
+    """An encoding of responses.
 
     Attributes:
         content_type: Its media type.
-        plain: Whether JSON goes out as it comes in.
+        plain: Whether the JSON of items is sent unchanged.
     """
 
     content_type: str
     plain: bool
 
     def document(self, encoded: bytes) -> bytes:
-        """A document whose JSON is given."""
+        """Encode a document that is given as JSON."""
         ...
 
     def items(self, head: JSONObject, key: str, items: Iterable[bytes]) -> Iterator[bytes]:
-        """A document with a long list in it, piece by piece; one piece an item, and the rest around them.
+        """Encode a document with a long list in pieces: one for each item, and the rest around them.
 
         Args:
-            head: The document, its keys in order, with anything in the place of the list.
-            key: Where the list belongs.
+            head: The document, its keys in order, with any value in place of the list.
+            key: The key of the list.
             items: The JSON of its items.
         """
         ...
 
 
 def _around(head: JSONObject, key: str) -> tuple[JSONObject, JSONObject]:
-    """What comes before ``key``, and what behind it."""
+    """Split ``head`` into the fields before ``key`` and those after it."""
     names = list(head)
     index = names.index(key)
     return {name: head[name] for name in names[:index]}, {name: head[name] for name in names[index + 1 :]}
@@ -54,11 +54,11 @@ class JSON:
     plain = True
 
     def document(self, encoded: bytes) -> bytes:
-        """With a newline at the end, as Go's encoder writes it."""
+        """Encode with a trailing newline, as Go's encoder does."""
         return encoded + b"\n"
 
     def items(self, head: JSONObject, key: str, items: Iterable[bytes]) -> Iterator[bytes]:
-        """The list stands where ``head`` has it."""
+        """Encode a list in pieces, at its position in ``head``."""
         before, after = (msgspec.json.encode(part)[1:-1] for part in _around(head, key))
         separator = b'{%b"%b":[' % (before + b"," if before else b"", key.encode())
         empty = True
@@ -69,28 +69,28 @@ class JSON:
 
 
 class Pretty:
-    """JSON indented by two."""
+    """JSON indented by two spaces."""
 
     content_type = JSON_TYPE
     plain = False
 
     def document(self, encoded: bytes) -> bytes:
-        """Without a newline at the end."""
+        """Encode without a trailing newline."""
         return msgspec.json.format(encoded, indent=2)
 
     def items(self, head: JSONObject, key: str, items: Iterable[bytes]) -> Iterator[bytes]:
-        """The list stands where ``head`` has it."""
+        """Encode a list in pieces, at its position in ``head``."""
         before, after = (self._members(part) for part in _around(head, key))
         separator = b'{%b\n  "%b": [' % (before + b"," if before else b"", key.encode())
         empty = True
         for item in items:
-            # No newline is inside of a JSON string, so all of them are layout.
+            # JSON strings contain no literal newlines, so every newline is layout.
             yield separator + b"\n    " + self.document(item).replace(b"\n", b"\n    ")
             separator, empty = b",", False
         yield (separator + b"]" if empty else b"\n  ]") + (b"," + after if after else b"") + b"\n}"
 
     def _members(self, part: JSONObject) -> bytes:
-        """What is between the braces, without the last newline."""
+        """Return the part between the braces, without the last newline."""
         return self.document(msgspec.json.encode(part))[1:-1].removesuffix(b"\n")
 
 
@@ -101,11 +101,11 @@ class YAML:
     plain = False
 
     def document(self, encoded: bytes) -> bytes:
-        """Decoded and written again."""
+        """Decode the JSON and encode it as YAML."""
         return yaml.dump(msgspec.json.decode(encoded))
 
     def items(self, head: JSONObject, key: str, items: Iterable[bytes]) -> Iterator[bytes]:
-        """Keys are sorted, and the list stands among them."""
+        """Encode a list in pieces, at its sorted position among the keys."""
         before, after = _around(dict(sorted(head.items())), key)
         separator = (yaml.dump(before) if before else b"") + key.encode() + b":"
         empty = True

@@ -1,4 +1,4 @@
-"""The Accept header: in which form a client wants its answer, and how it is to be written."""
+"""Content negotiation: the form and encoding of a response, from the Accept header."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ DISCOVERY_V2 = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscovery
 Conversion: TypeAlias = Literal["Table", "PartialObjectMetadata", "PartialObjectMetadataList"]
 _CONVERSIONS: tuple[Conversion, ...] = ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
 
-# In the order in which an open choice (``*/*``) is decided. There is no protobuf here, which clients that ask for it
-# do without: they name JSON behind it.
+# In the order of preference for ``*/*``. There is no protobuf; clients that ask for it also name JSON.
 _WRITTEN: Mapping[str, type[Layout]] = {JSON_TYPE: JSON, YAML_TYPE: YAML}
 _STREAMED = (f"{JSON_TYPE};stream=watch",)
 
-# Parameters that change nothing here, or that are decided elsewhere.
+# Parameters without effect, or handled elsewhere.
 _CONVERT_PARAMS = {"as", "g", "v"}
 _HUMANS = ("curl", "Wget", "Mozilla/5.0")
 
@@ -34,7 +33,7 @@ class MediaRange:
     quality: float
 
     def admits(self, media_type: str) -> bool:
-        """Whether ``media_type`` is within the range."""
+        """Return whether ``media_type`` is within the range."""
         main, _, _ = media_type.partition("/")
         return self.media_type in {media_type, f"{main}/*", "*/*"}
 
@@ -45,12 +44,12 @@ class MediaRange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What an answer is to be.
+    """The negotiated form of a response.
 
     Attributes:
-        layout: How it is written.
-        conversion: What the object is turned into; ``None`` for the object itself.
-        version: The version of ``meta.k8s.io`` that the conversion is to have.
+        layout: Its encoding.
+        conversion: The kind that the object is converted to; ``None`` for the object itself.
+        version: The version of ``meta.k8s.io`` for the conversion.
     """
 
     layout: Layout
@@ -59,7 +58,10 @@ class Wanted:
 
 
 def parse_accept(header: str) -> tuple[MediaRange, ...]:
-    """The entries of an Accept header, best first; equal quality keeps the client's order, wildcards come last."""
+    """Parse an Accept header, best entry first.
+
+    Entries of equal quality keep their order; wildcards come last.
+    """
     return tuple(sorted(_ranges(header), key=lambda entry: entry._rank))
 
 
@@ -70,7 +72,7 @@ def _ranges(header: str) -> Iterator[MediaRange]:
             continue
         params = {name.strip(): value.strip() for name, _, value in (part.partition("=") for part in fields)}
         try:
-            # Zero is no "not at all" to kube-apiserver, only the last choice.
+            # To kube-apiserver, quality zero is the last choice rather than an exclusion.
             quality = float(params.pop("q", "1"))
         except ValueError:
             quality = 1.0
@@ -78,16 +80,16 @@ def _ranges(header: str) -> Iterator[MediaRange]:
 
 
 def negotiate(request: HTTPRequest, *, custom: bool = False, tables: bool = True) -> Wanted:
-    """What to answer a request to a resource with.
+    """Negotiate the response to a request to a resource.
 
     Args:
-        request: Whose header it is.
-        custom: Whether it is about a custom resource: the two are refused in other words, and only custom ones
-            are found by ``application/*``.
-        tables: Whether the answer could be a table.
+        request: The request.
+        custom: Whether it is for a custom resource: error messages differ, and only custom resources match
+            ``application/*``.
+        tables: Whether the response can be a table.
 
     Raises:
-        APIError: 406, nothing in the header can be produced.
+        APIError: 406, the header names no supported media type.
     """
     entries = parse_accept(request.headers.get("accept") or "*/*")
     if not custom:
@@ -101,10 +103,10 @@ def negotiate(request: HTTPRequest, *, custom: bool = False, tables: bool = True
 
 
 def negotiate_stream(request: HTTPRequest, *, custom: bool = False) -> Wanted:
-    """What the events of a watch are to be: the same, but only JSON can be streamed.
+    """Negotiate the events of a watch, like :func:`negotiate`, but only JSON can be streamed.
 
     Raises:
-        APIError: 406, the first choice among what can be produced is not JSON.
+        APIError: 406, the best supported media type in the header is not JSON.
     """
     wanted = negotiate(request, custom=custom)
     if wanted.layout.content_type != JSON_TYPE:
@@ -113,10 +115,10 @@ def negotiate_stream(request: HTTPRequest, *, custom: bool = False) -> Wanted:
 
 
 def negotiate_document(request: HTTPRequest) -> Layout:
-    """How to write what has one form only, such as discovery.
+    """Negotiate the encoding of a document that has only one form, such as discovery.
 
     Raises:
-        APIError: 406, nothing in the header can be produced.
+        APIError: 406, the header names no supported media type.
     """
     entries = parse_accept(request.headers.get("accept") or "*/*")
     _check_representable(entries, request)
@@ -127,12 +129,12 @@ def negotiate_document(request: HTTPRequest) -> Layout:
 
 
 def negotiate_error(request: HTTPRequest) -> Layout:
-    """How to write a Status: what cannot be had is not insisted on."""
+    """Negotiate the encoding of a Status; falls back to the default instead of raising."""
     return _plain_layout(parse_accept(request.headers.get("accept") or "*/*"), request) or Pretty()
 
 
 def _check_representable(entries: Iterable[MediaRange], request: HTTPRequest) -> None:
-    """What the router before the handlers of built-in paths checks: exact media types, whatever their parameters."""
+    """Check exact media types, ignoring parameters, as the router for built-in paths does before the handlers."""
     if not any(entry.media_type in {*_WRITTEN, "*/*"} for entry in entries):
         raise refusals.not_representable([*_WRITTEN, *(_STREAMED if request.flag("watch") else ())])
 
@@ -173,9 +175,10 @@ def _for_people(request: HTTPRequest) -> bool:
 
 
 def accepts_aggregated_discovery(header: str | None) -> bool:
-    """Whether the client asks for the aggregated document (v2).
+    """Return whether the client accepts aggregated discovery (v2).
 
-    Wherever it does in the header: a plain ``application/json`` before it asks for nothing that could be had instead.
+    Its position in the header does not matter: the aggregated form is sent even if plain ``application/json`` comes
+    first.
     """
     wanted = {"g": "apidiscovery.k8s.io", "v": "v2", "as": "APIGroupDiscoveryList"}
     return any(
@@ -185,7 +188,7 @@ def accepts_aggregated_discovery(header: str | None) -> bool:
 
 
 def accepts_gzip(request: HTTPRequest) -> bool:
-    """Whether the client takes gzip; as kube-apiserver reads the header, without looking at qualities."""
+    """Return whether the client accepts gzip. Like kube-apiserver, ignores the quality values."""
     return "gzip" in _tokens(request.headers.get("accept-encoding", ""))
 
 

@@ -1,4 +1,4 @@
-"""Paths that are no resources: discovery, OpenAPI, version and health."""
+"""Non-resource paths: discovery, OpenAPI, version and health."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from dynkube.testing._wire.http import Answer, HTTPRequest
 from dynkube.testing._wire.negotiate import DISCOVERY_V2, accepts_aggregated_discovery, negotiate_document
 from dynkube.testing._wire.openapi.answers import OpenAPI
 
-#: The release whose built-in types the server has, which is what it calls itself.
+#: The version that the server reports: the release that its built-in types come from.
 DEFAULT_VERSION = "v1.36.3"
 
 _PATHS = ("/api", "/apis", "/apis/", "/openapi/v2", "/openapi/v3", "/openapi/v3/", "/version", *health.paths())
 
 
 class NonResources:
-    """Answers to requests for everything that is not a resource.
+    """Responses to requests for all non-resource paths.
 
-    What a kube-apiserver has besides (``/metrics``, ``/openid/v1/jwks``, ``/.well-known/openid-configuration``,
-    ``/statusz``, ``/flagz``) is a 404 here: there is nothing to measure and nobody issues tokens.
+    Other paths of a kube-apiserver (``/metrics``, ``/openid/v1/jwks``, ``/.well-known/openid-configuration``,
+    ``/statusz``, ``/flagz``) return 404: there are no metrics and no token issuer.
 
     Args:
         discovery: The discovery documents.
         openapi: The OpenAPI documents.
-        version: What the server calls itself, like ``v1.36.3``.
-        aggregated: Whether ``/api`` and ``/apis`` have the aggregated form (since 1.27 all servers do).
+        version: The version that the server reports, like ``v1.36.3``.
+        aggregated: Whether ``/api`` and ``/apis`` support the aggregated form (all servers since 1.27 do).
 
     Raises:
-        InvalidInput: The version is none.
+        InvalidInput: The version is malformed.
     """
 
     def __init__(self, discovery: Discovery, openapi: OpenAPI, *, version: str, aggregated: bool) -> None:
@@ -44,11 +44,11 @@ class NonResources:
         self._aggregated = aggregated
 
     async def answer(self, request: HTTPRequest) -> Answer:
-        """The answer to ``request``.
+        """Return the response to ``request``.
 
         Raises:
             APIError: 404 for a version that a group does not have, 405 for another method than GET, 406 for a form
-                that a document does not have, 503 for discovery of a group-version that is out of order.
+                that a document does not support, 503 for discovery of an unavailable group-version.
         """
         found = await self._openapi.answer(request) if request.segments[:1] == ("openapi",) else self._find(request)
         if found is None:
@@ -58,7 +58,7 @@ class NonResources:
         raise refusals.method_not_allowed()
 
     def _routed_by_method(self, request: HTTPRequest) -> bool:
-        """Whether such a path takes GET alone, not even HEAD. Whoever answers others does not look at the method."""
+        """Return whether the path supports only GET, not even HEAD. Handlers of other paths ignore the method."""
         match request.segments:
             case ["version"] | ["api", *_]:
                 return True
@@ -120,7 +120,7 @@ class NonResources:
 
 
 def _indented(document: Document) -> Answer:
-    # People look at these themselves; like kube-apiserver, indent them whoever asks.
+    # Often read by people; like kube-apiserver, indent it for all clients.
     return Answer(body=msgspec.json.format(msgspec.json.encode(document), indent=2))
 
 

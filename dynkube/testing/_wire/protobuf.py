@@ -1,12 +1,12 @@
-"""Protobuf bodies of built-in kinds, read into the objects that their JSON would have given.
+"""Decoding of protobuf bodies of built-in kinds into the objects that their JSON form would give.
 
-kubectl's typed commands (``create namespace``, ``create configmap``, ``auth can-i``, ...) send nothing else and do not
-fall back. Only reading is built: the answer may be JSON, since every client that sends protobuf accepts both.
+kubectl's typed commands (``create namespace``, ``create configmap``, ``auth can-i``, ...) send only protobuf and do not
+fall back. Encoding is not implemented: the response may be JSON, since every client that sends protobuf accepts both.
 
 ``_protobuf.json`` holds the field numbers of the API's messages (k8s.io/api v0.37): ``messages`` maps a message
-to its fields by number, each ``"TYPE NAME"`` with the JSON name, and before the type ``[]`` for repeated, ``{}`` for
-a map from text, ``+`` for fields that JSON merges into the message around them, and ``*`` for fields that JSON
-shows also when they are empty. ``kinds`` maps an apiVersion and kind to its message.
+to its fields by number, each ``"TYPE NAME"`` with the JSON name. The type has a prefix: ``[]`` for repeated, ``{}`` for
+a map with string keys, ``+`` for fields that JSON inlines into the enclosing message, and ``*`` for fields that JSON
+includes even if they are empty. ``kinds`` maps an apiVersion and kind to its message.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
 
-# Every body begins with these four bytes, and goes on as a runtime.Unknown message.
+# Every body begins with these four bytes, followed by a runtime.Unknown message.
 _MAGIC = b"k8s\x00"
 
 
@@ -48,18 +48,18 @@ class _Schema(NamedTuple):
 
 @cache
 def _schema() -> _Schema:
-    # Read when the first protobuf body comes, which in most processes is never.
+    # Read lazily: most processes never receive a protobuf body.
     text = resources.files("dynkube.testing").joinpath("_protobuf.json").read_text(encoding="utf-8")
     document = json.loads(text)
     return _Schema(document["kinds"], document["messages"])
 
 
 def decode(body: bytes) -> dict[str, Any]:
-    """The object in ``body``, with its ``apiVersion`` and ``kind``.
+    """Return the object in ``body``, including ``apiVersion`` and ``kind``.
 
     Raises:
-        LookupError: No message is known for the kind, as for custom resources, which have no protobuf form.
-        ValueError: The body is no such message.
+        LookupError: The kind has no known message; custom resources, for example, have no protobuf form.
+        ValueError: The body is malformed.
     """
     if not body.startswith(_MAGIC):
         raise ValueError("the body does not begin with the protobuf prefix 'k8s\\x00'")
@@ -68,7 +68,7 @@ def decode(body: bytes) -> dict[str, Any]:
     }
     type_meta = {number: value for number, value in _fields(unknown.get(1, b"")) if isinstance(value, bytes)}
     api_version, kind = type_meta.get(1, b"").decode(), type_meta.get(2, b"").decode()
-    # Every group has its own name for the one kind of delete options.
+    # Every group has its own name for the one kind DeleteOptions.
     message = "meta.v1.DeleteOptions" if kind == "DeleteOptions" else _schema().kinds.get(f"{api_version} {kind}")
     if message is None:
         raise LookupError(f"{api_version} {kind} has no protobuf form here")
@@ -84,7 +84,7 @@ def _message(name: str, data: bytes) -> dict[str, Any]:
     for number, raw in _fields(data):
         description = descriptions.get(str(number))
         if description is None:
-            continue  # a field of a later version: dropped, as a server of this version would
+            continue  # a field of a later version: dropped, as a server of this version does
         field = _Field.parse(description)
         if field.mapping:
             key, value = _map_entry(field.type, raw)

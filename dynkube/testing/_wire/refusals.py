@@ -1,4 +1,4 @@
-"""What the wire itself refuses, and how any refusal is written: ``v1.Status`` as kube-apiserver words it."""
+"""Error responses of the HTTP layer, and the encoding of any error response as kube-apiserver does it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dynkube.testing._store.documents import status_object
 from dynkube.testing._wire.http import Answer
 from dynkube.testing._wire.layouts import Layout
 
-#: What a real server says of paths that none of its parts has: a text, which every client turns into its own words.
+#: The response of a real server to paths that no handler serves: plain text instead of a Status.
 PAGE_NOT_FOUND = Answer(
     status=404,
     body=b"404 page not found\n",
@@ -23,34 +23,34 @@ PAGE_NOT_FOUND = Answer(
 
 
 class PageNotFound(NotFound):
-    """404 outside of the built-in groups; answered by :data:`PAGE_NOT_FOUND`."""
+    """404 for a path outside of the built-in groups; sent as :data:`PAGE_NOT_FOUND`."""
 
 
 def unknown_path(*, builtin: bool = True) -> APIError:
-    """404 for a path that nothing serves: in a ``builtin`` group, or elsewhere."""
+    """Return 404 for an unknown path: in a ``builtin`` group, or elsewhere."""
     message = "the server could not find the requested resource"
     status = Status(code=404, reason="NotFound", message=message)
     return APIError.from_status(status) if builtin else PageNotFound(status)
 
 
 def method_not_allowed() -> APIError:
-    """405 for a path that exists, with a method it does not take."""
+    """Return 405 for an existing path that does not support the method."""
     return plain(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
 
 
 def not_acceptable(accepted: Iterable[str]) -> APIError:
-    """406: nothing in the Accept header can be produced."""
+    """Return 406: the Accept header names no supported media type."""
     return plain(406, "NotAcceptable", f"only the following media types are accepted: {', '.join(accepted)}")
 
 
 def not_representable(accepted: Iterable[str]) -> APIError:
-    """406 for a built-in resource: the Accept header names no media type that its paths have at all."""
+    """Return 406 for a built-in resource whose paths support no media type of the Accept header."""
     available = ", ".join(accepted)
     return plain(406, "NotAcceptable", f"406: Not Acceptable\n\nAvailable representations: {available}")
 
 
 def unsupported_media_type(accepted: Iterable[str]) -> APIError:
-    """415: the body's content type is not understood there."""
+    """Return 415: the content type of the body is not supported."""
     return plain(
         415,
         "UnsupportedMediaType",
@@ -59,12 +59,15 @@ def unsupported_media_type(accepted: Iterable[str]) -> APIError:
 
 
 def unknown_patch_type() -> APIError:
-    """415 for a patch of a built-in kind, which the real server refuses before it knows the kind: in its own words."""
+    """Return 415 for an unsupported patch of a built-in kind.
+
+    Its wording differs from other 415 responses: the real server refuses the patch before it knows the kind.
+    """
     return plain(415, "UnsupportedMediaType", "415: Unsupported Media Type")
 
 
 def too_many_operations(limit: int, given: int) -> APIError:
-    """413: a JSON patch with more than ``limit`` operations."""
+    """Return 413 for a JSON patch with more than ``limit`` operations."""
     return plain(
         413,
         "RequestEntityTooLarge",
@@ -73,29 +76,29 @@ def too_many_operations(limit: int, given: int) -> APIError:
 
 
 def body_too_large(limit: int) -> APIError:
-    """413: the body is over ``limit`` bytes."""
+    """Return 413 for a body over ``limit`` bytes."""
     return plain(413, "RequestEntityTooLarge", f"Request entity too large: limit is {limit}")
 
 
 def bad_request(message: str) -> APIError:
-    """400: the request makes no sense."""
+    """Return 400 with ``message``."""
     return plain(400, "BadRequest", message)
 
 
 def unavailable() -> Answer:
-    """503: the server behind an aggregated API does not answer. The real server says so in plain text."""
+    """Return 503: the server behind an aggregated API does not respond. The real server sends it as plain text."""
     headers = (("X-Content-Type-Options", "nosniff"),)
     content_type = "text/plain; charset=utf-8"
     return Answer(status=503, body=b"service unavailable\n", content_type=content_type, headers=headers)
 
 
 def internal(error: Exception) -> APIError:
-    """500: a defect of this server."""
+    """Return 500 for a bug in this server."""
     return plain(500, "InternalError", f"Internal error occurred: {type(error).__name__}: {error}")
 
 
 def answer_refusal(error: APIError, layout: Layout) -> Answer:
-    """The HTTP answer that says ``error``, written as its reader wants it."""
+    """Return the HTTP response for ``error``, encoded by ``layout``."""
     if isinstance(error, PageNotFound):
         return PAGE_NOT_FOUND
     status = error.status

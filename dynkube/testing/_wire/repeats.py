@@ -1,4 +1,4 @@
-"""What a real server tells of the text of a body (``fieldValidation``): fields that are there twice, odd operations."""
+"""Problems found by ``fieldValidation`` in the raw body: duplicate fields, and unknown ones in JSON patches."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from dynkube.testing._calls.api import APPLY_PATCH, JSON_PATCH
 from dynkube.testing._calls.gotext import quoted
 from dynkube.testing._wire import protobuf
 
-# Of an operation in a JSON patch.
+# The fields of an operation in a JSON patch.
 _MEMBERS = {"from", "op", "path", "value"}
 _KEY = re.compile(rb'"\s*:')
 
 
 def repeated_fields(media_type: str, body: bytes, data: object) -> tuple[str, ...]:
-    """What is repeated in ``body``, in the words of the server's decoders.
+    """Return the duplicate fields of ``body``, in the words of the server's decoders.
 
     Args:
         media_type: Of the body.
         body: As received.
-        data: Decoded.
+        data: The decoded body.
     """
     if media_type == protobuf.MEDIA_TYPE or not isinstance(data, dict | list):
         return ()
     is_json = body.lstrip()[:1] in {b"{", b"["}
-    # Every key is followed by a colon, so as many keys as colons means that none was lost.
+    # Every key is followed by a colon: if there are as many as decoded keys, there are no duplicates.
     if is_json and len(_KEY.findall(body)) == _keys(data):
         return ()
     if media_type == APPLY_PATCH or not is_json:
@@ -43,7 +43,7 @@ def repeated_fields(media_type: str, body: bytes, data: object) -> tuple[str, ..
 
 
 def unknown_members(media_type: str, data: object) -> tuple[str, ...]:
-    """What the operations of a JSON patch say that no operation has, in the words of the server's decoder."""
+    """Return the unknown fields of the operations of a JSON patch, in the words of the server's decoder."""
     if media_type != JSON_PATCH or not isinstance(data, list):
         return ()
     return tuple(
@@ -56,7 +56,7 @@ def unknown_members(media_type: str, data: object) -> tuple[str, ...]:
 
 
 class _Pairs(list[tuple[str, Any]]):
-    """An object with all that was written, in order."""
+    """The fields of a JSON object in order, including duplicates."""
 
 
 def _keys(data: Any) -> int:

@@ -1,7 +1,7 @@
-"""What a request asks for as faults and authorization see it: before anybody looks whether there is such a path.
+"""Attributes of a request for faults and authorization, found before routing.
 
-A real server authorizes first and routes afterwards, so that who may do nothing learns nothing: a user without rights
-gets a 403 for a path that does not exist. That takes a looser reading of paths than routing has.
+A real server authorizes first and routes afterwards, so that clients without permissions learn nothing: they get 403
+for a path that does not exist. Therefore paths are parsed more leniently here than by routing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _NAMED = "metadata.name"
 
 
 def facts_of(request: HTTPRequest) -> RequestFacts:
-    """What faults may know of ``request``."""
+    """Return the facts about ``request`` that faults match on."""
     path = ResourcePath.parse(request.segments)
     facts = RequestFacts(method=request.method, path=request.path, params=request.params, headers=request.headers)
     if path is None:
@@ -35,7 +35,7 @@ def facts_of(request: HTTPRequest) -> RequestFacts:
 
 
 def attributes_of(request: HTTPRequest, user: User) -> Attributes:
-    """What ``user`` wants to do by ``request``."""
+    """Return the authorization attributes of ``request``, sent by ``user``."""
     match request.path.strip("/").split("/"):
         case ["api", _, first, *rest]:
             group = ""
@@ -45,7 +45,7 @@ def attributes_of(request: HTTPRequest, user: User) -> Attributes:
             return Attributes(user=user, verb=request.method.lower(), path=request.path)
     verb = _VERBS.get(request.method, "")
     if first == "watch" and rest:
-        # The old form of watches, /api/v1/watch/..., which servers still have.
+        # The deprecated form of watches, /api/v1/watch/..., which servers still support.
         verb, first, *rest = "watch", *rest
     namespace, parts = _place(first, rest)
     resource, name, subresource = (*parts, "", "")[:3]
@@ -64,16 +64,16 @@ def attributes_of(request: HTTPRequest, user: User) -> Attributes:
 
 
 def _place(first: str, rest: list[str]) -> tuple[str, list[str]]:
-    """The namespace, and the parts of the path from the resource on."""
+    """Return the namespace, and the parts of the path from the resource on."""
     if first != "namespaces" or not rest:
         return "", [first, *rest]
-    # A namespace lies in itself, as far as authorization goes: roles in it can be about it.
+    # For authorization, a namespace lies within itself: a Role in it can grant access to it.
     inside = len(rest) > 1 and rest[1] not in NAMESPACE_SUBRESOURCES
     return rest[0], rest[1:] if inside else [first, *rest]
 
 
 def _named_by_selector(request: HTTPRequest) -> str:
-    """The name in ``fieldSelector=metadata.name=x``: rules for single names allow lists of that one."""
+    """Return the name in ``fieldSelector=metadata.name=x``: RBAC rules for that name allow such a list."""
     for term in request.params.get("fieldSelector", "").split(","):
         field, _, value = term.replace("==", "=", 1).partition("=")
         if field.strip() == _NAMED and value and "/" not in value and value not in {".", ".."}:

@@ -1,4 +1,4 @@
-"""Requests to resources: decode, hand to the engine, write what comes back, whole or as a stream of events."""
+"""Requests to resources: decode the body, call the engine, and send the result, whole or as a stream of events."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from dynkube.testing._wire.repeats import repeated_fields, unknown_members
 from dynkube.testing._wire.routes import ResourcePath, Target, asked_verb, route
 from dynkube.testing._wire.warnings import warning_headers
 
-# Items that are made one by one (rows, YAML) are sent in groups, so that none of them holds the loop for long.
+# Items that are encoded one by one (rows, YAML) are sent in groups, so that none of them blocks the loop for long.
 _AT_ONCE = 16
 
-_FEW_CAUSES = 100  # of a refusal; more are encoded in a thread
+_FEW_CAUSES = 100  # in an error response; more are encoded in a thread
 
 _NO_BODY = {"get", "list", "watch"}
 _WITH_OPTIONS = {"create", "update", "patch"}
@@ -44,23 +44,23 @@ class Resources:
     engine: Engine
 
     async def serve(self, request: HTTPRequest, path: ResourcePath, user: User, receive: Receive, send: Send) -> None:
-        """Answer one request of ``user`` to a resource.
+        """Handle one request of ``user`` to a resource.
 
         Raises:
-            APIError: The request is refused; nothing was sent.
+            APIError: The error response; nothing was sent.
             ClientGone: The client closed the connection before its body was complete.
         """
         target = route(path, asked_verb(request, path), self.engine.registry)
         custom = target.kind.crd_uid is not None
         if request.method == "HEAD" and not custom:
-            # The paths of built-in kinds are routed by method, and nobody ever added this one.
+            # In a real server paths of built-in kinds are routed by method, and no route was registered for this one.
             raise refusals.method_not_allowed()
         if target.verb == "watch":
             wanted = negotiate_stream(request, custom=custom)
             call = await _call(request, target, user, receive)
             await self._watch(call, self._form(call, wanted), receive, send)
             return
-        # What is only ever created, such as a review, or only connected to has no rows.
+        # Resources that can only be created (reviews) or connected to have no table form.
         tables = "list" in target.kind.verbs and target.subresource in {"", "scale", "status"}
         wanted = negotiate(request, custom=custom, tables=tables)
         call = await _call(request, target, user, receive)
@@ -108,10 +108,10 @@ class Resources:
 
 
 def _include(call: Call) -> Include:
-    """What the rows of a table are to carry.
+    """Return the ``includeObject`` parameter: what the rows of a table contain besides their cells.
 
     Raises:
-        APIError: 400, the parameter has another value.
+        APIError: 400 for an invalid value.
     """
     match call.params.get("includeObject", ""):
         case "" | "Metadata":
@@ -128,7 +128,7 @@ def _include(call: Call) -> Include:
 
 
 def _encoded(document: Document, form: Form, layout: Layout) -> bytes:
-    """The body of an answer; empty is 204 No Content."""
+    """Encode the body of a response; an empty one is sent as 204 No Content."""
     encoded = form.single(document)
     return layout.document(encoded) if encoded else b""
 
@@ -136,13 +136,13 @@ def _encoded(document: Document, form: Form, layout: Layout) -> bytes:
 async def _write_list(
     document: ListDocument, form: Form, layout: Layout, headers: tuple[tuple[str, str], ...], send: Send
 ) -> None:
-    """Encode and send a list; a long one piece by piece, since at once it would hold the loop for long.
+    """Encode and send a list; long lists in pieces, so that encoding does not block the event loop.
 
-    The list is one snapshot all the same: stored versions never change.
+    The list is still one consistent snapshot, since stored versions are immutable.
     """
     items = (form.item(version) for version in document.versions)
     if isinstance(form, Metadata) and not document.versions:
-        # What Go has not made is null; lists of whole objects are made in another way.
+        # The items of an empty metadata list are null (a nil slice in Go), unlike those of a list of whole objects.
         body = layout.document(msgspec.json.encode(form.head(document)))
         await Answer(body=body, content_type=layout.content_type, headers=headers).write(send)
         return
@@ -160,7 +160,7 @@ async def _write_list(
 
 
 def _groups(pieces: Iterator[bytes], *, plain: bool) -> Iterator[bytes]:
-    """Pieces put together to what is sent at once."""
+    """Join pieces into groups that are sent at once."""
     parts: list[bytes] = []
     size = 0
     for piece in pieces:
@@ -174,7 +174,10 @@ def _groups(pieces: Iterator[bytes], *, plain: bool) -> Iterator[bytes]:
 
 
 async def _stream_events(stream: WatchStream, form: Form, receive: Receive, send: Send) -> bool:
-    """Send events until the server or the client ends the watch; whether the answer is to be ended properly."""
+    """Send events until the server or the client ends the watch.
+
+    Returns whether the response is to be ended properly.
+    """
     complete = False
     async with trio.open_nursery() as nursery:
 
@@ -184,7 +187,7 @@ async def _stream_events(stream: WatchStream, form: Form, receive: Receive, send
             nursery.cancel_scope.cancel()
 
         nursery.start_soon(notice_the_client_going)
-        # An empty piece makes the headers leave now: a watch without events is open nevertheless.
+        # An empty chunk makes the headers leave now: the client must see the watch open before its first event.
         await send_chunk(send, b"")
         async for events in stream:
             for group in _groups(map(form.event, events), plain=form.plain):
@@ -216,7 +219,7 @@ async def _call(request: HTTPRequest, target: Target, user: User, receive: Recei
         raise refusals.body_too_large(bodies.MAX_BODY) from None
     kind = subresource.gvk.kind if subresource else target.kind.kind
     custom = target.kind.crd_uid is not None and not subresource
-    # A real server looks at the options before it looks at the body; what is in it, it mostly has to know before.
+    # A real server checks the options before it decodes the body; creates and patches check the content type first.
     if target.verb in {"create", "patch"}:
         bodies.check_media_type(target.verb, request.content_type, custom=custom)
     if target.verb in _WITH_OPTIONS:
@@ -227,12 +230,12 @@ async def _call(request: HTTPRequest, target: Target, user: User, receive: Recei
 
 
 def _is_slow_to_decode(body: bytes) -> bool:
-    """Whether decoding may take long: the body is large, or YAML with aliases, which may expand."""
+    """Return whether decoding may take long: a large body, or YAML with aliases, which may expand."""
     return len(body) > LARGE or (b"&" in body and b"*" in body)
 
 
 def _decoded(call: Call, kind: str, data: bytes, *, custom: bool) -> tuple[object, tuple[str, ...]]:
-    """The decoded body, and warnings about duplicate and unknown fields."""
+    """Return the decoded body, and warnings about duplicate and unknown fields."""
     try:
         body = bodies.decode_body(call.verb, kind, call.content_type, data, custom=custom)
     except APIError as error:

@@ -1,4 +1,4 @@
-"""Paths: which kind, namespace, name and subresource a request means, and which verb its method asks for."""
+"""Routing: from the path and method of a request to kind, namespace, name, subresource and verb."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _ITEM_VERBS: dict[str, Verb] = {"GET": "get", **_WRITES, "DELETE": "delete"}
 
 _READS: set[Verb | None] = {"get", "list", "watch"}
 
-# The only subresources a namespace has; every other third part of its path is a resource inside it.
+# The only subresources of namespaces; any other third part of such a path is a resource in the namespace.
 NAMESPACE_SUBRESOURCES = {"status", "finalize"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """Where a path of the resource API leads."""
+    """The result of routing a path of the resource API."""
 
     kind: Kind
     verb: Verb
@@ -37,10 +37,10 @@ class Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourcePath:
-    """A path of the resource API, taken apart and not yet looked up.
+    """A parsed path of the resource API, not yet looked up.
 
-    ``old_watch`` says that it is one of ``/api/v1/watch/...``: how watches were asked for before there was a parameter,
-    which servers still understand.
+    ``old_watch`` is true for the deprecated ``/api/v1/watch/...``, which predates the ``watch`` parameter and which
+    servers still support.
     """
 
     gvr: GVR
@@ -51,7 +51,7 @@ class ResourcePath:
 
     @classmethod
     def parse(cls, segments: tuple[str, ...]) -> ResourcePath | None:
-        """Take ``/api/v1/...`` or ``/apis/GROUP/VERSION/...`` apart; ``None`` where the path is neither."""
+        """Parse ``/api/v1/...`` or ``/apis/GROUP/VERSION/...``; ``None`` if the path is neither."""
         match segments:
             case ["api", version, first, *rest]:
                 group = ""
@@ -69,8 +69,8 @@ class ResourcePath:
         if first == "namespaces" and len(rest) >= 2 and not _is_namespace_itself(group, rest):
             namespace, *parts = rest
         resource, name, *rest = (*parts, "", "") if len(parts) < 3 else parts
-        # The rest of a proxy's path is for whom it leads to; any other subresource ends the path. An empty part
-        # before it stays, so that it leads nowhere: authorization reads "pods/x//exec" as about the pod alone.
+        # The rest of a proxy's path belongs to its target; any other subresource ends the path. An empty part before it
+        # is kept, so that routing fails: authorization reads "pods/x//exec" as a request for the pod alone.
         subresource = "proxy" if rest[0] == "proxy" else "/".join(rest).rstrip("/")
         gvr = GVR(group, version, resource)
         return cls(gvr=gvr, namespace=namespace, name=name, subresource=subresource, old_watch=old_watch)
@@ -81,7 +81,7 @@ def _is_namespace_itself(group: str, rest: list[str]) -> bool:
 
 
 def asked_verb(request: HTTPRequest, path: ResourcePath) -> Verb | None:
-    """What the method asks for on such a path, served or not; ``None`` for a method that no such path takes."""
+    """Return the verb of the method on such a path, served or not; ``None`` for an unsupported method."""
     method = "GET" if request.method == "HEAD" else request.method
     if path.old_watch:
         return "watch" if method == "GET" else None
@@ -90,11 +90,10 @@ def asked_verb(request: HTTPRequest, path: ResourcePath) -> Verb | None:
 
 
 def route(path: ResourcePath, verb: Verb | None, registry: Registry) -> Target:
-    """Look ``path`` up in what is served now.
+    """Look up ``path`` among the kinds served now.
 
     Raises:
-        APIError: 404 where the server has no such resource, subresource or scope; 405 where it does not take
-            the method.
+        APIError: 404 if there is no such resource, subresource or scope; 405 if it does not support the method.
     """
     kind = registry.get(path.gvr)
     if kind is None:
@@ -106,7 +105,7 @@ def route(path: ResourcePath, verb: Verb | None, registry: Registry) -> Target:
     if path.old_watch and "watch" not in kind.verbs:
         raise refusals.unknown_path()
     if path.old_watch and custom:
-        verb = "watch"  # whatever the method: nobody looks at it there
+        verb = "watch"  # whatever the method: the real server ignores it on these paths
     if path.subresource and subresource is None:
         raise refuse.not_found(kind, path.name) if custom else refusals.unknown_path()
     named = _check_verb(path, verb, kind, subresource)
@@ -124,15 +123,15 @@ def route(path: ResourcePath, verb: Verb | None, registry: Registry) -> Target:
 
 
 def _check_verb(path: ResourcePath, verb: Verb | None, kind: Kind, subresource: Subresource | None) -> bool:
-    """Refuse verbs that mean nothing there; whether the name in the path is that of the object meant."""
+    """Check that the verb is supported there; return whether the name in the path is that of the object."""
     custom = kind.crd_uid is not None
-    # These need to know the namespace; there is no such route on the collection of all namespaces.
+    # Writes need the namespace; the collection of all namespaces has no route for them.
     homeless = verb not in _READS and not subresource and kind.namespaced and not path.namespace
     if homeless and custom and verb is not None:
         raise refusals.unknown_path(builtin=False)
     if custom and verb is None:
         raise refuse.verb_not_supported(kind, "")
-    # Updates are of objects and creates of collections; only custom resources are not that particular.
+    # Objects are updated, collections are created in; only the paths of custom resources are not routed that strictly.
     misplaced = not subresource and verb in ({"create"} if path.name else {"update", "patch"})
     if custom and misplaced and not path.name:
         raise refuse.bad_request("name must be provided")

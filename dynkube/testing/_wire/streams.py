@@ -1,4 +1,4 @@
-"""Connections that can be stopped on their way: bytes, ends and resets alike wait while the line is down."""
+"""Connections that can be interrupted: data, ends and resets are held back while the line is down."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 
 
 class Line:
-    """Whether anything gets through, for all connections of a proxy."""
+    """The state shared by all connections of a proxy or listener: up, or down and blocking all data."""
 
     def __init__(self) -> None:
         self._down = 0
@@ -23,30 +23,30 @@ class Line:
 
     @property
     def down(self) -> bool:
-        """Whether nothing gets through."""
+        """Whether all data is held back."""
         return self._down > 0 and not self._retired
 
     def take_down(self) -> None:
-        """Let nothing through any more. Each call owes a :meth:`put_up`."""
+        """Hold back all data. Each call must be balanced by a :meth:`put_up`."""
         self._down += 1
 
     def put_up(self) -> None:
-        """Let everything through again: also the ends of connections that waited."""
+        """Undo one :meth:`take_down`; if it was the last, release held-back data and ends of connections."""
         self._down -= 1
         self._announce()
 
     def retire(self) -> None:
-        """Be up for good: who uses it is about to close."""
+        """Be up permanently, because all users are about to close."""
         self._retired = True
         self._announce()
 
     async def passage(self) -> None:
-        """Wait until something gets through."""
+        """Wait until the line is up."""
         while self.down:
             await self._up.wait()
 
     async def close(self, stream: trio.SocketStream) -> None:
-        """Close ``stream``; while the line is down its client is not told."""
+        """Close ``stream``; while the line is down, the client does not notice."""
         if self.down:
             self._unfinished.append(stream)
             await trio.lowlevel.checkpoint()
@@ -64,11 +64,11 @@ class Line:
 
 
 class LineStream(trio.abc.HalfCloseableStream):
-    """One client's connection, as far as the line lets it.
+    """A client's connection whose data is held back while the line is down.
 
     Args:
-        stream: The connection itself.
-        line: What has to be up.
+        stream: The underlying connection.
+        line: The line that controls it.
         closed: Called once, when this side has closed.
     """
 
@@ -76,73 +76,73 @@ class LineStream(trio.abc.HalfCloseableStream):
         self._stream = stream
         self._line = line
         self._closed = closed
-        self._arrived: bytes | None = None  # read, but perhaps not yet let through
+        self._arrived: bytes | None = None  # received, but perhaps still held back by the line
 
     @property
     def socket(self) -> trio.socket.SocketType:
-        """The socket below, for its options."""
+        """The underlying socket, for its options."""
         return self._stream.socket
 
     async def receive_some(self, max_bytes: int | None = None) -> bytes:
-        """What the client has sent, once it gets through."""
+        """Return data from the client, once the line is up."""
         await self._line.passage()
         if self._arrived is None:
             self._arrived = bytes(await self._stream.receive_some(max_bytes))
-            # The line may have gone down meanwhile. Whoever is cancelled here finds the bytes the next time.
+            # The line may be down by now. If cancelled here, the next call returns the bytes.
             await self._line.passage()
         data = self._arrived if max_bytes is None else self._arrived[:max_bytes]
         self._arrived = self._arrived[len(data) :] or None
         return data
 
     async def send_all(self, data: bytes | bytearray | memoryview) -> None:
-        """Send to the client, once something gets through."""
+        """Send data to the client, once the line is up."""
         await self._line.passage()
         await self._stream.send_all(data)
 
     async def wait_send_all_might_not_block(self) -> None:
-        """Wait until there is room for more."""
+        """Wait until the line is up and the stream has room for more."""
         await self._line.passage()
         await self._stream.wait_send_all_might_not_block()
 
     async def send_eof(self) -> None:
-        """End this direction, once that gets through."""
+        """Send EOF, once the line is up."""
         await self._line.passage()
         await self._stream.send_eof()
 
     async def aclose(self) -> None:
-        """Close this side. Never waits for the line."""
+        """Close this side, without waiting for the line."""
         self._closed(self)
         await self._line.close(self._stream)
 
     def drop(self, *, reset: bool) -> None:
-        """End the connection under whoever uses it, by an RST or a FIN, whatever the line lets through."""
+        """Close the connection by RST or FIN while it is in use, even if the line is down."""
         self._closed(self)
         drop(self._stream, reset=reset)
 
 
 class DeafStream(trio.abc.HalfCloseableStream):
-    """A connection on which nobody ever answers: for the server it ends when its client has gone."""
+    """A connection that never gets a response; for the server it ends when the client disconnects."""
 
     def __init__(self, stream: trio.SocketStream, closed: Callable[[DeafStream], None]) -> None:
         self._stream = stream
         self._closed = closed
 
     async def receive_some(self, max_bytes: int | None = None) -> bytes:
-        """Nothing, once the client has closed its side."""
+        """Return ``b""`` once the client has closed its side; discard everything before."""
         while await self._stream.receive_some(max_bytes):
             pass
         return b""
 
     async def send_all(self, data: bytes | bytearray | memoryview) -> None:
-        """Nowhere."""
+        """Discard ``data``."""
         await trio.lowlevel.checkpoint()
 
     async def wait_send_all_might_not_block(self) -> None:
-        """There is room for nothing."""
+        """Return at once: everything sent is discarded."""
         await trio.lowlevel.checkpoint()
 
     async def send_eof(self) -> None:
-        """Nobody is told."""
+        """Do nothing: the client does not notice."""
         await trio.lowlevel.checkpoint()
 
     async def aclose(self) -> None:
@@ -151,18 +151,18 @@ class DeafStream(trio.abc.HalfCloseableStream):
         await self._stream.aclose()
 
     def drop(self, *, reset: bool) -> None:
-        """End the connection under whoever uses it, by an RST or a FIN."""
+        """Close the connection by RST or FIN while it is in use."""
         self._closed(self)
         drop(self._stream, reset=reset)
 
 
 def drop(stream: trio.SocketStream, *, reset: bool) -> None:
-    """Close ``stream`` at once, also where somebody waits for it, who gets ``trio.ClosedResourceError``."""
+    """Close ``stream`` at once; tasks that wait for it get ``trio.ClosedResourceError``."""
     if stream.socket.fileno() < 0:
         return
     if reset:
         stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
     else:
-        with suppress(OSError):  # the client was faster
-            stream.socket.shutdown(socket.SHUT_WR)  # or what is unread would make a reset of it
+        with suppress(OSError):  # the client has disconnected already
+            stream.socket.shutdown(socket.SHUT_WR)  # else unread data would turn the close into a reset
     stream.socket.close()

@@ -1,6 +1,6 @@
-"""The embedded server on loopback TCP or TLS, for clients that cannot be handed a transport.
+"""The embedded server on loopback TCP or TLS, for clients that cannot use an in-process transport.
 
-A client that goes away ends its watch at once, because the application listens for ``http.disconnect``.
+When a client disconnects, its watch ends at once, because the application listens for ``http.disconnect``.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from dynkube.testing._wire.endpoint import Endpoint
 
 Listener = trio.abc.Listener[trio.abc.HalfCloseableStream]
 
-# The kernel gives up on a client that takes nothing for this time, so that its watches do not stay for ever where its
-# machine has vanished. Linux only; elsewhere TCP keeps trying for longer.
+# The kernel drops a client that acknowledges nothing for this time, so that watches end even if the client's machine
+# has vanished. Linux only; other systems retry for longer.
 _STUCK_CLIENT_SECONDS = 20
 _BACKLOG = 1024
 
 
 def listen(bound: socket.socket) -> trio.SocketListener:
-    """Let clients in at a bound socket, which belongs to the listener from here on.
+    """Listen on a bound socket, which the listener takes over.
 
     Raises:
-        OSError: Somebody else listens there by now.
+        OSError: Another socket has started to listen there.
     """
     try:
         bound.listen(_BACKLOG)
@@ -53,23 +53,25 @@ async def serve_tcp(
     token: str | None,
     door: Callable[[socket.socket], Listener] = listen,
 ) -> AsyncIterator[Endpoint]:
-    """Listen and serve ``app`` inside the block, in a task of ``nursery``; leaving closes every connection.
+    """Serve ``app`` over TCP inside the block, in a task of ``nursery``.
+
+    Leaving the block closes every connection.
 
     Args:
-        app: What answers.
-        nursery: Where its connections are tasks.
+        app: The ASGI application.
+        nursery: Runs the tasks of the connections.
         host: The address to listen on.
-        port: ``0`` takes any free one.
-        tls: Whether to serve HTTPS, with a certificate of a fresh authority.
-        token: What the endpoint says that clients have to bring.
-        door: Makes the listener from a bound socket, for who wants a word in who gets in.
+        port: ``0`` means any free port.
+        tls: Whether to serve HTTPS, with a certificate of a newly made CA.
+        token: The bearer token to put into the endpoint.
+        door: Creates the listener from a bound socket; override it to control which connections are accepted.
 
     Raises:
         ImportError: The ``serve`` extra is not installed.
-        InvalidInput: The host or the port is none.
-        OSError: The address cannot be listened on.
+        InvalidInput: The host or the port is invalid.
+        OSError: Cannot listen on the address.
     """
-    from dynkube.testing._wire.http1 import serve_http  # only here: clients in the process need no HTTP
+    from dynkube.testing._wire.http1 import serve_http  # imported here because in-process clients do not need it
 
     authority = _authority(host) if tls else None
     bound = bind(host, port)
@@ -84,7 +86,7 @@ async def serve_tcp(
 
 
 class _Task:
-    """A task in somebody else's nursery that can be ended alone."""
+    """A task in the caller's nursery that can be cancelled on its own."""
 
     def __init__(self) -> None:
         self._scope = trio.CancelScope()
@@ -98,7 +100,7 @@ class _Task:
             self._ended.set()
 
     async def stop(self) -> None:
-        """Cancel it and wait until it has ended, also where the caller is cancelled."""
+        """Cancel the task and wait until it has ended, even if the caller is cancelled."""
         self._scope.cancel()
         with trio.CancelScope(shield=True):
             await self._ended.wait()
@@ -111,7 +113,7 @@ class _Authority:
 
 
 def _authority(host: str) -> _Authority:
-    """A fresh certificate authority, and a server's context with a certificate of its for ``host``."""
+    """Create a certificate authority, and a server's TLS context with a certificate for ``host``."""
     try:
         import trustme
     except ImportError as error:
@@ -128,11 +130,11 @@ def _authority(host: str) -> _Authority:
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A socket that has the address; it refuses connections until it listens.
+    """Return a socket bound to the address, which refuses connections until it listens.
 
     Raises:
-        InvalidInput: The host or the port is none.
-        OSError: The address cannot be listened on.
+        InvalidInput: The host or the port is invalid.
+        OSError: Cannot listen on the address.
     """
     if not 0 <= port <= 65535:
         raise InvalidInput(f"port {port} is not between 0 and 65535 (0 takes any free one)")
@@ -141,11 +143,11 @@ def bind(host: str, port: int) -> socket.socket:
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
         bound = socket.socket(family, kind, protocol)
-    except (socket.gaierror, UnicodeError) as error:  # the latter where it cannot be the name of any host
+    except (socket.gaierror, UnicodeError) as error:  # UnicodeError: not a valid host name
         why = error.strerror if isinstance(error, OSError) else error
         raise InvalidInput(f"host {host!r} is not an address of this machine: {why}") from None
     try:
-        if sys.platform != "win32":  # there it would let two servers share one port
+        if sys.platform != "win32":  # on Windows it would let two servers share one port
             bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         # Accepted connections inherit both.
         bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -1,8 +1,8 @@
-"""An httpx2 transport that runs an ASGI application in the same trio loop and streams its answers.
+"""An httpx2 transport that runs an ASGI application in the same trio loop and streams its responses.
 
-``httpx2.ASGITransport`` collects the whole answer before it hands over the first byte, so it cannot carry a watch.
-Here each chunk travels when the application sends it, nothing depends on threads or sockets, and so everything
-works under trio's virtual time.
+``httpx2.ASGITransport`` collects the whole response before it returns the first byte, so it cannot carry a watch.
+Here each chunk is passed on when the application sends it. No threads or sockets are involved, so everything works
+with trio's virtual time.
 """
 
 from __future__ import annotations
@@ -15,33 +15,33 @@ import trio
 
 from dynkube.testing._asgi import BREAK, OUTLIVE, ASGIApp, Message, Scope
 
-# Chunks under way between application and reader: a socket's buffer, counted in writes. Small, so that a client
-# that stops reading is felt by the server soon.
+# Chunks buffered between application and reader, like a socket's send buffer, but counted in writes. Small, so that the
+# server soon notices a client that stops reading.
 _CHUNKS_UNDER_WAY = 16
 
 
 class Spawn(Protocol):
     """Starts a task in the nursery of the server that runs the application.
 
-    Raises ``httpx2.ConnectError`` where there is no such server: that is what a client of a stopped one sees.
+    Raises ``httpx2.ConnectError`` if the server has stopped, as a client of a stopped server would see.
     """
 
     def __call__(self, task: Callable[[], Awaitable[None]], /) -> None: ...
 
 
 class InProcessTransport(httpx2.AsyncBaseTransport):
-    """Drives ``app`` for each request; one request is one task of the server.
+    """Runs ``app`` for each request, as one task of the server.
 
-    - The answer is there as soon as the application started it; its body arrives chunk by chunk, and an
-      application that is ahead of its reader by a few chunks waits.
-    - Closing the answer ends the application's task before ``aclose()`` returns, and closing the transport ends
-      all of them: what a closed connection does, without the delay. What asked to go on without its client
-      (:data:`~dynkube.testing._asgi.OUTLIVE`) and has not answered yet does so in the server's nursery.
-    - An application that returns before its answer is complete has cut the connection: the reader gets
-      ``httpx2.RemoteProtocolError``, or ``httpx2.ReadError`` where it has reset it
-      (:data:`~dynkube.testing._asgi.BREAK`). An exception that escapes the application is raised to the reader as it
-      is, since it is a defect and not an answer.
-    - The ``read`` timeout of the request is honoured, on trio's clock.
+    - The response is returned as soon as the application has started it. Its body is passed on in chunks; an
+      application that is a few chunks ahead of its reader waits.
+    - Closing the response ends the application's task before ``aclose()`` returns, and closing the transport ends all
+      tasks: the effect of a closed connection, without the delay. An application that asked to outlive its client
+      (:data:`~dynkube.testing._asgi.OUTLIVE`) and has not started its response continues in the server's nursery.
+    - An application that returns before its response is complete has cut the connection: the reader gets
+      ``httpx2.RemoteProtocolError``, or ``httpx2.ReadError`` if the application has reset it
+      (:data:`~dynkube.testing._asgi.BREAK`). An exception that escapes the application is raised to the reader
+      unchanged, since it is a bug and not a response.
+    - The ``read`` timeout of the request is applied, on trio's clock.
     """
 
     def __init__(self, app: ASGIApp, spawn: Spawn) -> None:
@@ -50,7 +50,7 @@ class InProcessTransport(httpx2.AsyncBaseTransport):
         self._open: set[_Exchange] = set()
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send ``request`` to the application and return when its answer has started."""
+        """Send ``request`` to the application and return when its response has started."""
         exchange = _Exchange(request, await request.aread(), self._open.discard)
         self._spawn(lambda: exchange.run(self._app))
         self._open.add(exchange)
@@ -64,13 +64,13 @@ class InProcessTransport(httpx2.AsyncBaseTransport):
         )
 
     async def aclose(self) -> None:
-        """End what is still open."""
+        """Close all open exchanges."""
         for exchange in tuple(self._open):
             await exchange.aclose()
 
 
 class _Exchange(httpx2.AsyncByteStream):
-    """One request and its answer: the application's task on one side, the reader on the other."""
+    """One request and its response: the application's task on one side, the reader on the other."""
 
     def __init__(self, request: httpx2.Request, body: bytes, forget: Callable[[_Exchange], None]) -> None:
         self._request = request
@@ -92,11 +92,11 @@ class _Exchange(httpx2.AsyncByteStream):
     # ── the application's side ────────────────────────────────────────────────────────────
 
     async def run(self, app: ASGIApp) -> None:
-        """The application's task."""
+        """Run the application; its exception, if any, is raised to the reader."""
         try:
             with self._task:
                 await app(self._scope(), self._receive, self._send)
-        except Exception as error:  # noqa: BLE001 - raised to the reader, who can tell whose request it was
+        except Exception as error:  # noqa: BLE001 - raised to the reader, which sent the request
             self._failure = error
         finally:
             self._chunks_in.close()
@@ -146,7 +146,7 @@ class _Exchange(httpx2.AsyncByteStream):
                     self._complete = True
                     self._chunks_in.close()
             case other if other == BREAK:
-                # Half a chunk and the end of the connection: there are no chunks here, only what was in it.
+                # On TCP this is an incomplete chunk and a closed connection; here there are no chunks, only their data.
                 await self._send_body(message.get("body", b""))
                 self._reset = message["how"] == "reset"
 
@@ -157,7 +157,7 @@ class _Exchange(httpx2.AsyncByteStream):
         try:
             await self._chunks_in.send(data)
         except trio.BrokenResourceError:
-            await trio.lowlevel.checkpoint()  # the reader has closed, and mostly this task is cancelled
+            await trio.lowlevel.checkpoint()  # the reader has closed; usually this task is being cancelled
 
     # ── the reader's side ─────────────────────────────────────────────────────────────────
 
@@ -178,12 +178,12 @@ class _Exchange(httpx2.AsyncByteStream):
         return self
 
     async def __anext__(self) -> bytes:
-        """The next chunk."""
+        """Return the next chunk."""
         with trio.move_on_after(_seconds(self._read_timeout)) as deadline:
             try:
                 return await self._chunks.receive()
             except trio.EndOfChannel:
-                # A defect after the last chunk is a defect too: wait for the task's own end.
+                # The application may still fail after the last chunk: wait until its task has ended.
                 await self._finished.wait()
             except trio.ClosedResourceError:
                 raise httpx2.StreamClosed from None
@@ -199,7 +199,7 @@ class _Exchange(httpx2.AsyncByteStream):
         raise StopAsyncIteration
 
     async def aclose(self) -> None:
-        """Close the connection: the application's task has ended when this returns, unless it outlives its client."""
+        """Close the connection, and wait for the application's task to end unless it outlives its client."""
         self._closed.set()
         self._chunks.close()
         if self._outlives and self._start is None:

@@ -1,4 +1,4 @@
-"""Warnings as headers of an answer (RFC 7234, section 5.5), as kubectl prints them."""
+"""``Warning`` headers of a response (RFC 7234, section 5.5), as printed by kubectl."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ import unicodedata
 from collections.abc import Sequence
 from itertools import accumulate
 
-# Beyond so many characters in all, each is cut.
+# If all warnings together exceed the first number of characters, each is truncated to the second.
 _ALL, _EACH = 4096, 256
 
 
 def warning_headers(warnings: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """The headers: each text once, and none with control characters, which kube-apiserver keeps to itself."""
+    """Return the headers: duplicates and, as in kube-apiserver, warnings with control characters are dropped."""
     texts = [text for text in dict.fromkeys(warnings) if text and not _has_controls(text)]
     return tuple(("Warning", f'299 - "{_escaped(text)}"') for text in _limited(texts))
 
 
 def _limited(texts: list[str]) -> list[str]:
-    """All of them, or as much of each, and of them, as there is room for."""
+    """Truncate the warnings, and drop the last ones, if they exceed the total limit."""
     count = next((index for index, total in enumerate(accumulate(map(len, texts)), 1) if total > _ALL), 0)
     if not count:
         return texts
-    # Those up to the one that was too much are there in any case.
+    # Those up to the one that exceeded the limit are always included.
     kept = [text[:_EACH] for text in texts[:count]]
     written = sum(map(len, kept))
     for text in texts[count:]:

@@ -1,1 +1,1 @@
-"""OpenAPI documents: what clients find out from the server about fields, patches and parameters."""
+"""OpenAPI documents, from which clients learn fields, patch strategies and parameters."""

@@ -1,4 +1,4 @@
-"""Requests for OpenAPI documents: forms, hashes, tags and redirects, as kube-openapi handles them."""
+"""Requests for OpenAPI documents: media types, hashes, ETags and redirects, as in kube-openapi."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dynkube.testing._wire.openapi.v2 import DocumentV2
 from dynkube.testing._wire.openapi.v3 import DocumentsV3
 
 _YEAR = timedelta(days=365)
-# How client-go asks for protobuf; the answer has the name without "@", which is no media type's.
+# The media type that client-go sends for protobuf; the response's has no "@", which is not allowed in media types.
 _OLD = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
 _V2_FORMS = {"application/json": v2.JSON, v2.PROTOBUF.content_type: v2.PROTOBUF, _OLD: v2.PROTOBUF}
 _V3_FORMS = {"application/json": "json"}
@@ -29,12 +29,12 @@ T = TypeVar("T")
 
 
 class OpenAPI:
-    """Answers below ``/openapi``.
+    """Responses to requests below ``/openapi``.
 
     Args:
-        discovery: What is served.
+        discovery: The kinds served.
         version: Of the server, like ``v1.36.3``.
-        now: The wall clock, for the time until which clients may keep a document.
+        now: The wall clock, for the Expires header.
     """
 
     def __init__(self, discovery: Discovery, version: str, now: Callable[[], datetime]) -> None:
@@ -44,7 +44,7 @@ class OpenAPI:
         self._now = now
 
     async def answer(self, request: HTTPRequest) -> Answer | None:
-        """The answer to a request below ``/openapi``; ``None`` for a path that is none."""
+        """Return the response to a request below ``/openapi``; ``None`` for an unknown path."""
         if request.path.endswith("/"):
             return None
         match request.segments[1:]:
@@ -59,8 +59,8 @@ class OpenAPI:
         return None
 
     async def _index(self) -> Answer:
-        # Hashes are of contents, so the first index after a change builds what has changed, a document at a time. The
-        # core group's comes last: it is the largest, and whatever comes first has to read the built-in types.
+        # Hashes are of contents, so the first request after a change builds the changed documents, one at a time. The
+        # core group's comes last: it is the largest, and the first document built has to load the built-in types.
         paths: dict[str, dict[str, str]] = {}
         for path in sorted(self._v3.paths(), reverse=True):
             document = self._v3.document(path)
@@ -68,7 +68,7 @@ class OpenAPI:
                 paths[path] = {"serverRelativeURL": _address(path, document)}
             await trio.lowlevel.checkpoint()
         body = msgspec.json.encode({"paths": dict(sorted(paths.items()))})
-        # That this JSON calls itself text is how kube-apiserver has it.
+        # kube-apiserver declares this JSON as text/plain, too.
         return Answer(body=body, content_type="text/plain; charset=utf-8")
 
     async def _v2_answer(self, request: HTTPRequest) -> Answer:
@@ -86,14 +86,14 @@ class OpenAPI:
         if asked and asked != document.digest:
             return Answer(status=301, headers=(*headers, ("Location", _address(path, document))))
         if asked:
-            # The address changes with the content, so what is there may be kept for ever.
+            # The URL changes with the content, so the document may be cached forever.
             headers.append(("Cache-Control", "public, immutable"))
             headers.append(("Expires", format_datetime(self._now() + _YEAR, usegmt=True)))
         return _unless_known(request, document, tuple(headers), "application/json")
 
 
 def _best_form(request: HTTPRequest, forms: Mapping[str, T]) -> T | None:
-    """The form that the client likes best of those there are; a wildcard means the first."""
+    """Return the best available form for the Accept header; a wildcard means the first."""
     for entry in parse_accept(request.headers.get("accept") or "*/*"):
         if entry.media_type in forms:
             return forms[entry.media_type]

@@ -1,7 +1,7 @@
-"""Definitions of custom resources, from the schemas of their CustomResourceDefinitions.
+"""OpenAPI definitions of custom resources, from the schemas of their CRDs.
 
-Version 3 says all that the schema says. Version 2 knows neither alternatives nor null, and kubectl reads an object
-with properties as closed: what it would misunderstand is left out there, by the rules of kube-apiserver
+Version 3 contains the whole schema. Version 2 supports neither alternatives nor null, and kubectl treats an object with
+properties as closed: what it would misunderstand is omitted there, by the rules of kube-apiserver
 (``ToStructuralOpenAPIV2`` in apiextensions-apiserver).
 """
 
@@ -14,7 +14,7 @@ from dynkube.testing._definitions.structural import EMBEDDED, INT_OR_STRING, INT
 from dynkube.testing._kinds.kinds import Kind
 from dynkube.testing._wire.openapi.naming import META, V2_PREFIX, V3_PREFIX, name_of
 
-# A schema as decoded JSON: what is in it was checked when the definition was accepted.
+# A schema as decoded JSON; it was validated when the CRD was created or updated.
 Schema: TypeAlias = dict[str, Any]
 
 _API_VERSION = "Group and version of the form that the object is written in, like 'apps/v1'."
@@ -27,10 +27,10 @@ _NOT_IN_V2 = _ALTERNATIVES | {"nullable", "default"}
 
 
 def definition(kind: Kind, *, v2: bool = False) -> Schema:
-    """The definition of a kind that is not built in."""
+    """Return the OpenAPI definition of a custom kind."""
     schema = kind.schema
     if schema is None or (v2 and schema.get(PRESERVE)):
-        # With properties, even the three of every object, clients would refuse all others.
+        # If it had properties, even just the three common ones, clients would reject all other fields.
         published: Schema = {"type": "object"}
     else:
         published = _v2(schema) if v2 else _v3(schema)
@@ -39,7 +39,7 @@ def definition(kind: Kind, *, v2: bool = False) -> Schema:
 
 
 def list_definition(kind: Kind, *, v2: bool = False) -> Schema:
-    """The definition of the lists of a kind that is not built in."""
+    """Return the OpenAPI definition of the list of a custom kind."""
     prefix = V2_PREFIX if v2 else V3_PREFIX
     items = {"description": f"List of {kind.gvr.resource}.", "type": "array", "items": {"$ref": prefix + name_of(kind)}}
     fields = {**_object_fields(prefix), "metadata": _refer(f"{prefix}{META}.ListMeta", _LIST_METADATA), "items": items}
@@ -68,7 +68,7 @@ def _object_fields(prefix: str) -> Schema:
 
 
 def _refer(target: str, description: str) -> Schema:
-    # Version 3 lets nothing stand beside $ref.
+    # Version 3 allows no siblings of $ref.
     if target.startswith(V3_PREFIX):
         return {"description": description, "allOf": [{"$ref": target}]}
     return {"description": description, "$ref": target}
@@ -116,7 +116,7 @@ def _require_only_what_is_never_null(schema: Schema) -> None:
 
 
 def _with_parts(schema: Mapping[str, Any], publish: Callable[[Mapping[str, Any]], Schema]) -> Schema:
-    """A copy of ``schema`` with the schemas of its fields, items and values published."""
+    """Return a copy of ``schema`` with ``publish`` applied to the schemas of its fields, items and values."""
     published = {key: value for key, value in schema.items() if (key, value) != ("uniqueItems", False)}
     if "properties" in schema:
         published["properties"] = {name: publish(part) for name, part in schema["properties"].items()}

@@ -1,4 +1,4 @@
-"""The definitions that a document needs, encoded: built-in types once for all documents, custom ones for each."""
+"""Encoded definitions for OpenAPI documents: built-in types once for all documents, custom ones for each."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _INT_OR_STRING = "io.k8s.apimachinery.pkg.util.intstr.IntOrString"
 
 
 class Definitions:
-    """Definitions in the form of version 3, by name; those of built-in types are encoded when first needed."""
+    """Definitions for OpenAPI v3 by name; those of built-in types are encoded on first use."""
 
     def __init__(self) -> None:
         self._encoded: dict[str, msgspec.Raw] = {}
         self._referred: dict[str, frozenset[str]] = {}
 
     def of(self, kinds: Iterable[Kind], names: Iterable[str]) -> dict[str, msgspec.Raw]:
-        """The definitions of ``kinds``, those called ``names``, and all that these refer to, sorted by name."""
+        """Return the definitions of ``kinds``, of ``names``, and of all that they refer to, sorted by name."""
         found: dict[str, msgspec.Raw] = {}
         wanted = set(names)
         for kind in kinds:
@@ -50,7 +50,7 @@ class Definitions:
 
 
 def custom_definitions(kind: Kind, *, v2: bool = False) -> Iterator[tuple[str, Schema]]:
-    """The definitions of a kind and its list, where they do not come with the package."""
+    """Return the definitions of a custom kind and its list; nothing for built-in kinds."""
     if is_known(kind):
         return
     yield name_of(kind), custom.definition(kind, v2=v2)
@@ -59,7 +59,7 @@ def custom_definitions(kind: Kind, *, v2: bool = False) -> Iterator[tuple[str, S
 
 
 def builtin_v2(name: str) -> Schema:
-    """The definition of a built-in type as version 2 has it: without defaults, and a reference stands by itself."""
+    """Return the OpenAPI v2 definition of a built-in type: without defaults, and without siblings of references."""
     return _to_v2(builtin_schemas().definitions[name], name)
 
 

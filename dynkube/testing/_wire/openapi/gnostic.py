@@ -1,9 +1,9 @@
-"""OpenAPI v2 in the protobuf form that client-go asks for: the messages of gnostic, as far as documents here use them.
+"""OpenAPI v2 in the protobuf form that client-go requests: the subset of gnostic's messages used here.
 
-kubectl reads nothing else for what it still takes from version 2: validation of ``kind: List`` on its own side, and
+kubectl still requires it for some uses of version 2: client-side validation of ``kind: List``, and
 ``explain --output=plaintext-openapiv2``. Field numbers are those of
 https://github.com/google/gnostic-models/blob/main/openapiv2/OpenAPIv2.proto. Keywords that its Schema does not have
-(``oneOf``, ``nullable``) must not be there, and are not in version 2 anyway.
+(``oneOf``, ``nullable``) must not occur, and are not part of version 2 anyway.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-# Parts of a document, as decoded JSON.
+# A part of a document, as decoded JSON.
 Part: TypeAlias = Mapping[str, Any]
 
 # ── the wire format: https://protobuf.dev/programming-guides/encoding/ ────────────────────────
@@ -31,12 +31,12 @@ def _varint(number: int) -> bytes:
 
 
 def message(field: int, content: bytes) -> bytes:
-    """A field that holds a message; several of one number are a list of them."""
+    """Encode a field that holds a message; repeated fields are several of them."""
     return _varint(field << 3 | 2) + _varint(len(content)) + content
 
 
 def text(field: int, value: str) -> bytes:
-    """A field that holds a text."""
+    """Encode a string field."""
     return message(field, value.encode())
 
 
@@ -49,7 +49,7 @@ def _double(field: int, value: float) -> bytes:
 
 
 def _any(field: int, value: object) -> bytes:
-    # An Any is YAML, and JSON is YAML.
+    # An Any contains YAML, of which JSON is a subset.
     return message(field, message(2, msgspec.json.encode(value)))
 
 
@@ -58,7 +58,7 @@ def _texts(field: int, values: Iterable[str]) -> bytes:
 
 
 def named(field: int, name: str, content: bytes) -> bytes:
-    """An entry of a map: the messages called ``NamedX``."""
+    """Encode an entry of a map: the messages called ``NamedX``."""
     return message(field, text(1, name) + message(2, content))
 
 
@@ -85,7 +85,7 @@ _NUMBERS = {
 
 
 def schema(part: Part) -> bytes:
-    """``Schema``."""
+    """Encode a ``Schema``."""
     return b"".join(_keyword(key, value) for key, value in part.items()) + _extensions(31, part)
 
 
@@ -122,7 +122,7 @@ _METHODS = {"get": 2, "put": 3, "post": 4, "delete": 5, "options": 6, "head": 7,
 
 
 def path_item(part: Part) -> bytes:
-    """``PathItem``."""
+    """Encode a ``PathItem``."""
     operations = (message(_METHODS[method], _operation(part[method])) for method in part if method in _METHODS)
     return b"".join(operations) + b"".join(message(9, _parameters_item(entry)) for entry in part.get("parameters", ()))
 
@@ -156,11 +156,11 @@ def _parameters_item(part: Part) -> bytes:
 
 
 def parameter(part: Part) -> bytes:
-    """``Parameter``."""
+    """Encode a ``Parameter``."""
     required = _number(4 if part["in"] == "body" else 1, True) if part.get("required") else b""
     if part["in"] == "body":
         return message(1, text(2, part["name"]) + text(3, "body") + required + message(5, schema(part["schema"])))
-    # Those in the query and in the path are different messages, with the same numbers only at first.
+    # Query and path parameters are different messages, which share only the first field numbers.
     in_query = part["in"] == "query"
     content = required + text(2, part["in"]) + text(3, part["description"]) + text(4, part["name"])
     content += text(6 if in_query else 5, part["type"]) + _number(20 if in_query else 19, True)
@@ -171,7 +171,10 @@ def parameter(part: Part) -> bytes:
 
 
 def document(part: Part, paths: Iterable[bytes], definitions: Iterable[bytes]) -> bytes:
-    """``Document``: ``part`` has everything but the paths and definitions, which are entries made by :func:`named`."""
+    """Encode a ``Document``.
+
+    ``part`` has everything but the paths and definitions, which are entries encoded by :func:`named`.
+    """
     info = text(1, part["info"]["title"]) + text(2, part["info"]["version"])
     shared = b"".join(named(1, name, parameter(entry)) for name, entry in part["parameters"].items())
     security = b"".join(named(1, name, message(2, _key(entry))) for name, entry in part["securityDefinitions"].items())

@@ -1,4 +1,4 @@
-"""The names that definitions have in OpenAPI documents, and where references to them point."""
+"""Names of definitions in OpenAPI documents, and prefixes of references to them."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from dynkube.testing._kinds.schemas import builtin_schemas
 
 META = "io.k8s.apimachinery.pkg.apis.meta.v1"
 
-#: What is before a name in a reference, in version 3 and version 2.
+#: The prefix of a name in a reference, in version 3 and version 2.
 V3_PREFIX = "#/components/schemas/"
 V2_PREFIX = "#/definitions/"
 
 
 def name_of(kind: Kind) -> str:
-    """The name of a kind's definition: ``io.k8s.api.apps.v1.Deployment``, ``com.example.v1.Widget``."""
+    """Return the definition name of a kind: ``io.k8s.api.apps.v1.Deployment``, ``com.example.v1.Widget``."""
     return _name(kind, kind.kind)
 
 
 def list_name_of(kind: Kind) -> str:
-    """The name of the definition of a kind's lists."""
+    """Return the definition name of a kind's list."""
     return _name(kind, kind.list_kind)
 
 
 def builtin_name(gvk: GVK) -> str:
-    """The name of the definition of a built-in type; empty where there is none."""
+    """Return the definition name of a built-in type; ``""`` if there is no such type."""
     return builtin_schemas().name_of(gvk) or ""
 
 
 def is_known(kind: Kind) -> bool:
-    """Whether the kind is one of the built-in types, whose definitions come with the package."""
+    """Return whether the kind is a built-in type, whose definition comes with the package."""
     return kind.crd_uid is None and builtin_schemas().name_of(kind.gvk) is not None
 
 

@@ -1,7 +1,7 @@
-"""Which operations a kind has on which paths: what both versions of OpenAPI write down, each in its way.
+"""The operations of a kind on its paths, from which both versions of OpenAPI are generated.
 
-Operation ids, tags and descriptions follow kube-apiserver, since generators of clients name their functions after
-them. Left out is the deprecated ``/watch/`` prefix, which the server does not serve.
+Operation IDs, tags and descriptions follow kube-apiserver, since client generators name their functions after them.
+Operations below the deprecated ``/watch/`` prefix are omitted.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _OK, _CREATED, _ACCEPTED = HTTPStatus.OK, HTTPStatus.CREATED, HTTPStatus.ACCEPTE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Body:
-    """What an operation reads: the name of its definition and the media types it may come in."""
+    """The request body of an operation: its definition name and media types."""
 
     schema: str
     media_types: tuple[str, ...]
@@ -43,17 +43,17 @@ class Operation:
     """One method on one path.
 
     Attributes:
-        method: In lower case, as documents have it.
+        method: In lower case, as in OpenAPI documents.
         action: ``x-kubernetes-action``; empty for discovery.
         id: ``operationId``.
         tag: The group-version, for sorting.
-        description: What it does, in a few words.
-        gvk: The kind it is about; ``None`` for discovery.
-        parameters: In the query and in the path, by name.
-        body: What it reads.
-        schema: The name of the definition of its answer.
-        answers: The statuses that come with it.
-        media_types: The forms of the answer.
+        description: A short description.
+        gvk: The kind of the objects; ``None`` for discovery.
+        parameters: Query and path parameters, by name.
+        body: The request body.
+        schema: The definition name of the response.
+        answers: The status codes with that response.
+        media_types: The media types of the response.
     """
 
     method: str
@@ -69,12 +69,12 @@ class Operation:
     media_types: tuple[str, ...] = _OBJECT_TYPES
 
     def responses(self, shown: Mapping[str, object]) -> dict[str, object]:
-        """By status, each with ``shown``: the answer in the words of one version of OpenAPI."""
+        """Return the responses by status; ``shown`` describes the body in one version of OpenAPI."""
         answers = {str(status.value): {"description": status.phrase, **shown} for status in self.answers}
         return {**answers, "401": {"description": "Unauthorized"}}
 
     def extensions(self) -> dict[str, object]:
-        """What is said of the kind it is about; nothing for discovery."""
+        """Return the ``x-kubernetes-`` extensions; empty for discovery."""
         if self.gvk is None:
             return {}
         gvk = {"group": self.gvk.group, "version": self.gvk.version, "kind": self.gvk.kind}
@@ -82,13 +82,13 @@ class Operation:
 
 
 class Path(NamedTuple):
-    """A path and what can be done there."""
+    """A path and its operations."""
 
     path: str
     operations: tuple[Operation, ...]
 
     def common_parameters(self) -> tuple[Parameter, ...]:
-        """Those that every operation takes, by name."""
+        """Return the parameters common to all operations, by name."""
         first, *others = self.operations
         return tuple(p for p in first.parameters if all(p in other.parameters for other in others))
 
@@ -98,7 +98,7 @@ _Shows: TypeAlias = Literal["object", "list", "status"]
 
 
 class _Verb(NamedTuple):
-    """What the operations for one verb have in common; ``words`` get the article, the kind and the subresource."""
+    """Properties shared by the operations of one verb; ``words`` is formatted with article, kind and subresource."""
 
     method: str
     action: str
@@ -168,7 +168,7 @@ _ON_SUBRESOURCE = {
     **_ON_OBJECT,
     "create": _ON_COLLECTION["create"]._replace(words="create {of}{a}{kind}"),
 }
-# What leads to a kubelet: of the verbs there, only the methods are told apart.
+# Subresources that connect to a kubelet: their operations differ by method instead of by verb.
 _CONNECT = {
     name: _Verb(
         method, "connect", "connect", "connect " + method.upper() + " requests to {of}{kind}", (), method.title()
@@ -187,7 +187,7 @@ _CONNECT = {
 
 
 def paths_of_version(gv: GroupVersion, kinds: Collection[Kind]) -> Iterator[Path]:
-    """The paths of a group-version that has ``kinds``."""
+    """Return the paths of a group-version that has ``kinds``."""
     if any(kind.crd_uid is None for kind in kinds):
         yield _resources_path(gv)
     for kind in kinds:
@@ -195,7 +195,7 @@ def paths_of_version(gv: GroupVersion, kinds: Collection[Kind]) -> Iterator[Path
 
 
 def paths_of(kind: Kind) -> Iterator[Path]:
-    """The paths of a kind that requests can be made to."""
+    """Return the paths at which a kind is served."""
     root = f"/{prefix(kind.gvr.group_version)}"
     collection = f"{root}/{kind.gvr.resource}"
     if kind.namespaced:
@@ -231,7 +231,7 @@ def _operation(
         id=f"{verb.word}{_camel(gv.group or 'core')}{_camel(gv.version)}{subject}",
         tag=_tag(gv),
         description=_words(kind, verb, subresource),
-        # Of definitions the documents name the kind itself also on its scale.
+        # For custom resources, kube-apiserver names the kind itself even on the scale subresource.
         gvk=subresource.gvk if subresource is not None and kind.crd_uid is None else kind.gvk,
         parameters=_parameters(kind, verb, named=named, namespaced=namespaced),
         body=_body(kind, verb.reads, shown),
@@ -254,7 +254,7 @@ def _parameters(kind: Kind, verb: _Verb, *, named: bool, namespaced: bool) -> tu
 
 
 def _shown(kind: Kind, shows: _Shows, subresource: Subresource | None) -> str:
-    """The name of the definition of what is answered; empty for text."""
+    """Return the definition name of the response; ``""`` for plain text."""
     if shows == "list":
         return list_name_of(kind)
     if shows == "status":
@@ -292,25 +292,25 @@ def _body(kind: Kind, reads: _Reads, shown: str) -> Body | None:
 
 
 def _resources_path(gv: GroupVersion) -> Path:
-    """The path of a built-in group-version itself: what it has."""
+    """Return the discovery path of a built-in group-version, which lists its resources."""
     words = "get available resources"
     return _discovery(f"/{prefix(gv)}/", f"get{_camel(gv.group or 'core')}{_camel(gv.version)}", "APIResources", words)
 
 
 def group_path(group: str) -> Path:
-    """The path of a built-in group: its versions. That of the core group is ``/api``."""
+    """Return the discovery path of a built-in group, which lists its versions; ``/api`` for the core group."""
     if not group:
         return _discovery("/api/", "getCore", "APIVersions", "get available API versions")
     return _discovery(f"/apis/{group}/", f"get{_camel(group)}", "APIGroup", "get information of a group")
 
 
 def groups_path() -> Path:
-    """``/apis``: all groups."""
+    """Return ``/apis``, which lists all groups."""
     return _discovery("/apis/", "get", "APIVersions", "get available API versions")
 
 
 def version_path() -> Path:
-    """``/version``."""
+    """Return ``/version``."""
     return _discovery("/version/", "get", "CodeVersion", "get the version information for this server")
 
 
@@ -327,7 +327,7 @@ def _discovery(path: str, beginning: str, end: str, words: str) -> Path:
 
 
 def prefix(gv: GroupVersion) -> str:
-    """Where a group-version is: ``api/v1``, ``apis/apps/v1``."""
+    """Return the path of a group-version: ``api/v1``, ``apis/apps/v1``."""
     return f"apis/{gv}" if gv.group else f"api/{gv}"
 
 
@@ -337,6 +337,6 @@ def _tag(gv: GroupVersion) -> str:
 
 
 def _camel(text: str) -> str:
-    """``rbac.authorization.k8s.io`` as ``RbacAuthorization``."""
+    """Convert a group to camel case: ``rbac.authorization.k8s.io`` to ``RbacAuthorization``."""
     parts = re.split(r"[^0-9A-Za-z_]+", text.removesuffix(".k8s.io"))
     return "".join(part[:1].upper() + part[1:] for part in parts)

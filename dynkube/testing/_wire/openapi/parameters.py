@@ -1,4 +1,4 @@
-"""The parameters that requests take, as both versions of OpenAPI list them."""
+"""Parameters of requests, as listed by both versions of OpenAPI."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Parameter(NamedTuple):
-    """One parameter: ``place`` is ``"query"`` or ``"path"`` (those are required), ``type`` that of JSON schema."""
+    """One parameter: ``place`` is ``"query"`` or ``"path"`` (required), ``type`` a type of JSON schema."""
 
     name: str
     type: str
@@ -52,12 +52,12 @@ LIST = (
 )
 DELETE_COLLECTION = tuple(sorted({*_SELECT, *DELETE}))
 
-#: Those that many operations share: OpenAPI v2 lists them once for all paths.
+#: Parameters common to many operations: OpenAPI v2 lists them once for all paths.
 SHARED = {parameter: parameter.name for parameter in (*WRITE, *DELETE, *LIST, _FORCE, NAMESPACE, PRETTY)} | {
     _APPLY_MANAGER: "applyFieldManager"
 }
 
 
 def name_of_object(kind: str) -> Parameter:
-    """The last part of the path of an object."""
+    """Return the path parameter for the name of an object."""
     return Parameter("name", "string", f"name of the {kind}", "path")

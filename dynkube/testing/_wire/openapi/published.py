@@ -1,4 +1,4 @@
-"""What both versions of OpenAPI have in common: documents with hashes, kept until what they are made of changes."""
+"""Published OpenAPI documents with their hashes, cached until their inputs change."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ SECURITY: Mapping[str, Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """A document as it is sent, and the hash by which clients keep it."""
+    """An encoded document, and the hash by which clients cache it."""
 
     body: bytes
     digest: str
 
     @classmethod
     def of(cls, body: bytes) -> Published:
-        """With the hash that kube-apiserver would give it."""
+        """Return ``body`` with its hash, computed like in kube-apiserver."""
         return cls(body, hashlib.sha512(body).hexdigest().upper())
 
 
 def same(before: Sequence[object], now: Sequence[object]) -> bool:
-    """Whether these are the very same objects; who changes a definition, or only its status, makes new kinds of it."""
+    """Return whether both hold identical objects; any change of a CRD, even of its status, creates new kinds."""
     return len(before) == len(now) and all(map(operator.is_, before, now))

@@ -1,4 +1,4 @@
-"""OpenAPI v2: one document for everything, put together from pieces for each group-version."""
+"""OpenAPI v2: one document for the whole server, assembled from pieces for each group-version."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from dynkube.testing._wire.openapi.operations import Operation, Path
 from dynkube.testing._wire.openapi.parameters import Parameter
 from dynkube.testing._wire.openapi.published import SECURITY, Published, same
 
-# So many paths or definitions are written before others get their turn: a few milliseconds in the slower form.
+# Paths or definitions encoded between two checkpoints: a few milliseconds in the slower form.
 _SLICE = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Form:
-    """How the document is written: one path, one definition, and all of them together with the rest."""
+    """An encoding of the document: functions for a path, a definition, and the document as a whole."""
 
     content_type: str
     path: Callable[[str, Mapping[str, Any]], bytes]
@@ -54,7 +54,7 @@ PROTOBUF = Form(
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """What one group-version adds, in one form."""
+    """The part of one group-version, in one form."""
 
     kinds: tuple[Kind, ...]
     paths: tuple[bytes, ...]
@@ -62,10 +62,10 @@ class _Piece:
 
 
 class DocumentV2:
-    """The document of what ``discovery`` shows; pieces of it are kept until their kinds change.
+    """The document of the kinds that ``discovery`` lists; its pieces are cached until their kinds change.
 
     Args:
-        discovery: What is served.
+        discovery: The kinds served.
         version: Of the server, like ``1.36``.
     """
 
@@ -77,7 +77,7 @@ class DocumentV2:
         self._last: dict[str, tuple[tuple[_Piece, ...], Published]] = {}
 
     async def published(self, form: Form) -> Published:
-        """The document in one form. Building it lets others have their turn; what is built in is built once."""
+        """Return the document in one form. Building it has checkpoints; the built-in part is built once."""
         pieces = tuple([await self._piece(form, gv) for gv in self._discovery.group_versions()])
         last = self._last.get(form.content_type)
         if last is None or not same(last[0], pieces):

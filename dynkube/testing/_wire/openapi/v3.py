@@ -18,10 +18,10 @@ from dynkube.testing._wire.openapi.published import SECURITY, Published, same
 
 
 class DocumentsV3:
-    """The documents of what ``discovery`` shows, built when somebody asks and kept until their kinds change.
+    """The documents of the kinds that ``discovery`` lists, built on request and cached until their kinds change.
 
     Args:
-        discovery: What is served.
+        discovery: The kinds served.
         version: Of the server, like ``1.36``.
     """
 
@@ -32,7 +32,7 @@ class DocumentsV3:
         self._cache: dict[str, tuple[tuple[Kind, ...], Published]] = {}
 
     def paths(self) -> Iterator[str]:
-        """Of what there are documents: ``api``, ``api/v1``, ``apis``, ``apis/apps``, ``apis/apps/v1``, ..."""
+        """Return the paths of the documents: ``api``, ``api/v1``, ``apis``, ``apis/apps``, ``apis/apps/v1``, ..."""
         yield from ("api", "apis", "version")
         for gv in self._discovery.group_versions():
             if gv.group and self._discovery.is_builtin(gv.group):
@@ -40,7 +40,7 @@ class DocumentsV3:
             yield operations.prefix(gv)
 
     def document(self, path: str) -> Published | None:
-        """The document at a path as :meth:`paths` gives them; ``None`` where there is none."""
+        """Return the document at a path as returned by :meth:`paths`; ``None`` if there is none."""
         match path.split("/"):
             case ["api"]:
                 return self._built(path, (), lambda: [operations.group_path("")])
