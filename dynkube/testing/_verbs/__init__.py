@@ -1,1 +1,1 @@
-"""What the verbs do: create, update, patch, delete, list, watch."""
+"""Implementation of the verbs: create, update, patch, delete, list, watch."""

@@ -1,4 +1,4 @@
-"""The object in the body of a request: of the path's kind, in its namespace, under its name, or refused."""
+"""Checks of a request body against the path: kind, namespace and name of the object."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from dynkube.testing._calls.gotext import json_name
 from dynkube.testing._kinds.kinds import Kind
 from dynkube.testing._kinds.schemas import builtin_schemas
 
-# Groups that parts of a real server have for themselves: the others do not know their kinds.
+# Groups with a scheme of their own in a real server; the schemes of other groups do not know their kinds.
 _OTHER_SCHEMES = {"apiextensions.k8s.io", "apiregistration.k8s.io"}
 
 
 def own_copy(call: Call) -> JSONObject:
-    """The body of ``call`` as an object whose top level and metadata may be changed; no value was looked at.
+    """Return the body of ``call`` as an object whose top level and metadata may be modified; values are not validated.
 
     Raises:
-        BadRequest: It is no object, or of another version than the path's.
+        BadRequest: It is not an object, or has another version than the path.
         Invalid: It is a custom resource of another kind.
     """
     body = call.body
@@ -38,7 +38,7 @@ def own_copy(call: Call) -> JSONObject:
 
 
 def _without_nulls(field: str, value: object) -> object:
-    """A null inside of a list or map is what Go makes of it: a zero value."""
+    """Replace nulls in a list or map by zero values, as Go's decoder does."""
     if isinstance(value, dict) and None in value.values():
         return {key: "" if content is None else content for key, content in value.items()}
     if isinstance(value, list) and None in value:
@@ -78,7 +78,7 @@ def _wrong_custom_type(obj: JSONObject, kind: Kind) -> Exception:
 
 
 def untyped_problem(obj: JSONObject) -> str:
-    """What is wrong with an ``apiVersion`` or ``kind`` that is no string; ``""`` where both are strings or missing."""
+    """Return the error for an ``apiVersion`` or ``kind`` that is not a string; ``""`` if there is none."""
     for field in ("apiVersion", "kind"):
         value = obj.get(field)
         if not isinstance(value, str | None):
@@ -100,25 +100,25 @@ def _wrong_builtin_type(obj: JSONObject, kind: Kind) -> Exception:
 
 
 def conversion_problem(version: str, name: str, wanted: GVK) -> str:
-    """Why objects of another ``apiVersion`` or ``kind`` are none of the built-in kind ``wanted``."""
+    """Return why objects of another ``apiVersion`` or ``kind`` cannot be used as the built-in kind ``wanted``."""
     group, _, short = version.rpartition("/")
     if group not in _OTHER_SCHEMES and builtin_schemas().name_of(GVK(group, short, name)) is not None:
-        # It is read as what it is first, and that cannot be made what is wanted.
+        # A real server decodes it as its own kind first, and then fails to convert it.
         package = wanted.group.partition(".")[0] or "core"
         return f"converting ({short}.{name}) to ({package}.{wanted.kind}): unknown conversion"
     return f'no kind "{name}" is registered for version "{version}" in scheme "pkg/runtime/scheme.go:111"'
 
 
 def check_namespace(obj: JSONObject, call: Call) -> None:
-    """Give ``obj`` the namespace of the path.
+    """Set the namespace of ``obj`` to that of the path.
 
     Raises:
-        BadRequest: It says another one.
+        BadRequest: The object names another namespace.
     """
     metadata = obj["metadata"]
     given = metadata.get("namespace", "")
     if not call.kind.namespaced:
-        metadata.pop("namespace", None)  # the real server takes no offence at one here
+        metadata.pop("namespace", None)  # the real server ignores a namespace here
     elif not call.namespace:
         raise refuse.bad_request("an empty namespace may not be set during creation")
     elif given and given != call.namespace:
@@ -130,10 +130,10 @@ def check_namespace(obj: JSONObject, call: Call) -> None:
 
 
 def check_name_in_path(obj: JSONObject, call: Call, *, required: bool = True) -> None:
-    """Refuse a body that names another object than the path does, or none where it has to.
+    """Check that the body names the object of the path, or no object if ``required`` is false.
 
     Raises:
-        BadRequest: It does.
+        BadRequest: It names another object, or none although it is required.
     """
     if required and not obj["metadata"].get("name"):
         raise nameless(call)
@@ -143,7 +143,7 @@ def check_name_in_path(obj: JSONObject, call: Call, *, required: bool = True) ->
 
 
 def nameless(call: Call) -> APIError:
-    """The refusal of a body that names no object."""
+    """Return the error response for a body without a name."""
     return refuse.bad_request(
         f"the name of the object ({call.name} based on URL) was undeterminable: name must be provided"
     )

@@ -1,7 +1,7 @@
-"""Subresources that lead to what runs behind an object: logs, exec, attach, port forwarding, proxies.
+"""Subresources that connect to a workload: logs, exec, attach, port forwarding, proxies.
 
-Nothing runs behind the objects of this server, so each request is answered as by a kube-apiserver that cannot reach
-the kubelet: what is wrong with the request first, then why there is nobody to pass it to.
+No containers run here, so each request gets the response of a kube-apiserver that cannot reach the kubelet: first the
+errors of the request itself, then the failure to connect.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ _WITH_CONTAINER = {"log", "exec", "attach"}
 
 
 class Connections:
-    """Answers for one storage; ``registry`` knows the kind of nodes."""
+    """Handler for one storage; ``registry`` provides the kind of nodes."""
 
     def __init__(self, storage: Storage, registry: Registry) -> None:
         self._storage = storage
         self._registry = registry
 
     def answer(self, call: Call) -> Result:
-        """Answer a request to a connecting subresource of a pod, a node or a service.
+        """Handle a request to a connecting subresource of a pod, a node or a service.
 
         Raises:
-            NotFound: There is no such object, or nothing behind it.
+            NotFound: There is no such object, or it has no endpoint.
             BadRequest: The pod has no such container, or no node yet.
             APIError: The node has no address.
         """
@@ -41,7 +41,7 @@ class Connections:
             case "nodes":
                 raise _no_address()
             case "services":
-                # What a service without endpoints answers; behind the services here there are never any.
+                # The response for a service without endpoints; services never have any here.
                 raise refuse.not_found(call.kind, name)
         return self._pod(call, version.decode(call.kind))
 
@@ -57,7 +57,7 @@ class Connections:
             raise refuse.bad_request(f"pod {call.name} does not have a host assigned")
         nodes = self._registry.find("v1", "Node")
         if nodes is None or self._storage.get(nodes, "", node) is None:
-            raise refuse.not_found(call.kind, node)  # named a pod, and that is how the real server words it
+            raise refuse.not_found(call.kind, node)  # the real server names the kind of the pod here, too
         raise _no_address()
 
 

@@ -1,7 +1,7 @@
-"""Continue tokens: where a list in chunks goes on, and in which state of history.
+"""Continue tokens: the key and the revision at which a chunked list continues.
 
-Clients are to treat them as opaque. They are written as kube-apiserver writes them all the same, so that one of its
-tokens means the same here: the key is relative to what the list is of, and what it is of is told by the request.
+Clients must treat them as opaque. They are encoded as by kube-apiserver nevertheless, so that one of its tokens has the
+same meaning here: the key is relative to the collection listed, which is determined by the request.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ _NO_BASE64 = re.compile("[^A-Za-z0-9_-]")
 
 
 class ContinueToken(msgspec.Struct, frozen=True):
-    """The first key to go on with, in the state of which revision (negative: the present).
+    """The first key to continue with, at a revision (negative: the latest).
 
     Attributes:
-        v: The encoding of this token.
+        v: The version of the encoding.
         rv: The revision.
         start: The key, beginning with a slash.
     """
@@ -34,15 +34,15 @@ class ContinueToken(msgspec.Struct, frozen=True):
 
     @classmethod
     def behind(cls, key: str, revision: int) -> ContinueToken:
-        """What goes on behind ``key``, which is relative to the collection listed."""
+        """Return the token to continue after ``key``, which is relative to the collection listed."""
         return cls(_ENCODING, revision, f"/{key}\0")
 
     @classmethod
     def parse(cls, text: str) -> ContinueToken:
-        """Read a token.
+        """Decode a token.
 
         Raises:
-            BadRequest: It is none.
+            BadRequest: It is not a valid token.
         """
         try:
             token = msgspec.json.decode(_decoded(text), type=cls)
@@ -76,7 +76,7 @@ def _decoded(text: str) -> bytes:
     except binascii.Error:
         raise ValueError(f"illegal base64 data at input byte {len(text) // 4 * 4}") from None
     if data and not data.startswith(b"{"):
-        # A text that was never a token; Go reads its first byte as if it were a character.
+        # Not a token at all; Go shows the first byte as if it were a character.
         character = chr(data[0])
         shown = character if character.isprintable() else f"\\u{ord(character):04x}"
         raise ValueError(f"invalid character '{shown}' looking for beginning of value")

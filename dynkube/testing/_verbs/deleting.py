@@ -1,7 +1,7 @@
-"""Delete: at once, or by a deletionTimestamp where finalizers or a grace period have their say first.
+"""Delete: at once, or in two steps if there are finalizers or a grace period.
 
-How dependents go is written into the object as the finalizers ``foregroundDeletion`` and ``orphan``, by the policy
-that the caller, the object or its kind names; whoever collects garbage acts on them.
+The propagation policy, given by the caller, the object or its kind, is written into the object as the finalizers
+``foregroundDeletion`` and ``orphan``; a garbage collector acts on them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dynkube.testing._verbs.rules import Rules
 
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
 
-# Kinds whose deletes answer with the object that went, where the others answer with a Status.
+# Kinds whose deletes return the deleted object; those of other kinds return a Status.
 _ANSWER_WITH_OBJECT = {
     "csidrivers.storage.k8s.io",
     "csinodes.storage.k8s.io",
@@ -38,26 +38,26 @@ _ANSWER_WITH_OBJECT = {
     "volumeattachments.storage.k8s.io",
     "volumeattributesclasses.storage.k8s.io",
 }
-# Kinds whose dependents stay unless the caller says otherwise, and kinds that never have any.
+# Kinds whose dependents are orphaned by default, and kinds that never have dependents.
 _ORPHAN_BY_DEFAULT = {"jobs.batch", "replicationcontrollers"}
 _WITHOUT_DEPENDENTS = {"events", "events.events.k8s.io"}
 
 
 @dataclass(frozen=True, slots=True)
 class Deletes:
-    """Deletes from one storage."""
+    """Deletes in one storage."""
 
     storage: Storage
     identity: Identity
     rules: Rules
 
     def delete(self, call: Call) -> Document:
-        """Carry out a delete: a Status where the object is gone, the object where it is on its way.
+        """Handle a delete; return a Status if the object is gone, the object if it is terminating.
 
         Raises:
             NotFound: There is no such object.
             Conflict: A precondition does not hold.
-            Forbidden: It may not be deleted.
+            Forbidden: The object may not be deleted.
             Invalid: The options are not valid.
         """
         options = DeleteOptions.read(call)
@@ -67,11 +67,11 @@ class Deletes:
         return self.delete_version(call.kind, version, options)
 
     def delete_collection(self, call: Call) -> Document:
-        """Delete what a list with the same parameters shows, in its order, and answer with that list.
+        """Delete what a list with the same parameters returns, in its order, and return that list.
 
         Raises:
             BadRequest: A selector does not parse.
-            Conflict: A precondition does not hold for one of them; those before it are gone.
+            Conflict: A precondition does not hold for one of them; those before it are deleted.
             Invalid: The options are not valid.
         """
         selected = list_objects(self.storage, call)
@@ -82,11 +82,11 @@ class Deletes:
         return selected
 
     def delete_version(self, kind: Kind, version: Version, options: DeleteOptions) -> Document:
-        """Delete one object, present as ``version``; the answer to whoever asked for it.
+        """Delete one object, stored as ``version``, and return the response.
 
         Raises:
             Conflict: A precondition does not hold.
-            Forbidden: It may not be deleted.
+            Forbidden: The object may not be deleted.
         """
         in_two_steps = self.rules.of(kind).in_two_steps(kind)
         _check_preconditions(kind, version, options, early=in_two_steps)
@@ -114,7 +114,7 @@ class Deletes:
     def _delete_in_two_steps(
         self, kind: Kind, obj: JSONObject, finalizers: list[str], version: Version, options: DeleteOptions
     ) -> Document:
-        """Mark the object first, whatever finalizers it has; it goes when nothing holds it any more."""
+        """Mark the object as terminating and update its finalizers; remove it if nothing holds it any more."""
         if not version.deleting:
             _set_finalizers(obj, finalizers)
             obj["metadata"]["deletionTimestamp"] = self.identity.timestamp()
@@ -133,7 +133,7 @@ class Deletes:
         now = self.identity.timestamp()
         if "deletionTimestamp" not in metadata and "generation" in metadata:
             metadata["generation"] += 1
-        # Timestamps of this form order as text does.
+        # Timestamps in this format sort as strings.
         metadata["deletionTimestamp"] = min(metadata.get("deletionTimestamp", now), now)
         metadata["deletionGracePeriodSeconds"] = 0
 
@@ -141,7 +141,7 @@ class Deletes:
         if options.dry_run:
             return PlainDocument(obj)
         if obj == version.decode(kind):
-            return StoredDocument(kind, version)  # as with updates, nothing to write is nothing written
+            return StoredDocument(kind, version)  # as for updates, a no-op is not written
         return StoredDocument(kind, self.storage.put(kind, obj))
 
     def _remove(self, kind: Kind, version: Version, options: DeleteOptions) -> Document:
@@ -150,7 +150,7 @@ class Deletes:
 
 
 def _finalizers(kind: Kind, version: Version, options: DeleteOptions) -> list[str]:
-    """The finalizers that a delete leaves on the object: its own, and that of the policy for its dependents."""
+    """Return the finalizers after a delete: the object's own, and that of the propagation policy."""
     own = [name for name in version.finalizers if name not in {FOREGROUND, ORPHAN}]
     match _policy(kind, version, options):
         case "Foreground":
@@ -161,7 +161,7 @@ def _finalizers(kind: Kind, version: Version, options: DeleteOptions) -> list[st
 
 
 def _policy(kind: Kind, version: Version, options: DeleteOptions) -> str:
-    """How dependents go, by whoever says so first: the caller, the object's finalizers, its kind."""
+    """Return the propagation policy: the caller's, else that of the finalizers, else the kind's default."""
     if kind.group_resource in _WITHOUT_DEPENDENTS:
         return "Background"
     if options.orphan is not None:
@@ -186,7 +186,7 @@ def _set_finalizers(obj: JSONObject, finalizers: list[str]) -> None:
 
 
 def _check_preconditions(kind: Kind, version: Version, options: DeleteOptions, *, early: bool) -> None:
-    """Compare with what the caller meant; kinds that check it ``early`` word it in another way."""
+    """Check the preconditions of a delete; kinds that check them ``early`` word the error differently."""
     for field, wanted, present, what in (
         ("UID", options.uid, version.uid, "deleted and then recreated"),
         ("ResourceVersion", options.resource_version, str(version.revision), "modified"),

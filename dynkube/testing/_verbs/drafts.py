@@ -55,7 +55,7 @@ class Draft:
     # ── WriteStorage, for the worker thread ───────────────────────────────────────────────────
 
     def get(self, kind: Kind, namespace: str, name: str) -> Version | None:
-        """The present state of one object."""
+        """Return the stored state of one object."""
         version = self._storage.get(kind, namespace, name)
         return self._read.setdefault((kind.storage_group, storage_key(namespace, name)), version)
 
@@ -64,7 +64,7 @@ class Draft:
         return self.put_version(kind, self.encoded(kind, obj))
 
     def encoded(self, kind: Kind, obj: JSONObject) -> Version:
-        """``obj`` as it would be stored now; the resourceVersion may change on commit."""
+        """Return ``obj`` as it would be stored now; the resourceVersion may change on commit."""
         return self._storage.encoded(kind, obj)
 
     def put_version(self, kind: Kind, version: Version) -> Version:

@@ -1,4 +1,4 @@
-"""Graceful deletion: how long what an object runs may take to end. Pods are the one kind that has it."""
+"""Graceful deletion: the time an object gets to shut down. Only pods have it."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ _FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 
 
 class Grace(Enum):
-    """What a delete means for the grace period of an object."""
+    """The effect of a delete on the grace period of an object."""
 
-    NONE = auto()  #: There is none, or it is over.
-    PENDING = auto()  #: It runs, and the delete does not shorten it: nothing changes.
-    BEGUN = auto()  #: It began, or became shorter: the object was changed.
+    NONE = auto()  # : There is none, or it has expired.
+    PENDING = auto()  # : It is running, and the delete does not shorten it: nothing changes.
+    BEGUN = auto()  # : It has started or was shortened: the object was modified.
 
 
 def is_graceful(kind: Kind) -> bool:
-    """Whether objects of ``kind`` are given time to end."""
+    """Return whether objects of ``kind`` have a grace period."""
     return kind.storage_group == "pods"
 
 
 def begin_grace(kind: Kind, obj: JSONObject, requested: int | None, now: datetime) -> Grace:
-    """Let the grace period of ``obj`` begin, or shorten it; it never grows.
+    """Start the grace period of ``obj``, or shorten it; it is never extended.
 
     Args:
         kind: Its kind.
-        obj: The object, changed in place.
-        requested: The period that the caller wants, in seconds; ``None`` for the object's own.
-        now: The present.
+        obj: The object, modified in place.
+        requested: The period in the delete options, in seconds; ``None`` for that of the object.
+        now: The current time.
     """
     if not is_graceful(kind):
         return Grace.NONE
@@ -49,7 +49,7 @@ def begin_grace(kind: Kind, obj: JSONObject, requested: int | None, now: datetim
     end = datetime.strptime(metadata["deletionTimestamp"], _FORMAT).replace(tzinfo=UTC)
     begin = end - timedelta(seconds=running)
     if begin + timedelta(seconds=requested) < now:
-        # Already over. What was to be graceful remains so for the shortest time there is.
+        # Already over. A graceful deletion remains one, with the shortest possible period.
         begin, requested = now - timedelta(seconds=requested), min(requested, 1)
     _set(metadata, begin, requested)
     return Grace.BEGUN
@@ -61,7 +61,7 @@ def _period(obj: JSONObject, requested: int | None) -> int:
         return 0
     if requested is not None:
         return requested
-    # Pods have this default from their admission on; those that were stored without it get it here.
+    # The default is set when a pod is created; pods stored without it get it here.
     period: int = spec.get("terminationGracePeriodSeconds", 30)
     return max(period, 0)
 

@@ -1,4 +1,4 @@
-"""Where the embedded server takes times, UIDs and generated names from."""
+"""Source of timestamps, UIDs and generated names for the embedded server."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ _MAX_GENERATED_BASE = 63 - _SUFFIX_LENGTH
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """A clock and a source of randomness; injected, so that tests can have both fixed."""
+    """A clock and a source of randomness, injected so that tests can make both deterministic."""
 
     now: Callable[[], datetime]
     random: random.Random
 
     def timestamp(self) -> str:
-        """Now, as ``creationTimestamp`` has it."""
+        """Return the current time in the format of ``creationTimestamp``."""
         return self.now().astimezone(UTC).replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
 
     def uid(self) -> str:
-        """A new UID."""
+        """Return a new UID."""
         return str(uuid.UUID(int=self.random.getrandbits(128), version=4))
 
     def generated(self, base: str) -> str:
-        """A name from ``generateName``."""
+        """Return a name generated from ``generateName``."""
         suffix = "".join(self.random.choice(_SUFFIX_LETTERS) for _ in range(_SUFFIX_LENGTH))
         return base[:_MAX_GENERATED_BASE] + suffix

@@ -1,4 +1,4 @@
-"""Lists: which state of history to show, and how to cut it into chunks of one consistent snapshot."""
+"""Lists: at which revision, and in chunks of one consistent snapshot."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ from dynkube.testing._verbs.continue_tokens import ContinueToken
 
 
 def selection(call: Call) -> Selection:
-    """What the namespace and the selectors of ``call`` select.
+    """Return what the namespace and the selectors of ``call`` select.
 
     Raises:
-        BadRequest: A selector does not parse, selects by a field that cannot be selected by, or by another name than
-            that in the path.
+        BadRequest: A selector does not parse, uses an unsupported field, or another name than the path.
     """
     labels = parse_labels(call.params.get("labelSelector", ""))
     fields = parse_fields(call.params.get("fieldSelector", ""), call.kind)
@@ -36,7 +35,7 @@ def selection(call: Call) -> Selection:
 
 
 def check_selectors(call: Call) -> None:
-    """Refuse selectors that do not parse: a real server finds that before it looks at other parameters.
+    """Check that the selectors parse, which a real server does before it looks at other parameters.
 
     Raises:
         BadRequest: One of them does not parse.
@@ -46,13 +45,13 @@ def check_selectors(call: Call) -> None:
 
 
 def list_objects(storage: Storage, call: Call) -> ListDocument:
-    """Carry out a list.
+    """Handle a list.
 
     Raises:
         BadRequest: A parameter does not parse.
         Invalid: Parameters contradict each other.
-        Gone: The revision or the continue token is older than history.
-        ServerTimeout: The revision has not happened yet.
+        Gone: The revision, or that of the continue token, has been compacted.
+        ServerTimeout: The revision is in the future.
     """
     check_selectors(call)
     options, wanted = ListOptions.for_list(call), selection(call)
@@ -60,16 +59,16 @@ def list_objects(storage: Storage, call: Call) -> ListDocument:
     if options.continue_token:
         return _continued(storage, call.kind, options, wanted)
     revision = _revision(storage, options)
-    # The watch cache, which answers for "0", does not chunk.
+    # Lists with resourceVersion "0" are served from the watch cache, which ignores the limit.
     limit = 0 if options.resource_version == 0 else options.limit
     return _chunk(storage, call.kind, wanted, revision, limit)
 
 
 def check_reached(storage: Storage, revision: int | None) -> None:
-    """Refuse a revision that has not happened yet, as a server does whose cache does not get there in time.
+    """Check that a revision has been reached, else fail like a server whose watch cache does not get there in time.
 
     Raises:
-        ServerTimeout: It has not happened yet.
+        ServerTimeout: The revision is in the future.
     """
     if revision is not None and revision > storage.revision:
         raise refuse.revision_too_large(revision, storage.revision)
@@ -94,7 +93,7 @@ def _continued(storage: Storage, kind: Kind, options: ListOptions, wanted: Selec
     if revision < storage.compacted:
         raise refuse.continue_expired(str(msgspec.structs.replace(token, rv=-1)))
     check_reached(storage, revision)
-    # The watch cache, which answers for "0", does not chunk.
+    # Lists with resourceVersion "0" are served from the watch cache, which ignores the limit.
     limit = 0 if options.resource_version == 0 else options.limit
     return _chunk(storage, kind, wanted, revision, limit, start=token.key)
 
@@ -110,12 +109,12 @@ def _chunk(
         token = _behind(page, prefix, revision) if remaining else ""
         return ListDocument(kind, revision, page, token, remaining or None)
     page, more = _select(candidates, wanted, limit)
-    # The rest is not counted where a selector applies: the real server does not know it either.
+    # With a selector the remaining items are not counted: the real server does not know their number, either.
     return ListDocument(kind, revision, page, _behind(page, prefix, revision) if more else "")
 
 
 def _select(candidates: Past, wanted: Selection, limit: int) -> tuple[list[Version], bool]:
-    """The first of them that are wanted; and whether there are more candidates, wanted or not."""
+    """Return the first matching versions, and whether there are more candidates, matching or not."""
     page: list[Version] = []
     for candidate in candidates:
         if limit and len(page) == limit:

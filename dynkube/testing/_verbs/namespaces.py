@@ -1,4 +1,4 @@
-"""Namespaces: nothing is created outside of one, and deleting one empties it first."""
+"""Namespaces: objects are created in existing ones only, and deleting one empties it first."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from dynkube.testing._verbs.rules import KindRules
 
 NAMESPACES = "namespaces"
 INITIAL = ("default", "kube-node-lease", "kube-public", "kube-system")
-# What is owned of a namespace that says nothing but its name, as FieldsV1.
+# The managed fields (FieldsV1) of a namespace that was created with nothing but its name.
 NAME_LABEL_FIELDS: JSONObject = {".": {}, "f:kubernetes.io/metadata.name": {}}
 _IMMORTAL = {"default", "kube-system", "kube-public"}
 
 
 class Namespaces:
-    """What the server knows about namespaces when it writes into them."""
+    """Checks of namespaces for writes into them."""
 
     def __init__(self, storage: Storage, registry: Registry) -> None:
         self._storage = storage
@@ -27,11 +27,11 @@ class Namespaces:
 
     @property
     def kind(self) -> Kind | None:
-        """The kind ``Namespace``; ``None`` on an engine that does not serve it, where any namespace will do."""
+        """The kind ``Namespace``; ``None`` if the engine does not serve it, so that any namespace is accepted."""
         return next(iter(self._registry.of_storage(NAMESPACES)), None)
 
     def check_open(self, kind: Kind, namespace: str, name: str) -> None:
-        """Whether an object may be created there.
+        """Check that an object may be created in the namespace.
 
         Raises:
             NotFound: There is no such namespace.
@@ -49,15 +49,15 @@ class Namespaces:
 
 
 def terminating(version: Version) -> bool:
-    """Whether a namespace is being deleted."""
+    """Return whether a namespace is being deleted."""
     return version.fields.get("status.phase") == "Terminating"
 
 
 class NamespaceRules(KindRules):
-    """Namespaces go in two steps: what is in them goes first."""
+    """Rules of namespaces: they are deleted in two steps, after their contents."""
 
     def causes(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> list[StatusCause]:
-        """Finalizers are the server's own or qualified by a domain; the phase says whether it was deleted."""
+        """Check that finalizers are built-in or qualified by a domain, and that the phase matches deletionTimestamp."""
         phase, ends = (obj.get("status") or {}).get("phase", ""), "deletionTimestamp" in obj["metadata"]
         right, when = ("Terminating", "not empty") if ends else ("Active", "empty")
         why = f"may only be '{right}' if `deletionTimestamp` is {when}"
@@ -68,19 +68,19 @@ class NamespaceRules(KindRules):
         ]
 
     def in_two_steps(self, kind: Kind) -> bool:
-        """Always."""
+        """Return true: the contents are deleted first."""
         return True
 
     def before_delete(self, kind: Kind, obj: JSONObject) -> None:
-        """Mark it as on its way.
+        """Set the phase to Terminating.
 
         Raises:
-            Forbidden: It is one that a cluster cannot be without.
+            Forbidden: It is one of the namespaces that a cluster requires.
         """
         if obj["metadata"]["name"] in _IMMORTAL:
             raise refuse.forbidden(kind, obj["metadata"]["name"], "this namespace may not be deleted")
         obj["status"] = {**obj.get("status", {}), "phase": "Terminating"}
 
     def holds(self, kind: Kind, obj: JSONObject) -> bool:
-        """Until it has been emptied."""
+        """Return whether the namespace has not been emptied yet."""
         return bool(obj.get("spec", {}).get("finalizers"))

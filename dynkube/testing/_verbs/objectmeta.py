@@ -1,4 +1,4 @@
-"""What the server itself says in an object's metadata, and what it lets others say there."""
+"""Metadata that the server sets, and validation of the metadata in requests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dynkube.testing._kinds.kinds import Kind
 from dynkube.testing._verbs.identity import Identity
 
 _MAX_ANNOTATIONS = 256 * 1024
-# Written by the server; what a request says there does not count.
+# Set by the server; values in requests are ignored.
 SYSTEM_FIELDS = (
     "uid",
     "creationTimestamp",
@@ -25,7 +25,7 @@ SYSTEM_FIELDS = (
 DELETION_FIELDS = frozenset({"deletionGracePeriodSeconds", "deletionTimestamp"})
 _STANDARD_FINALIZERS = {"foregroundDeletion", "kubernetes", "orphan"}
 _NOT_A_FINALIZER = "name is neither a standard finalizer name nor is it fully qualified"
-# Groups of built-in kinds that take finalizers of any name, as custom resources do.
+# Groups of built-in kinds that accept finalizers of any name, as custom resources do.
 _ANY_FINALIZERS = {
     "admissionregistration.k8s.io",
     "apiextensions.k8s.io",
@@ -35,10 +35,10 @@ _ANY_FINALIZERS = {
 
 
 def read_version(obj: JSONObject) -> str:
-    """The resourceVersion that ``obj`` names; ``""`` where it names none, which ``0`` means too.
+    """Return the resourceVersion of ``obj``; ``""`` if it has none, or ``0``, which means the same.
 
     Raises:
-        APIError: It is no number: 500, since the real server's storage is the first to look at it.
+        APIError: It is not a number: 500, since the real server's storage is the first to parse it.
     """
     text = str(obj["metadata"].get("resourceVersion") or "")
     if text and (problem := digits_problem("ParseUint", text, "[0-9]+", range(2**64))):
@@ -47,7 +47,7 @@ def read_version(obj: JSONObject) -> str:
 
 
 def stamp_new(obj: JSONObject, kind: Kind, identity: Identity, *, applied: bool = False) -> None:
-    """Set what the server sets on creation; who creates by an apply may say how long a deletion will take."""
+    """Set the metadata of a new object; if ``applied``, its deletion timestamp and grace period are kept."""
     metadata = obj["metadata"]
     generation = metadata.get("generation")
     for field in SYSTEM_FIELDS:
@@ -57,15 +57,15 @@ def stamp_new(obj: JSONObject, kind: Kind, identity: Identity, *, applied: bool 
     metadata["creationTimestamp"] = identity.timestamp()
     if kind.generation:
         metadata["generation"] = 1
-    elif generation:  # where the server does not count, whoever creates the object may say what they like
+    elif generation:  # kinds without generations keep what the creator sent
         metadata["generation"] = generation
 
 
 def carry_over(obj: JSONObject, old: JSONObject) -> None:
-    """Set what an update cannot change; what is told so is found by :func:`change_causes`."""
+    """Restore the metadata that updates cannot change; :func:`change_causes` reports attempts that are errors."""
     metadata, before = obj["metadata"], old["metadata"]
     for field in SYSTEM_FIELDS:
-        # A deletion cannot be called off, and its grace period not be forgotten; both cannot be made up either.
+        # A new deletionTimestamp, another UID or grace period is kept here, so that change_causes() reports it.
         kept = (field == "deletionTimestamp" and field not in before) or (field == "uid" and metadata.get("uid"))
         if kept or (field == "deletionGracePeriodSeconds" and metadata.get(field) is not None):
             continue
@@ -75,20 +75,20 @@ def carry_over(obj: JSONObject, old: JSONObject) -> None:
 
 
 def metadata_causes(obj: JSONObject, kind: Kind) -> list[StatusCause]:
-    """What is wrong with the metadata of a new ``obj``, as the causes of a 422."""
+    """Validate the metadata of a new ``obj``; return the causes of a 422."""
     return _accessor_causes(obj, kind) + _builtin_finalizer_causes(obj, kind)
 
 
 def change_causes(obj: JSONObject, old: JSONObject, kind: Kind, *, again: bool) -> list[StatusCause]:
-    """What is wrong with the metadata of ``obj``, which is to replace ``old``.
+    """Validate the metadata of ``obj``, which is to replace ``old``.
 
-    A real server looks several times, and says all that it has found.
+    A real server validates several times, and reports all causes, duplicates included.
 
     Args:
-        obj: What results from an update.
-        old: What was there.
-        kind: Of both.
-        again: Whether updates of this kind are validated as if they were new, too.
+        obj: The result of an update.
+        old: The stored object.
+        kind: The kind of both.
+        again: Whether updates of this kind are validated as new objects, too.
     """
     changes = _change_causes(obj, old)
     causes = [*_accessor_causes(obj, kind), *changes, *changes, *_builtin_finalizer_causes(obj, kind)]
@@ -128,7 +128,7 @@ def _change_causes(obj: JSONObject, old: JSONObject) -> list[StatusCause]:
 
 
 def _builtin_finalizer_causes(obj: JSONObject, kind: Kind) -> list[StatusCause]:
-    """Built-in kinds have more to say of finalizers; custom resources get a warning instead."""
+    """Validate finalizers of built-in kinds; custom resources get a warning instead."""
     if kind.crd_uid is not None or kind.gvr.group in _ANY_FINALIZERS:
         return []
     finalizers = obj["metadata"].get("finalizers", ())
@@ -149,7 +149,7 @@ def _label_causes(labels: Mapping[str, str]) -> list[StatusCause]:
 
 
 def without_repeated_owners(obj: JSONObject, *, patched: bool = False) -> list[str]:
-    """Take owners out of ``obj`` that it has twice, and say so as warnings."""
+    """Remove duplicate owner references from ``obj``, and return a warning for each."""
     owners = obj["metadata"].get("ownerReferences") or []
     repeated = [owner for index, owner in enumerate(owners) if owner in owners[:index]]
     if not repeated:
@@ -164,13 +164,13 @@ def without_repeated_owners(obj: JSONObject, *, patched: bool = False) -> list[s
 
 
 def finalizer_problem(name: str) -> str:
-    """Why ``name`` cannot be a finalizer; ``""`` where it can."""
+    """Return why ``name`` is not a valid finalizer; ``""`` if it is."""
     problem = naming.qualified_name_problem(name)
     return problem or (_NOT_A_FINALIZER if "/" not in name and name not in _STANDARD_FINALIZERS else "")
 
 
 def finalizer_causes(obj: JSONObject, old: JSONObject) -> list[StatusCause]:
-    """An object that is being deleted cannot get new finalizers."""
+    """Check that an object that is being deleted gets no new finalizers."""
     if "deletionTimestamp" not in old["metadata"]:
         return []
     before = old["metadata"].get("finalizers", ())
@@ -182,7 +182,7 @@ def finalizer_causes(obj: JSONObject, old: JSONObject) -> list[StatusCause]:
 
 
 def finalizer_warnings(obj: JSONObject, old: JSONObject | None, kind: Kind) -> list[str]:
-    """What the server says of finalizers that are new on a custom resource, and should have another name."""
+    """Return warnings for new finalizers of a custom resource that should be qualified by a domain."""
     if kind.crd_uid is None:
         return []
     before = old["metadata"].get("finalizers", ()) if old is not None else ()
@@ -197,7 +197,7 @@ def finalizer_warnings(obj: JSONObject, old: JSONObject | None, kind: Kind) -> l
 
 def _name_causes(metadata: JSONObject, kind: Kind) -> list[StatusCause]:
     causes = []
-    # A dash at the end is fine there: what is generated comes behind.
+    # A trailing dash is valid in generateName, since a suffix is appended.
     if base := metadata.get("generateName"):
         masked = f"{base[:-1]}a" if base.endswith("-") else base
         if problem := naming.name_problem(kind.gvr.resource, kind.gvr.group, masked):
@@ -252,6 +252,6 @@ def _owner_causes(owners: Sequence[JSONObject]) -> list[StatusCause]:
 
 
 def _as_owner(owner: JSONObject) -> JSONObject:
-    """All that an owner reference has, in the order of its Go type."""
+    """Return all fields of an owner reference, in the order of its Go type."""
     required = {name: owner.get(name) or "" for name in ("apiVersion", "kind", "name", "uid")}
     return required | {name: owner[name] for name in ("controller", "blockOwnerDeletion") if name in owner}

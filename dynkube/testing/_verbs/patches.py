@@ -1,4 +1,4 @@
-"""Carrying out a patch, of whichever kind, on an object, its status or its scale."""
+"""Patches of any type, to an object, its status or its scale."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ class Patches:
     """Patches through one :class:`~dynkube.testing._verbs.writing.Writes`.
 
     Attributes:
-        writes: Writes what results.
-        scales: Writes what is written as a Scale.
+        writes: Writes the patched object.
+        scales: Handles patches of the scale subresource.
     """
 
     writes: Writes
     scales: Scales
 
     def patch(self, call: Call) -> Result:
-        """Carry out a patch; an apply may create the object.
+        """Handle a patch; an apply may create the object.
 
         Raises:
             NotFound: There is no such object.
             Forbidden: An apply would create the object, and the caller may only patch.
-            UnsupportedMediaType: The resource does not take this kind of patch.
-            BadRequest: The patch, or what results from it, does not make sense.
-            Conflict: The patch names another resourceVersion, or an apply meets other owners.
-            Invalid: The patch cannot be carried out, or its result is not valid.
+            UnsupportedMediaType: The resource does not support this type of patch.
+            BadRequest: The patch or its result is malformed.
+            Conflict: The patch names another resourceVersion, or an apply conflicts with other managers.
+            Invalid: The patch cannot be applied, or its result is not valid.
         """
         if call.content_type == APPLY_PATCH:
             return self._apply(call, WriteOptions.read(call))
@@ -73,7 +73,7 @@ class Patches:
         return self.writes.update_object(call, merged, old, options, owned=True)
 
     def _create(self, call: Call, application: Application, applied: JSONObject, options: WriteOptions) -> Result:
-        """Create what is applied, whatever version it names, as an update that creates does."""
+        """Create the applied object, whatever resourceVersion it names, as an update that creates does."""
         if uid := applied["metadata"].get("uid"):
             why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
             raise refuse.conflict(call.kind, call.name, why)
@@ -91,7 +91,7 @@ class Patches:
 
     @staticmethod
     def _applied(applied: JSONObject) -> JSONObject:
-        """What the manager wants, without what the server itself says."""
+        """Return the applied configuration without the metadata that the server sets."""
         metadata = applied["metadata"]
         if "managedFields" in metadata:
             raise refuse.bad_request("metadata.managedFields must be nil")

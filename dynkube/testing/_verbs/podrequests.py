@@ -1,6 +1,6 @@
-"""Requests about pods that are objects of their own: a Binding assigns a pod to a node, an Eviction removes it.
+"""Bindings, which assign a pod to a node, and Evictions, which delete a pod.
 
-Evictions respect PodDisruptionBudgets as far as their status says; no controller keeps that status here.
+Evictions respect the status of PodDisruptionBudgets; no controller updates that status here.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ class PodRequests:
         """Assign a pod to a node: ``create`` of ``pods/binding``, or of ``bindings``.
 
         Raises:
-            BadRequest: The body is no Binding, or that of another pod.
+            BadRequest: The body is not a Binding, or names another pod.
             NotFound: There is no such pod.
-            Conflict: It has a node already.
+            Conflict: The pod is assigned already.
         """
         binding = _body(call, "v1", "Binding")
         metadata, target = binding["metadata"], binding.get("target")
@@ -71,7 +71,7 @@ class PodRequests:
         """Delete a pod if its disruption budget allows it: ``create`` of ``pods/eviction``.
 
         Raises:
-            BadRequest: The body is no Eviction, or that of another pod.
+            BadRequest: The body is not an Eviction, or names another pod.
             NotFound: There is no such pod.
             TooManyRequests: Its PodDisruptionBudget does not allow it now.
         """
@@ -147,7 +147,7 @@ def _body(call: Call, api_version: str, kind: str) -> JSONObject:
 
 
 def _node_of(target: JSONObject) -> str:
-    # The real server answers these with 500: they come from a check behind the one that makes them Invalid.
+    # The real server responds with 500: the check that finds these comes after the one that returns Invalid.
     if target.get("kind", "") not in {"", "Node"}:
         raise refuse.failed(f'target.kind: Unsupported value: "{target["kind"]}": supported values: "Node", "<empty>"')
     name = target.get("name")
@@ -166,7 +166,7 @@ def _ready(pod: JSONObject) -> bool:
 
 
 def _selects(selector: object, pod: JSONObject) -> bool:
-    """An empty selector selects all pods, and none where it is missing (policy/v1)."""
+    """Return whether a selector selects ``pod``: an empty one selects all pods, a missing one no pods (policy/v1)."""
     if not isinstance(selector, dict):
         return False
     labels = pod["metadata"].get("labels") or {}

@@ -1,4 +1,4 @@
-"""From what a request holds to an object as it will be written: read, pruned, completed."""
+"""From the body of a request to an object to be stored: decoding, pruning, defaulting."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ class Reading:
     """An object read from a request.
 
     Attributes:
-        obj: Its own copy at the top and in the metadata; what is below may be shared, and is not changed.
+        obj: A copy at its top level and in its metadata; deeper values may be shared and must not be modified.
     """
 
     obj: JSONObject
 
 
 class Unreadable(Exception):
-    """Something in an object has another type than its field; the text says what, in the words of Go's decoder."""
+    """A value has another type than its field; the message is that of Go's decoder."""
 
 
-# Reads the parts of an object below its metadata: what it is made of, and the paths of what was dropped.
+# Decodes an object except for its metadata; returns the object, and the paths of dropped fields.
 Decoder: TypeAlias = Callable[[JSONObject], tuple[JSONObject, list[str]]]
 
 
@@ -52,7 +52,7 @@ class Reader:
 
     Attributes:
         schemas: The schemas.
-        decoders: For resources (by storage group) that a schema says too little about; they raise
+        decoders: Decoders by storage group, for resources whose schema is insufficient; they raise
             :class:`Unreadable`.
     """
 
@@ -60,11 +60,11 @@ class Reader:
     decoders: Mapping[str, Decoder] = field(default_factory=dict)
 
     def read(self, call: Call, options: WriteOptions) -> Reading:
-        """The body of a create or update.
+        """Read the body of a create or update.
 
         Raises:
-            BadRequest: It is no object of the call's kind, or has unknown or repeated fields and the field validation
-                is strict.
+            BadRequest: It is not an object of the call's kind, or has unknown or duplicate fields while field
+                validation is strict.
             Invalid: It is of another kind.
         """
         kind = call.kind
@@ -82,11 +82,11 @@ class Reader:
         return Reading(obj)
 
     def read_patched(self, call: Call, patched: object, options: WriteOptions) -> Reading:
-        """The object that results from the patch in the body of ``call``.
+        """Read the object that results from the patch in the body of ``call``.
 
         Raises:
             BadRequest: It is another object than the path names.
-            Invalid: It is no object of the kind, or has unknown fields and the field validation is strict.
+            Invalid: It is not an object of the kind, or has unknown fields while field validation is strict.
         """
         kind = call.kind
         if not isinstance(patched, dict):
@@ -94,7 +94,7 @@ class Reader:
         if call.content_type != STRATEGIC_PATCH and patched.get("apiVersion", "") in (None, ""):
             raise _of_no_version(call)
 
-        def shown() -> str:  # only where something is refused: it costs as much as all the rest
+        def shown() -> str:  # called on errors only: it costs as much as everything else
             return go_text(call.body) if call.content_type == STRATEGIC_PATCH else compact(patched)
 
         if problem := bodies.untyped_problem(patched):
@@ -117,11 +117,11 @@ class Reader:
         return Reading(obj)
 
     def read_applied(self, call: Call, options: WriteOptions) -> Reading:
-        """The configuration in the body of an apply; neither pruned nor completed.
+        """Read the configuration in the body of an apply; it is neither pruned nor defaulted.
 
         Raises:
-            BadRequest: It is no object of the call's kind, or repeats keys and the field validation is strict.
-            InternalError: It has fields that the schema does not declare, or values of other types.
+            BadRequest: It is not an object of the call's kind, or has duplicate keys while field validation is strict.
+            InternalError: It has fields that the schema does not declare, or values of wrong types.
         """
         body, kind = call.body, call.kind
         if isinstance(body, Undecodable):
@@ -141,23 +141,23 @@ class Reader:
         call.warnings.extend(_warnings(problems))
         given_metadata = body.get("metadata")
         if isinstance(given_metadata, dict):
-            # Who applies a null owns it.
+            # An applied null is owned by its manager.
             obj["metadata"] |= {name: None for name in _OWNED_NULLS if given_metadata.get(name, "") is None}
         return Reading(obj)
 
     def read_scale(self, call: Call, options: WriteOptions) -> object:
-        """The Scale in the body of an update.
+        """Read the Scale in the body of an update.
 
         Raises:
-            BadRequest: Something has another type than its field, or there are unknown or repeated fields and the field
-                validation is strict.
+            BadRequest: A value has the wrong type, or there are unknown or duplicate fields while field validation is
+                strict.
         """
         kind, body = call.kind, call.body
         if not isinstance(body, dict) or body.get("kind", "Scale") != "Scale":
             return body
         node = self.schemas.read(builtin_schemas().resolved(SCALE_TYPE)).root
         if error := decoding_error(node, body):
-            # For custom resources the real server fails to say more.
+            # For custom resources, the real server fails to give details.
             custom = 'no kind is registered for the type v1.Scale in scheme "pkg/runtime/scheme.go:111"'
             builtin = f'Scale in version "v1" cannot be handled as a Scale: {error}'
             raise refuse.bad_request(builtin if kind.crd_uid is None else custom)
@@ -169,25 +169,25 @@ class Reader:
         return scale
 
     def check_patched_scale(self, patched: object) -> None:
-        """Look at the types in a Scale that results from a patch.
+        """Check the types in a Scale that results from a patch.
 
         Raises:
-            Invalid: Something has another type than its field.
+            Invalid: A value has the wrong type.
         """
         node = self.schemas.read(builtin_schemas().resolved(SCALE_TYPE)).root
         if isinstance(patched, dict) and (error := decoding_error(node, patched)):
             raise refuse.invalid_patch(compact(patched), error)
 
     def check_question(self, call: Call) -> None:
-        """Look at the types in a body that is answered and never stored: a review, a request for a token.
+        """Check the types in a body that is never stored: a review or a TokenRequest.
 
         Raises:
-            BadRequest: Something has another type than its field.
+            BadRequest: A value has the wrong type.
         """
         subresource, kind, body = call.kind.subresource(call.subresource), call.kind, call.body
         gvk = subresource.gvk if subresource else kind.gvk
         name = builtin_schemas().name_of(gvk)
-        # What is of another kind is refused as that by whoever answers.
+        # An object of another kind is reported later, by its handler.
         if name is None or not isinstance(body, dict) or (body.get("kind") or gvk.kind) != gvk.kind:
             return
         if error := decoding_error(self.schemas.read(builtin_schemas().resolved(name)).root, body):
@@ -195,29 +195,29 @@ class Reader:
             raise refuse.bad_request(why)
 
     def fill_status(self, kind: Kind, obj: JSONObject) -> bool:
-        """Give a new custom object the status that its schema has as a default: what a client sent was dropped.
+        """Set the default status of a new custom object, after the client's status was dropped.
 
         Returns:
-            Whether it has one.
+            Whether its schema has a default status.
         """
         if kind.crd_uid is None or "status" not in kind.subresources:
             return False
-        # From nothing: all else has its defaults.
+        # Computed from an empty object: all other fields have their defaults already.
         schema = self.schemas.of(kind)
         if schema is not None and (status := defaulted({}, schema.root).get("status")):
             obj["status"] = status
         return "status" in obj
 
     def completed(self, call: Call, obj: JSONObject, given: JSONObject) -> JSONObject:
-        """``obj``, merged from what was there and what was ``given``, with defaults where the merge left gaps.
+        """Return ``obj``, which results from merging ``given`` into the stored object, with missing defaults.
 
         Raises:
-            ServerError: It is no object of its kind.
+            ServerError: It is not an object of its kind.
         """
         kind = call.kind
         try:
             result = self._decoded(kind, obj, nulls=True)[0]
-        except Unreadable as trouble:  # apply has checked the types that a schema tells; the rest is found here
+        except Unreadable as trouble:  # apply has checked types against the schema; the rest is found here
             gvk = _gvk(kind)
             raise refuse.failed(
                 f"failed to convert new object ({_place(given['metadata'])}; {gvk}) to proper version: "
@@ -227,9 +227,9 @@ class Reader:
         return result
 
     def misfits(self, kind: Kind, obj: JSONObject) -> bool:
-        """Whether a custom object has values of types that its schema does not allow, status included.
+        """Return whether a custom object has values of types that its schema does not allow, status included.
 
-        Nobody can be on record for the fields of such an object.
+        Field ownership cannot be tracked for such an object.
         """
         schema = self.schemas.of(kind) if kind.crd_uid is not None else None
         return schema is not None and any(True for _ in typed_errors(schema.root, obj, root=True, repeats=True))
@@ -266,7 +266,7 @@ class Reader:
                 unknown += more
                 result = defaulted(result, schema.root)
             result = {**result, "metadata": metadata}
-        # The copy at the top stays the caller's own.
+        # The caller's object must not be modified at its top level.
         result = dict(result) if result is not obj else result
         result["metadata"] = dict(result["metadata"])
         return result, [f"unknown field {quoted(path)}" for path in unknown]
@@ -285,7 +285,7 @@ def _cannot_be_handled(kind: Kind, why: str) -> APIError:
 
 
 def _of_no_version(call: Call) -> APIError:
-    """What a real server finds missing first in an object whose patch took its version away."""
+    """Return the error of a real server for an object whose apiVersion or kind was removed by a patch."""
     if call.kind.crd_uid is not None:
         return refuse.internal("Object 'apiVersion' is missing in 'object has no apiVersion field'")
     return bodies.nameless(call)
@@ -296,7 +296,7 @@ def _gvk(kind: Kind) -> str:
 
 
 def _place(metadata: object) -> str:
-    """Namespace and name, as far as somebody gave them."""
+    """Return namespace and name, as far as present."""
     given = metadata if isinstance(metadata, dict) else {}
     names = (given.get(field) for field in ("namespace", "name"))
     return "/".join(text if isinstance(text, str) else "" for text in names)
@@ -307,5 +307,5 @@ def _strict_text(problems: Sequence[str]) -> str:
 
 
 def _warnings(problems: Sequence[str]) -> tuple[str, ...]:
-    """Each problem as a warning; those of a YAML parser come as one text, a line for each."""
+    """Return a warning for each problem; a YAML parser reports several as one string, one on each line."""
     return tuple(line.strip() for text in problems for line in text.removeprefix(_YAML_ERRORS).splitlines())

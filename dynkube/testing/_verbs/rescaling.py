@@ -1,4 +1,4 @@
-"""Writes through the ``scale`` subresource: what becomes of the object behind a Scale, and who owns its replicas."""
+"""Writes through the ``scale`` subresource, and ownership of the replicas field."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from dynkube.testing._verbs.writing import Writes
 
 @dataclass(frozen=True, slots=True)
 class Scales:
-    """Scales through one :class:`~dynkube.testing._verbs.writing.Writes`.
+    """Writes of Scales through one :class:`~dynkube.testing._verbs.writing.Writes`.
 
     Attributes:
-        writes: Writes the objects behind them.
+        writes: Writes the scaled objects.
         versions: All served versions of a kind.
     """
 
@@ -41,8 +41,8 @@ class Scales:
 
         Raises:
             NotFound: There is no such object.
-            BadRequest: The body is no Scale.
-            Conflict: It is that of an older state.
+            BadRequest: The body is not a Scale.
+            Conflict: Its resourceVersion is outdated.
             Invalid: The number of replicas is not valid.
         """
         options = WriteOptions.read(call)
@@ -50,7 +50,7 @@ class Scales:
         return self._updated(call, self.writes.existing(call), scale, options)
 
     def patch(self, call: Call, old: Version, options: WriteOptions) -> Result:
-        """Carry out a patch of the Scale of ``old`` that is no apply."""
+        """Patch the Scale of ``old``, other than by an apply."""
         patched = transforms.patched(scale_to_patch(call, old.decode(call.kind)), call)
         self.writes.reader.check_patched_scale(patched)
         return self._updated(call, old, patched, options)
@@ -59,9 +59,9 @@ class Scales:
         """Apply to the Scale of ``old``.
 
         Raises:
-            BadRequest: The body is no Scale.
-            ApplyConflict: Others own the replicas.
-            ServerError: It is that of a custom resource, and would change.
+            BadRequest: The body is not a Scale.
+            ApplyConflict: Other managers own the replicas.
+            ServerError: The Scale belongs to a custom resource, and would change.
         """
         kind = scale_kind(namespaced=call.kind.namespaced)
         applied = self.writes.reader.read_applied(replace(call, kind=kind), options).obj
@@ -93,7 +93,7 @@ class Scales:
         obj = scaled(call, old, scale)
         if owners is not None and isinstance(scale, dict):
             write_entries(obj, owners.of_object(read_entries(scale)))
-        # Written as part of the object: the spec is what changes, and its generation counts it.
+        # Written as a part of the object, so that its generation is incremented.
         whole = replace(call, subresource="")
         written = self.writes.update_object(whole, Reading(obj), old, options, owned=True)
         return Result(document=PlainDocument(scale_of(call, written.document.data)))
@@ -112,7 +112,7 @@ def _path(kind: Kind) -> Path | None:
 
 
 def _without_zero(scale: JSONObject) -> JSONObject:
-    """A Scale does not say that there are to be no replicas, so whoever wants none owns nothing."""
+    """Drop zero replicas: a Scale omits them, so a manager that applies zero does not own the field."""
     spec = scale.get("spec")
     if not isinstance(spec, dict) or spec.get("replicas") != 0 or isinstance(spec["replicas"], bool):
         return scale
@@ -124,7 +124,7 @@ def _without_owners(scale: JSONObject) -> JSONObject:
 
 
 def _inconvertible(call: Call, applied: JSONObject) -> APIError:
-    """A real server takes what changes a Scale of a custom resource for such a resource, and finds that it is none."""
+    """Return the error of a real server, which fails to convert an applied Scale to the custom resource."""
     metadata = applied["metadata"]
     place, version = f"{metadata.get('namespace', '')}/{metadata.get('name', call.name)}", "autoscaling/v1"
     why = f"request to convert CR to an invalid group/version: {version}"

@@ -1,4 +1,4 @@
-"""What single kinds do about their objects beyond what every object goes through."""
+"""Rules specific to single kinds, in addition to the processing common to all objects."""
 
 from __future__ import annotations
 
@@ -11,131 +11,131 @@ from dynkube.testing._kinds.kinds import Kind
 
 
 class KindRules:
-    """The rules of one kind: nothing special. Subclasses say what is.
+    """The rules of one kind; by default, nothing special.
 
-    All methods are plain. ``obj`` is the caller's own copy, with ``metadata`` a dict.
+    All methods are synchronous. ``obj`` is the caller's own copy, with ``metadata`` a dict.
     """
 
     def complete(self, kind: Kind, obj: JSONObject) -> None:
-        """Fill in what is the writer's as if they had sent it: defaults that belong to the type itself."""
+        """Set the defaults of the type itself, which the writer owns like fields they sent."""
 
     def allocate(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> None:
-        """Give ``obj`` what objects may not share, on writes of the object itself (not of a subresource).
+        """Allocate values that must be unique, on writes of the object itself (not of a subresource).
 
         Raises:
-            APIError: It asks for something that cannot be had.
+            APIError: A requested value is not available.
         """
 
     def prepare(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> None:
-        """Fill in what the server decides, on every write; ``old`` is what ``obj`` replaces, if anything."""
+        """Set fields that the server decides, on every write; ``old`` is the object being replaced, if any."""
 
     def causes(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> list[StatusCause]:
-        """Why ``obj`` cannot be stored; empty where it can."""
+        """Validate ``obj``; return the causes of a 422, empty if it is valid."""
         return []
 
     def authorize(self, call: Call, obj: JSONObject, old: JSONObject | None) -> None:
-        """Refuse what the caller in particular may not write; ``old`` is what ``obj`` replaces, if anything.
+        """Check permissions that depend on the object; ``old`` is the object being replaced, if any.
 
         Raises:
-            Forbidden: They may not.
+            Forbidden: The caller may not write it.
         """
 
     def ascribe(self, call: Call, obj: JSONObject) -> None:
-        """Write into a new object who it is from, where its kind keeps that."""
+        """Record the creator in a new object, for kinds that do so."""
 
     def warnings(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> list[str]:
-        """What the writer is told about ``obj``, which is stored all the same."""
+        """Return warnings for ``obj``, which is stored nevertheless."""
         return []
 
     def change_causes(self, kind: Kind, obj: JSONObject, old: JSONObject) -> list[StatusCause]:
-        """Why an update through the object itself (not a subresource) may not make ``old`` into ``obj``."""
+        """Validate an update of ``old`` to ``obj`` through the object itself (not a subresource)."""
         return []
 
     def in_two_steps(self, kind: Kind) -> bool:
-        """Whether a delete may leave something behind even if there are no finalizers in the metadata."""
+        """Return whether a delete may leave the object terminating even if ``metadata`` has no finalizers."""
         return False
 
     def before_delete(self, kind: Kind, obj: JSONObject) -> None:
-        """What a delete writes into the object first.
+        """Modify the object before it is deleted.
 
         Raises:
             Forbidden: It may not be deleted.
         """
 
     def holds(self, kind: Kind, obj: JSONObject) -> bool:
-        """Whether ``obj``, which is being deleted, has to stay for a reason besides its finalizers."""
+        """Return whether ``obj``, which is being deleted, must stay for another reason than ``metadata.finalizers``."""
         return False
 
 
 @dataclass(frozen=True, slots=True)
 class SeveralRules(KindRules):
-    """The rules of one kind where several parts of the server have a say: all of them, in their order."""
+    """Several rules for one kind, called in order."""
 
     parts: tuple[KindRules, ...]
 
     def complete(self, kind: Kind, obj: JSONObject) -> None:
-        """One after the other."""
+        """Set the defaults of all rules, in order."""
         for part in self.parts:
             part.complete(kind, obj)
 
     def allocate(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> None:
-        """One after the other."""
+        """Allocate for all rules, in order."""
         for part in self.parts:
             part.allocate(kind, obj, old)
 
     def prepare(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> None:
-        """One after the other."""
+        """Prepare with all rules, in order."""
         for part in self.parts:
             part.prepare(kind, obj, old)
 
     def authorize(self, call: Call, obj: JSONObject, old: JSONObject | None) -> None:
-        """Who refuses first is heard."""
+        """Check with all rules, in order; the first error is raised."""
         for part in self.parts:
             part.authorize(call, obj, old)
 
     def ascribe(self, call: Call, obj: JSONObject) -> None:
-        """One after the other."""
+        """Record the creator with all rules, in order."""
         for part in self.parts:
             part.ascribe(call, obj)
 
     def causes(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> list[StatusCause]:
-        """All there are."""
+        """Return the causes of all rules."""
         return [cause for part in self.parts for cause in part.causes(kind, obj, old)]
 
     def change_causes(self, kind: Kind, obj: JSONObject, old: JSONObject) -> list[StatusCause]:
-        """All there are."""
+        """Return the causes of all rules."""
         return [cause for part in self.parts for cause in part.change_causes(kind, obj, old)]
 
     def warnings(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> list[str]:
-        """All there are."""
+        """Return the warnings of all rules."""
         return [warning for part in self.parts for warning in part.warnings(kind, obj, old)]
 
     def in_two_steps(self, kind: Kind) -> bool:
-        """Where one of them wants it."""
+        """Return whether any rule requires two steps."""
         return any(part.in_two_steps(kind) for part in self.parts)
 
     def before_delete(self, kind: Kind, obj: JSONObject) -> None:
-        """One after the other."""
+        """Modify the object with all rules, in order."""
         for part in self.parts:
             part.before_delete(kind, obj)
 
     def holds(self, kind: Kind, obj: JSONObject) -> bool:
-        """As long as one of them does."""
+        """Return whether any rule holds the object."""
         return any(part.holds(kind, obj) for part in self.parts)
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Which rules apply to which kind.
+    """The rules of each kind.
 
     Attributes:
-        by_storage_group: The rules of single resources; a resource without an entry takes any content.
+        by_storage_group: The rules of each resource; a resource without an entry accepts any content.
     """
 
     by_storage_group: Mapping[str, KindRules] = field(default_factory=dict)
 
     def of(self, kind: Kind) -> KindRules:
-        """The rules of ``kind``."""
+        """Return the rules of ``kind``."""
         return self.by_storage_group.get(kind.storage_group, _NOTHING_SPECIAL)
 
 

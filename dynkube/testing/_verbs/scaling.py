@@ -1,4 +1,4 @@
-"""The ``scale`` subresource: an ``autoscaling/v1`` Scale as a window on three fields of an object."""
+"""The ``scale`` subresource: an ``autoscaling/v1`` Scale maps to three fields of an object."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from dynkube.testing._calls.api import Call, JSONObject
 from dynkube.testing._kinds.kinds import ScalePaths
 from dynkube.testing._store.versions import Version
 
-# What a patch finds as the replicas of a custom resource that says nothing of them: no number that anybody means.
+# The replicas that a patch finds if a custom resource has none: a placeholder that is never meant as a value.
 _UNSET = -(2**31)
 
 
 def scale_of(call: Call, obj: JSONObject) -> JSONObject:
-    """The Scale that ``obj`` shows.
+    """Return the Scale of ``obj``.
 
     Raises:
-        InternalError: A custom resource does not have the replicas field its definition points to.
+        InternalError: A custom resource lacks the replicas field that its CRD points to.
     """
     paths = _paths(call)
     if _get(obj, paths.spec_replicas) is None and call.kind.crd_uid is not None:
@@ -26,7 +26,7 @@ def scale_of(call: Call, obj: JSONObject) -> JSONObject:
 
 
 def scale_to_patch(call: Call, obj: JSONObject) -> JSONObject:
-    """The Scale that a patch changes: also where the object has no replicas yet."""
+    """Return the Scale that a patch modifies, even if the object has no replicas yet."""
     return _scale(_paths(call), obj, _UNSET if call.kind.crd_uid is not None else 1)
 
 
@@ -48,10 +48,10 @@ def _scale(paths: ScalePaths, obj: JSONObject, missing: int) -> JSONObject:
 
 
 def scaled(call: Call, version: Version, scale: object) -> JSONObject:
-    """The object behind ``version`` with the replicas that ``scale`` asks for.
+    """Return the object stored as ``version`` with the replicas of ``scale``.
 
     Raises:
-        BadRequest: It is no Scale, or that of another object.
+        BadRequest: It is not a Scale, or that of another object.
         Invalid: The number of replicas is not valid.
     """
     if not isinstance(scale, dict):
@@ -69,7 +69,7 @@ def scaled(call: Call, version: Version, scale: object) -> JSONObject:
         raise refuse.bad_request('Scale in version "v1" cannot be handled as a Scale: spec.replicas: expected int32')
     if replicas == _UNSET:
         raise refuse.bad_request(f'the spec replicas field "{_paths(call).spec_replicas}" cannot be empty')
-    if replicas < 0 and call.kind.crd_uid is None:  # custom resources are checked as what they are
+    if replicas < 0 and call.kind.crd_uid is None:  # custom resources are validated by their own schema
         cause = refuse.bad_value("spec.replicas", replicas, "must be greater than or equal to 0")
         raise refuse.invalid_scale(call.name, cause)
     obj = version.decode(call.kind)
@@ -104,7 +104,7 @@ def _set(obj: JSONObject, path: str, value: int) -> None:
 
 
 def selector_text(selector: JSONObject) -> str:
-    """A ``metav1.LabelSelector`` (or, for ReplicationControllers, its plain labels) as text."""
+    """Format a ``metav1.LabelSelector``, or the plain labels of a ReplicationController, as a string."""
     labels = selector.get("matchLabels", {} if "matchExpressions" in selector else selector)
     terms = [f"{key}={value}" for key, value in sorted(labels.items())]
     for expression in selector.get("matchExpressions") or ():

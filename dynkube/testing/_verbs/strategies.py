@@ -1,4 +1,4 @@
-"""What kinds do to their own objects on the way in: the part of an object a write may touch, and generations."""
+"""Create and update strategies of kinds: the fields that a write may change, and generations."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from dynkube.testing._kinds.kinds import Kind
 from dynkube.testing._patching.resetting import reset_fields
 from dynkube.testing._schemas.correlation import same_json
 
-# Objects of these kinds are created with the status they come with: whoever creates a Node reports its state.
+# Created with the status in the request: a kubelet reports it when it registers its Node.
 _STATUS_ON_CREATE = {"nodes"}
-# An update of these has to name the resourceVersion it is based on.
+# Updates must have a resourceVersion.
 _LOCKED_GROUPS = {
     "admissionregistration.k8s.io",
     "apiextensions.k8s.io",
@@ -34,14 +34,14 @@ _CREATED_ON_UPDATE = {
     "runtimeclasses.node.k8s.io",
     "services",
 }
-# Updates of these are validated as changes, and then once more as if they were new objects.
+# Updates are validated as changes, and then once more as new objects.
 VALIDATED_AGAIN = frozenset({"configmaps", "pods", "secrets"})
-# Whether a change is allowed is told before what is wrong with the result.
+# Forbidden changes are reported before errors in the new object.
 CHANGES_FIRST = frozenset({"configmaps", "secrets", "services"})
 
 
 def reset_for_create(obj: JSONObject, kind: Kind) -> None:
-    """Drop the status a creator cannot set, and fill in what the kind's own defaults say."""
+    """Drop the status, which a creator cannot set, and set the kind's default status."""
     if "status" in kind.subresources and kind.group_resource not in _STATUS_ON_CREATE:
         obj.pop("status", None)
     if kind.gvr.group == "" and (defaults := _CORE_DEFAULTS.get(kind.kind)):
@@ -49,12 +49,12 @@ def reset_for_create(obj: JSONObject, kind: Kind) -> None:
 
 
 def reset_for_update(obj: JSONObject, old: JSONObject, kind: Kind, subresource: str) -> JSONObject:
-    """The object that results from writing ``obj`` over ``old`` through ``subresource`` (``""``: the object itself).
+    """Return the result of writing ``obj`` over ``old`` through ``subresource`` (``""``: the object itself).
 
-    Through most subresources only a part of it is written (``status``, ``resize``); with the status of most built-in
-    kinds the metadata is too (https://github.com/kubernetes/kubernetes/issues/137681), and of that of others, as of
-    custom resources, nothing but the bookkeeping of managers. Through the object itself everything else is, where the
-    kind has a status subresource.
+    Most subresources write only a part of the object (``status``, ``resize``). The status subresource of most built-in
+    kinds writes metadata, too (https://github.com/kubernetes/kubernetes/issues/137681); that of the others, including
+    custom resources, only managedFields. If the kind has a status subresource, writes of the object itself change
+    everything but the status.
     """
     if subresource in _PARTS:
         result = copy.deepcopy(old)
@@ -70,14 +70,14 @@ def reset_for_update(obj: JSONObject, old: JSONObject, kind: Kind, subresource: 
     if "status" in kind.subresources:
         _take(obj, old, "status")
     if kind.gvr.group == "" and kind.kind == "Namespace":
-        # Only the finalize subresource changes them, so that no update can stop a namespace from being emptied.
+        # Only the finalize subresource changes them, so that no update can prevent a namespace from being emptied.
         if subresource != "finalize":
             _take(obj, old, "spec")
         _name_label(obj)
     return obj
 
 
-# Whose annotations count as part of what is asked for: controllers copy them on.
+# Changed annotations increment the generation: the controller copies them to ReplicaSets.
 _GENERATION_OF_ANNOTATIONS = {"deployments.apps"}
 
 
@@ -86,7 +86,7 @@ def _annotations(obj: JSONObject) -> JSONObject:
 
 
 def bump_generation(obj: JSONObject, old: JSONObject, kind: Kind, subresource: str) -> None:
-    """Count a change of what the object asks for: everything but metadata, and but status where that is apart."""
+    """Increment the generation if anything but metadata, and a status with its own subresource, has changed."""
     if not kind.generation:
         return
     apart = {"apiVersion", "kind", "metadata"} | ({"status"} if "status" in kind.subresources else set())
@@ -97,13 +97,13 @@ def bump_generation(obj: JSONObject, old: JSONObject, kind: Kind, subresource: s
 
 
 def allows_unconditional_update(kind: Kind) -> bool:
-    """Whether an update without resourceVersion overwrites whatever is there; not for custom resources."""
+    """Return whether updates without resourceVersion are allowed; not for custom resources."""
     locked = kind.gvr.group in _LOCKED_GROUPS or kind.gvr.resource in _LOCKED_RESOURCES
     return kind.crd_uid is None and not locked
 
 
 def creates_on_update(kind: Kind) -> bool:
-    """Whether an update of an object that is not there creates it, as few kinds have it."""
+    """Return whether an update creates a missing object, which is so for few kinds."""
     return kind.crd_uid is None and kind.storage_group in _CREATED_ON_UPDATE
 
 
@@ -128,7 +128,7 @@ def _ephemeral_containers(target: JSONObject, source: JSONObject) -> None:
 
 
 def _resize(target: JSONObject, source: JSONObject) -> None:
-    """Resources of containers, and how they are resized; containers are told by their names."""
+    """Copy resources and resize policies of containers, which are matched by name."""
     for field in ("containers", "initContainers"):
         wanted = {each.get("name"): each for each in (source.get("spec") or {}).get(field) or ()}
         for container in target["spec"].get(field) or ():
@@ -136,7 +136,7 @@ def _resize(target: JSONObject, source: JSONObject) -> None:
                 _take(container, wanted.get(container["name"], container), part)
 
 
-# What a write through a subresource reaches; everything else stays as it is.
+# Copies the part that a subresource writes; everything else is unchanged.
 _PARTS: Mapping[str, Callable[[JSONObject, JSONObject], None]] = {
     "status": lambda target, source: _take(target, source, "status"),
     "approval": _approval,

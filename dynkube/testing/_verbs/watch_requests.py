@@ -1,4 +1,4 @@
-"""From the parameters of a watch to a stream at the right place in history."""
+"""Opens watches: from request parameters to a stream that starts at the right revision."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class WatchRequests:
     """Opens watches on one storage.
 
     Attributes:
-        storage: Where the history is.
-        watches: Where open streams are registered.
-        random: Spreads the ends of watches that do not say how long they want.
-        watch_list: Whether ``sendInitialEvents`` is known.
+        storage: The storage to watch.
+        watches: Registry of open streams.
+        random: Randomizes the duration of watches without ``timeoutSeconds``.
+        watch_list: Whether ``sendInitialEvents`` is supported.
         bookmark_interval: Seconds between bookmarks.
-        min_request_timeout: Seconds, least duration of a watch without ``timeoutSeconds``; at most twice that.
-        expired_as_event: Whether a revision that is gone is told by an ERROR event in an answer of 200, as current
-            servers do, or by the HTTP status.
+        min_request_timeout: Seconds, minimum duration of a watch without ``timeoutSeconds``; the maximum is twice that.
+        expired_as_event: Whether an expired revision is reported by an ERROR event in a response of status 200, as by
+            current servers, or by the HTTP status.
     """
 
     storage: Storage
@@ -45,15 +45,15 @@ class WatchRequests:
 
         Raises:
             BadRequest: A parameter does not parse.
-            Invalid: Parameters contradict each other, or ask for what this server does not know.
-            Gone: The revision is gone, where that is told by the HTTP status.
+            Invalid: Parameters contradict each other, or are not supported by this server.
+            Gone: The revision has expired, and ``expired_as_event`` is false.
         """
         options = ListOptions.for_watch(call, watch_list=self.watch_list)
         wanted = selection(call)
         try:
             revision, initial = self._place(call, options, wanted)
         except APIError as error:
-            # Once a watch is admitted the real server tells what fails by an event, whatever it is.
+            # Once a watch is admitted, the real server reports any error by an event.
             if isinstance(error, Gone) and not self.expired_as_event:
                 raise
             stream = self._stream(call, options, wanted, self.storage.revision, [])
@@ -67,7 +67,7 @@ class WatchRequests:
             check_reached(self.storage, given)
             return present, self._present(call, wanted)
         if not given:
-            # "Get state and start": unless initial events were declined, what is there comes first.
+            # "Get state and start": existing objects are sent first unless sendInitialEvents is false.
             return present, [] if options.send_initial_events is False else self._present(call, wanted)
         oldest = max(self.storage.compacted, self.storage.collection(call.kind.storage_group).watched_since)
         if given < oldest:

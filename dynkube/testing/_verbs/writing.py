@@ -1,4 +1,4 @@
-"""Create and update: from a checked body to a stored version, with optimistic locking."""
+"""Create and update: from a decoded body to a stored version, with optimistic locking."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _GENERATE_ATTEMPTS = 8
 
 
 def _anybody(_: Call) -> None:
-    """Whoever may patch or update may create."""
+    """Allow every caller who may patch or update to create, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +38,14 @@ class Writes:
     """Writes to one storage.
 
     Attributes:
-        storage: Where objects go.
-        identity: Times, UIDs, generated names.
-        namespaces: Which namespaces take new objects.
-        ownership: Who wrote which field.
-        rules: What single kinds do about their objects.
+        storage: Stores the objects.
+        identity: Timestamps, UIDs, generated names.
+        namespaces: Checks the namespaces of new objects.
+        ownership: Tracks field ownership.
+        rules: Rules specific to kinds.
         reader: Reads objects from requests.
-        rulebook: Evaluates the rules of definitions.
-        permit_create: Called before an apply or an update creates an object; raises Forbidden where its caller may not.
+        rulebook: Evaluates the validation rules of CRDs.
+        permit_create: Called before an apply or an update creates an object; raises Forbidden if its caller may not.
     """
 
     storage: WriteStorage
@@ -58,24 +58,24 @@ class Writes:
     permit_create: Callable[[Call], None] = _anybody
 
     def create(self, call: Call) -> Result:
-        """Carry out a create.
+        """Handle a create.
 
         Raises:
-            BadRequest: The body is no object of this kind.
+            BadRequest: The body is not an object of this kind.
             Invalid: Its content is not valid.
             ServerError: It is too large.
             AlreadyExists: The name is taken.
             NotFound: The namespace does not exist.
             Forbidden: The namespace is being deleted.
-            Forbidden: The kind's definition is being deleted.
+            Forbidden: The CRD of the kind is being deleted.
         """
         options = WriteOptions.read(call)
         return self.create_object(call, self.reader.read(call, options), options)
 
     def create_object(self, call: Call, reading: Reading, options: WriteOptions, *, owned: bool = False) -> Result:
-        """Create what was read, which is consistent with the path.
+        """Create the object in ``reading``, which is consistent with the path.
 
-        ``owned`` says that its ``managedFields`` are accounted for already.
+        ``owned`` is true if its ``managedFields`` are complete already.
         """
         kind, obj = call.kind, reading.obj
         metadata = obj["metadata"]
@@ -83,7 +83,7 @@ class Writes:
             why = "create not allowed while custom resource definition is terminating"
             raise refuse.forbidden(kind, metadata.get("name", ""), why)
         version = metadata.pop("resourceVersion", "")
-        if version.isdecimal() and int(version) and not options.dry_run:  # what is no number is overlooked
+        if version.isdecimal() and int(version) and not options.dry_run:  # non-numeric values are ignored
             raise refuse.version_set_on_create()
         self.namespaces.check_open(kind, call.namespace, metadata.get("name", ""))
         generated = not metadata.get("name") and bool(metadata.get("generateName"))
@@ -93,27 +93,27 @@ class Writes:
         for _ in range(_GENERATE_ATTEMPTS if generated else 1):
             if generated:
                 metadata["name"] = self.identity.generated(metadata["generateName"])
-            # The name is the last thing looked at: what is not valid is refused as such, taken or not.
+            # Name conflicts are checked last: an invalid object is reported as such even if its name is taken.
             self._prepare_new(call, obj, None if owned or misfits else self._writer(call, options), applied=owned)
             if self.storage.get(kind, call.namespace, metadata["name"]) is None:
-                # A default status is shown at once, and stored by the next write.
+                # A default status is returned at once, but only stored by the next write.
                 shown = self.reader.fill_status(kind, obj)
                 kept = _read_again(kind, obj) if owned else obj
                 if options.dry_run and version:
-                    # Only what stores an object looks at it, and gives another one.
+                    # Only the storage checks and replaces it, so a dry run returns it unchanged.
                     kept = {**kept, "metadata": {**kept["metadata"], "resourceVersion": version}}
                 return Result(document=self._store(kind, kept, options, provisional=shown, applied=owned), status=201)
         raise self._taken(call, metadata["name"], bool(metadata.get("generateName")))
 
     def _prepare_new(self, call: Call, obj: JSONObject, writer: Writer | None, *, applied: bool) -> None:
-        """Complete ``obj`` as the server does, note that ``writer`` owns what is theirs, and check it."""
+        """Set the server's fields, record ``writer`` as owner of the fields sent, and validate the object."""
         kind = call.kind
         strategies.reset_for_create(obj, kind)
         objectmeta.stamp_new(obj, kind, self.identity, applied=applied)
         rules = self.rules.of(kind)
         rules.complete(kind, obj)
         if writer is not None:
-            # Before the server has its say: what it decides is nobody's.
+            # Recorded before the server sets its fields, which have no owner.
             self.ownership.record(kind, obj, None, writer)
         rules.authorize(call, obj, None)
         rules.ascribe(call, obj)
@@ -128,7 +128,7 @@ class Writes:
         call.warnings.extend(rules.warnings(kind, obj, None))
 
     def on_record(self, call: Call, answer: Mapping[str, object]) -> JSONObject:
-        """The ``answer`` to a question, which is never stored, with a note of who asked for what."""
+        """Return ``answer``, the result of a review, which is never stored, with managedFields for the caller."""
         noted: JSONObject = {**answer, "metadata": answer.get("metadata") or {}}
         if not self.ownership.enabled or not isinstance(call.body, dict):
             return noted
@@ -140,20 +140,20 @@ class Writes:
         return noted
 
     def seed(self, call: Call, obj: JSONObject, manager: str, fields: JSONObject) -> None:
-        """Create ``obj``, of which ``manager`` owns ``fields`` (FieldsV1): nobody has to work that out at start."""
+        """Create ``obj`` with ``fields`` (FieldsV1) owned by ``manager``, which saves computing them at start."""
         writer = Writer(manager=manager, operation="Update", subresource="", time=self.identity.timestamp())
         if self.ownership.enabled:
             write_entries(obj, [new_entry(call.kind, writer, fields)])
-        # Read from nothing, so that the schemas of built-in kinds stay unread until a client writes.
+        # Without the reader, so that the schemas of built-in kinds are not loaded until a client writes.
         self.create_object(call, Reading(obj), WriteOptions(), owned=True)
 
     def update(self, call: Call) -> Result:
-        """Carry out an update of an object or of its status.
+        """Handle an update of an object or of its status.
 
         Raises:
-            BadRequest: The body is no object of this kind, or another one than the path names.
+            BadRequest: The body is not an object of this kind, or another one than the path names.
             NotFound: The object does not exist.
-            Conflict: It has changed since the body was read, or is another one of the same name.
+            Conflict: It has changed since the body was read, or was replaced by another one of the same name.
             Invalid: The content is not valid.
         """
         options = WriteOptions.read(call)
@@ -168,11 +168,11 @@ class Writes:
         return self.update_object(call, reading, old, options)
 
     def _create_by_update(self, call: Call, reading: Reading, options: WriteOptions) -> Result:
-        """Create what an update did not find, whatever version it names.
+        """Create the missing object of an update, whatever resourceVersion it names.
 
         Raises:
-            Conflict: It names a UID, so it is about an object that was there.
-            Forbidden: The caller may update, and not create.
+            Conflict: It names a UID, so it is about an object that existed before.
+            Forbidden: The caller may update, but not create.
         """
         metadata = reading.obj["metadata"]
         if uid := metadata.get("uid"):
@@ -182,7 +182,7 @@ class Writes:
         if not options.dry_run:
             metadata.pop("resourceVersion", None)
         if call.subresource and self.ownership.enabled:
-            # Whoever creates it by its status owns no more than they would of one that was there.
+            # Created through its status, the object gets the same owners as an existing one would.
             self.ownership.record_part(call.kind, reading.obj, self._writer(call, options))
         return self.create_object(call, reading, options, owned=bool(call.subresource))
 
@@ -195,21 +195,21 @@ class Writes:
         *,
         owned: bool = False,
     ) -> Result:
-        """Write what was read over ``old``.
+        """Write the object in ``reading`` over ``old``.
 
         Args:
             call: The request.
-            reading: What it holds.
-            old: What is there.
-            options: Its parameters.
-            owned: Whether its ``managedFields`` are accounted for already.
+            reading: The new object.
+            old: The stored object.
+            options: The parameters of the request.
+            owned: Whether its ``managedFields`` are complete already.
         """
         kind, obj = call.kind, reading.obj
         self._check_same(call, obj, old)
         before = old.decode(kind)
         custom = kind.crd_uid is not None
         if custom and not owned:
-            # What cannot be written through this path counts in the other versions of a definition.
+            # Before the reset: fields that this path cannot write still count as owned in the other versions of a CRD.
             self._record_custom(call, obj, before, options)
         obj = strategies.reset_for_update(obj, before, kind, call.subresource)
         sent = {name for name in objectmeta.DELETION_FIELDS if obj["metadata"].get(name) is not None}
@@ -233,7 +233,7 @@ class Writes:
         if same_json(unchanged := with_former_times(obj, before), before):
             obj = unchanged
             if old.stays(kind, obj):
-                # Nothing to write: the revision stays, and nobody is told.
+                # A no-op is not written: the resourceVersion stays, and watches get no event.
                 return Result(document=StoredDocument(kind, old))
         kept = _read_again(kind, obj) if owned else obj
         return Result(document=self._finish_update(kind, kept, old, options, applied=owned))
@@ -241,14 +241,14 @@ class Writes:
     def _record_builtin(
         self, call: Call, obj: JSONObject, before: JSONObject, sent: set[str], options: WriteOptions
     ) -> None:
-        """Note who writes; whoever does not say that the object is on its way out counts as having taken that back."""
+        """Record the manager of an update; deletion fields missing from the body count as removed by it."""
         metadata = obj["metadata"]
         kept = {name: metadata.pop(name) for name in objectmeta.DELETION_FIELDS - sent if name in metadata}
         self.ownership.record(call.kind, obj, before, self._writer(call, options))
         metadata.update(kept)
 
     def _record_custom(self, call: Call, obj: JSONObject, before: JSONObject, options: WriteOptions) -> None:
-        """Note who writes; nobody can be on record where what was or what is to be has values of wrong types."""
+        """Record the manager of an update, unless the old or the new object has values of wrong types."""
         kind, reader = call.kind, self.reader
         if self.ownership.enabled and (reader.misfits(kind, obj) or reader.misfits(kind, before)):
             obj["metadata"].pop("managedFields", None)
@@ -256,7 +256,7 @@ class Writes:
             self.ownership.record(kind, obj, before, self._writer(call, options))
 
     def _change_causes(self, call: Call, obj: JSONObject, before: JSONObject) -> tuple[list[StatusCause], Outcome]:
-        """Why ``before`` cannot become ``obj``; in the order in which the real server finds it."""
+        """Validate the change from ``before`` to ``obj``; return causes in the order of the real server."""
         kind, rules = call.kind, self.rules.of(call.kind)
         again = kind.storage_group in strategies.VALIDATED_AGAIN and not call.subresource
         causes = objectmeta.change_causes(obj, before, kind, again=again)
@@ -267,7 +267,7 @@ class Writes:
         return causes + outcome.causes, outcome
 
     def existing(self, call: Call) -> Version:
-        """The present state of the object the path names.
+        """Return the stored version of the object that the path names.
 
         Raises:
             NotFound: It does not exist.
@@ -278,7 +278,7 @@ class Writes:
         return version
 
     def _judged(self, call: Call, obj: JSONObject, old: JSONObject | None, found: Sequence[StatusCause]) -> Outcome:
-        """What the definition of a custom resource says of it, beyond what was ``found`` already."""
+        """Validate a custom resource by its CRD, given the causes ``found`` before."""
         schema = self.reader.schemas.of(call.kind) if call.kind.crd_uid is not None else None
         if schema is None:
             return Outcome()
@@ -290,7 +290,7 @@ class Writes:
         metadata = obj["metadata"]
         gone = "deletionTimestamp" in metadata and not metadata.get("finalizers")
         if gone and not self.rules.of(kind).holds(kind, obj) and not options.dry_run:
-            # As in the real server the deletion's event shows what was stored last, finalizer included.
+            # As in the real server, the DELETED event has the object as stored last, finalizers included.
             self.storage.remove(kind.storage_group, old.key)
             return PlainDocument(obj)
         return self._store(kind, obj, options, applied=applied)
@@ -303,7 +303,7 @@ class Writes:
             return PlainDocument({"apiVersion": kind.api_version, "kind": kind.kind, **shown})
         version = self.storage.encoded(kind, obj)
         if len(version.rest) > refuse.MAX_OBJECT and not applied:
-            # Who owns what may take more than what there is, and goes rather than that: but for who applies.
+            # managedFields that make the object too large are dropped, except for an apply.
             metadata = {name: value for name, value in obj["metadata"].items() if name != "managedFields"}
             version = self.storage.encoded(kind, {**obj, "metadata": metadata})
         if len(version.rest) > refuse.MAX_OBJECT:
@@ -318,7 +318,7 @@ class Writes:
         unlocked = bool(metadata.get("resourceVersion")) and not revision
         if unlocked and not strategies.allows_unconditional_update(call.kind):
             raise refuse.must_be_locked(call.kind, old.name)
-        # Another UID in a patch is an attempt to change it, and refused as that.
+        # Another UID in a patch is an attempt to change it, and reported as such.
         if call.verb == "update" and uid and uid != old.uid:
             raise refuse.other_object(call.kind, old.namespace, old.name, uid, old.uid)
         if revision and revision != str(old.revision):
@@ -346,9 +346,9 @@ class Writes:
 
 
 def _read_again(kind: Kind, obj: JSONObject) -> JSONObject:
-    """``obj`` as clients find it once it is stored: what an apply merges was not decoded as other bodies are.
+    """Return ``obj`` as clients read it once stored: the result of an apply was not decoded like other bodies.
 
-    So nulls that are none of the schema's go only here, after the object was validated with them.
+    Nulls that the schema does not allow are removed only here, after validation of the object with them.
     """
     content = kind.content
     return obj if content is None else content.shown(content.to_keep(obj))
