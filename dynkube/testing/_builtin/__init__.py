@@ -1,6 +1,6 @@
-"""What a kube-apiserver does about objects of built-in kinds: defaults, what it decides itself, what it refuses.
+"""Built-in kinds of a kube-apiserver: defaults, fields set by the server, validation.
 
-One module for kinds that belong together, each with functions for completing and checking, and a table that says
-which kind they are for. Wordings and orders of causes are those of kube-apiserver 1.36; the checks are those for the
-mistakes users make most, so an object with a rare mistake may be accepted here.
+Each module covers kinds that belong together, with functions for defaults and validation, and a table of the kinds
+they apply to. Messages and the order of causes are those of kube-apiserver 1.36. The checks cover the mistakes that
+users make most, so an object with a rare mistake may be accepted here.
 """

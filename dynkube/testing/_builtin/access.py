@@ -1,4 +1,4 @@
-"""Roles and their bindings."""
+"""Roles, ClusterRoles and their bindings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SUBJECTS = ("ServiceAccount", "User", "Group")
 
 
 def _decide_role(obj: JSONObject, old: JSONObject | None) -> None:
-    obj["rules"] = obj.get("rules") or None  # on its way through the storage an empty list becomes none
+    obj["rules"] = obj.get("rules") or None  # an empty list is stored as null
 
 
 def _check_role(findings: Findings, obj: JSONObject, old: JSONObject | None, *, namespaced: bool) -> None:

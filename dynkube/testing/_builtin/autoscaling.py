@@ -84,10 +84,10 @@ def _check_metric(findings: Findings, at: str, metric: JSONObject) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AutoscalerRules(BuiltinRules):
-    """The rules of HorizontalPodAutoscalers, of which the first version knows no metric but the use of processors."""
+    """The rules of HorizontalPodAutoscalers, whose version v1 supports CPU utilization as the only metric."""
 
     def complete(self, kind: Kind, obj: JSONObject) -> None:
-        """Defaults; without any metric it is processors at 80 percent."""
+        """Set defaults; without metrics, CPU utilization of 80 percent."""
         BuiltinRules.complete(self, kind, obj)
         if kind.gvr.version == "v1":
             fill(section(obj, "spec"), minReplicas=1, targetCPUUtilizationPercentage=80)
@@ -95,7 +95,7 @@ class AutoscalerRules(BuiltinRules):
             _complete_autoscaler(obj)
 
     def prepare(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> None:
-        """The status of one that nobody has looked at yet."""
+        """Set the status of a new autoscaler."""
         status = section(obj, "status")
         status.setdefault("desiredReplicas", 0)
         if kind.gvr.version == "v1":
@@ -104,7 +104,7 @@ class AutoscalerRules(BuiltinRules):
             status.setdefault("currentMetrics", None)
 
     def causes(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> list[StatusCause]:
-        """What is wrong, told of fields of the second version, as a real server does."""
+        """Validate; causes name the fields of v2, as in a real server."""
         findings = Findings()
         _check_autoscaler(findings, obj)
         target = obj["spec"].get("targetCPUUtilizationPercentage", 1)

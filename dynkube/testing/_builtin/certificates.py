@@ -1,4 +1,4 @@
-"""CertificateSigningRequests: they keep who asks, and what was asked once stays."""
+"""CertificateSigningRequests: they record their creator, and their spec is immutable."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class CertificateRules(BuiltinRules):
     """The rules of CertificateSigningRequests."""
 
     def ascribe(self, call: Call, obj: JSONObject) -> None:
-        """Who asks is written down, whatever the request says about that."""
+        """Record the creator, overwriting these fields of the request."""
         spec, user = section(obj, "spec"), call.user.info
         for field in ("username", "uid", "groups", "extra"):
             spec.pop(field, None)

@@ -51,7 +51,7 @@ def _complete_node(obj: JSONObject) -> None:
 
 
 def _decide_node(obj: JSONObject, old: JSONObject | None) -> None:
-    """Nothing is scheduled to a new node before somebody has found it ready."""
+    """Taint a new node, so that nothing is scheduled to it until it is found ready."""
     taints = obj["spec"].get("taints") or []
     if old is None and not any(taint.get("key") == _NOT_READY["key"] for taint in taints):
         obj["spec"]["taints"] = [*taints, dict(_NOT_READY)]
@@ -91,7 +91,7 @@ def _check_event(findings: Findings, obj: JSONObject, old: JSONObject | None) ->
 def _check_event_namespace(findings: Findings, obj: JSONObject, field: str) -> None:
     reference = obj[field]
     namespace = reference.get("namespace") or ""
-    # What is told of things outside of namespaces is kept in "default".
+    # Events about cluster-scoped objects are in the namespace "default".
     expected = {obj["metadata"].get("namespace", "")}
     if "default" in expected:
         expected.add("")

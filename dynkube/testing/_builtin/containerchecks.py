@@ -1,4 +1,4 @@
-"""Containers of a pod: what is wrong with them."""
+"""Validation of the containers of a pod."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _VARIABLE_HELP = "a valid environment variable name must consist only of printab
 
 
 _IDS = range(2**31)
-# The fields of a security context, as Go's own type has them.
+# The fields of a security context, in the order of its Go type.
 _SECURITY = (
     "Capabilities",
     "Privileged",
@@ -36,7 +36,7 @@ _SECURITY = (
 
 
 def check_containers(findings: Findings, path: str, spec: JSONObject, volumes: set[str]) -> None:
-    """The three lists of containers; ``volumes`` are the names of what they may mount."""
+    """Validate the three lists of containers; ``volumes`` are the names of volumes they may mount."""
     if not spec.get("containers"):
         findings.required(f"{path}.containers")
     names: set[str] = set()
@@ -50,7 +50,7 @@ def check_containers(findings: Findings, path: str, spec: JSONObject, volumes: s
 
 
 def check_images(findings: Findings, path: str, spec: JSONObject) -> None:
-    """What pods say of images, and templates of pods do not."""
+    """Validate images, which a real server does in pods but not in pod templates."""
     for field in ("containers", "initContainers", "ephemeralContainers"):
         for at, container in indexed(spec, path, field):
             image = container.get("image") or ""
@@ -156,7 +156,7 @@ def _check_mounts(findings: Findings, at: str, container: JSONObject, volumes: s
 
 
 def _check_probe(findings: Findings, path: str, probe: JSONObject, *, once: bool) -> None:
-    """``once`` says that one success is what the probe waits for."""
+    """Validate a probe; ``once`` requires a success threshold of 1."""
     chosen = given(probe, _HANDLERS)
     for extra in chosen[1:]:
         findings.forbidden(f"{path}.{extra}", "may not specify more than 1 handler type")

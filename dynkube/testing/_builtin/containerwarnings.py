@@ -1,4 +1,4 @@
-"""What the server warns of in the containers of a pod: variables, ports and amounts that are hardly meant so."""
+"""Warnings about containers of a pod: variables, ports and quantities that are probably mistakes."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from dynkube.testing._schemas.quantities import each, value_of
 
 
 def named_containers(spec: JSONObject, at: str) -> Iterator[tuple[str, JSONObject]]:
-    """All containers of a pod spec at ``at``, of whichever sort, each with its path."""
+    """Yield all containers of a pod spec at ``at``, of every type, each with its path."""
     return (found for field in CONTAINER_LISTS for found in indexed(spec, at, field))
 
 
 def container_warnings(spec: JSONObject, at: str) -> Iterator[str]:
-    """Of all containers of a pod spec at ``at``."""
+    """Yield the warnings for all containers of a pod spec at ``at``."""
     containers = list(named_containers(spec, at))
     for path, container in containers:
         resources = container.get("resources") or {}
@@ -29,7 +29,7 @@ def container_warnings(spec: JSONObject, at: str) -> Iterator[str]:
 
 
 def fractions(owner: JSONObject, at: str, *names: str) -> Iterator[str]:
-    """Amounts of bytes that are no whole number, in the maps ``names`` of ``owner``."""
+    """Yield warnings for fractional numbers of bytes in the maps ``names`` of ``owner``."""
     for resource in ("memory", "ephemeral-storage"):
         for name in names:
             if told := fraction(each(owner, name).get(resource), f"{at}.{name}[{resource}]"):
@@ -37,14 +37,14 @@ def fractions(owner: JSONObject, at: str, *names: str) -> Iterator[str]:
 
 
 def fraction(amount: object, path: str) -> str:
-    """The warning of an amount of bytes that is no whole number; ``""`` for any other."""
+    """Return the warning for a fractional number of bytes; ``""`` for any other quantity."""
     if amount is None or value_of(amount) % 1 == 0:
         return ""
     return f"{path}: fractional byte value {quoted(str(amount))} is invalid, must be an integer"
 
 
 def _variable_warnings(path: str, container: JSONObject) -> Iterator[str]:
-    """Variables that are set again, without a reference to what they were: an apply cannot keep both."""
+    """Yield warnings for redefined variables that do not refer to the former value: an apply cannot keep both."""
     seen = set[str]()
     for place, variable in indexed(container, path, "env"):
         name = variable.get("name", "")
@@ -56,7 +56,7 @@ def _variable_warnings(path: str, container: JSONObject) -> Iterator[str]:
 
 
 def _port_warnings(ports: list[tuple[str, JSONObject]]) -> Iterator[str]:
-    """The same port of several, or twice of one: the same, overlapping, or of unclear effect on the host."""
+    """Yield warnings for ports used twice: duplicate, overlapping, or of unclear effect on the host."""
     others: dict[tuple[object, object], list[tuple[str, JSONObject]]] = {}
     for path, port in ports:
         address, on_host = port.get("hostIP") or "", port.get("hostPort") or 0
@@ -75,7 +75,7 @@ def _port_warnings(ports: list[tuple[str, JSONObject]]) -> Iterator[str]:
 
 
 def _in_go(port: JSONObject) -> str:
-    """A port as Go prints its struct."""
+    """Format a port as Go prints its struct."""
     fields = {
         "Name": port.get("name") or "",
         "HostPort": port.get("hostPort") or 0,

@@ -14,7 +14,7 @@ from dynkube.testing._kinds import naming
 _LIMIT = 1024 * 1024
 _FROZEN = "field is immutable when `immutable` is set"
 _ACCOUNT = "kubernetes.io/service-account.name"
-# What a secret of a type has to hold.
+# The required keys of each type of Secret.
 _KEYS: Mapping[str, tuple[str, ...]] = {
     "kubernetes.io/tls": ("tls.crt", "tls.key"),
     "kubernetes.io/dockerconfigjson": (".dockerconfigjson",),
@@ -25,7 +25,7 @@ _JSON_KEYS = {".dockerconfigjson", ".dockercfg"}
 
 
 def _complete_secret(obj: JSONObject) -> None:
-    """``stringData`` is for writing only; it wins over ``data``."""
+    """Merge the write-only ``stringData`` into ``data``, overwriting its keys."""
     texts = obj.pop("stringData", None)
     if texts:
         encoded = {key: base64.b64encode(text.encode()).decode() for key, text in texts.items()}

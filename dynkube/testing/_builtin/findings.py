@@ -1,4 +1,4 @@
-"""Collecting what is wrong with an object, and walking objects of which little is known."""
+"""Collects validation errors, and helpers to access fields of untyped objects."""
 
 from __future__ import annotations
 
@@ -16,85 +16,85 @@ PORT_RANGE = "must be between 1 and 65535, inclusive"
 
 
 class Findings:
-    """The causes found so far, in the order they are told."""
+    """The causes found so far, in the order in which they are reported."""
 
     def __init__(self) -> None:
         self.causes: list[StatusCause] = []
 
     def required(self, field: str, detail: str = "") -> None:
-        """A field that must be given."""
+        """Report a missing field."""
         self.causes.append(refuse.required(field, detail))
 
     def invalid(self, field: str, value: object, detail: str) -> None:
-        """A field with a value that is not allowed."""
+        """Report an invalid value."""
         self.causes.append(refuse.bad_value(field, value, detail))
 
     def forbidden(self, field: str, detail: str) -> None:
-        """A field that may not be set, or not so."""
+        """Report a field that may not be set, or not in this way."""
         self.causes.append(refuse.not_allowed(field, detail))
 
     def duplicate(self, field: str, value: object) -> None:
-        """A list entry that is there twice."""
+        """Report a duplicate list entry."""
         self.causes.append(refuse.duplicate(field, value))
 
     def not_found(self, field: str, value: str) -> None:
-        """A name of something that is not there."""
+        """Report a reference to a missing name."""
         self.causes.append(StatusCause(field, "FieldValueNotFound", f'Not found: "{value}"'))
 
     def too_long(self, field: str, limit: int) -> None:
-        """A value of too many bytes."""
+        """Report a value of too many bytes."""
         self.causes.append(StatusCause(field, "FieldValueTooLong", f"Too long: may not be more than {limit} bytes"))
 
     # ── common checks ─────────────────────────────────────────────────────────────────────
 
     def one_of(self, field: str, value: object, supported: Sequence[str], *, empty: bool = False) -> None:
-        """Only ``supported`` values; with ``empty`` a missing one is nobody's mistake."""
+        """Check that the value is one of ``supported``; with ``empty`` it may be missing."""
         if value not in supported and not (empty and value in {None, ""}):
             self.causes.append(refuse.not_supported(field, "" if value is None else value, supported))
 
     def not_negative(self, owner: Mapping[str, Any], path: str, *names: str) -> None:
-        """Numbers from 0 on, where they are given."""
+        """Check that numbers, if present, are >= 0."""
         for name in names:
             if isinstance(value := owner.get(name), int) and value < 0:
                 self.invalid(f"{path}.{name}", value, NOT_NEGATIVE)
 
     def text(self, field: str, problem: str, value: str) -> None:
-        """A value with a problem, if ``problem`` says one."""
+        """Report ``problem`` with a value, if it is not empty."""
         if problem:
             self.invalid(field, value, problem)
 
     def name(self, field: str, value: str | None) -> None:
-        """A DNS subdomain, where one is given."""
+        """Check a DNS subdomain, if present."""
         if value:
             self.text(field, naming.subdomain_problem(value), value)
 
     def label(self, field: str, value: str | None) -> None:
-        """A DNS label, which has to be there."""
+        """Check a required DNS label."""
         if value:
             self.text(field, naming.label_problem(value), value)
         else:
             self.required(field)
 
     def labels(self, field: str, labels: Mapping[str, str] | None) -> None:
-        """Keys and values of labels."""
+        """Check keys and values of labels."""
         for key, value in (labels or {}).items():
             self.text(field, naming.qualified_name_problem(key), key)
             self.text(field, naming.label_value_problem(value), value)
 
     def port(self, field: str, value: object) -> None:
-        """The number of a port."""
+        """Check a port number."""
         if not isinstance(value, int) or not 1 <= value <= 65535:
             self.invalid(field, value, PORT_RANGE)
 
     def port_or_name(self, field: str, value: object) -> None:
-        """The number or the name of a port."""
+        """Check a port number or name."""
         if isinstance(value, str):
             self.text(field, naming.port_name_problem(value), value)
         else:
             self.port(field, value)
 
     def immutable(self, field: str, value: object, old: object, detail: str = IMMUTABLE) -> None:
-        """A field that stays as it is."""
+        """Check that a field is unchanged."""
         if value != old:
             self.invalid(field, value, detail)
 
@@ -103,7 +103,7 @@ class Findings:
 
 
 def section(owner: JSONObject, *names: str) -> JSONObject:
-    """The object at a path, put there where it is missing."""
+    """Return the object at a path, creating it if missing."""
     for name in names:
         if not isinstance(owner.get(name), dict):
             owner[name] = {}
@@ -112,38 +112,38 @@ def section(owner: JSONObject, *names: str) -> JSONObject:
 
 
 def fill(owner: JSONObject, **values: Any) -> None:
-    """Give fields that are not there a value; texts also where they are empty."""
+    """Set missing fields, and empty strings."""
     for name, value in values.items():
         if owner.get(name) in (None, ""):
             owner[name] = value
 
 
 def show_times(obj: JSONObject, *names: str) -> None:
-    """Times that a condition does not tell are shown as null, as Go's zero times are."""
+    """Set missing times of conditions to null, as Go encodes zero times."""
     for condition in items(obj.get("status") or {}, "conditions"):
         for name in names:
             condition.setdefault(name, None)
 
 
 def items(owner: Mapping[str, Any], name: str) -> list[JSONObject]:
-    """The objects in a list that may be missing."""
+    """Return the objects in an optional list."""
     found = owner.get(name)
     return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
 
 
 def indexed(owner: Mapping[str, Any], path: str, name: str) -> Iterator[tuple[str, JSONObject]]:
-    """The objects in a list that may be missing, each with its path."""
+    """Yield the objects in an optional list, each with its path."""
     prefix = f"{path}.{name}" if path else name
     return ((f"{prefix}[{index}]", item) for index, item in enumerate(items(owner, name)))
 
 
 def given(owner: Mapping[str, Any], names: Iterable[str]) -> list[str]:
-    """Those of ``names`` that are there."""
+    """Return those of ``names`` that are present."""
     return [name for name in names if owner.get(name) is not None]
 
 
 def read_copy(value: Any) -> Any:
-    """A copy to work on, without fields that are null: a Go program does not see those."""
+    """Return a deep copy without fields that are null, which Go decodes as missing."""
     if isinstance(value, dict):
         return {key: read_copy(part) for key, part in value.items() if part is not None}
     return [read_copy(part) for part in value] if isinstance(value, list) else value

@@ -1,4 +1,4 @@
-"""Pod specs, of pods and in templates: what is wrong with them."""
+"""Validation of pod specs, of pods and in templates."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _VOLUME_SOURCES = (
     "ephemeral",
     "image",
 )
-# What a volume of this kind has to name.
+# The required fields of each type of volume.
 _NAMED = {
     "secret": "secretName",
     "configMap": "name",
@@ -54,7 +54,7 @@ _NAMED = {
 
 
 def check_template(findings: Findings, path: str, template: JSONObject) -> None:
-    """Labels and spec of a pod template."""
+    """Validate labels and spec of a pod template."""
     findings.labels(f"{path}.labels", template["metadata"].get("labels"))
     check_pod_spec(findings, f"{path}.spec", template["spec"])
     if template["spec"].get("ephemeralContainers"):
@@ -62,7 +62,7 @@ def check_template(findings: Findings, path: str, template: JSONObject) -> None:
 
 
 def check_pod_spec(findings: Findings, path: str, spec: JSONObject) -> None:
-    """Everything in a pod spec."""
+    """Validate a pod spec."""
     volumes = _check_volumes(findings, path, spec)
     check_containers(findings, path, spec, volumes)
     findings.one_of(f"{path}.restartPolicy", spec.get("restartPolicy"), _RESTART)
@@ -85,7 +85,7 @@ def check_pod_spec(findings: Findings, path: str, spec: JSONObject) -> None:
 
 
 def _check_volumes(findings: Findings, path: str, spec: JSONObject) -> set[str]:
-    """The names of the volumes."""
+    """Validate the volumes, and return their names."""
     names: set[str] = set()
     for at, volume in indexed(spec, path, "volumes"):
         sources = given(volume, _VOLUME_SOURCES)

@@ -1,4 +1,4 @@
-"""Pods and pod templates of their own: status, priority, tolerations, and what may change."""
+"""Pods and PodTemplates: status, priority, tolerations, and immutable fields."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _complete(pod: JSONObject) -> None:
 
 
 def _request_limits(resources: JSONObject) -> None:
-    """Who limits a resource and does not request it requests all of it."""
+    """Set requests to limits, for resources without a request."""
     if limits := each(resources, "limits"):
         resources["requests"] = {**limits, **each(resources, "requests")}
 
@@ -55,13 +55,13 @@ _GATED = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodRules(BuiltinRules):
-    """Pods; their priority is that of a PriorityClass in ``storage``."""
+    """The rules of pods; their priority is that of a PriorityClass in ``storage``."""
 
     storage: Storage
     registry: Registry
 
     def prepare(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> None:
-        """Status, priority and the tolerations that every pod has.
+        """Set status, priority and the default tolerations.
 
         Raises:
             Forbidden: There is no such PriorityClass.
@@ -96,7 +96,7 @@ class PodRules(BuiltinRules):
         spec["priority"] = found.get("value", 0)
 
     def _class(self, name: str) -> JSONObject | None:
-        """The PriorityClass of this name; without one, that which is for all others."""
+        """Return the PriorityClass of this name; for ``""``, the global default."""
         classes = self.registry.find("scheduling.k8s.io/v1", "PriorityClass")
         if classes is not None:
             collection = self.storage.collection(classes.storage_group)
@@ -109,7 +109,7 @@ class PodRules(BuiltinRules):
 
 
 def _tolerate(spec: JSONObject) -> None:
-    """Five minutes on a node that is not ready or not to be reached, unless the pod says otherwise."""
+    """Tolerate nodes that are not ready or unreachable for five minutes, unless the pod has such tolerations."""
     tolerations = list(spec.get("tolerations") or ())
     for key in _PATIENCE:
         said = any(
@@ -123,7 +123,7 @@ def _tolerate(spec: JSONObject) -> None:
 
 
 def quality(spec: JSONObject) -> str:
-    """The quality of service class of a pod, by what its containers request and are limited to."""
+    """Return the QoS class of a pod, from requests and limits of its containers."""
     claims, guaranteed = False, True
     for container in (*items(spec, "initContainers"), *items(spec, "containers")):
         resources = container.get("resources") or {}
@@ -195,7 +195,7 @@ def _check_deadline(findings: Findings, new: JSONObject, before: JSONObject) -> 
 
 
 def pod_rules(storage: Storage, registry: Registry) -> dict[str, BuiltinRules]:
-    """By storage group."""
+    """Return the rules by storage group."""
     pods = PodRules(
         storage=storage,
         registry=registry,
@@ -203,7 +203,7 @@ def pod_rules(storage: Storage, registry: Registry) -> dict[str, BuiltinRules]:
         checks=_check,
         changes=_check_change,
         names="the Pod's hostname",
-        # Who changes pods is hardly ever human.
+        # No warnings on updates, which are mostly made by controllers.
         cautions=lambda obj, old: pod_warnings(obj) if old is None else (),
     )
     templates = BuiltinRules(

@@ -1,4 +1,4 @@
-"""Pod specs, of pods and in templates: their defaults."""
+"""Defaults of pod specs, of pods and in templates."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 
 
 def complete_template(owner: JSONObject) -> None:
-    """Defaults of ``owner``'s pod template."""
+    """Set the defaults of ``owner``'s pod template."""
     template = section(owner, "template")
     section(template, "metadata")
     complete_pod_spec(section(template, "spec"))
 
 
 def complete_pod_spec(spec: JSONObject) -> None:
-    """Defaults of a pod spec, wherever it is."""
+    """Set the defaults of a pod spec."""
     fill(spec, restartPolicy="Always", terminationGracePeriodSeconds=30, dnsPolicy="ClusterFirst")
     fill(spec, schedulerName="default-scheduler")
     section(spec, "securityContext")
@@ -57,7 +57,7 @@ def _complete_container(container: JSONObject, *, host_network: bool) -> None:
 
 
 def _pull_policy(image: str) -> str:
-    """Images that may change behind their name are pulled always: those tagged ``latest``, or not at all."""
+    """Return the default pull policy: ``Always`` for images tagged ``latest`` or untagged, which may change."""
     if "@" in image:
         return "IfNotPresent"
     tag = re.search(r":([^/:]+)$", image)
@@ -113,6 +113,6 @@ def _complete_volume(volume: JSONObject) -> None:
 
 
 def complete_claim_spec(spec: JSONObject) -> None:
-    """Defaults of a claim, of its own or in a template."""
+    """Set the defaults of the spec of a PersistentVolumeClaim, or of a template of one."""
     fill(spec, volumeMode="Filesystem")
     normalize(section(spec, "resources"), "limits", "requests")

@@ -1,6 +1,6 @@
-"""What the server warns of in pod specs, of pods and in templates: valid, and hardly meant so.
+"""Warnings about pod specs, of pods and in templates: valid, but probably mistakes.
 
-As kube-apiserver 1.36 has it. Not told: addresses in notations that are not canonical.
+They follow kube-apiserver 1.36, except that IP addresses in non-canonical notation cause no warning.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 def pod_warnings(pod: JSONObject) -> list[str]:
-    """Of a pod; its AppArmor annotations are no matter here."""
+    """Return the warnings for a pod; its AppArmor annotations cause none."""
     return list(_all("", pod, template=False))
 
 
 def template_warnings(path: str, template: object) -> list[str]:
-    """Of a pod template, which is at ``path``."""
+    """Return the warnings for a pod template at ``path``."""
     return list(_all(f"{path}.", template, template=True)) if isinstance(template, dict) else []
 
 
@@ -73,7 +73,7 @@ def _all(prefix: str, owner: JSONObject, *, template: bool) -> Iterator[str]:
 
 
 def _node_warnings(at: str, spec: JSONObject) -> Iterator[str]:
-    """Labels of nodes that have other names now, wherever nodes are chosen by them."""
+    """Yield warnings for deprecated node labels, wherever nodes are selected by them."""
     for label in sorted(spec.get("nodeSelector") or ()):
         if label in _NODE_LABELS:
             yield f"{at}.nodeSelector[{label}]: {_NODE_LABELS[label]}"
@@ -124,7 +124,7 @@ def _repeated(spec: JSONObject, at: str, field: str, key: str) -> Iterator[str]:
 def _profile_warnings(
     noted: str, annotations: JSONObject, spec: JSONObject, at: str, *, template: bool
 ) -> Iterator[str]:
-    """Annotations in the place of fields of security contexts."""
+    """Yield warnings for annotations that were replaced by fields of security contexts."""
     context = spec.get("securityContext") or {}
     if not context.get("seccompProfile") and _SECCOMP in annotations:
         yield f"{noted}[{_SECCOMP}]: {_USE_SECCOMP}"
@@ -140,7 +140,7 @@ def _profile_warnings(
 
 
 def _app_armor(annotation: str) -> JSONObject | None:
-    """The field that says the same as an annotation."""
+    """Return the field value equivalent to an AppArmor annotation."""
     if annotation == "unconfined":
         return {"type": "Unconfined"}
     if annotation == "runtime/default":

@@ -1,4 +1,4 @@
-"""Limits and requests: what is wrong with them."""
+"""Validation of resource limits and requests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _STANDARD = {"cpu", "memory", "ephemeral-storage"}
 
 
 def check_resources(findings: Findings, path: str, resources: JSONObject) -> None:
-    """Limits and requests of a container."""
+    """Validate limits and requests of a container."""
     limits, requests = each(resources, "limits"), each(resources, "requests")
     for field, quantities in (("limits", limits), ("requests", requests)):
         for name, quantity in quantities.items():

@@ -1,4 +1,4 @@
-"""What is known about one built-in kind, as the rules that writes go by."""
+"""The rules of a built-in kind, assembled from functions."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ Prepare: TypeAlias = Callable[[JSONObject, JSONObject | None], None]
 Check: TypeAlias = Callable[[Findings, JSONObject, JSONObject | None], None]
 Caution: TypeAlias = Callable[[JSONObject, JSONObject | None], Iterable[str]]
 
-#: What the names of most workloads become part of.
+#: What the names of most workloads are used for.
 POD_NAMES = "Pod names and hostnames"
 
 
 def _nothing(obj: JSONObject) -> None:
-    """No defaults."""
+    """Set no defaults."""
 
 
 def _nothing_more(obj: JSONObject, old: JSONObject | None) -> None:
-    """Nothing that the server decides."""
+    """Set no fields."""
 
 
 def _no_warnings(obj: JSONObject, old: JSONObject | None) -> Iterable[str]:
-    """Nothing that is hardly meant so."""
+    """Return no warnings."""
     return ()
 
 
 def asks_anew(obj: JSONObject, old: JSONObject | None) -> bool:
-    """Whether an object asks for something else than before, if there was one: other writes are not warned of."""
+    """Return whether the object is new or its generation changed: other writes cause no warnings."""
     return old is None or obj["metadata"].get("generation") != old["metadata"].get("generation")
 
 
 def _fine(findings: Findings, obj: JSONObject, old: JSONObject | None) -> None:
-    """Nothing that is checked."""
+    """Report nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,12 +49,12 @@ class BuiltinRules(KindRules):
     """The rules of one built-in kind.
 
     Attributes:
-        defaults: Fills in what the type itself has as defaults, on each write.
-        decides: Fills in what the server decides (addresses, an empty status), given what there was before.
-        checks: Tells what is wrong.
-        changes: Tells what may not be changed, on an update of the object itself.
-        names: What its name becomes part of, where a DNS label is recommended for that.
-        cautions: Tells what is valid, and hardly meant so.
+        defaults: Sets the defaults of the type itself, on each write.
+        decides: Sets fields that the server decides (addresses, an empty status), given the stored object.
+        checks: Reports validation errors.
+        changes: Reports forbidden changes, on an update of the object itself.
+        names: What its name is used for, if a DNS label is recommended for that.
+        cautions: Returns warnings for values that are valid, but probably mistakes.
     """
 
     defaults: Complete = _nothing
@@ -65,7 +65,7 @@ class BuiltinRules(KindRules):
     cautions: Caution = _no_warnings
 
     def complete(self, kind: Kind, obj: JSONObject) -> None:
-        """Defaults, on a copy of what was sent."""
+        """Set the defaults, on a copy of what was sent."""
         for field in obj.keys() - {"metadata"}:
             if obj[field] is None:
                 del obj[field]
@@ -74,24 +74,24 @@ class BuiltinRules(KindRules):
         self.defaults(obj)
 
     def prepare(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> None:
-        """What the server decides."""
+        """Set the fields that the server decides."""
         self.decides(obj, old)
 
     def causes(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> list[StatusCause]:
-        """What is wrong."""
+        """Validate the object."""
         findings = Findings()
         self.checks(findings, obj, old)
         return findings.causes
 
     def warnings(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> list[str]:
-        """A new name that is valid and may surprise, and whatever else is hardly meant so."""
+        """Return warnings for a new name that is not a DNS label, and for probable mistakes."""
         problems = naming.label_problems(obj["metadata"].get("name", "")) if self.names and old is None else []
         surprise = "which can result in surprising behavior; a DNS label is recommended"
         named = [f"metadata.name: this is used in {self.names}, {surprise}: [{' '.join(problems)}]"] if problems else []
         return [*named, *self.cautions(obj, old)]
 
     def change_causes(self, kind: Kind, obj: JSONObject, old: JSONObject) -> list[StatusCause]:
-        """What may not be changed."""
+        """Report forbidden changes."""
         findings = Findings()
         self.changes(findings, obj, old)
         return findings.causes

@@ -1,4 +1,4 @@
-"""``metav1.LabelSelector`` in objects: whether it makes sense, and what it selects."""
+"""Validation and evaluation of ``metav1.LabelSelector``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 
 
 def check_selector(findings: Findings, path: str, selector: JSONObject) -> None:
-    """Operators, values, keys."""
+    """Validate operators, values and keys."""
     findings.labels(f"{path}.matchLabels", selector.get("matchLabels"))
     for at, expression in indexed(selector, path, "matchExpressions"):
         operator, values = expression.get("operator"), expression.get("values")
@@ -25,7 +25,7 @@ def check_selector(findings: Findings, path: str, selector: JSONObject) -> None:
 
 
 def selects(selector: JSONObject, labels: Mapping[str, str]) -> bool:
-    """Whether ``labels`` satisfy it; an empty one selects everything."""
+    """Return whether ``labels`` match; an empty selector selects everything."""
     wanted = selector.get("matchLabels") or {}
     if any(labels.get(key) != value for key, value in wanted.items()):
         return False
@@ -45,5 +45,5 @@ def selects(selector: JSONObject, labels: Mapping[str, str]) -> bool:
 
 
 def is_empty(selector: JSONObject) -> bool:
-    """Whether it says nothing."""
+    """Return whether the selector has no requirements."""
     return not selector.get("matchLabels") and not selector.get("matchExpressions")

@@ -1,7 +1,7 @@
-"""Cluster IPs, their families, and node ports: each goes to one service at a time.
+"""Allocation of cluster IPs, IP families and node ports, each to one service at a time.
 
-Addresses come from 10.96.0.0/12 and node ports from 30000-32767, as in clusters that kubeadm made. The cluster has
-one family: IPv4.
+Addresses come from 10.96.0.0/12 and node ports from 30000-32767, as in clusters made by kubeadm. The cluster is
+single-stack: IPv4.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ _CLUSTER_FAMILY, _OTHER_FAMILY = "IPv4", "IPv6"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allocator:
-    """Gives addresses and ports to the services of one storage."""
+    """Allocates addresses and ports to the services of one storage."""
 
     storage: Storage
     random: random.Random
 
     def give(self, kind: Kind, obj: JSONObject, before: JSONObject | None) -> list[StatusCause]:
-        """Complete the spec of a service, or tell why that cannot be done.
+        """Complete the spec of a service; return the causes if that is impossible.
 
         Raises:
-            ServerError: Two ports of it ask for the same node port, or the one for health checks cannot be had.
+            ServerError: Two of its ports request the same node port, or the health check port is not available.
         """
         spec = obj["spec"]
         if before is not None:
@@ -55,7 +55,7 @@ class Allocator:
         if spec["type"] == "ExternalName" or spec.get("clusterIP") == "None":
             return []
         if before is not None and before["type"] != "ExternalName":
-            return []  # an address is given once
+            return []  # addresses are allocated only once
         wanted = next(iter(spec.get("clusterIPs") or ()), "")
         taken = self._taken_addresses()
         if not wanted:
@@ -90,7 +90,7 @@ def _node_ports(spec: JSONObject) -> set[int]:
 
 
 def same_addresses(spec: JSONObject, other: JSONObject) -> bool:
-    """Whether two services have the same cluster IPs."""
+    """Return whether two services have the same cluster IPs."""
     return list(spec.get("clusterIPs") or ()) == list(other.get("clusterIPs") or ())
 
 
@@ -98,7 +98,7 @@ def same_addresses(spec: JSONObject, other: JSONObject) -> bool:
 
 
 def _take_over(spec: JSONObject, before: JSONObject) -> None:
-    """What was given before, where an update does not ask for anything else."""
+    """Keep allocated values unless the update requests others."""
     if "ExternalName" not in {spec["type"], before["type"]}:
         for own in ("clusterIP", "clusterIPs"):
             if not spec.get(own) and before.get(own):
@@ -115,7 +115,7 @@ def _take_over(spec: JSONObject, before: JSONObject) -> None:
 
 
 def _synchronize(spec: JSONObject, before: JSONObject | None) -> None:
-    """Clients that know of one address only write it to one place."""
+    """Synchronize clusterIP and clusterIPs, since old clients write only the former."""
     address = spec.get("clusterIP") or ""
     if before is None:
         if address and not spec.get("clusterIPs"):
@@ -138,7 +138,7 @@ def _wants_ports(spec: JSONObject) -> bool:
 
 
 def settle_families(spec: JSONObject, before: JSONObject | None) -> list[StatusCause]:
-    """Fill in families and their policy, or tell why they do not fit the cluster, or each other."""
+    """Set IP families and their policy; return the causes if they do not fit the cluster or each other."""
     if spec["type"] == "ExternalName" or (before is not None and _stays_preferred(spec, before)):
         return []
     headless = spec.get("clusterIP") == "None" and not spec.get("selector")
@@ -164,14 +164,14 @@ def settle_families(spec: JSONObject, before: JSONObject | None) -> list[StatusC
 
 
 def _stays_preferred(spec: JSONObject, before: JSONObject) -> bool:
-    """Whether two families are preferred as before: what came of that is left alone."""
+    """Return whether dual-stack is preferred as before, so that its outcome is kept."""
     preferred = spec.get("ipFamilyPolicy") == "PreferDualStack" == before.get("ipFamilyPolicy", "PreferDualStack")
     same = spec["type"] == before["type"] and spec.get("ipFamilies") == before.get("ipFamilies")
     return preferred and same and same_addresses(spec, before)
 
 
 def _check_policy(findings: Findings, spec: JSONObject, before: JSONObject | None) -> None:
-    """Whether the policy goes with the number of addresses; families follow from those."""
+    """Check that the policy matches the number of addresses, which determine the families."""
     policy, at = spec["ipFamilyPolicy"], "spec.ipFamilyPolicy"
     addresses, families = spec.get("clusterIPs") or [], spec.get("ipFamilies") or []
     former = (before or {}).get("ipFamilies") or []
@@ -215,7 +215,7 @@ class _Ports:
     _new: set[int] = field(default_factory=set)
 
     def give(self, spec: JSONObject) -> list[StatusCause]:
-        """Those of a new service; what has the same port in several protocols has one node port too."""
+        """Allocate for a new service; equal port numbers of several protocols share a node port."""
         by_port: dict[int, int] = {}
         for at, port in indexed(spec, "spec", "ports"):
             if not port.get("nodePort") and not _wants_ports(spec):
@@ -233,10 +233,10 @@ class _Ports:
         return []
 
     def give_again(self, spec: JSONObject, before: JSONObject) -> list[StatusCause]:
-        """Those of an update.
+        """Allocate for an update.
 
         Raises:
-            ServerError: Two ports ask for the same one.
+            ServerError: Two ports request the same node port.
         """
         former, given = _node_ports(before), set()
         for at, port in indexed(spec, "spec", "ports"):
@@ -253,10 +253,10 @@ class _Ports:
         return []
 
     def give_for_health_checks(self, spec: JSONObject) -> None:
-        """The one that load balancers ask.
+        """Allocate the health check port, which load balancers probe.
 
         Raises:
-            ServerError: It cannot be had.
+            ServerError: It is not available.
         """
         wanted = spec.get("healthCheckNodePort") or 0
         if wanted and (why := self._why_not(wanted)):
@@ -283,5 +283,5 @@ class _Ports:
 
 
 def _asked_for(number: int, ports: Iterable[JSONObject]) -> int:
-    """The node port that any port of this number asks for; 0 for none."""
+    """Return the node port requested by any port of this number; 0 if none is."""
     return next((port["nodePort"] for port in ports if port.get("port", 0) == number and port.get("nodePort")), 0)

@@ -1,4 +1,4 @@
-"""What is wrong with a service, and which of its fields may not change."""
+"""Validation of services, including immutable fields."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _UNCHANGEABLE = "may not change once set"
 
 
 def check(findings: Findings, obj: JSONObject, old: JSONObject | None) -> None:
-    """What is wrong with a service, in the order in which the real server finds it."""
+    """Validate a service, in the order of the real server."""
     spec = obj["spec"]
     _check_type(findings, spec)
     _check_ports(findings, spec)
@@ -41,18 +41,18 @@ def check(findings: Findings, obj: JSONObject, old: JSONObject | None) -> None:
 
 
 def is_headless(spec: JSONObject) -> bool:
-    """Whether a service has asked for no address."""
+    """Return whether a service is headless."""
     return list(spec.get("clusterIPs") or ()) == ["None"]
 
 
 def is_reachable(spec: JSONObject) -> bool:
-    """Whether a service is reached from outside of the cluster."""
+    """Return whether a service is reachable from outside of the cluster."""
     kind = spec["type"]
     return kind in {"LoadBalancer", "NodePort"} or (kind == "ClusterIP" and bool(spec.get("externalIPs")))
 
 
 def is_address(text: str) -> bool:
-    """Whether it is an IP address."""
+    """Return whether ``text`` is an IP address."""
     try:
         ipaddress.ip_address(text)
     except ValueError:
@@ -103,7 +103,7 @@ def _check_affinity(findings: Findings, spec: JSONObject) -> None:
 
 
 def check_addresses(findings: Findings, spec: JSONObject) -> None:
-    """The cluster IPs and their families."""
+    """Validate the cluster IPs and their families."""
     if spec["type"] == "ExternalName":
         return
     addresses, families = list(spec.get("clusterIPs") or ()), list(spec.get("ipFamilies") or ())
@@ -125,7 +125,7 @@ def check_addresses(findings: Findings, spec: JSONObject) -> None:
 
 
 def _check_each(findings: Findings, addresses: list[str]) -> bool:
-    """Whether all of them are addresses, so that it makes sense to go on."""
+    """Validate each address; return whether all of them are valid."""
     wrong = False
     for index, address in enumerate(addresses):
         if index == 0 and address == "None":
@@ -153,7 +153,7 @@ def _check_together(findings: Findings, addresses: list[str], families: list[str
 
 
 def family_of(address: str) -> str:
-    """``IPv4`` or ``IPv6``."""
+    """Return ``IPv4`` or ``IPv6``."""
     return f"IPv{ipaddress.ip_address(address).version}"
 
 
@@ -224,7 +224,7 @@ def _check_traffic(findings: Findings, spec: JSONObject) -> None:
 
 
 def needs_health_check(spec: JSONObject) -> bool:
-    """Whether load balancers ask its nodes which of them has an endpoint."""
+    """Return whether load balancers probe the nodes to find those that have an endpoint."""
     return spec["type"] == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
 
 
@@ -251,7 +251,7 @@ def _check_ingress(findings: Findings, spec: JSONObject, status: JSONObject) -> 
 
 
 def check_change(findings: Findings, obj: JSONObject, old: JSONObject | None) -> None:
-    """What of a service stays as it is, for as long as its type does."""
+    """Check fields of a service that are immutable as long as its type is unchanged."""
     assert old is not None, "called for updates"
     spec, before = obj["spec"], old["spec"]
     if "ExternalName" not in {spec["type"], before["type"]}:

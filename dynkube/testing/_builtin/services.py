@@ -1,4 +1,4 @@
-"""Services: defaults, what the server gives them, what goes when their type changes, and what is told about them."""
+"""Services: defaults, allocation, fields dropped on a change of type, and warnings."""
 
 from __future__ import annotations
 
@@ -48,16 +48,16 @@ def _complete(obj: JSONObject) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceRules(BuiltinRules):
-    """Services of one storage, among which addresses and ports are told apart."""
+    """The rules of the services of one storage, among which addresses and ports are unique."""
 
     allocator: Allocator
 
     def allocate(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> None:
-        """Addresses and node ports; a real server gives them before it looks at what else was sent.
+        """Allocate addresses and node ports, which a real server does before validation.
 
         Raises:
-            Invalid: An address or a port that is asked for cannot be had.
-            ServerError: One for health checks cannot, which a real server takes for a failure of its own.
+            Invalid: A requested address or port is not available.
+            ServerError: A requested health check port is not available, which a real server reports as internal error.
         """
         before = old["spec"] if old is not None else None
         if causes := self.allocator.give(kind, obj, before):
@@ -65,22 +65,22 @@ class ServiceRules(BuiltinRules):
         if old is not None:
             _drop_what_its_type_has_not(obj, old)
         if obj["spec"]["type"] == "ExternalName" and obj["spec"].get("internalTrafficPolicy") in TRAFFIC_POLICIES:
-            del obj["spec"]["internalTrafficPolicy"]  # never shown there
+            del obj["spec"]["internalTrafficPolicy"]  # never returned for this type
 
     def prepare(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> None:
-        """An empty status, and no empty fields."""
+        """Set an empty status, and drop empty fields."""
         section(section(obj, "status"), "loadBalancer")
         for field in ("clusterIP", "clusterIPs", "ipFamilies"):
             if not obj["spec"].get(field):
                 obj["spec"].pop(field, None)
 
     def warnings(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> list[str]:
-        """Fields that are of no use, or will not be."""
+        """Return warnings for fields that have no effect, or are deprecated."""
         return _warnings(obj["spec"])
 
 
 def _drop_what_its_type_has_not(obj: JSONObject, old: JSONObject) -> None:
-    """On a change of the type, what belongs to the former one goes; but not what the client changed as well."""
+    """Drop fields of the former type when the type changes, unless the client changed them as well."""
     spec, before = obj["spec"], old["spec"]
     kind, former = spec["type"], before["type"]
     if kind == "ExternalName" != former:
@@ -133,6 +133,6 @@ def _warnings(spec: JSONObject) -> list[str]:
 
 
 def service_rules(storage: Storage, random: random.Random) -> dict[str, BuiltinRules]:
-    """By storage group."""
+    """Return the rules by storage group."""
     allocator = Allocator(storage=storage, random=random)
     return {"services": ServiceRules(allocator=allocator, defaults=_complete, checks=check, changes=check_change)}

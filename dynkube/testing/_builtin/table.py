@@ -25,11 +25,11 @@ _TABLES = (access, autoscaling, certificates, cluster, contents, jobs, networks,
 
 
 def builtin_rules(storage: Storage, registry: Registry, random: random.Random) -> dict[str, BuiltinRules]:
-    """The rules for one engine.
+    """Return the rules for one engine.
 
     Args:
-        storage: Where priority classes are looked up, and addresses that are taken.
-        registry: Knows the kinds of what is looked up.
+        storage: Where PriorityClasses and allocated addresses are looked up.
+        registry: The kinds served.
         random: Chooses addresses and ports.
     """
     rules: dict[str, BuiltinRules] = {}

@@ -19,7 +19,7 @@ _MODES = ("Block", "Filesystem")
 _CLAIM_UPDATE = (
     "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
 )
-# What is in the spec of a volume besides its source.
+# The fields of a PersistentVolume's spec besides its source.
 _VOLUME_FIELDS = {
     "accessModes",
     "capacity",
@@ -34,7 +34,7 @@ _VOLUME_FIELDS = {
 
 
 def protect(obj: JSONObject, old: JSONObject | None, finalizer: str) -> None:
-    """Give a new object the finalizer that keeps it while it is in use."""
+    """Add the finalizer to a new object that protects it while it is in use."""
     finalizers = obj["metadata"].get("finalizers") or []
     if old is None and finalizer not in finalizers:
         obj["metadata"]["finalizers"] = [*finalizers, finalizer]
@@ -82,7 +82,7 @@ def _check_claim(findings: Findings, obj: JSONObject, old: JSONObject | None) ->
 
 
 def _keep_claim(findings: Findings, obj: JSONObject, old: JSONObject | None) -> None:
-    """The spec stays, but what a claim asks for may grow once it is bound, and a class may be filled in."""
+    """Check that the spec is unchanged; requests of a bound claim may grow, and a storage class may be filled in."""
     assert old is not None, "called for updates"
     new, before = copy.deepcopy(obj["spec"]), copy.deepcopy(old["spec"])
     bound = (old.get("status") or {}).get("phase") == "Bound"

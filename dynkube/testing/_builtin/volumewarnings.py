@@ -1,4 +1,4 @@
-"""What the server warns of in the volumes of a pod: sorts that are no more, and files that overlap."""
+"""Warnings about the volumes of a pod: deprecated or removed types, and overlapping files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._calls.gotext import quoted
 from dynkube.testing._schemas.quantities import each
 
-# By field; the message may call it otherwise.
+# By field; messages may use another name.
 _GONE = {
     "photonPersistentDisk": ("photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"),
     "gitRepo": ("gitRepo", "deprecated in v1.11, and disabled by default in v1.33+"),
@@ -26,7 +26,7 @@ _GONE = {
 
 
 def volume_warnings(at: str, spec: JSONObject) -> Iterator[str]:
-    """Of the volumes of a pod spec at ``at``."""
+    """Yield the warnings for the volumes of a pod spec at ``at``."""
     for path, volume in indexed(spec, at, "volumes"):
         yield from (f"{path}.{name}: {told}" for field, (name, told) in _GONE.items() if volume.get(field) is not None)
         claim = (volume.get("ephemeral") or {}).get("volumeClaimTemplate") or {}
@@ -36,7 +36,7 @@ def volume_warnings(at: str, spec: JSONObject) -> Iterator[str]:
 
 
 def claim_warnings(at: str, spec: JSONObject) -> Iterator[str]:
-    """Of the spec of a claim, which is at ``at``."""
+    """Yield the warnings for the spec of a claim at ``at``."""
     resources = spec.get("resources") or {}
     for name in ("requests", "limits"):
         if told := fraction(each(resources, name).get("storage"), f"{at}.resources.{name}[storage]"):
@@ -45,7 +45,7 @@ def claim_warnings(at: str, spec: JSONObject) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """A path in a volume, and where it comes from if that is to be told."""
+    """A path in a volume, and its source if messages show it."""
 
     path: str
     source: str = ""
@@ -54,7 +54,7 @@ class _File:
         return f"{quoted(self.path)} ({self.source})" if self.source else quoted(self.path)
 
     def overlaps(self, other: _File) -> bool:
-        """Whether they are the same, or one would be in the other."""
+        """Return whether the paths are equal, or one contains the other."""
         mine, theirs = f"{self.path}/", f"{other.path}/"
         return bool(self.path and other.path) and (mine.startswith(theirs) or theirs.startswith(mine))
 
@@ -82,7 +82,7 @@ def _files(source: JSONObject, origin: str = "") -> list[_File]:
 
 
 def _projected(source: JSONObject) -> list[_File]:
-    """The files of one source of a projected volume."""
+    """Return the files of one source of a projected volume."""
     for field, described in (("configMap", "ConfigMap"), ("secret", "Secret"), ("downwardAPI", "DownwardAPI")):
         if (given := source.get(field)) is not None:
             return _files(given, _described(described, given.get("name")))

@@ -33,7 +33,7 @@ _STATEFUL_UPDATE = (
     "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', "
     "'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
 )
-# What a status of a deployment counts: some of the replicas each, and more.
+# Numbers in the status of a Deployment that count a part of its replicas.
 _PARTS = ("updatedReplicas", "readyReplicas", "availableReplicas")
 _OTHER_COUNTS = ("unavailableReplicas", "terminatingReplicas", "collisionCount")
 _ALL_REVISIONS = "a negative value retains all historical revisions; a value >= 0 is recommended"
@@ -133,7 +133,7 @@ def _decide_daemon_set(obj: JSONObject, old: JSONObject | None) -> None:
 
 
 def check_count_or_percent(findings: Findings, path: str, value: Any, *, limited: bool = True) -> None:
-    """A number from 0 on, or a percentage, by default one of at most 100."""
+    """Check a number >= 0 or a percentage, by default one of at most 100."""
     if isinstance(value, str):
         if not re.fullmatch("[0-9]+%", value):
             findings.invalid(path, value, _PERCENT_HELP)
@@ -144,7 +144,7 @@ def check_count_or_percent(findings: Findings, path: str, value: Any, *, limited
 
 
 def _check_selection(findings: Findings, spec: JSONObject, kind: str, *, required: bool = True) -> None:
-    """The selector, and that it selects what the template makes."""
+    """Validate the selector, and that it matches the labels of the template."""
     selector = spec.get("selector")
     labels = (spec.get("template") or {}).get("metadata", {}).get("labels")
     if selector is None:
@@ -194,7 +194,7 @@ def _check_deployment(findings: Findings, obj: JSONObject, old: JSONObject | Non
 
 
 def _check_counts(findings: Findings, status: JSONObject) -> None:
-    """What a status of a deployment counts adds up."""
+    """Check that the numbers in the status of a Deployment are consistent."""
     findings.not_negative(status, "status", "observedGeneration", "replicas", *_PARTS, *_OTHER_COUNTS)
     counts = {name: status.get(name, 0) for name in ("replicas", *_PARTS)}
     for name in _PARTS:
@@ -289,7 +289,7 @@ def _caution_daemon_set(obj: JSONObject, old: JSONObject | None) -> list[str]:
 
 
 def _caution_controller(obj: JSONObject, old: JSONObject | None) -> list[str]:
-    """On a change of what it was before: kube-apiserver 1.36 takes one for the other."""
+    """Warn about the old object on an update: kube-apiserver 1.36 mixes up old and new."""
     told = obj if old is None else old
     return template_warnings("spec.template", told["spec"].get("template")) if asks_anew(obj, old) else []
 
