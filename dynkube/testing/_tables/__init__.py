@@ -1,1 +1,1 @@
-"""Objects as rows: the tables that kubectl prints, and the metadata alone."""
+"""Response forms of objects: tables as printed by kubectl, and metadata only."""

@@ -1,4 +1,4 @@
-"""How long ago something was, for people: ``5m3s``, ``2d``, ``<unknown>``."""
+"""Ages for people: ``5m3s``, ``2d``, ``<unknown>``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dynkube.testing._tables.fields import Fields
 
 _MINUTE, _HOUR, _DAY, _YEAR = 60, 3600, 86400, 365 * 86400
 
-# RFC 3339 as Go parses it: datetime.fromisoformat alone takes many other forms.
+# RFC 3339 as Go parses it: datetime.fromisoformat alone accepts many other formats.
 _TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:\d\d)")
 
 UNKNOWN = "<unknown>"
@@ -18,9 +18,9 @@ INVALID = "<invalid>"
 
 
 def human_duration(seconds: float) -> str:
-    """Two or three significant figures of a duration, as ``kubectl get`` shows ages.
+    """Format a duration with two or three significant figures, as ``kubectl get`` shows ages.
 
-    A moment up to two seconds in the future counts as now, since clocks differ; anything later is ``<invalid>``.
+    A time up to two seconds in the future counts as now, since clocks differ; anything later is ``<invalid>``.
     """
     total = int(seconds)
     if total < -1:
@@ -50,44 +50,44 @@ def _two(total: int, large: int, large_unit: str, small: int, small_unit: str) -
 
 
 def parse_timestamp(text: str) -> datetime | None:
-    """The moment an RFC 3339 timestamp names; ``None`` where the text is none."""
+    """Parse an RFC 3339 timestamp; ``None`` if it is malformed."""
     if _TIMESTAMP.fullmatch(text) is None:
         return None
     try:
         return datetime.fromisoformat(text)
-    except ValueError:  # the 31st of February, say
+    except ValueError:  # for example, February 31
         return None
 
 
 @dataclass(frozen=True, slots=True)
 class Ages:
-    """Durations up to one moment, so that all cells of a table agree on the time.
+    """Durations up to one point in time, so that all cells of a table are consistent.
 
     Attributes:
-        now: The moment, with its time zone.
+        now: The point in time, with its time zone.
     """
 
     now: datetime
 
     @classmethod
     def at(cls, now: datetime) -> Ages:
-        """Up to ``now``; a time without a zone is taken for UTC."""
+        """Durations up to ``now``; without a time zone it is taken as UTC."""
         return cls(now if now.tzinfo is not None else now.replace(tzinfo=UTC))
 
     def since(self, timestamp: str) -> str:
-        """How long ago ``timestamp`` was; ``<unknown>`` for ``""``, ``<invalid>`` for what is no timestamp."""
+        """Format the time since ``timestamp``; ``<unknown>`` for ``""``, ``<invalid>`` for a malformed one."""
         if not timestamp:
             return UNKNOWN
         moment = parse_timestamp(timestamp)
         return INVALID if moment is None else human_duration((self.now - moment).total_seconds())
 
     def between(self, start: str, end: str) -> str:
-        """How long it was from one timestamp to the other; to :attr:`now` where ``end`` is ``""``."""
+        """Format the time between two timestamps; up to :attr:`now` if ``end`` is ``""``."""
         first, last = parse_timestamp(start), parse_timestamp(end) if end else self.now
         if first is None or last is None:
             return UNKNOWN
         return human_duration((last - first).total_seconds())
 
     def of(self, obj: Fields) -> str:
-        """The age of an object."""
+        """Format the age of an object."""
         return self.since(obj.text("metadata.creationTimestamp"))

@@ -1,4 +1,4 @@
-"""Horizontal autoscalers as rows, in the shape of either version."""
+"""Tables of HorizontalPodAutoscalers, v1 and v2."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _AVERAGE = "averageValue"
 
 
 class _Source(NamedTuple):
-    """Where a metric of one type keeps its numbers, and whether it is named in the text."""
+    """The fields of one type of metric, and whether its cell includes the name."""
 
     field: str
     named: bool = False
@@ -44,7 +44,7 @@ def _cells(obj: Fields, ages: Ages) -> Sequence[Cell]:
 
 
 def _targets(obj: Fields) -> str:
-    if obj.has("spec.targetCPUUtilizationPercentage"):  # autoscaling/v1 knows this one metric
+    if obj.has("spec.targetCPUUtilizationPercentage"):  # the only metric of autoscaling/v1
         current = obj.get("status.currentCPUUtilizationPercentage")
         shown = _UNKNOWN if current is None else f"{current}%"
         return f"cpu: {shown}/{obj.scalar('spec.targetCPUUtilizationPercentage')}%"

@@ -1,4 +1,4 @@
-"""Which printer makes the rows of which kind."""
+"""The printers of all kinds."""
 
 from __future__ import annotations
 
@@ -72,12 +72,12 @@ _BUILTIN: Mapping[str, Printer] = {
 
 
 def printer_for(kind: Kind, subresource: str = "") -> Printer:
-    """How objects of ``kind`` become rows.
+    """Return the printer for objects of ``kind``.
 
     Args:
-        kind: A built-in kind, or a custom one with its columns. A built-in kind that nobody gave columns to shows
-            when its objects were created, as in a real server.
-        subresource: ``"scale"`` gives a Scale, whatever the kind; ``"status"`` the object.
+        kind: A built-in kind, or a custom one with its columns. A built-in kind without columns of its own shows
+            the creation time of its objects, as in a real server.
+        subresource: ``"scale"`` for a Scale, whatever the kind; ``"status"`` for the object.
     """
     if subresource == "scale":
         return workloads.SCALES

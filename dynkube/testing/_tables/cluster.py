@@ -1,4 +1,4 @@
-"""Nodes, namespaces, events and the small objects of the core group as rows."""
+"""Tables of nodes, namespaces, events and small objects of the core group."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _name_and_time(obj: Fields, _ages: Ages) -> Sequence[Cell]:
 
 
 def _event(obj: Fields, ages: Ages) -> Sequence[Cell]:
-    """Of either group: ``events.k8s.io`` renamed the fields, and keeps the old ones as ``deprecated...``."""
+    """Print an event of either group: ``events.k8s.io`` renamed the fields, with the old ones as ``deprecated...``."""
     target = obj.at("involvedObject") if obj.has("involvedObject") else obj.at("regarding")
     first = _first(obj, "firstTimestamp", "deprecatedFirstTimestamp", "eventTime")
     last = _first(obj, "lastTimestamp", "deprecatedLastTimestamp") or first

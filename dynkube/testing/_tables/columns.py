@@ -1,4 +1,4 @@
-"""What a table is made of: columns, and for each kind the function that fills them."""
+"""Printers: the columns of a kind, and the function that computes their cells."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ ColumnType: TypeAlias = Literal["string", "integer", "number", "boolean", "date"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """One column, as ``metav1.TableColumnDefinition`` has it.
+    """One column, as a ``metav1.TableColumnDefinition``.
 
     Attributes:
-        name: The heading; kubectl writes it in capitals.
-        type: What the cells are in JSON.
-        description: What they tell.
-        format: ``"name"`` for the column that names the object.
-        priority: 0 is always shown, more only by ``-o wide``.
+        name: The heading; kubectl prints it in capitals.
+        type: The JSON type of the cells.
+        description: The meaning of the cells.
+        format: ``"name"`` for the column with the object's name.
+        priority: 0 is always shown, larger ones only by ``-o wide``.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Column:
 
     @property
     def definition(self) -> JSONObject:
-        """As it goes over the wire."""
+        """The column as a JSON object."""
         return {
             "name": self.name,
             "type": self.type,
@@ -45,12 +45,12 @@ class Column:
 
 
 def column(name: str, description: str, type: ColumnType = "string") -> Column:  # noqa: A002 - the field's name
-    """A column that is always shown."""
+    """Return a column that is always shown."""
     return Column(name=name, type=type, description=description)
 
 
 def wide(name: str, description: str) -> Column:
-    """A column of text that only ``-o wide`` shows."""
+    """Return a string column that only ``-o wide`` shows."""
     return Column(name=name, description=description, priority=1)
 
 
@@ -69,12 +69,12 @@ def _no_conditions(_obj: Fields) -> Sequence[JSONObject]:
 
 @dataclass(frozen=True, slots=True)
 class Printer:
-    """How objects of one kind become rows.
+    """Converts objects of one kind to rows.
 
     Attributes:
         columns: The columns, in order.
-        cells: The cells of one object, one for each column.
-        conditions: The ``conditions`` of its row; most kinds have none.
+        cells: Computes the cells of one object, one for each column.
+        conditions: Computes the ``conditions`` of its row; most kinds have none.
     """
 
     columns: tuple[Column, ...]
@@ -83,5 +83,5 @@ class Printer:
 
     @property
     def definitions(self) -> list[JSONObject]:
-        """The columns as they go over the wire."""
+        """The columns as JSON objects."""
         return [each.definition for each in self.columns]

@@ -1,4 +1,4 @@
-"""Custom resources as rows: the ``additionalPrinterColumns`` of their definition."""
+"""Tables of custom resources, by the ``additionalPrinterColumns`` of their CRD."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from dynkube.testing._tables.columns import CREATED_AT, NAME, Cell, Column, Prin
 from dynkube.testing._tables.fields import Fields
 from dynkube.testing._tables.paths import ABSENT, FirstValue, first_value
 
-# What a definition without columns shows; unlike the Age of built-in kinds its type is a date.
+# The default column of CRDs; unlike the Age of built-in kinds, its type is date.
 _AGE: Mapping[str, object] = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
 
 
 @dataclass(frozen=True, slots=True)
 class _Value:
-    """One column: where its value is, and what becomes of it."""
+    """One column: the path of its value, and the formatting."""
 
     find: FirstValue
     convert: Callable[[object, Ages], Cell]
@@ -33,11 +33,11 @@ _COLUMN = "Custom resource definition column (in JSONPath format)"
 
 
 def custom_printer(columns: Sequence[Mapping[str, object]]) -> Printer:
-    """The printer for ``additionalPrinterColumns``: the name, and each column's first result.
+    """Return the printer for ``additionalPrinterColumns``: the name, and the first result of each column.
 
     Args:
-        columns: As the definition has them; where it has none, the age is shown. A column whose path does not parse
-            ends the table before it, as a real server leaves it and what follows out.
+        columns: As in the CRD; if there are none, the age is shown. If the path of a column does not parse, that
+            column and all after it are omitted, as by a real server.
     """
     headers, values = [NAME], []
     for each in columns or (_AGE,):
@@ -90,7 +90,7 @@ def _nothing(_value: object, _ages: Ages) -> Cell:
 
 
 def _text(value: object, _ages: Ages) -> Cell:
-    """Any value as kubectl's JSONPath prints it."""
+    """Format any value as kubectl's JSONPath does."""
     match value:
         case str():
             return value
@@ -101,12 +101,12 @@ def _text(value: object, _ages: Ages) -> Cell:
         case int() | float():
             return _float_text(value)
     encoded = json.dumps(value, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
-    # Go's encoder keeps its output safe inside HTML.
+    # Go's JSON encoder escapes these, so that its output is safe inside HTML.
     return encoded.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
 def _float_text(value: float) -> str:
-    """As Go's ``%v`` has it: whole numbers without a fraction, others with an exponent from 1e6 on and under 1e-4."""
+    """Format a float like Go's ``%v``: integers without a fraction, an exponent from 1e6 on and under 1e-4."""
     if float(value).is_integer() and abs(value) < 2**63:
         return str(int(value))
     exact = Decimal(repr(float(value))).normalize()

@@ -1,7 +1,7 @@
-"""Reading an object for print: what is absent, or not of the shape it should be, reads as empty.
+"""Typed access to the fields of an object: missing values, and those of a wrong type, read as empty.
 
-Built-in kinds are decoded into typed structs by a real server, where every field has a zero value or its default.
-Cells are computed from those, so the functions that fill cells need no checks of their own, and name the defaults.
+A real server decodes built-in kinds into structs, in which every field has its zero value or default. Cells are
+computed from those, so the functions that compute cells need no checks of their own, and only give the defaults.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ _NOTHING: Mapping[str, object] = {}
 
 
 class Fields:
-    """A JSON object, read by dotted paths; anything that is no object reads as an empty one."""
+    """A JSON object read by dotted paths; a value that is not an object reads as an empty one."""
 
     __slots__ = ("_data",)
 
@@ -21,11 +21,11 @@ class Fields:
 
     @property
     def data(self) -> Mapping[str, object]:
-        """The object itself."""
+        """The underlying object."""
         return self._data
 
     def get(self, path: str) -> object:
-        """The value at ``path`` (``"spec.replicas"``), ``None`` where there is none."""
+        """Return the value at ``path`` (``"spec.replicas"``); ``None`` if missing."""
         value: object = self._data
         for name in path.split("."):
             if not isinstance(value, dict):
@@ -34,54 +34,54 @@ class Fields:
         return value
 
     def has(self, path: str) -> bool:
-        """Whether there is something else than ``null``."""
+        """Return whether there is a value other than ``null``."""
         return self.get(path) is not None
 
     def text(self, path: str, default: str = "") -> str:
-        """The text at ``path``."""
+        """Return the string at ``path``."""
         value = self.get(path)
         return value if isinstance(value, str) else default
 
     def number(self, path: str, default: int = 0) -> int:
-        """The integer at ``path``."""
+        """Return the integer at ``path``."""
         value = self.get(path)
         return value if isinstance(value, int) and not isinstance(value, bool) else default
 
     def flag(self, path: str, default: bool = False) -> bool:
-        """The boolean at ``path``."""
+        """Return the boolean at ``path``."""
         value = self.get(path)
         return value if isinstance(value, bool) else default
 
     def scalar(self, path: str, default: str = "") -> str:
-        """The text or number at ``path`` as text: quantities and int-or-string values."""
+        """Return the string or number at ``path`` as a string: quantities and int-or-string values."""
         value = self.get(path)
         return str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else default
 
     def at(self, path: str) -> Fields:
-        """The object at ``path``."""
+        """Return the object at ``path`` as :class:`Fields`."""
         return Fields(self.get(path))
 
     def mapping(self, path: str) -> Mapping[str, object]:
-        """The object at ``path``, decoded."""
+        """Return the object at ``path``."""
         value = self.get(path)
         return value if isinstance(value, dict) else _NOTHING
 
     def each(self, path: str) -> list[Fields]:
-        """The objects in the list at ``path``."""
+        """Return the objects in the list at ``path``."""
         value = self.get(path)
         return [Fields(item) for item in value] if isinstance(value, list) else []
 
     def texts(self, path: str) -> list[str]:
-        """The texts in the list at ``path``."""
+        """Return the strings in the list at ``path``."""
         value = self.get(path)
         return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
     def condition(self, kind: str, path: str = "status.conditions") -> Fields | None:
-        """The first condition of a type, ``None`` where there is none."""
+        """Return the first condition of a type; ``None`` if there is none."""
         return next((condition for condition in self.each(path) if condition.text("type") == kind), None)
 
     def is_true(self, kind: str) -> bool:
-        """Whether the condition of a type has the status ``"True"``."""
+        """Return whether the condition of a type has the status ``"True"``."""
         condition = self.condition(kind)
         return condition is not None and condition.text("status") == "True"
 
@@ -92,5 +92,5 @@ class Fields:
 
     @property
     def deleting(self) -> bool:
-        """Whether a delete has begun."""
+        """Whether the object is being deleted."""
         return self.has("metadata.deletionTimestamp")

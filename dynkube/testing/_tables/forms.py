@@ -1,7 +1,7 @@
-"""The forms an answer can have: whole objects, their metadata alone, or rows of a table.
+"""The forms of a response: whole objects, metadata only, or rows of a table.
 
-What these make is JSON in pieces: the head of a list and its items apart, so that a long list can be written while it
-is made. See https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-tables.
+They produce JSON in pieces, with the head of a list apart from its items, so that a long list can be sent while it is
+encoded. See https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-tables.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ Include: TypeAlias = Literal["None", "Metadata", "Object"]
 
 
 class Form(Protocol):
-    """Objects, lists and events of one request in one form.
+    """Encodes objects, lists and events of one request.
 
     Attributes:
-        list_key: Under which key a list has its items.
-        plain: Whether items are stored bytes, which cost nothing to make.
+        list_key: The key of the items in a list.
+        plain: Whether items are sent as stored, which needs no encoding.
     """
 
     @property
@@ -40,27 +40,27 @@ class Form(Protocol):
     def plain(self) -> bool: ...
 
     def head(self, document: ListDocument) -> JSONObject:
-        """A list, its keys in order, with ``None`` in the place of its items.
+        """Return a list, its keys in order, with ``None`` in place of its items.
 
         Raises:
-            APIError: 406, a list has no such form.
+            APIError: 406, lists have no such form.
         """
         ...
 
     def item(self, version: Version) -> bytes:
-        """One item of a list, encoded."""
+        """Encode one item of a list."""
         ...
 
     def single(self, document: Document) -> bytes:
-        """Anything that is no list, encoded; a Status is left as it is.
+        """Encode a document that is not a list; a Status is left as it is.
 
         Raises:
-            APIError: 406, an object has no such form.
+            APIError: 406, objects have no such form.
         """
         ...
 
     def event(self, event: WatchEvent) -> bytes:
-        """One event of a watch, encoded, with its newline."""
+        """Encode one event of a watch, with its newline."""
         ...
 
 
@@ -88,27 +88,27 @@ def _list_metadata(document: ListDocument) -> JSONObject:
 
 @dataclass(frozen=True, slots=True)
 class Objects:
-    """The objects themselves."""
+    """Whole objects."""
 
     kind: Kind
     list_key: str = "items"
     plain: bool = True
 
     def head(self, document: ListDocument) -> JSONObject:
-        """Kind and metadata of the list; the keys of lists of custom resources are sorted, as in a real server."""
+        """Return kind and metadata; the keys of lists of custom resources are sorted, as in a real server."""
         head = {**replace(document, versions=()).data, "items": None}
         return head if self.kind.crd_uid is None else dict(sorted(head.items()))
 
     def item(self, version: Version) -> bytes:
-        """The object as lists of its kind have it."""
+        """Return the object as encoded in lists of its kind."""
         return version.encode_item(self.kind)
 
     def single(self, document: Document) -> bytes:
-        """As it is."""
+        """Encode the document unchanged."""
         return document.json
 
     def event(self, event: WatchEvent) -> bytes:
-        """As it is."""
+        """Encode the event unchanged."""
         return event.line
 
 
@@ -117,9 +117,9 @@ class Metadata:
     """``PartialObjectMetadata``, and lists of it.
 
     Attributes:
-        kind: What is asked for.
-        version: Of ``meta.k8s.io``.
-        of_list: Whether the list form was asked for; each of the two has no place where the other belongs.
+        kind: The kind of the objects.
+        version: The version of ``meta.k8s.io``.
+        of_list: Whether the list form was requested, which exists for lists only; the other one for objects only.
     """
 
     kind: Kind
@@ -129,7 +129,7 @@ class Metadata:
     plain: bool = False
 
     def head(self, document: ListDocument) -> JSONObject:
-        """Metadata of the list, under another kind."""
+        """Return the metadata of the list."""
         if not self.of_list:
             raise _misplaced("PartialObjectMetadata", "a list", self.kind, self.kind.list_kind)
         return {
@@ -140,11 +140,11 @@ class Metadata:
         }
 
     def item(self, version: Version) -> bytes:
-        """The metadata of one object."""
+        """Encode the metadata of one object."""
         return partial_metadata(version.encode(self.kind), self.version)
 
     def single(self, document: Document) -> bytes:
-        """The metadata of the object."""
+        """Encode the metadata of the object."""
         if _is_status(document):
             return document.json
         if self.of_list:
@@ -152,20 +152,20 @@ class Metadata:
         return partial_metadata(document.json, self.version)
 
     def event(self, event: WatchEvent) -> bytes:
-        """The event with the metadata of its object."""
+        """Encode the event with the metadata of its object."""
         if event.type == "ERROR":
             return event.line
         return _event_line(event, partial_metadata(event.object.json, self.version))
 
 
 def partial_metadata(encoded: bytes, version: str) -> bytes:
-    """An encoded object as a ``PartialObjectMetadata``."""
+    """Convert an encoded object to a ``PartialObjectMetadata``."""
     head = b'{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/%b","metadata":' % version.encode()
     return head + bytes(_ENVELOPE.decode(encoded).metadata) + b"}"
 
 
 def _misplaced(form: str, what: str, kind: Kind, name: str) -> APIError:
-    # A real server names the Go type behind the resource: the package is the group's first word.
+    # A real server names the Go type of the resource, whose package is the first part of the group.
     package = kind.gvr.group.partition(".")[0] or "core"
     if kind.crd_uid is not None:
         package, name = "unstructured", "UnstructuredList" if name == kind.list_kind else "Unstructured"
@@ -175,15 +175,15 @@ def _misplaced(form: str, what: str, kind: Kind, name: str) -> APIError:
 
 @dataclass(slots=True)
 class Table:
-    """Rows with cells, as kubectl prints them; a new one for each request.
+    """Tables as printed by kubectl; a new instance for each request.
 
-    In a watch the first event has the columns and the others have none, since they are the same.
+    In a watch only the first event has the column definitions, since they do not change.
 
     Attributes:
-        kind: What is asked for.
-        printer: Fills the cells.
-        version: Of ``meta.k8s.io``.
-        include: What rows carry besides their cells.
+        kind: The kind of the objects.
+        printer: Computes the cells.
+        version: The version of ``meta.k8s.io``.
+        include: What rows contain besides their cells.
         now: The wall clock.
     """
 
@@ -197,20 +197,20 @@ class Table:
     _columns_sent: bool = field(default=False, init=False)
 
     def head(self, document: ListDocument) -> JSONObject:
-        """The table without rows."""
+        """Return the table without rows."""
         head = self._head(_list_metadata(document))
         return {**head, "columnDefinitions": self.printer.definitions, "rows": None}
 
     def item(self, version: Version) -> bytes:
-        """One row."""
+        """Encode one row."""
         return self._row(version.encode(self.kind))
 
     def single(self, document: Document) -> bytes:
-        """A table of one row."""
+        """Encode a table of one row."""
         return document.json if _is_status(document) else self._table(document, with_columns=True)
 
     def event(self, event: WatchEvent) -> bytes:
-        """The event with a table of one row."""
+        """Encode the event with a table of one row."""
         with_columns, self._columns_sent = not self._columns_sent, True
         if event.type == "ERROR":
             return event.line
@@ -222,10 +222,10 @@ class Table:
     def _table(self, document: Document, *, with_columns: bool) -> bytes:
         encoded = document.json
         metadata = Fields(msgspec.json.decode(_ENVELOPE.decode(encoded).metadata))
-        revision = metadata.text("resourceVersion")  # which a dry run has none of
+        revision = metadata.text("resourceVersion")  # missing in a dry run
         head = self._head({"resourceVersion": revision} if revision else {})
         head["columnDefinitions"] = self.printer.definitions if with_columns else None
-        # The end of the initial events is told by an annotation, so its row has the metadata in any case.
+        # An annotation marks the end of the initial events, so that row always includes the metadata.
         marked = "k8s.io/initial-events-end" in metadata.mapping("annotations")
         row = self._row(encoded, "Metadata" if marked and self.include == "None" else self.include)
         return b'%b,"rows":[%b]}' % (msgspec.json.encode(head)[:-1], row)

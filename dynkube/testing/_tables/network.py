@@ -1,4 +1,4 @@
-"""Services, endpoints and ingresses as rows."""
+"""Tables of services, endpoints and ingresses."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _ingress(obj: Fields, ages: Ages) -> Sequence[Cell]:
 
 
 def _hosts(rules: list[Fields], shown: int = 3) -> str:
-    """The first hosts; how many more there are counts the rules, since those are what the real server counts."""
+    """Format the first hosts; the number of further ones counts rules, as in the real server."""
     hosts: list[str] = []
     for rule in rules:
         if len(hosts) == shown:
@@ -108,7 +108,7 @@ def _service_cidr(obj: Fields, ages: Ages) -> Sequence[Cell]:
 
 
 def _ip_address(obj: Fields, ages: Ages) -> Sequence[Cell]:
-    # The age has no column: that is how kube-apiserver 1.36 sends it, and kubectl leaves it out.
+    # The age has no column: kube-apiserver 1.36 sends it like this, and kubectl ignores it.
     return [obj.name, _parent(obj.at("spec.parentRef")) if obj.has("spec.parentRef") else NONE, ages.of(obj)]
 
 

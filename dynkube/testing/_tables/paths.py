@@ -1,4 +1,4 @@
-"""The JSONPath of a printer column, as a function from an object to the first value there."""
+"""The JSONPath of a printer column, compiled to a function that returns the first value."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ class Absent:
     """The type of :data:`ABSENT`."""
 
 
-#: There is no value, which is something else than a value of ``null``.
+#: No value, as opposed to ``null``.
 ABSENT: Final = Absent()
 
 FirstValue: TypeAlias = Callable[[Mapping[str, object]], object]
 
 _NAMES = r"(?:\.[A-Za-z_][\w-]*)"
-# Most definitions have a column like this, and evaluating it as any path takes thirty times as long.
+# Most CRDs have a column like this; evaluating it like any other path takes thirty times as long.
 _CONDITION = re.compile(
     rf"\{{?(?P<list>{_NAMES}+)\[\?\(\s*@\.(?P<key>[A-Za-z_]\w*)\s*==\s*(?P<quote>[\"'])(?P<value>[^\"'\\]*)(?P=quote)\s*\)\]"
     rf"(?P<rest>{_NAMES}+)\}}?"
@@ -28,7 +28,7 @@ _CONDITION = re.compile(
 
 
 def first_value(text: str) -> FirstValue:
-    """Compile ``text``; what comes back gives :data:`ABSENT` where nothing is found, or where kubectl would fail.
+    """Compile ``text`` to a function, which returns :data:`ABSENT` if there is no value or kubectl would fail.
 
     Raises:
         InvalidJSONPath: It does not parse.
@@ -42,7 +42,7 @@ def first_value(text: str) -> FirstValue:
         try:
             found = path.find(document)
         except InvalidJSONPath:
-            return ABSENT  # an index out of bounds, say
+            return ABSENT  # for example, an index out of bounds
         return found[0] if found else ABSENT
 
     return first
@@ -61,7 +61,7 @@ def _by_condition(to_list: tuple[str, ...], key: str, wanted: str, rest: tuple[s
         for element in elements:
             value = element.get(key, ABSENT) if isinstance(element, dict) else ABSENT
             if value is not ABSENT and not isinstance(value, str):
-                return ABSENT  # only text can be compared with text, and one failure fails them all
+                return ABSENT  # strings can only be compared with strings, and one failure fails the whole filter
             if value == wanted and result is ABSENT:
                 result = _follow(element, rest)
         return result

@@ -1,4 +1,4 @@
-"""Pods as rows: the status that people read out of phases, conditions and the states of containers."""
+"""Tables of pods, with the status computed from phase, conditions and container states."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _COMPLETED = {"Succeeded": "The pod has run to its end.", "Failed": "The pod has
 
 @dataclass(slots=True)
 class _Restarts:
-    """How often containers were restarted, and when the latest of those that did ended before."""
+    """The number of container restarts, and the time of the latest one."""
 
     count: int = 0
     last: str = ""
 
     def add(self, status: Fields) -> None:
         self.count += status.number("restartCount")
-        # Timestamps of one form sort as text.
+        # Timestamps in the same format sort as strings.
         self.last = max(self.last, status.text("lastState.terminated.finishedAt"))
 
     def text(self, ages: Ages) -> str:
@@ -45,7 +45,7 @@ class _Restarts:
 
 @dataclass(frozen=True, slots=True)
 class _Initialization:
-    """What the init containers say: the reason why the pod is not past them (``""`` if it is), and their counts."""
+    """State of the init containers: why the pod is still initializing (``""`` if it is not), and their counts."""
 
     reason: str
     ready: int
@@ -124,7 +124,7 @@ def _termination(status: Fields) -> str:
 
 
 def _containers(pod: Fields, reason: str, restarts: _Restarts) -> tuple[str, int]:
-    """The reason that the containers give, the first one's before the others', and how many are ready."""
+    """Return the reason from the containers, where earlier ones take precedence, and the number of ready ones."""
     ready, running, error = 0, False, ""
     for status in reversed(pod.each("status.containerStatuses")):
         restarts.add(status)

@@ -1,4 +1,4 @@
-"""Who may do what, who checks it and how much: roles, webhooks, certificates, priorities, quotas of disruption."""
+"""Tables of RBAC, admission, certificate, priority and disruption budget kinds."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ def _policy_binding(obj: Fields, ages: Ages) -> Sequence[Cell]:
 
 def _param(ref: Fields) -> str:
     if ref.text("name"):
-        # Whether the parameter lives in a namespace cannot be told from here.
+        # It is unknown here whether the parameter kind is namespaced.
         return f"{ref.text('namespace') or '*'}/{ref.text('name')}"
     return _printed_selector(ref.at("selector")) if ref.has("selector") else UNSET
 
 
 def _printed_selector(selector: Fields) -> str:
-    """A selector as Go prints the struct, which is what a real server shows here."""
+    """Format a selector as Go prints the struct, which is what a real server shows here."""
     labels = selector.mapping("matchLabels")
     pairs = "".join(f"{key}: {labels[key]}," for key in sorted(labels))
     terms = "".join(
@@ -93,7 +93,7 @@ def _signing_request(obj: Fields, ages: Ages) -> Sequence[Cell]:
 
 
 def _signing_status(obj: Fields) -> str:
-    # Here it is enough that the condition is there, whatever its status.
+    # Conditions count regardless of their status here.
     kinds = {condition.text("type") for condition in obj.each("status.conditions")}
     status = "Denied" if "Denied" in kinds else "Approved" if "Approved" in kinds else "Pending"
     failed = ",Failed" if "Failed" in kinds else ""

@@ -1,4 +1,4 @@
-"""Volumes, claims, and the classes and drivers behind them as rows."""
+"""Tables of volumes, claims, storage classes and drivers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts that several kinds show in their cells: labels, selectors, containers, shortened lists."""
+"""Cell strings common to several kinds: labels, selectors, containers, shortened lists."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ _OPERATORS = {"In": "in", "NotIn": "notin"}
 
 
 def labels_text(labels: Mapping[str, object]) -> str:
-    """Labels, or a selector that is a plain mapping: ``a=1,b=2``, ``<none>`` for no labels."""
+    """Format labels, or a selector that is a plain mapping: ``a=1,b=2``, ``<none>`` if empty."""
     return ",".join(f"{key}={labels[key]}" for key in sorted(labels)) or NONE
 
 
 def selector_text(obj: Fields, path: str, *, empty: str = NONE) -> str:
-    """A ``metav1.LabelSelector`` as it would be typed: ``app=web,tier in (a,b)``.
+    """Format a ``metav1.LabelSelector`` as for ``kubectl -l``: ``app=web,tier in (a,b)``.
 
     Args:
-        obj: Where it is.
-        path: Its path in there.
-        empty: What to say for a selector that selects everything, and for one that is not there.
+        obj: The object that contains it.
+        path: Its path in ``obj``.
+        empty: The result for an empty or missing selector.
     """
     selector = obj.at(path)
     terms = [(key, f"{key}={value}") for key, value in selector.mapping("matchLabels").items()]
     terms += [(term.text("key"), _requirement(term)) for term in selector.each("matchExpressions")]
-    # A selector's requirements are kept sorted by key.
+    # Requirements are sorted by key.
     return ",".join(text for _, text in sorted(terms, key=lambda term: term[0])) or empty
 
 
@@ -43,17 +43,17 @@ def _requirement(term: Fields) -> str:
 
 
 def containers_text(obj: Fields, path: str) -> tuple[str, str]:
-    """Names and images of the containers in the pod spec at ``path``."""
+    """Return names and images of the containers in the pod spec at ``path``."""
     containers = obj.each(f"{path}.containers")
     return ",".join(each.text("name") for each in containers), ",".join(each.text("image") for each in containers)
 
 
 def shortened(values: Sequence[str], shown: int = 3, *, separator: str = ",") -> str:
-    """The first values, and how many more there are."""
+    """Join the first values, and append the number of further ones."""
     text = separator.join(values[:shown])
     return f"{text} + {len(values) - shown} more..." if len(values) > shown else text
 
 
 def addresses_text(ingresses: Iterable[Fields]) -> str:
-    """The addresses of a load balancer status, sorted, each once."""
+    """Join the addresses of a load balancer status, sorted and without duplicates."""
     return ",".join(sorted({each.text("ip") or each.text("hostname") for each in ingresses} - {""}))

@@ -1,4 +1,4 @@
-"""Workloads as rows: deployments and what stands behind them, jobs, and the Scale of any of them."""
+"""Tables of workloads: deployments and their relatives, jobs, and Scales."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DESIRED = column("Desired", "Pods that should be there", "integer")
 _CURRENT = column("Current", "Pods that are there", "integer")
 _READY = column("Ready", "Pods that are ready", "integer")
 
-# Which condition of a job is its status, by rank; a deletion comes behind the first two.
+# Conditions that determine the status of a job, by precedence; a deletion comes after the first two.
 _ENDED = {"Complete": "Complete", "Failed": "Failed"}
 _UNDER_WAY = ("Suspended", "FailureTarget", "SuccessCriteriaMet")
 
