@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -78,7 +79,7 @@ def _in_child(name: str, library: Path) -> Outcome | str:
 def _cell(outcome: Outcome | str) -> str:
     if isinstance(outcome, str):
         return outcome
-    result = outcome.result.replace("|", "/")
+    result = re.sub(r"/tmp/\w+/", "FOLDER/", outcome.result).replace("|", "/")
     result = result if len(result) <= _WIDTH else f"{result[:_WIDTH]}..."
     return f"{result}<br>{outcome.seconds:.2f} s, {outcome.grown_mb:.0f} MB, loop held {outcome.held_ms:.0f} ms"
 
