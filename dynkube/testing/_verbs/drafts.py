@@ -46,8 +46,12 @@ class Draft:
         self._storage = storage
         self._registry = registry
         self._call = call
-        self._revision = storage.revision
-        self._served = registry.revision
+        self.begin()
+
+    def begin(self) -> None:
+        """Read the inputs anew. Called when the worker thread starts, which may be long after the call arrived."""
+        self._revision = self._storage.revision  # first: a change after this one counts
+        self._served = self._registry.revision
         self._namespace = self._present_namespace()
         self._read: dict[tuple[str, str], Version | None] = {}
         self._written: tuple[str, Version | None] | None = None
@@ -180,7 +184,7 @@ class LargeWrites:
         for _ in range(_MAX_ATTEMPTS):
             draft, tried = Draft(self.storage, self.registry, call), replace(call, warnings=[])
             try:
-                result = await in_thread(partial(self.compute, tried, draft), limiter=self._threads)
+                result = await in_thread(partial(self._attempt, tried, draft), limiter=self._threads)
             except Exception:
                 if draft.outdated:
                     continue  # the error may come from reading two states of the storage
@@ -191,3 +195,7 @@ class LargeWrites:
                 call.warnings.extend(tried.warnings)
                 return replace(stored, warnings=tuple(tried.warnings))
         return None
+
+    def _attempt(self, call: Call, draft: Draft) -> Result:
+        draft.begin()
+        return self.compute(call, draft)

@@ -27,10 +27,12 @@ class Interrupted(Cluster):
     def __init__(self, *changes: Callable[[Cluster], object]) -> None:
         self.changes = list(changes)
         self._loop = threading.get_ident()
+        self.looks = 0
         super().__init__(now=self._now, managed_fields=True)
         self.create("customresourcedefinitions", definition())
 
     def _now(self) -> datetime:
+        self.looks += threading.get_ident() != self._loop
         if threading.get_ident() != self._loop and self.changes:
             trio.from_thread.run_sync(self.changes.pop(0), self)
         return NOW
@@ -125,3 +127,16 @@ async def test_what_it_sets_off_has_happened_when_it_returns() -> None:
     await cluster.large("create", "customresourcedefinitions", body=definition("gadgets", "Gadget", schema=schema))
 
     assert cluster.serves("gadgets.v1.example.com")
+
+
+async def test_writes_that_queue_are_computed_once_each() -> None:
+    cluster = Interrupted()
+    await cluster.large("create", "configmaps", body=config("first", text=TEXT))
+    for_one = cluster.looks
+
+    async with trio.open_nursery() as nursery:
+        for number in range(5):
+            nursery.start_soon(partial(cluster.large, "create", "configmaps", body=config(f"c{number}", text=TEXT)))
+
+    assert cluster.looks == 6 * for_one
+    assert len(cluster.names("configmaps")) == 6
