@@ -67,7 +67,7 @@ test-cluster: $(STAMPS)/test ## run what a cluster decides on real API servers t
 model: $(STAMPS)/test ## play 10,000 random scripts of what may happen to informers; ARGS="--seeds 0-49 --examples 200 --jobs 2"
 	$(BIN)/python -m tests.informers.model $(ARGS)
 
-mutants: $(STAMPS)/mutants ## change the code in 300 places, one at a time, and see whether tests fail; ARGS="--seed 7 --count 20 rest"
+mutants: $(STAMPS)/mutants ## change the code in 300 places, one at a time, and see whether tests fail; ARGS="--seed 7 --count 20 --jobs 2 rest"
 	$(BIN)/python -m tools.mutants $(ARGS)
 
 fuzz: $(STAMPS)/test ## compare random requests with a real API server; ARGS="--cluster a=KUBECONFIG --differential-examples 1000"

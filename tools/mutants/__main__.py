@@ -13,9 +13,10 @@ counted. Also noted is how long a run takes to end after its first failure, whic
 
     python -m tools.mutants                           300 mutants of all packages, by today's seed
     python -m tools.mutants --seed 7 --count 20 rest  some, of one package
+    python -m tools.mutants --jobs 2                  two at a time, each in a copy of its own
     python -m tools.mutants --report FILE             print what such a run has written
 
-A run that was interrupted goes on where it stood when it is started with the same seed and count, on the same code.
+An interrupted run continues where it stopped if it is started with the same seed and count, on the same code.
 """
 
 from __future__ import annotations
@@ -34,10 +35,12 @@ import time
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any, Final
 
 from tools.mutants.drawing import Mutant, draw
@@ -236,6 +239,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("packages", nargs="*", help=f"of {', '.join(PACKAGES)}; all without")
     parser.add_argument("--seed", type=int, default=int(f"{datetime.now(UTC):%Y%m%d}"), help="draws the mutants")
     parser.add_argument("--count", type=int, default=300, help="how many")
+    parser.add_argument("--jobs", type=int, default=1, help="how many at a time")
     parser.add_argument("--stages", type=int, default=9, help="1 for the mirrored folder alone; all without")
     parser.add_argument("--output", type=Path, help="where outcomes are written, a line each")
     parser.add_argument("--report", type=Path, metavar="FILE", help="only print what such a file says")
@@ -250,20 +254,40 @@ def main(arguments: list[str]) -> int:
     output.parent.mkdir(parents=True, exist_ok=True)
     outcomes = _load(output)
     print(f"seed {given.seed}: {given.count} mutants of {', '.join(packages)}, {len(outcomes)} judged before: {output}")
-    with tempfile.TemporaryDirectory(prefix="dynkube-mutants-") as folder, output.open("a", encoding="utf-8") as file:
-        workshop = Workshop(Path(folder), given.stages)
-        drawn = draw(Path(folder), packages, given.seed, given.count)
-        if [asdict(mutant) for mutant in drawn[: len(outcomes)]] != [outcome.mutant for outcome in outcomes]:
-            raise SystemExit(f"the code has changed since {output} was begun: move that file away")
-        for mutant in drawn[len(outcomes) :]:
-            outcomes.append(workshop.judge(mutant))
-            file.write(json.dumps(asdict(outcomes[-1])) + "\n")
+    drawn = draw(ROOT, packages, given.seed, given.count)
+    judged = [outcome.mutant for outcome in outcomes]
+    waiting = [mutant for mutant in drawn if asdict(mutant) not in judged]
+    if len(waiting) + len(outcomes) != len(drawn):
+        raise SystemExit(f"the code has changed since {output} was begun: move that file away")
+    with output.open("a", encoding="utf-8") as file:
+        for outcome in _judged(waiting, given.jobs, given.stages):
+            outcomes.append(outcome)
+            file.write(json.dumps(asdict(outcome)) + "\n")
             file.flush()
-            last = outcomes[-1]
-            print(
-                f"{len(outcomes)} {mutant.path}:{mutant.line} {last.result} {last.seconds:g} s {last.test}", flush=True
-            )
+            place = f"{outcome.mutant['path']}:{outcome.mutant['line']}"
+            print(f"{len(outcomes)} {place} {outcome.result} {outcome.seconds:g} s {outcome.test}", flush=True)
     return not report(outcomes)
+
+
+def _judged(mutants: list[Mutant], jobs: int, stages: int) -> Iterator[Outcome]:
+    """Judge mutants, ``jobs`` at a time, each job in its own copy of the checkout; yield outcomes as they come."""
+    with ExitStack() as stack:
+        free: SimpleQueue[Workshop] = SimpleQueue()
+        for _ in range(jobs):
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="dynkube-mutants-"))
+            free.put(Workshop(Path(folder), stages))
+
+        def judge(mutant: Mutant) -> Outcome:
+            workshop = free.get()
+            try:
+                return workshop.judge(mutant)
+            finally:
+                free.put(workshop)
+
+        pool = stack.enter_context(ThreadPoolExecutor(jobs))
+        stack.callback(pool.shutdown, cancel_futures=True)
+        for judging in as_completed([pool.submit(judge, mutant) for mutant in mutants]):
+            yield judging.result()
 
 
 if __name__ == "__main__":
