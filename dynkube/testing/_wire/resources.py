@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import msgspec
@@ -36,12 +37,17 @@ _FEW_CAUSES = 100  # in an error response; more are encoded in a thread
 _NO_BODY = {"get", "list", "watch"}
 _WITH_OPTIONS = {"create", "update", "patch"}
 
+_Respond = Callable[[Send], Awaitable[None]]
+
 
 @dataclass(frozen=True, slots=True)
 class Resources:
     """The resource API of one engine."""
 
     engine: Engine
+    # Decoded, a body takes up to ten times its size. One large body at a time is decoded, handled and answered to;
+    # clients that wait for that, or read their response slowly, have only bytes in memory.
+    _large_bodies: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(1))
 
     async def serve(self, request: HTTPRequest, path: ResourcePath, user: User, receive: Receive, send: Send) -> None:
         """Handle one request of ``user`` to a resource.
@@ -55,17 +61,18 @@ class Resources:
         if request.method == "HEAD" and not custom:
             # In a real server paths of built-in kinds are routed by method, and no route was registered for this one.
             raise refusals.method_not_allowed()
+        call = _call(request, target, user)
         if target.verb == "watch":
-            wanted = negotiate_stream(request, custom=custom)
-            call = await _call(request, target, user, receive)
-            await self._watch(call, self._form(call, wanted), receive, send)
+            await self._watch(call, self._form(call, negotiate_stream(request, custom=custom)), receive, send)
             return
         # Resources that can only be created (reviews) or connected to have no table form.
         tables = "list" in target.kind.verbs and target.subresource in {"", "scale", "status"}
         wanted = negotiate(request, custom=custom, tables=tables)
-        call = await _call(request, target, user, receive)
-        answer_to = GzipSend(send) if accepts_gzip(request) else send
-        await self._answer(call, self._form(call, wanted), wanted.layout, answer_to, threads=request.threads)
+        body = await _read_body(call, receive)
+        threads = request.threads
+        async with self._large_bodies if threads and _is_slow_to_decode(body) else nullcontext():
+            respond = await self._response(await _with_body(call, body, threads=threads), wanted, threads=threads)
+        await respond(GzipSend(send) if accepts_gzip(request) else send)
 
     def _form(self, call: Call, wanted: Wanted) -> Form:
         match wanted.conversion:
@@ -77,24 +84,24 @@ class Resources:
             case conversion:
                 return Metadata(call.kind, wanted.version, of_list=conversion == "PartialObjectMetadataList")
 
-    async def _answer(self, call: Call, form: Form, layout: Layout, send: Send, *, threads: bool) -> None:
+    async def _response(self, call: Call, wanted: Wanted, *, threads: bool) -> _Respond:
+        """Handle ``call``, encode the result, and return what sends it."""
+        form, layout = self._form(call, wanted), wanted.layout
         try:
             result = await self.engine.handle_in_thread_if_large(call) if threads else self.engine.handle(call)
         except APIError as error:
             refusing = partial(refusals.answer_refusal, error, layout)
             refusal = await in_thread(refusing) if threads and len(error.causes) > _FEW_CAUSES else refusing()
             warned = warning_headers((call.kind.warning, *call.warnings))
-            await replace(refusal, headers=(*refusal.headers, *warned)).write(send)
-            return
+            return replace(refusal, headers=(*refusal.headers, *warned)).write
         document = result.document
         headers = warning_headers((call.kind.warning, *result.warnings))
         if isinstance(document, ListDocument):
-            await _write_list(document, form, layout, headers, send)
-            return
+            return partial(_write_list, document, form, layout, headers)
         encoding = partial(_encoded, document, form, layout)
         large = isinstance(document, StoredDocument) and len(document.version.rest) > LARGE
         body = await in_thread(encoding) if threads and large else encoding()
-        await Answer(status=result.status, body=body, content_type=layout.content_type, headers=headers).write(send)
+        return Answer(status=result.status, body=body, content_type=layout.content_type, headers=headers).write
 
     async def _watch(self, call: Call, form: Form, receive: Receive, send: Send) -> None:
         stream = self.engine.open_watch(call)
@@ -197,8 +204,8 @@ async def _stream_events(stream: WatchStream, form: Form, receive: Receive, send
     return complete
 
 
-async def _call(request: HTTPRequest, target: Target, user: User, receive: Receive) -> Call:
-    call = Call(
+def _call(request: HTTPRequest, target: Target, user: User) -> Call:
+    return Call(
         verb=target.verb,
         kind=target.kind,
         namespace=target.namespace,
@@ -210,23 +217,38 @@ async def _call(request: HTTPRequest, target: Target, user: User, receive: Recei
         user=user,
         user_agent=request.headers.get("user-agent", ""),
     )
-    subresource = target.kind.subresource(target.subresource)
-    if target.verb in _NO_BODY or (subresource and subresource.connects):
-        return call
+
+
+async def _read_body(call: Call, receive: Receive) -> bytes:
+    if not _has_body(call):
+        return b""
     try:
         data = await read_body(receive, bodies.MAX_BODY)
     except BodyTooLarge:
         raise refusals.body_too_large(bodies.MAX_BODY) from None
-    kind = subresource.gvk.kind if subresource else target.kind.kind
-    custom = target.kind.crd_uid is not None and not subresource
     # A real server checks the options before it decodes the body; creates and patches check the content type first.
-    if target.verb in {"create", "patch"}:
-        bodies.check_media_type(target.verb, request.content_type, custom=custom)
-    if target.verb in _WITH_OPTIONS:
+    if call.verb in {"create", "patch"}:
+        custom = call.kind.crd_uid is not None and not call.kind.subresource(call.subresource)
+        bodies.check_media_type(call.verb, call.content_type, custom=custom)
+    if call.verb in _WITH_OPTIONS:
         WriteOptions.read(call)
+    return data
+
+
+def _has_body(call: Call) -> bool:
+    subresource = call.kind.subresource(call.subresource)
+    return call.verb not in _NO_BODY and not (subresource and subresource.connects)
+
+
+async def _with_body(call: Call, data: bytes, *, threads: bool) -> Call:
+    if not _has_body(call):
+        return call
+    subresource = call.kind.subresource(call.subresource)
+    kind = subresource.gvk.kind if subresource else call.kind.kind
+    custom = call.kind.crd_uid is not None and not subresource
     decoding = partial(_decoded, call, kind, data, custom=custom)
-    body, told = await in_thread(decoding) if request.threads and _is_slow_to_decode(data) else decoding()
-    return replace(call, size=len(data), body=body, repeated=told)
+    body, repeated = await in_thread(decoding) if threads and _is_slow_to_decode(data) else decoding()
+    return replace(call, size=len(data), body=body, repeated=repeated)
 
 
 def _is_slow_to_decode(body: bytes) -> bool:

@@ -1,0 +1,44 @@
+"""Large bodies of many clients: one at a time is in memory in decoded form."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import httpx2
+import pytest
+import trio
+
+from dynkube.testing import APIServer
+
+pytestmark = pytest.mark.real_time
+
+# 200 KB, and 15 times that when decoded. No field of a ConfigMap is a list, so that it is refused after decoding.
+BODY = b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"a":[' + b"{}," * 66_000 + b"{}]}}"
+
+
+async def peak_of(clients: int) -> int:
+    """Return how many bytes are allocated at most while clients send ``BODY`` at the same time."""
+
+    async def send(client: httpx2.AsyncClient) -> None:
+        path = f"{endpoint.url}/api/v1/namespaces/default/configmaps"
+        response = await client.post(path, content=BODY, headers={"Content-Type": "application/json"})
+        assert response.status_code == 400
+
+    async with APIServer() as server, server.serve() as endpoint, httpx2.AsyncClient(timeout=None) as client:
+        await client.get(f"{endpoint.url}/version")
+        tracemalloc.start()
+        try:
+            async with trio.open_nursery() as nursery:
+                for _ in range(clients):
+                    nursery.start_soon(send, client)
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+    return peak
+
+
+async def test_bodies_that_arrive_together_are_not_decoded_together() -> None:
+    one = await peak_of(1)
+    assert one > 10 * len(BODY)
+
+    assert await peak_of(12) < 2 * one + 3 * 12 * len(BODY)
