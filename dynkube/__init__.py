@@ -42,11 +42,22 @@ if TYPE_CHECKING:
     from dynkube import errors, sync
     from dynkube._client import Client
     from dynkube._connect import connect
-    from dynkube.client import Applied, Change, Diff, FieldChange, Permission, ResourceClient, UserInfo, compare
+    from dynkube.client import Applied, Change, Permission, ResourceClient, UserInfo
     from dynkube.config import InsecureTLSWarning
     from dynkube.discovery import APIResource, ResourceAvailability, RESTMapper
     from dynkube.errors import DynkubeError
-    from dynkube.fields import FieldPath, FieldSet, Manager, Owners, extract, fields_of, owners
+    from dynkube.fields import (
+        Diff,
+        FieldChange,
+        FieldPath,
+        FieldSet,
+        Manager,
+        Owners,
+        compare,
+        extract,
+        fields_of,
+        owners,
+    )
     from dynkube.informers import (
         ABSENT,
         DEGRADED,
@@ -171,11 +182,22 @@ _HOMES: Final[dict[str, tuple[str, ...]]] = {
     "_client": ("Client",),
     "_connect": ("connect",),
     "_ipython": ("load_ipython_extension", "unload_ipython_extension"),  # IPython's names, which it looks for here
-    "client": ("Applied", "Change", "Diff", "FieldChange", "Permission", "ResourceClient", "UserInfo", "compare"),
+    "client": ("Applied", "Change", "Permission", "ResourceClient", "UserInfo"),
     "config": ("InsecureTLSWarning",),
     "discovery": ("APIResource", "RESTMapper", "ResourceAvailability"),
     "errors": ("DynkubeError",),
-    "fields": ("FieldPath", "FieldSet", "Manager", "Owners", "extract", "fields_of", "owners"),
+    "fields": (
+        "Diff",
+        "FieldChange",
+        "FieldPath",
+        "FieldSet",
+        "Manager",
+        "Owners",
+        "compare",
+        "extract",
+        "fields_of",
+        "owners",
+    ),
     "informers": (
         "ABSENT",
         "DEGRADED",

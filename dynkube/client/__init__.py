@@ -1,17 +1,14 @@
 """Layer 5: the verbs on one resource, and the list and watch that informers use.
 
-:class:`APIClient` returns a :class:`ResourceClient` for a resource; its verbs are implemented in ``_reads.py``,
-``_writes.py``, ``_apply/``, ``_watch.py`` and ``_wait.py``. :class:`ListWatch` is the hot path under all of
-them. Start reading in ``_resource.py``.
+:class:`APIClient` returns a :class:`ResourceClient` for a resource. Its verbs are in ``_verbs/``, their requests in
+``_requests/`` and ``_apply/``, and its watch in ``_watch/``. :class:`ListWatch` is the hot path under all of them.
+Start reading in ``_resource.py``.
 """
 
-from dynkube.client._access import Permission, UserInfo
-from dynkube.client._apply.applied import Applied, Change
-from dynkube.client._apply.comparing import compare
-from dynkube.client._apply.diff import Diff, FieldChange
-from dynkube.client._apply.differing import deletion_of, no_difference
+from dynkube.client._apply.result import Applied, Change
 from dynkube.client._batches import Batches
 from dynkube.client._client import APIClient
+from dynkube.client._completion import Resources
 from dynkube.client._conditions import Condition, ConditionLike
 from dynkube.client._listwatch import ListWatch
 from dynkube.client._objects import ObjectLike
@@ -23,14 +20,14 @@ from dynkube.client._options import (
     ResourceVersionMatch,
     check_field_manager,
 )
-from dynkube.client._pager import ObjectIterator
+from dynkube.client._pages import ObjectIterator
+from dynkube.client._permissions import Permission, UserInfo
+from dynkube.client._requests.write import PatchLike, PatchTypeLike
 from dynkube.client._resource import ResourceClient
-from dynkube.client._resources import Resources
-from dynkube.client._short_ways import ShortWays
+from dynkube.client._shortcuts import ShortWays
 from dynkube.client._subresource import SubresourceClient
-from dynkube.client._watch import Watch
+from dynkube.client._watch.stream import Watch
 from dynkube.client._watch_settings import WatchSettings
-from dynkube.client._writes import PatchLike, PatchTypeLike
 
 __all__ = [
     "APIClient",
@@ -39,8 +36,6 @@ __all__ = [
     "Change",
     "Condition",
     "ConditionLike",
-    "Diff",
-    "FieldChange",
     "FieldSelectorLike",
     "FieldValidation",
     "LabelSelectorLike",
@@ -60,7 +55,4 @@ __all__ = [
     "Watch",
     "WatchSettings",
     "check_field_manager",
-    "compare",
-    "deletion_of",
-    "no_difference",
 ]

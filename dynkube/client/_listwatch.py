@@ -15,7 +15,7 @@ import trio
 
 from dynkube._logs import get_logger
 from dynkube.client._batches import Batches
-from dynkube.client._paging import Paging
+from dynkube.client._list_limits import Paging
 from dynkube.errors import APIError, DeadlineExceeded, ProtocolError
 from dynkube.meta import (
     GVR,

@@ -7,15 +7,17 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from dynkube._display import Shown, printable
-from dynkube.client import _availability, _wait, _watching
-from dynkube.client._apply_verbs import ApplyVerbs
+from dynkube.client import _availability
 from dynkube.client._conditions import ConditionLike, parse_condition
 from dynkube.client._options import FieldSelectorLike, LabelSelectorLike, Selection, check_timeout
-from dynkube.client._ownership_verbs import OwnershipVerbs
-from dynkube.client._read_verbs import ReadVerbs
 from dynkube.client._subresource import SubresourceClient
-from dynkube.client._watch import Watch
-from dynkube.client._write_verbs import WriteVerbs
+from dynkube.client._verbs import wait_for
+from dynkube.client._verbs.apply import ApplyVerbs
+from dynkube.client._verbs.ownership import OwnershipVerbs
+from dynkube.client._verbs.read import ReadVerbs
+from dynkube.client._verbs.write import WriteVerbs
+from dynkube.client._watch import opening
+from dynkube.client._watch.stream import Watch
 from dynkube.discovery import APIResource, ResourceAvailability
 from dynkube.meta import Unstructured
 
@@ -165,7 +167,7 @@ class ResourceClient(Shown, ReadVerbs, WriteVerbs, ApplyVerbs, OwnershipVerbs):
             DynkubeError: any other failure; see :class:`~dynkube.errors.DynkubeError` for the subclasses.
         """
         selection = Selection.parse(label_selector, field_selector)
-        return _watching.open_watch(
+        return opening.open_watch(
             self._target, namespace, selection, resource_version=resource_version, bookmarks=bookmarks
         )
 
@@ -202,7 +204,7 @@ class ResourceClient(Shown, ReadVerbs, WriteVerbs, ApplyVerbs, OwnershipVerbs):
             InvalidInput: the condition is malformed.
             DynkubeError: any other failure; see :class:`~dynkube.errors.DynkubeError` for the subclasses.
         """
-        return await _wait.wait_for(self._target, name, parse_condition(condition, uid=uid), namespace, timeout)
+        return await wait_for.wait_for(self._target, name, parse_condition(condition, uid=uid), namespace, timeout)
 
     def __repr__(self) -> str:
         return printable(f"<ResourceClient {self._target.spec}>")

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from dynkube._bound import Bound
-from dynkube.client import _reads, _writes
-from dynkube.client._apply import applying
-from dynkube.client._apply.applied import Applied
+from dynkube.client._apply import apply
+from dynkube.client._apply.result import Applied
 from dynkube.client._apply.take_over import read_force
 from dynkube.client._objects import ObjectLike, as_object, check_complete
 from dynkube.client._options import FieldValidation, GetOptions
-from dynkube.client._subresources import check_subresource, shows_whole_object
+from dynkube.client._requests import read, write
+from dynkube.client._requests.write import PatchLike, PatchTypeLike
+from dynkube.client._subresource_names import check_subresource, shows_whole_object
 from dynkube.client._target import Target
-from dynkube.client._writes import PatchLike, PatchTypeLike
 from dynkube.errors import InvalidObject
 from dynkube.fields import PathLike
 from dynkube.meta import Missing, PatchType, Unstructured
@@ -61,7 +61,7 @@ class SubresourceClient(Bound):
             TransportError: no usable response.
         """
         options = GetOptions(resource_version=resource_version, timeout=timeout)
-        return await _reads.get(self._target, name, namespace, options, subresource=self.name)
+        return await read.get(self._target, name, namespace, options, subresource=self.name)
 
     async def create(
         self,
@@ -107,7 +107,7 @@ class SubresourceClient(Bound):
         resource, path, options = await self._target.resolve_within(
             options, lambda found: self._target.path(found, name, where, subresource=self.name)
         )
-        return await self._target.send(_writes.write_request("POST", path, body.json, options), resource)
+        return await self._target.send(write.write_request("POST", path, body.json, options), resource)
 
     async def update(
         self,
@@ -153,13 +153,13 @@ class SubresourceClient(Bound):
         if shows_whole_object(self.name):
             body = as_object(obj)
             _same(name, body.name, "name")
-            return await _writes.update(self._target, body, namespace, options, subresource=self.name)
+            return await write.update(self._target, body, namespace, options, subresource=self.name)
         body = _complete(obj, self.name)
         called, where = _same(name, body.name, "name") or "", _same(namespace, body.namespace, "namespace")
         resource, path, options = await self._target.resolve_within(
             options, lambda found: self._target.path(found, called, where, subresource=self.name)
         )
-        return await self._target.send(_writes.write_request("PUT", path, body.json, options), resource)
+        return await self._target.send(write.write_request("PUT", path, body.json, options), resource)
 
     async def patch(
         self,
@@ -205,7 +205,7 @@ class SubresourceClient(Bound):
             timeout=timeout,
             force=force,
         )
-        return await _writes.patch(self._target, name, patch, patch_type, namespace, options, subresource=self.name)
+        return await write.patch(self._target, name, patch, patch_type, namespace, options, subresource=self.name)
 
     async def apply(
         self,
@@ -251,7 +251,7 @@ class SubresourceClient(Bound):
             timeout=timeout,
             force=everything,
         )
-        return await applying.apply(self._target, obj, namespace, options, subresource=self.name, live=live, take=take)
+        return await apply.apply(self._target, obj, namespace, options, subresource=self.name, live=live, take=take)
 
     def __repr__(self) -> str:
         return f"<SubresourceClient {self._target.spec}/{self.name}>"

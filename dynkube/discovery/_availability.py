@@ -55,7 +55,7 @@ class ResourceAvailability(Shown):
         return {str(each.get("type")): str(each.get("status")) for each in found}
 
     def _card(self, now: datetime) -> Card:
-        from dynkube.discovery._shown import absent_card, resource_card
+        from dynkube.discovery._cards import absent_card, resource_card
 
         if self.resource is None:
             return absent_card(self.name, self.message, self.definition)

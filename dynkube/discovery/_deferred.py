@@ -20,7 +20,7 @@ from dynkube.discovery._client import DiscoveryClient
 from dynkube.discovery._lookup import Lookup, ResourceLike
 from dynkube.discovery._mapper import RESTMapper
 from dynkube.discovery._resources import EVERYTHING, APIDiscovery, APIResource
-from dynkube.discovery._suggest import no_match
+from dynkube.discovery._suggestions import no_match
 from dynkube.errors import ClosedError, DiscoveryFailed, DynkubeError, InvalidInput, MappingError, NoMatch
 from dynkube.meta import GroupVersion, Unstructured
 
@@ -131,7 +131,7 @@ class DeferredRESTMapper(Bound):
             name: a name of a resource.
             definition: returns the CRD of a name, if it is known.
         """
-        from dynkube.discovery._shown import named_card
+        from dynkube.discovery._cards import named_card
 
         lookup = Lookup.of(name)
         outdated = any(group == EVERYTHING or lookup.may_concern(group) for group in tuple(self._stale))

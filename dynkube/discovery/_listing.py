@@ -45,7 +45,7 @@ class APIResources(Shown, Sequence[APIResource]):
         return printable(f"<APIResources {len(self)}{failed}>")
 
     def _card(self, now: datetime) -> Card:
-        from dynkube.discovery._shown import resources_card
+        from dynkube.discovery._cards import resources_card
 
         return resources_card(self, self.failures, "API resources", _ROWS)
 

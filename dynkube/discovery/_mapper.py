@@ -24,7 +24,7 @@ from collections.abc import Iterator, Mapping
 
 from dynkube.discovery._lookup import Lookup, ResourceLike
 from dynkube.discovery._resources import APIDiscovery, APIResource
-from dynkube.discovery._suggest import cannot_tell, no_category, no_match
+from dynkube.discovery._suggestions import cannot_tell, no_category, no_match
 from dynkube.errors import AmbiguousMatch, DiscoveryFailed, NoMatch
 from dynkube.meta import GVK, GVR
 

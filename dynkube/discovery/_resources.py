@@ -56,7 +56,7 @@ class APIResource(Shown):
         return str(self.gvr)
 
     def _card(self, now: datetime) -> Card:
-        from dynkube.discovery._shown import resource_card
+        from dynkube.discovery._cards import resource_card
 
         return resource_card(self)
 
@@ -79,7 +79,7 @@ class APIDiscovery(Shown):
     aggregated: bool = False
 
     def _card(self, now: datetime) -> Card:
-        from dynkube.discovery._shown import resources_card
+        from dynkube.discovery._cards import resources_card
 
         return resources_card(self.resources, self.failures, "API discovery", _ROWS)
 

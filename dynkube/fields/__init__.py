@@ -3,6 +3,8 @@
 No I/O, no trio.
 """
 
+from dynkube.fields._diff.compare import compare
+from dynkube.fields._diff.diff import Diff, FieldChange
 from dynkube.fields._entries import ManagedFieldsEntry, Manager, Operation, managed
 from dynkube.fields._extract import extract
 from dynkube.fields._handover import LAST_APPLIED, migrated, read_paths, released, several_names, transferred
@@ -14,7 +16,9 @@ from dynkube.fields._steps import Field, ItemIndex, ItemKey, ItemValue, Step, sa
 
 __all__ = [
     "LAST_APPLIED",
+    "Diff",
     "Field",
+    "FieldChange",
     "FieldPath",
     "FieldSet",
     "ItemIndex",
@@ -29,6 +33,7 @@ __all__ = [
     "Values",
     "check_operation",
     "check_subresource",
+    "compare",
     "extract",
     "fields_of",
     "managed",

@@ -5,9 +5,13 @@ lists and watches, ``_tracker.py`` how it learns whether the resource is served,
 an object always alternate legally.
 """
 
-from dynkube.informers._crd_summary import PrinterColumn
+from dynkube.informers._availability.crd_summary import PrinterColumn
+from dynkube.informers._availability.serving import Serving, crd_serves
+from dynkube.informers._cache.index import IndexFunc
+from dynkube.informers._cache.transform import Transform, drop_managed_fields
+from dynkube.informers._dependents import IndexedObjects, ObjectSource, owner_uids
 from dynkube.informers._factory import InformerFactory
-from dynkube.informers._filters import (
+from dynkube.informers._filters.filters import (
     BoundFilter,
     Filter,
     FilterContext,
@@ -17,20 +21,24 @@ from dynkube.informers._filters import (
     Predicate,
     PredicateFilter,
 )
-from dynkube.informers._handlers import EventStream, HandlerStatistics, OnAdd, OnDelete, OnError, OnUpdate, Registration
-from dynkube.informers._index import IndexFunc
+from dynkube.informers._filters.namespace_filter import NamespaceFilter
 from dynkube.informers._informer import Informer
-from dynkube.informers._namespace_filter import NamespaceFilter
-from dynkube.informers._owned import IndexedObjects, ObjectSource, owner_uids
+from dynkube.informers._owner_tree import OwnerTree, owner_tree
 from dynkube.informers._reads import Selector
-from dynkube.informers._serving import Serving, crd_serves
 from dynkube.informers._settings import Consistency, InformerSettings
 from dynkube.informers._slices import Slices
 from dynkube.informers._states import ABSENT, DEGRADED, LIVE, STOPPED, SYNCING, UNKNOWN, Phase, State
 from dynkube.informers._statistics import InformerStatistics, InformerStatus, InformerStatuses
-from dynkube.informers._transform import Transform, drop_managed_fields
-from dynkube.informers._tree import OwnerTree, owner_tree
 from dynkube.informers._user_code import in_function_of_a_read
+from dynkube.informers._views.handlers import (
+    EventStream,
+    HandlerStatistics,
+    OnAdd,
+    OnDelete,
+    OnError,
+    OnUpdate,
+    Registration,
+)
 
 __all__ = [
     "ABSENT",

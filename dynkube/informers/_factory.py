@@ -11,16 +11,16 @@ from typing import Final
 import trio
 
 from dynkube.discovery import DeferredRESTMapper, DiscoveryClient
-from dynkube.informers._crd_summary import PrinterColumn, printer_columns
-from dynkube.informers._handlers import Registration
-from dynkube.informers._reflector import ServerFeatures
-from dynkube.informers._serving import Serving
+from dynkube.informers._availability.crd_summary import PrinterColumn, printer_columns
+from dynkube.informers._availability.serving import Serving
+from dynkube.informers._availability.tracker import AvailabilityTracker
+from dynkube.informers._cache.key import SharingKey
+from dynkube.informers._reflector.reflector import ServerFeatures
 from dynkube.informers._settings import InformerSettings
-from dynkube.informers._shared import SharedInformer
-from dynkube.informers._sharing import SharingKey
+from dynkube.informers._shared_informer import SharedInformer
 from dynkube.informers._statistics import InformerStatuses
-from dynkube.informers._tracker import AvailabilityTracker
-from dynkube.informers._turns import Turns
+from dynkube.informers._views.handlers import Registration
+from dynkube.informers._views.turns import Turns
 from dynkube.meta import GVR, Unstructured
 from dynkube.rest import RESTClient
 from dynkube.telemetry import NOBODY, HandlerRun, Observers

@@ -20,17 +20,17 @@ from dynkube._display import Shown, printable
 from dynkube._guard import repr_of
 from dynkube.discovery import plain_failures
 from dynkube.errors import ClosedError, InvalidInput, NoMatch
-from dynkube.informers._crd_summary import PrinterColumn
+from dynkube.informers._availability.crd_summary import PrinterColumn
+from dynkube.informers._cache.index import Index, IndexFunc, index_func
+from dynkube.informers._cache.key import SharingKey
+from dynkube.informers._cache.transform import Transform, drop_managed_fields
 from dynkube.informers._factory import InformerFactory
-from dynkube.informers._filters import Filter, Predicate, as_filter
-from dynkube.informers._handlers import EventStream, Handler, OnAdd, OnDelete, OnError, OnUpdate, Registration
-from dynkube.informers._index import Index, IndexFunc, index_func
-from dynkube.informers._namespaces import Surroundings
+from dynkube.informers._filter_context import Surroundings
+from dynkube.informers._filters.filters import Filter, Predicate, as_filter
 from dynkube.informers._reads import Selector
 from dynkube.informers._settings import Consistency, ListSettings
-from dynkube.informers._sharing import SharingKey
 from dynkube.informers._states import Phase, State
-from dynkube.informers._transform import Transform, drop_managed_fields
+from dynkube.informers._views.handlers import EventStream, Handler, OnAdd, OnDelete, OnError, OnUpdate, Registration
 from dynkube.informers._waits import Waits
 from dynkube.meta import (
     GVK,
@@ -366,7 +366,7 @@ class Informer(Bound, Waits, Shown):
         return Index(name, index_func(source), lambda exc, obj: self._report(f"index {name!r}", exc, obj))
 
     def _card(self, now: datetime) -> Card:
-        from dynkube.informers._shown import Following, informer_card
+        from dynkube.informers._cards import Following, informer_card
 
         what = Following(
             resource=str(self._gvr or self._resource),

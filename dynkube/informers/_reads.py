@@ -10,14 +10,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dynkube.errors import InvalidInput
-from dynkube.informers._attempts import ReflectorStatistics
+from dynkube.informers._cache.store import EMPTY, Snapshot
 from dynkube.informers._factory import InformerFactory
-from dynkube.informers._handlers import Registration
-from dynkube.informers._shared import SharedInformer
+from dynkube.informers._reflector.counters import ReflectorStatistics
+from dynkube.informers._shared_informer import SharedInformer
 from dynkube.informers._states import Phase, State
 from dynkube.informers._statistics import InformerStatistics
-from dynkube.informers._store import EMPTY, Snapshot
-from dynkube.informers._view import View
+from dynkube.informers._views.handlers import Registration
+from dynkube.informers._views.view import View
 from dynkube.meta import Fields, LabelSelector, Unstructured, a_type, to_pandas, to_polars
 
 if TYPE_CHECKING:

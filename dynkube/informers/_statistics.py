@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from dynkube._display import Shown, Table, shortened
-from dynkube.informers._handlers import HandlerStatistics
 from dynkube.informers._states import State
+from dynkube.informers._views.handlers import HandlerStatistics
 from dynkube.meta import GVR
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class InformerStatistics(Shown):
     users: int
 
     def _card(self, now: datetime) -> Card:
-        from dynkube.informers._shown import statistics_card
+        from dynkube.informers._cards import statistics_card
 
         return statistics_card(self, now)
 
@@ -135,7 +135,7 @@ class InformerStatuses(Shown, tuple[InformerStatus, ...]):
         return str(self._table())
 
     def _card(self, now: datetime) -> Card:
-        from dynkube.informers._shown import statuses_card
+        from dynkube.informers._cards import statuses_card
 
         return statuses_card(self, now)
 

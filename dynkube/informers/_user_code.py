@@ -6,8 +6,8 @@ import sys
 from types import CodeType, FrameType
 from typing import Final
 
-from dynkube.informers._applied import AppliedFilter
-from dynkube.informers._index import Index
+from dynkube.informers._cache.index import Index
+from dynkube.informers._views.applied_filter import AppliedFilter
 
 _ASKING: Final[frozenset[CodeType]] = frozenset({AppliedFilter.shown.__code__, Index._values.__code__})
 

@@ -8,8 +8,8 @@ Read manifests, apply them in order, report each result, prune by ApplySet.
 
 from dynkube.manifests._applyset import ApplySet
 from dynkube.manifests._diff_report import DiffEntry, DiffReport
+from dynkube.manifests._location import Place
 from dynkube.manifests._options import ApplyOptions, OnError
-from dynkube.manifests._place import Place
 from dynkube.manifests._report import TROUBLE, Entry, Outcome, Report
 from dynkube.manifests._run import ApplyRun
 from dynkube.manifests._sources import ManifestSource, leaves

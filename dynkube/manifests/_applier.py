@@ -10,10 +10,10 @@ from collections.abc import Callable, Collection, Sequence
 import trio
 
 from dynkube.errors import ApplyConflict, DynkubeError, NoMatch
+from dynkube.manifests._apply_one import Item, Sender, missing_namespace
+from dynkube.manifests._cancellation import Stop
 from dynkube.manifests._readiness import CannotTell, Readiness
 from dynkube.manifests._report import Entry, Outcome
-from dynkube.manifests._sending import Item, Sender, missing_namespace
-from dynkube.manifests._stop import Stop
 
 
 class Applier:

@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from dynkube._display import Shown, printable
-from dynkube.client import Diff
+from dynkube.fields import Diff
 from dynkube.manifests._entries import Entries
-from dynkube.manifests._place import Place
+from dynkube.manifests._location import Place
 from dynkube.manifests._report import object_name
 from dynkube.meta import Unstructured
 
@@ -92,7 +92,7 @@ class DiffReport(Shown, Entries[DiffEntry]):
         return "\n".join([*filter(None, map(str, self._entries)), self.summary])
 
     def _card(self, now: datetime) -> Card:
-        from dynkube.manifests._shown import differences_card
+        from dynkube.manifests._cards import differences_card
 
         return differences_card(self, now)
 

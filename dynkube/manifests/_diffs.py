@@ -7,17 +7,18 @@ from collections.abc import Callable, Sequence
 import trio
 
 from dynkube._nursery import OwnedNursery
-from dynkube.client import APIClient, deletion_of
+from dynkube.client import APIClient
 from dynkube.errors import DynkubeError, NoMatch, NotFound
+from dynkube.fields._diff.compute import deletion_of
+from dynkube.manifests._apply_one import Item, Sender, missing_namespace
 from dynkube.manifests._applyset import ApplySet
+from dynkube.manifests._applyset_reconciler import Keeper
 from dynkube.manifests._diff_report import DiffEntry, DiffReport
-from dynkube.manifests._keeper import Keeper
 from dynkube.manifests._manifest import Manifest, check_not_empty
 from dynkube.manifests._membership import Members, join
 from dynkube.manifests._options import ApplyOptions
 from dynkube.manifests._order import Definitions
 from dynkube.manifests._report import Entry
-from dynkube.manifests._sending import Item, Sender, missing_namespace
 from dynkube.manifests._sources import Leaf, judged, read_async, read_stdin
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from dynkube.errors import InvalidObject
-from dynkube.manifests._place import Place
+from dynkube.manifests._location import Place
 
 # The start of a document, or a directive (%YAML 1.1), which belongs to the next document; and what may be between the
 # two.

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from dynkube.errors import DynkubeError, MappingError
+from dynkube.manifests._apply_one import Item, Sender
 from dynkube.manifests._applyset import GroupKind, Scope, labelled, scope_of
-from dynkube.manifests._sending import Item, Sender
 from dynkube.meta import GVK
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from dynkube._display import Shown, Table, printable
 from dynkube.errors import ApplyConflict
 from dynkube.manifests._entries import Entries
-from dynkube.manifests._place import Place
+from dynkube.manifests._location import Place
 from dynkube.meta import Unstructured
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ class Report(Shown, Entries[Entry]):
         return "\n\n".join(filter(None, (str(self._table()), *self._troubles(), self.summary)))
 
     def _card(self, now: datetime) -> Card:
-        from dynkube.manifests._shown import report_card
+        from dynkube.manifests._cards import report_card
 
         return report_card(self, now)
 

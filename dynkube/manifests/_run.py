@@ -15,8 +15,8 @@ from dynkube.informers import InformerFactory
 from dynkube.manifests._manifest import Manifest, check_not_empty
 from dynkube.manifests._options import ApplyOptions
 from dynkube.manifests._report import Entry, Outcome, Report
+from dynkube.manifests._sequence import Work
 from dynkube.manifests._sources import Leaf, judged, read_async, read_stdin
-from dynkube.manifests._work import Work
 
 
 class ApplyRun:

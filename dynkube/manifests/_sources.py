@@ -20,8 +20,8 @@ import trio
 from dynkube._input_files import read_descriptor, read_file
 from dynkube.errors import InvalidInput
 from dynkube.manifests._documents import read_documents
+from dynkube.manifests._location import Place
 from dynkube.manifests._manifest import Manifest, from_data, from_document, refuse_contradictions
-from dynkube.manifests._place import Place
 from dynkube.meta import MAX_TEXT_BYTES, a_type
 
 ManifestSource: TypeAlias = "str | bytes | os.PathLike[str] | Mapping[str, object] | Iterable[ManifestSource]"

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import weakref
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
-if TYPE_CHECKING:
-    from dynkube.meta._object import Unstructured
+
+class _Decoded(Protocol):
+    """An object that keeps its decoded body."""
+
+    _body: Any
 
 
 class BodyCache:
@@ -27,9 +30,9 @@ class BodyCache:
         self._limit = limit
         # Weak, so that objects deleted from the cluster do not stay in memory because they were read once. Created
         # eagerly: two threads creating it on first use would each keep bodies in a deque of their own.
-        self._recent: deque[weakref.ref[Unstructured]] = deque()
+        self._recent: deque[weakref.ref[_Decoded]] = deque()
 
-    def keep(self, obj: Unstructured) -> None:
+    def keep(self, obj: _Decoded) -> None:
         """Record that ``obj`` was just decoded; drop the oldest bodies beyond the limit."""
         recent = self._recent
         recent.append(weakref.ref(obj))

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from dynkube.meta._frame import Fields, frame_of
-from dynkube.meta._frame_values import FrameColumn, FrameType
+from dynkube.meta._frames.columns import Fields, frame_of
+from dynkube.meta._frames.libraries import pandas_frame, polars_frame
+from dynkube.meta._frames.values import FrameColumn
 from dynkube.meta._list import UnstructuredList
 from dynkube.meta._object import Unstructured
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
-
-# All are nullable, so a missing number does not turn an integer column into floats.
-_PANDAS: Final = {
-    FrameType.TEXT: "string",
-    FrameType.INTEGER: "Int64",
-    FrameType.NUMBER: "Float64",
-    FrameType.BOOLEAN: "boolean",
-    FrameType.TIME: "datetime64[us, UTC]",
-}
 
 
 def to_pandas(
@@ -84,33 +76,3 @@ def _frame(objects: Iterable[Unstructured], fields: Fields | None, with_object: 
     if isinstance(objects, UnstructuredList):
         return objects._frame(fields, with_object)  # like UnstructuredList.to_pandas: a table has columns of its own
     return frame_of(objects, fields, with_object=with_object)
-
-
-def pandas_frame(columns: Sequence[FrameColumn]) -> pd.DataFrame:
-    """Build a pandas ``DataFrame`` from typed columns."""
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise _missing("to_pandas()", "pandas") from error
-    series = {column.name: pd.Series(list(column.values), dtype=_PANDAS[column.type]) for column in columns}
-    return pd.DataFrame(series)
-
-
-def polars_frame(columns: Sequence[FrameColumn]) -> pl.DataFrame:
-    """Build a polars ``DataFrame`` from typed columns."""
-    try:
-        import polars as pl
-    except ImportError as error:
-        raise _missing("to_polars()", "polars") from error
-    types: dict[FrameType, Any] = {
-        FrameType.TEXT: pl.String(),
-        FrameType.INTEGER: pl.Int64(),
-        FrameType.NUMBER: pl.Float64(),
-        FrameType.BOOLEAN: pl.Boolean(),
-        FrameType.TIME: pl.Datetime("us", "UTC"),
-    }
-    return pl.DataFrame({each.name: pl.Series(values=each.values, dtype=types[each.type]) for each in columns})
-
-
-def _missing(what: str, package: str) -> ImportError:
-    return ImportError(f"{what} needs {package}: pip install 'dynkube[{package}]'", name=package)

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from dynkube._display import Card, Span
-    from dynkube.meta._frame import Fields
-    from dynkube.meta._frame_values import FrameColumn
+    from dynkube.meta._frames.columns import Fields
+    from dynkube.meta._frames.values import FrameColumn
 
 
 class UnstructuredList(Shown, Sequence[Unstructured]):
@@ -95,7 +95,7 @@ class UnstructuredList(Shown, Sequence[Unstructured]):
             ImportError: pandas is not installed.
             InvalidInput: ``fields`` is not a mapping of names to JSONPaths or functions.
         """
-        from dynkube.meta._dataframes import pandas_frame
+        from dynkube.meta._frames.libraries import pandas_frame
 
         return pandas_frame(self._frame(fields, with_object))
 
@@ -115,12 +115,12 @@ class UnstructuredList(Shown, Sequence[Unstructured]):
             ImportError: polars is not installed.
             InvalidInput: ``fields`` is not a mapping of names to JSONPaths or functions.
         """
-        from dynkube.meta._dataframes import polars_frame
+        from dynkube.meta._frames.libraries import polars_frame
 
         return polars_frame(self._frame(fields, with_object))
 
     def _frame(self, fields: Fields | None, with_object: bool) -> list[FrameColumn]:
-        from dynkube.meta._frame import extended, object_columns
+        from dynkube.meta._frames.columns import extended, object_columns
 
         return extended(object_columns(self), self, fields, with_object=with_object)
 

@@ -26,7 +26,7 @@ from dynkube.meta._json import UNREADABLE, complaint
 
 if TYPE_CHECKING:
     from dynkube._display import Card
-    from dynkube.meta._jsonpath import JSONPath
+    from dynkube.meta._jsonpath.compiled import JSONPath
 
 Key = tuple[str, str]
 """``(namespace, name)``; the namespace of a cluster-scoped object is ``""``."""
@@ -254,7 +254,7 @@ class Unstructured(Shown, Mapping[str, Any]):
         Raises:
             InvalidJSONPath: it does not parse; the message points at the character.
         """
-        from dynkube.meta._jsonpath import JSONPath  # few programs need the parser
+        from dynkube.meta._jsonpath.compiled import JSONPath  # few programs need the parser
 
         compiled = path if isinstance(path, JSONPath) else JSONPath.compile(path)
         return compiled.find(self._decode())

@@ -4,91 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Final, Self
 
-from dynkube.errors import InvalidInput, InvalidJSONPath
+from dynkube.errors import InvalidInput
 from dynkube.meta._arguments import a_type
 from dynkube.meta._json import JSON
 from dynkube.meta._list import UnstructuredList
 from dynkube.meta._object import Unstructured
+from dynkube.meta._table_columns import TableColumn
 
 if TYPE_CHECKING:
     from dynkube._display import Card, Column, Span
-    from dynkube.meta._frame import Fields
-    from dynkube.meta._frame_values import FrameColumn
+    from dynkube.meta._frames.columns import Fields
+    from dynkube.meta._frames.values import FrameColumn
 
-# The API server's description of a CRD column that has none of its own begins with this.
-_PRINTED: Final = "Custom resource definition column (in JSONPath format): "
 _HEADING: Final = 200  # characters shown of a column's name
 _HEALTH: Final = frozenset({"ready", "status", "phase"})
-_CREATED: Final = ".metadata.creationTimestamp"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableColumn:
-    """One column of a server-side table (``meta.k8s.io/v1`` ``Table``).
-
-    Attributes:
-        name: the heading.
-        type: the OpenAPI type of the cells: ``"string"``, ``"integer"``, ``"number"``, ``"boolean"``, ``"date"``.
-        format: the OpenAPI format; ``"name"`` marks the column that identifies the row.
-        priority: 0 is always shown; columns > 0 are shown in wide output (``kubectl get -o wide``).
-        description: a description for users.
-    """
-
-    name: str
-    type: str = "string"
-    format: str = ""
-    priority: int = 0
-    description: str = ""
-
-    @property
-    def wide(self) -> bool:
-        """Whether the column is shown in wide output only."""
-        return self.priority > 0
-
-    @property
-    def json_path(self) -> str | None:
-        """The JSONPath of a CRD's printer column, like ``.spec.replicas``.
-
-        ``None`` where not known.
-        """
-        path = self.description.removeprefix(_PRINTED)
-        return path if path != self.description and _is_path(path) else None
-
-    @property
-    def tells_age(self) -> bool:
-        """Whether the cells are the time since the object was created."""
-        return self.name.lower() == "age" and self.json_path in (None, _CREATED)
-
-    @property
-    def tells_creation(self) -> bool:
-        """Whether the cells are the creation time.
-
-        Servers have such a column for kinds without columns of their own.
-        """
-        return self.name == "Created At" and self.type == "date" and self.json_path in (None, _CREATED)
-
-
-def _is_path(text: str) -> bool:
-    """Whether it parses as a JSONPath.
-
-    A CRD's own description may begin with the server's prefix, too.
-    """
-    from dynkube.meta._jsonpath import JSONPath
-
-    try:
-        JSONPath.compile(text)
-    except InvalidJSONPath:
-        return False
-    return True
-
-
-PLAIN_COLUMNS: Final = (TableColumn(name="Name", format="name"), TableColumn(name="Age"))
-"""Columns for objects of servers that do not support tables."""
 
 
 class UnstructuredTable(UnstructuredList):
@@ -166,7 +99,7 @@ class UnstructuredTable(UnstructuredList):
         return f"it has {', '.join(repr(column.name) for column in self.columns) or 'none'}"
 
     def _frame(self, fields: Fields | None, with_object: bool) -> list[FrameColumn]:
-        from dynkube.meta._frame import extended, table_columns
+        from dynkube.meta._frames.columns import extended, table_columns
 
         return extended(table_columns(self), self, fields, with_object=with_object)
 

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 import yaml
 
 from dynkube.meta._input_limits import MAX_CONFIG_BYTES, MAX_CONFIG_VALUES, MAX_TEXT_BYTES
-from dynkube.meta._yaml_builder import Located, MalformedYAML, documents
-from dynkube.meta._yaml_scalars import RESOLVERS, reads_as_text
+from dynkube.meta._yaml.builder import Located, MalformedYAML, documents
+from dynkube.meta._yaml.scalars import RESOLVERS, reads_as_text
 
 __all__ = [
     "MAX_CONFIG_BYTES",

@@ -53,37 +53,37 @@ GUARD = {
 
 INSIDE_OF_GUARDED = {
     # by attempt or attempt_with
-    "informers._applied._is_ready: self._bound.ready",
-    "informers._applied.pending: self._bound.pending",
-    "informers._handlers.call: on_add",
-    "informers._handlers.call: self.on_update",
-    "informers._handlers.call: self.on_delete",
-    "informers._index._found: self._func",
-    "informers._transform._transformed: self._transform",
+    "informers._views.applied_filter._is_ready: self._bound.ready",
+    "informers._views.applied_filter.pending: self._bound.pending",
+    "informers._views.handlers.call: on_add",
+    "informers._views.handlers.call: self.on_update",
+    "informers._views.handlers.call: self.on_delete",
+    "informers._cache.index._found: self._func",
+    "informers._cache.transform._transformed: self._transform",
     # in what these call: a filter is made of others, and adds nothing that could fail
-    "informers._filters.bind: bound.reading",
-    "informers._filters.bind: first.reading",
-    "informers._filters.bind: second.reading",
-    "informers._filters.bind: first.ready",
-    "informers._filters.bind: second.ready",
-    "informers._filters.bind: first.pending",
-    "informers._filters.bind: second.pending",
-    "informers._filters.close: first.close",
-    "informers._filters.close: second.close",
-    "informers._filters._negated: matches",
+    "informers._filters.filters.bind: bound.reading",
+    "informers._filters.filters.bind: first.reading",
+    "informers._filters.filters.bind: second.reading",
+    "informers._filters.filters.bind: first.ready",
+    "informers._filters.filters.bind: second.ready",
+    "informers._filters.filters.bind: first.pending",
+    "informers._filters.filters.bind: second.pending",
+    "informers._filters.filters.close: first.close",
+    "informers._filters.filters.close: second.close",
+    "informers._filters.filters._negated: matches",
 }
 """Functions that are called by the guard alone, and what they call."""
 
 IN_A_CALL_OF_THE_USERS = {
-    "informers._applied.bind: new.bind",  # set_filter, or entering
-    "informers._filters.bind: first.close",
-    "informers._filters.bind: self.part.bind",
+    "informers._views.applied_filter.bind: new.bind",  # set_filter, or entering
+    "informers._filters.filters.bind: first.close",
+    "informers._filters.filters.bind: self.part.bind",
 }
 
 OUR_OWN = {
-    "informers._filters.bind: matches",  # LabelFilter's selector
+    "informers._filters.filters.bind: matches",  # LabelFilter's selector
     "informers._reads.list: matches",  # a label selector
-    "informers._namespace_filter._selected: selector.matches",
+    "informers._filters.namespace_filter._selected: selector.matches",
     "informers._waits._check_followed: key.label_selector.matches",
 }
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynkube import MISSING
-from dynkube.client._apply.compare import differences, restricted
-from dynkube.client._apply.shape import Shape
 from dynkube.fields import FieldSet, same_json
+from dynkube.fields._diff.list_keys import Shape
+from dynkube.fields._diff.walk import differences, restricted
 
 SHAPE = Shape(
     [

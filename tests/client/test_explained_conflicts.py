@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from dynkube import FieldPath, Unstructured
-from dynkube.client._apply.conflicts import explained
-from dynkube.client._apply.printed import meant
 from dynkube.errors import UNREAD, ApplyConflict, Status, StatusCause
 from dynkube.fields import Values
+from dynkube.fields._conflicts import explained
+from dynkube.fields._printed_paths import meant
 
 FIELDS = {
     "f:metadata": {"f:labels": {"f:a.b/c": {}}},

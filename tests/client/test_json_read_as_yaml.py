@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynkube.client._apply.yaml_json import readable_as_yaml
+from dynkube.fields._diff.yaml_json import readable_as_yaml
 from tests.client.wire import ScriptedServer, connect, ok
 
 odd = st.sampled_from(list('\x7f\x80\x85\x9f\u2028\u2029\ufeff\ufffe\uffff😀\\ud"/\n\x00ü'))

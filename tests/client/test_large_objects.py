@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from dynkube import FieldPath, Unstructured
-from dynkube.client._apply.beside import calculated
-from dynkube.client._apply.conflicts import explained
-from dynkube.client._apply.differing import diff_between, drift_between
-from dynkube.client._apply.printed import meant
+from dynkube.client._apply.threads import calculated
 from dynkube.errors import ApplyConflict, Status, StatusCause
 from dynkube.fields import Values
+from dynkube.fields._conflicts import explained
+from dynkube.fields._diff.compute import diff_between, drift_between
+from dynkube.fields._printed_paths import meant
 
 
 def of_many(number: int, value: str, *, manager: str) -> Unstructured:

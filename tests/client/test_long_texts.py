@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynkube.client._apply import line_match
-from dynkube.client._apply.diff_text import unified_lines
-from dynkube.client._apply.line_match import LineMatcher
+from dynkube.fields._diff import line_match
+from dynkube.fields._diff.line_match import LineMatcher
+from dynkube.fields._diff.unified import unified_lines
 
 TEXTS = st.lists(st.sampled_from("abcdefgh"), max_size=30)
 NAMES = ("one", "two")

@@ -12,9 +12,9 @@ import pytest
 
 from dynkube import Diff, Unstructured, compare
 from dynkube.client import ResourceClient
-from dynkube.client._apply.differing import drift_between
-from dynkube.client._secrets import without_values
 from dynkube.errors import APIError, Invalid, Status, StatusCause
+from dynkube.fields._diff.compute import drift_between
+from dynkube.fields._redaction import without_values
 from dynkube.testing import APIServer
 from tests.client.wire import ScriptedServer, connect, refusal
 

@@ -24,12 +24,12 @@ from dynkube import (
     UnstructuredList,
 )
 from dynkube._display import Shown
-from dynkube.client import Applied, Change, Diff, FieldChange, Permission, ResourceClient, Resources, UserInfo
+from dynkube.client import Applied, Change, Permission, ResourceClient, Resources, UserInfo
 from dynkube.client._target import Target
 from dynkube.discovery import APIDiscovery, APIResource, APIResources, ResourceAvailability, RESTMapper
-from dynkube.discovery._shown import named_card
+from dynkube.discovery._cards import named_card
 from dynkube.errors import APIError, ApplyConflict, FieldConflict, InvalidObject, Status, StatusCause
-from dynkube.fields import Field, ManagedFieldsEntry, Owners
+from dynkube.fields import Diff, Field, FieldChange, ManagedFieldsEntry, Owners
 from dynkube.informers import HandlerStatistics, Informer, InformerStatistics, InformerStatuses, OwnerTree, Phase
 from dynkube.informers._statistics import InformerStatus
 from dynkube.manifests import DiffEntry, DiffReport, Entry, Outcome, Place, Report

@@ -7,7 +7,7 @@ import pytest
 from dynkube import GVK, GVR, APIResource, Client
 from dynkube._display import object_card
 from dynkube.discovery import APIDiscovery, APIResources, RESTMapper
-from dynkube.discovery._shown import named_card
+from dynkube.discovery._cards import named_card
 from dynkube.testing import APIServer
 from tests.display.kit import NOW, Page, lines
 from tests.informers.kit import WIDGETS, crd

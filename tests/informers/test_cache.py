@@ -10,7 +10,7 @@ import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynkube.informers._cache import Cache, add_newest, remove_unless_newer
+from dynkube.informers._cache.cache import Cache, add_newest, remove_unless_newer
 from dynkube.informers._slices import Slices
 from dynkube.meta import Deleted, Key, Modified, Unstructured
 

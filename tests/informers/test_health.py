@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dynkube.errors import ConnectionLost, DynkubeError, UnreadableEvent
-from dynkube.informers._health import Health
-from dynkube.informers._transitions import StreamSilent
+from dynkube.informers._reflector.health import Health
+from dynkube.informers._reflector.transitions import StreamSilent
 
 pytestmark = pytest.mark.scenario("P8")
 

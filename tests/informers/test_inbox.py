@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 import trio
 import trio.testing
 
-from dynkube.informers._inbox import Inbox
+from dynkube.informers._cache.inbox import Inbox
 
 
 def noting(done: list[str], what: str) -> Callable[[], Awaitable[None]]:

@@ -8,8 +8,8 @@ import pytest
 import trio
 
 from dynkube import Unstructured
-from dynkube.informers._cache import Cache, add_page
-from dynkube.informers._index import Index
+from dynkube.informers._cache.cache import Cache, add_page
+from dynkube.informers._cache.index import Index
 from dynkube.informers._slices import Slices, batches
 from dynkube.meta import Key
 

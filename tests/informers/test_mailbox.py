@@ -7,7 +7,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from dynkube.informers._mailbox import SYNCED, Mailbox
+from dynkube.informers._views.mailbox import SYNCED, Mailbox
 from dynkube.meta import Added, Deleted, InformerEvent, Key, Unstructured, Updated
 
 KEYS = st.sampled_from([("shop", "a"), ("shop", "b"), ("", "node")])

@@ -11,8 +11,8 @@ import trio
 import dynkube
 from dynkube import InformerSettings
 from dynkube.errors import ConnectFailed, Gone, ServiceUnavailable, Status, TooManyRequests
-from dynkube.informers._health import Health
-from dynkube.informers._outage import OutageWaits
+from dynkube.informers._reflector.health import Health
+from dynkube.informers._reflector.outage import OutageWaits
 from dynkube.testing import APIServer, Disconnect
 
 pytestmark = pytest.mark.scenario("P13")

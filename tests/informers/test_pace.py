@@ -8,10 +8,10 @@ import pytest
 
 from dynkube.errors import APIError, ConnectFailed, Status
 from dynkube.informers import InformerSettings
-from dynkube.informers._pace import Pace
-from dynkube.informers._recovery import Recovery
-from dynkube.informers._stream import IdleTimeout, Stream
-from dynkube.informers._transitions import StreamCutShort, Watching
+from dynkube.informers._reflector.deadlines import IdleTimeout, Stream
+from dynkube.informers._reflector.pauses import Pace
+from dynkube.informers._reflector.recovery import Recovery
+from dynkube.informers._reflector.transitions import StreamCutShort, Watching
 
 pytestmark = pytest.mark.scenario("P8", "P13")
 

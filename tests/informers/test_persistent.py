@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from dynkube.informers._persistent import PersistentMap, empty
+from dynkube.informers._cache.persistent_map import PersistentMap, empty
 
 MANY = 10_000
 

@@ -14,8 +14,8 @@ from dynkube.errors import (
     StatusCause,
     UnreadableEvent,
 )
-from dynkube.informers._recovery import MOST_RECENT, Recovery, reason_of, recover
-from dynkube.informers._transitions import (
+from dynkube.informers._reflector.recovery import MOST_RECENT, Recovery, reason_of, recover
+from dynkube.informers._reflector.transitions import (
     Confirming,
     HistoryWentBack,
     Listing,

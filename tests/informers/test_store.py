@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynkube.informers._store import EMPTY
+from dynkube.informers._cache.store import EMPTY
 from dynkube.meta import Key, Unstructured
 
 KEYS = st.tuples(st.sampled_from(["", "shop", "office"]), st.sampled_from("abcd"))

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynkube.errors import APIError, ConnectFailed, ConnectionLost, DynkubeError, Status, UnreadableEvent
-from dynkube.informers._recovery import recover
-from dynkube.informers._transitions import (
+from dynkube.informers._reflector.recovery import recover
+from dynkube.informers._reflector.transitions import (
     Confirming,
     HistoryWentBack,
     Listing,

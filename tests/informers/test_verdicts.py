@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynkube import GVR
-from dynkube.informers._availability import (
+from dynkube.informers._availability.verdict import (
     Availability,
     CRDSource,
     DiscoveryAnswer,

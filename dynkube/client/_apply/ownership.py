@@ -13,13 +13,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from dynkube.client._apply.applied import Applied, Change, change_of
-from dynkube.client._apply.beside import calculated
+from dynkube.client._apply.result import Applied, Change, change_of
+from dynkube.client._apply.threads import calculated
 from dynkube.client._deadline import Deadline
 from dynkube.client._objects import as_object
 from dynkube.client._options import WriteOptions
+from dynkube.client._requests.write import write_request
 from dynkube.client._target import Target
-from dynkube.client._writes import write_request
 from dynkube.discovery import APIResource
 from dynkube.errors import Conflict, InvalidInput
 from dynkube.meta import JSONObject, PatchType, Unstructured, encode_json

@@ -11,13 +11,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 
-from dynkube.client._apply.application import Application
-from dynkube.client._apply.beside import calculated
-from dynkube.client._apply.conflicts import Side, conflict_at, taken
-from dynkube.client._apply.printed import meant
+from dynkube.client._apply.planned import Application
+from dynkube.client._apply.threads import calculated
 from dynkube.client._target import as_answered
 from dynkube.errors import ApplyConflict, Conflict, FieldConflict, InvalidInput
 from dynkube.fields import FieldPath, PathLike, Values, managed
+from dynkube.fields._conflicts import Side, conflict_at, taken
+from dynkube.fields._printed_paths import meant
 from dynkube.meta import Unstructured
 from dynkube.rest import Answer
 

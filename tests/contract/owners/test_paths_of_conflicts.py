@@ -7,8 +7,8 @@ import json
 import pytest
 
 from dynkube import FieldPath, owners
-from dynkube.client._apply.yaml_json import readable_as_yaml
 from dynkube.errors import ApplyConflict
+from dynkube.fields._diff.yaml_json import readable_as_yaml
 from tests.contract.cluster import APPLY, Cluster
 from tests.contract.objects import JSONObject, structural, version, workload
 

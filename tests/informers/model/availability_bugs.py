@@ -13,16 +13,16 @@ import pytest
 
 from dynkube.discovery import DiscoveryClient
 from dynkube.errors import DynkubeError
-from dynkube.informers import _availability
-from dynkube.informers._availability import Availability, Generation, Observations, ServingProof, absent
-from dynkube.informers._cache import Cache, Version
-from dynkube.informers._crds import CRDWatcher
-from dynkube.informers._mailbox import Mailbox
-from dynkube.informers._recovery import Recovery
-from dynkube.informers._shared import SharedInformer
+from dynkube.informers._availability import verdict
+from dynkube.informers._availability.crds import CRDWatcher
+from dynkube.informers._availability.tracker import AvailabilityTracker
+from dynkube.informers._availability.verdict import Availability, Generation, Observations, ServingProof, absent
+from dynkube.informers._cache.cache import Cache, Version
+from dynkube.informers._reflector.recovery import Recovery
+from dynkube.informers._shared_informer import SharedInformer
 from dynkube.informers._slices import Slices
 from dynkube.informers._states import Phase
-from dynkube.informers._tracker import AvailabilityTracker
+from dynkube.informers._views.mailbox import Mailbox
 from dynkube.meta import GVR, Key, Unstructured, is_older
 from tests.informers.model.seeded_bugs import Bug
 
@@ -38,7 +38,7 @@ def an_old_answer_believed_once_crds_are_lost(patch: pytest.MonkeyPatch) -> None
         return seen.crd if seen.denied is None else absent("CRDNotFound", seen.denied.message)
 
     patch.setattr(Observations, "with_proof", with_proof)
-    patch.setattr(_availability, "_after_losing", after_losing)
+    patch.setattr(verdict, "_after_losing", after_losing)
 
 
 def lost_crds_taken_for_deleted_ones(patch: pytest.MonkeyPatch) -> None:
@@ -122,17 +122,17 @@ def a_404_believed_without_the_list_of_groups(patch: pytest.MonkeyPatch) -> None
 
 def one_answer_of_discovery_taken_for_two(patch: pytest.MonkeyPatch) -> None:
     """A resource that was served is gone as soon as discovery leaves it out once."""
-    judge = _availability.judge
+    judge = verdict.judge
 
     def judge_at_once(gvr: GVR, crds: Any, seen: Observations, *, confirm_after: float) -> Availability:
         return judge(gvr, crds, seen, confirm_after=0.0)
 
-    patch.setattr("dynkube.informers._tracker.judge", judge_at_once)
+    patch.setattr("dynkube.informers._availability.tracker.judge", judge_at_once)
 
 
 def an_absence_never_doubted(patch: pytest.MonkeyPatch) -> None:
     """What was absent stays ABSENT while no source of that can be read any more."""
-    patch.setattr(_availability, "_lost", lambda crds, seen: None)
+    patch.setattr(verdict, "_lost", lambda crds, seen: None)
 
 
 def a_404_of_the_objects_taken_for_absence(patch: pytest.MonkeyPatch) -> None:

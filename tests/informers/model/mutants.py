@@ -13,20 +13,20 @@ from typing import Any, Final
 
 import pytest
 
-from dynkube.informers._availability import Generation
-from dynkube.informers._cache import Cache
+from dynkube.informers._availability.tracker import AvailabilityTracker
+from dynkube.informers._availability.verdict import Generation
+from dynkube.informers._cache.cache import Cache
+from dynkube.informers._cache.index import Change, Index
+from dynkube.informers._cache.key import SharingKey
 from dynkube.informers._factory import InformerFactory
-from dynkube.informers._handlers import Registration
-from dynkube.informers._index import Change, Index
+from dynkube.informers._filter_context import FollowedNamespaces
 from dynkube.informers._informer import Informer
-from dynkube.informers._namespaces import FollowedNamespaces
-from dynkube.informers._reflector import Reflector
-from dynkube.informers._shared import SharedInformer
-from dynkube.informers._sharing import SharingKey
-from dynkube.informers._stream import Stream
-from dynkube.informers._subscriber import Subscriber
-from dynkube.informers._tracker import AvailabilityTracker
-from dynkube.informers._view import View
+from dynkube.informers._reflector.deadlines import Stream
+from dynkube.informers._reflector.reflector import Reflector
+from dynkube.informers._shared_informer import SharedInformer
+from dynkube.informers._views.handlers import Registration
+from dynkube.informers._views.subscriber import Subscriber
+from dynkube.informers._views.view import View
 from dynkube.meta import Unstructured
 from tests.informers.model.finding import find, title
 from tests.informers.model.machine import InformerMachine
@@ -58,7 +58,7 @@ def late_messages_of_an_earlier_reflector(patch: pytest.MonkeyPatch) -> None:
 
 def versions_not_compared(patch: pytest.MonkeyPatch) -> None:
     """An event that is older than what is known is applied."""
-    patch.setattr("dynkube.informers._cache.is_older", lambda version, than: False)
+    patch.setattr("dynkube.informers._cache.cache.is_older", lambda version, than: False)
 
 
 def a_watch_for_each_informer(patch: pytest.MonkeyPatch) -> None:

@@ -11,18 +11,18 @@ from typing import Any, Final
 import pytest
 import trio
 
-from dynkube.informers._cache import Cache, Version
+from dynkube.informers._cache.cache import Cache, Version
+from dynkube.informers._cache.index import prepare
+from dynkube.informers._cache.store import Snapshot
 from dynkube.informers._factory import InformerFactory
-from dynkube.informers._index import prepare
-from dynkube.informers._mailbox import Mailbox
-from dynkube.informers._reflector import Reflector
-from dynkube.informers._shared import SharedInformer
+from dynkube.informers._reflector.reflector import Reflector
+from dynkube.informers._reflector.transitions import Watching
+from dynkube.informers._shared_informer import SharedInformer
 from dynkube.informers._slices import Slices
 from dynkube.informers._states import Phase
-from dynkube.informers._store import Snapshot
-from dynkube.informers._subscriber import Subscriber
-from dynkube.informers._transitions import Watching
-from dynkube.informers._view import View
+from dynkube.informers._views.mailbox import Mailbox
+from dynkube.informers._views.subscriber import Subscriber
+from dynkube.informers._views.view import View
 from dynkube.meta import Added, Deleted, Key, Unstructured, Updated, is_older
 
 Bug = Callable[[pytest.MonkeyPatch], None]

@@ -1,0 +1,89 @@
+"""Server-side apply: send the fields to own.
+
+The server merges them and records the owners.
+
+Semantics are the server's (KEP-555): a field that was in this manager's last apply and is not in this one is released,
+and removed if it has no other owner; a field that another manager owns with another value is a conflict, unless
+``force`` takes it over.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from dynkube.client._apply.planned import Application, prepare, seen
+from dynkube.client._apply.result import Applied, Change, change_of
+from dynkube.client._apply.take_over import apply_taking
+from dynkube.client._apply.threads import calculated
+from dynkube.client._objects import ObjectLike
+from dynkube.client._options import WriteOptions
+from dynkube.client._target import Target, as_answered
+from dynkube.errors import UNREAD, ApplyConflict, DynkubeError, Forbidden, MethodNotAllowed
+from dynkube.fields import FieldPath
+from dynkube.fields._conflicts import explained
+from dynkube.meta import Missing, Unstructured
+
+
+async def apply(
+    target: Target,
+    obj: ObjectLike,
+    namespace: str | None,
+    options: WriteOptions,
+    *,
+    subresource: str | None = None,
+    live: Unstructured | Missing | None = None,
+    take: tuple[FieldPath, ...] = (),
+) -> Applied:
+    """PATCH with the fields of ``obj``; creates the object if it does not exist.
+
+    Args:
+        target: the resource.
+        obj: the object to apply.
+        namespace: its namespace, if it has none itself.
+        options: write options; ``force`` in them takes over all fields.
+        subresource: the subresource to apply to.
+        live: the object as last seen, MISSING if there was none; ``None`` to read it.
+        take: without ``force``, the fields to take over.
+    """
+    application = await prepare(target, obj, namespace, options, subresource=subresource)
+    if live is not None:
+        application.check_live(live)
+    before, unread = (seen(live), False) if live is not None else await _look(application)
+    try:
+        if take and not options.force:
+            answer = await apply_taking(application, take)
+        else:
+            answer = await application.send(force=bool(options.force), dry_run=options.dry_run)
+    except ApplyConflict as conflict:
+        raise await _explained(conflict, application) from None
+    after = as_answered(answer)
+    if answer.status == 201:
+        return Applied(after, Change.CREATED)
+    if unread:
+        return Applied(after, Change.UNKNOWN)
+    if not options.dry_run:
+        return Applied(after, change_of(before, after, dry_run=False))
+    return Applied(after, await calculated(partial(change_of, before, after, dry_run=True), before, after))
+
+
+async def _look(application: Application) -> tuple[Unstructured | None, bool]:
+    """Return the live object, and whether it may not be read."""
+    try:
+        return await application.read(), False
+    except (Forbidden, MethodNotAllowed):  # RBAC may allow patch without get
+        return None, True
+
+
+async def _explained(conflict: ApplyConflict, application: Application) -> ApplyConflict:
+    """Return the error with both values and the owners, as read after the conflict.
+
+    An object read before the apply, here or by the caller, may be older than the one it conflicted with, so its values
+    must not be shown as the live ones. If the object cannot be read (again), the live values are unknown.
+    """
+    if any(each.ours is not UNREAD for each in conflict.conflicts):
+        return conflict  # explained already by the code that raised it
+    try:
+        live = await application.read()
+    except DynkubeError:  # the conflict is still the error to raise, with less detail
+        live = None
+    return await calculated(partial(explained, conflict, application.body, live), application.body, live)

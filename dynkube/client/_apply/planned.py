@@ -1,0 +1,218 @@
+"""One object to be applied: validated, with its requests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+
+from dynkube.client._apply.threads import calculated
+from dynkube.client._deadline import Deadline
+from dynkube.client._objects import (
+    ObjectLike,
+    as_object,
+    check_complete,
+    check_kind,
+    check_name,
+    namespace_of_object,
+)
+from dynkube.client._options import WriteOptions
+from dynkube.client._requests.write import write_request
+from dynkube.client._subresource_names import check_subresource, shows_whole_object
+from dynkube.client._target import Target
+from dynkube.discovery import APIResource
+from dynkube.errors import APIError, ApplyConflict, FieldConflict, InvalidInput, InvalidObject, NotFound
+from dynkube.fields._diff.yaml_json import readable_as_yaml
+from dynkube.fields._redaction import without_values
+from dynkube.meta import Missing, PatchType, Unstructured, a_type
+from dynkube.rest import Answer, Request
+
+_READ = (
+    "so it was read from a server: applying it would claim every field in it. Write an object with only the fields you "
+    "want to own; to change what you read and send all of it back, use update()"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Application:
+    """One object to be applied; each method is one request."""
+
+    target: Target
+    resource: APIResource
+    body: Unstructured
+    subresource: str | None
+    path: str
+    live_path: str
+    options: WriteOptions
+    deadline: Deadline
+
+    def check_live(self, live: object) -> None:
+        """Validate the live object given by the caller.
+
+        MISSING means that it does not exist.
+
+        Raises:
+            InvalidInput: it was not read from a server, or is another object.
+        """
+        if isinstance(live, Missing):
+            return
+        if not isinstance(live, Unstructured) or not live.resource_version:
+            shown = repr(live) if isinstance(live, Unstructured) else f"{a_type(live)}"  # without Secret values
+            raise InvalidInput(
+                f"live is {shown}: give the object as it was read or watched, with its resourceVersion, or leave it out"
+            )
+        obj = self.body
+        if live.name != obj.name or (obj.namespace and live.namespace != obj.namespace):
+            raise InvalidInput(f"live is {live!r}, and this is about {obj!r}: give the same object, or leave live out")
+
+    async def read(self) -> Unstructured | None:
+        """Read the live object; ``None`` if it does not exist.
+
+        Raises:
+            APIError: the server returned an error response other than 404.
+        """
+        request = Request(method="GET", path=self.live_path, timeout=self.deadline.left())
+        try:
+            return await self.target.send(request, self.resource)
+        except NotFound:
+            return None
+
+    async def send(self, *, force: bool, dry_run: bool, resource_version: str = "") -> Answer:
+        """Send the apply.
+
+        Args:
+            force: take over conflicting fields.
+            dry_run: do not persist anything.
+            resource_version: apply only to the object as it was read; see :func:`guarded`.
+
+        Raises:
+            ApplyConflict: other managers own fields with other values; has only what the response says.
+            Conflict: the object has another resourceVersion.
+        """
+        document = await calculated(partial(_document, self.body, resource_version), self.body)
+        options = replace(self.options, force=force, dry_run=dry_run, timeout=self.deadline.left())
+        content_type = PatchType.APPLY.content_type
+        request = write_request("PATCH", self.path, document, options, content_type=content_type)
+        try:
+            return await self.target.answer(request, self.resource)
+        except APIError as error:
+            shown = await calculated(partial(without_values, error, self.body), self.body)
+            if shown is error:
+                raise
+            raise shown from None
+
+    async def conflicts(self, resource_version: str = "") -> tuple[FieldConflict, ...]:
+        """Return the conflicts, from a dry run without force.
+
+        Args:
+            resource_version: of the object as it was read, as a precondition.
+
+        Raises:
+            Conflict: the object has another resourceVersion.
+        """
+        try:
+            await self.send(force=False, dry_run=True, resource_version=resource_version)
+        except ApplyConflict as error:
+            return error.conflicts
+        return ()
+
+
+async def prepare(
+    target: Target, obj: ObjectLike, namespace: str | None, options: WriteOptions, *, subresource: str | None
+) -> Application:
+    """Validate an object to be applied, and resolve its resource and path.
+
+    Raises:
+        InvalidInput: invalid name of a subresource.
+        InvalidObject: the object is invalid.
+        WrongScope: its namespace does not fit the scope of its resource.
+    """
+    if subresource is not None:
+        check_subresource(subresource)
+    deadline = Deadline.after(options.timeout)
+    body = _one_of(obj)
+    await calculated(partial(_check_one, body), body)
+    await calculated(partial(_check_applicable, body), body)
+    whole = shows_whole_object(subresource)
+    if not whole:
+        check_complete(body, str(subresource))
+
+    def place(resource: APIResource) -> tuple[str, str]:
+        if whole:
+            check_kind(body, resource)
+        where = namespace_of_object(body, resource, namespace, default=target.session.namespace)
+        path = target.path(resource, body.name, where, subresource=subresource)
+        return path, target.path(resource, body.name, where) if whole else path
+
+    resource, (path, live_path) = await target.resolve_for(place, deadline.left())
+    return Application(
+        target=target,
+        resource=resource,
+        body=body,
+        subresource=subresource,
+        path=path,
+        live_path=live_path,
+        options=options,
+        deadline=deadline,
+    )
+
+
+def seen(live: Unstructured | Missing) -> Unstructured | None:
+    """Return the object given by a caller; ``None`` if it does not exist."""
+    return None if isinstance(live, Missing) else live
+
+
+def guarded(obj: Unstructured, resource_version: str) -> Unstructured:
+    """Return ``obj`` with a precondition on the resourceVersion.
+
+    The live object must have ``resource_version``, or not exist.
+
+    A resourceVersion in an applied object is a precondition: 409 if the live object has another. Without a live
+    object the server creates one all the same. A precondition set by the caller is kept.
+    """
+    return obj if obj.resource_version else obj.transform(["metadata", "resourceVersion"], resource_version)
+
+
+def _document(obj: Unstructured, resource_version: str) -> bytes:
+    return readable_as_yaml((guarded(obj, resource_version) if resource_version else obj).json)
+
+
+def _one_of(obj: ObjectLike) -> Unstructured:
+    try:
+        return as_object(obj)
+    except InvalidObject as error:
+        if not isinstance(obj, str | bytes) or obj.lstrip()[:1] in ("{", b"{"):
+            raise
+        raise InvalidObject(
+            f"{error}. This is about one object, as a dict or as JSON; client.apply_all(text) takes YAML and applies "
+            "all objects in it, and client.diff_all(text) compares them"
+        ) from None
+
+
+def _check_one(obj: Unstructured) -> None:
+    # A custom kind may also end in "List", but lists have no name, except for core's own List.
+    may_be = obj.kind.endswith("List") and ((obj.api_version, obj.kind) == ("v1", "List") or not obj.name)
+    if may_be and isinstance(obj.get("items"), list):
+        raise InvalidObject(f"{obj.kind} is a list of objects, and an apply is about one: apply each of its items")
+
+
+def _check_applicable(obj: Unstructured) -> None:
+    metadata = obj.get("metadata")
+    if not isinstance(metadata, Mapping):
+        metadata = {}
+    if not obj.name and metadata.get("generateName"):
+        raise InvalidObject(
+            f"{obj.kind} has metadata.generateName and no metadata.name: an apply says which object is meant, so give "
+            "it a name; create() makes a new object with a name of the server's choice"
+        )
+    check_name(obj)
+    if metadata.get("managedFields"):
+        raise InvalidObject(
+            f"{obj.kind} {obj.name!r} has metadata.managedFields, {_READ}. "
+            "The server refuses managedFields in an apply."
+        )
+    if metadata.get("uid") and metadata.get("creationTimestamp"):
+        raise InvalidObject(
+            f"{obj.kind} {obj.name!r} has metadata.uid and metadata.creationTimestamp, {_READ}. Informers and "
+            "'kubectl get -o yaml' leave out its managedFields, by which the server would have refused it."
+        )

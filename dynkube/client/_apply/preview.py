@@ -1,0 +1,106 @@
+"""``diff`` and ``drift``: requests that change nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
+
+from dynkube.client._apply.planned import Application, prepare, seen
+from dynkube.client._apply.threads import calculated
+from dynkube.client._objects import ObjectLike
+from dynkube.client._options import WriteOptions
+from dynkube.client._target import Target, as_answered
+from dynkube.errors import FieldConflict
+from dynkube.fields import managed
+from dynkube.fields._conflicts import Side, valued
+from dynkube.fields._diff.compute import diff_between, drift_between
+from dynkube.fields._diff.diff import Diff
+from dynkube.meta import Missing, Unstructured
+from dynkube.rest import Answer
+
+_ATTEMPTS = 4  # as kubectl diff
+
+
+async def diff(
+    target: Target,
+    obj: ObjectLike,
+    namespace: str | None,
+    options: WriteOptions,
+    *,
+    subresource: str | None,
+    live: Unstructured | Missing | None,
+) -> Diff:
+    """GET, unless the live object is given, and a forced dry run."""
+    application = await prepare(target, obj, namespace, options, subresource=subresource)
+    if live is not None:
+        application.check_live(live)
+    live, answer = await _look_and_try(application, live)
+    trial, manager = as_answered(answer), options.field_manager
+    calculation = partial(diff_between, live, trial, ours=application.body, manager=manager, subresource=subresource)
+    found = await calculated(calculation, live, trial)
+    if not found or live is None:
+        return found
+    if await calculated(partial(managed, live), live):
+        return found
+    # Never applied to, or a Scale: only the server can determine the conflicts.
+    reported = await application.conflicts()
+    conflicts = await calculated(partial(_valued, reported, application.body, live), application.body, live)
+    return replace(found, conflicts=conflicts)
+
+
+def _valued(reported: Iterable[FieldConflict], ours: Unstructured, live: Unstructured) -> tuple[FieldConflict, ...]:
+    mine, theirs = Side(ours), Side(live)
+    return tuple(valued(each, mine, theirs) for each in reported)
+
+
+async def _look_and_try(
+    application: Application, given: Unstructured | Missing | None
+) -> tuple[Unstructured | None, Answer]:
+    """Return the live object and the result of a dry run on it.
+
+    Both are of the same resourceVersion, unless the object is modified in each attempt.
+    """
+    attempts = _ATTEMPTS
+    while True:
+        live = await application.read() if given is None or _hides_owners(given) else seen(given)
+        given = None
+        answer = await application.send(force=True, dry_run=True)
+        attempts -= 1
+        if not attempts or _is_of_one_moment(live, answer):
+            return live, answer
+
+
+def _hides_owners(live: Unstructured | Missing) -> bool:
+    """Whether it lacks managedFields, as in an informer's cache, so that the owners are unknown."""
+    return isinstance(live, Unstructured) and "managedFields" not in live.get("metadata", {})
+
+
+def _is_of_one_moment(live: Unstructured | None, answer: Answer) -> bool:
+    """Whether the live object and the dry run are of one state.
+
+    A dry run returns the resourceVersion it was tried on, and none for a create.
+    """
+    if live is None or answer.status == 201:
+        return live is None and answer.status == 201
+    return as_answered(answer).resource_version == live.resource_version
+
+
+async def drift(
+    target: Target,
+    obj: ObjectLike,
+    namespace: str | None,
+    options: WriteOptions,
+    *,
+    subresource: str | None,
+    live: Unstructured | None,
+) -> Diff:
+    """GET, unless the live object is given."""
+    application = await prepare(target, obj, namespace, options, subresource=subresource)
+    if live is None:
+        live = await application.read()
+    else:
+        application.check_live(live)
+    manager = options.field_manager
+    calculation = partial(drift_between, application.body, live, manager=manager, subresource=subresource)
+    return await calculated(calculation, application.body, live)

@@ -1,0 +1,1 @@
+"""Requests of the verbs, and what is read from their responses."""

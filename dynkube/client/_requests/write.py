@@ -1,0 +1,171 @@
+"""Write requests: create, update, patch, delete.
+
+Each validates its arguments, then sends one request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, TypeAlias
+
+from dynkube.client._objects import (
+    ObjectLike,
+    as_object,
+    check_kind,
+    check_name,
+    namespace_of_many,
+    namespace_of_object,
+)
+from dynkube.client._options import DeleteOptions, Selection, WriteOptions
+from dynkube.client._target import Target, as_answered
+from dynkube.discovery import APIResource
+from dynkube.errors import APIError, InvalidInput, WrongScope
+from dynkube.fields._redaction import without_values_in
+from dynkube.meta import (
+    GVR,
+    ListDecoder,
+    ObjectDecoder,
+    PatchType,
+    Unstructured,
+    UnstructuredList,
+    a_type,
+    json_of,
+    resource_path,
+)
+from dynkube.rest import Request
+
+PatchLike: TypeAlias = Mapping[str, object] | Sequence[Mapping[str, object]] | bytes | str
+"""A patch as data (a dict, or a list of operations for a JSON patch), or as str or bytes to send unchanged."""
+PatchTypeLike: TypeAlias = PatchType | Literal["json", "merge", "strategic", "apply"]
+
+_SECRETS = GVR("", "v1", "secrets")
+_OPERATIONS = "a list of operations like [{'op': 'replace', 'path': '/spec/replicas', 'value': 3}]"
+_FIELDS = "a dict like {'spec': {'replicas': 3}}"
+
+
+async def create(target: Target, obj: ObjectLike, namespace: str | None, options: WriteOptions) -> Unstructured:
+    """POST an object to its collection."""
+    body = as_object(obj)
+
+    def place(resource: APIResource) -> str:
+        check_kind(body, resource)
+        check_name(body, generate=True)
+        where = namespace_of_object(body, resource, namespace, default=target.session.namespace)
+        return resource_path(resource.gvr, namespace=where)
+
+    resource, path, options = await target.resolve_within(options, place)
+    request = write_request("POST", path, body.json, options)
+    return await _sent(target, request, resource)
+
+
+async def update(
+    target: Target, obj: ObjectLike, namespace: str | None, options: WriteOptions, *, subresource: str | None = None
+) -> Unstructured:
+    """PUT an object, or a subresource such as ``status``."""
+    body = as_object(obj)
+    resource, path, options = await target.resolve_within(
+        options, lambda found: target.path_of(found, body, namespace, subresource=subresource)
+    )
+    return await _sent(target, write_request("PUT", path, body.json, options), resource)
+
+
+async def patch(
+    target: Target,
+    name: str,
+    change: PatchLike,
+    patch_type: PatchTypeLike,
+    namespace: str | None,
+    options: WriteOptions,
+    *,
+    subresource: str | None = None,
+) -> Unstructured:
+    """PATCH an object or a subresource of it."""
+    kind = PatchType.parse(patch_type)
+    if options.force is not None and kind is not PatchType.APPLY:
+        raise InvalidInput(f"force goes with the patch type 'apply' only, not with {kind.value!r}: leave it out")
+    body = _patch_body(change, kind)
+    resource, path, options = await target.resolve_within(
+        options, lambda found: target.path(found, name, namespace, subresource=subresource)
+    )
+    request = write_request("PATCH", path, body, options, content_type=kind.content_type)
+    return await _sent(target, request, resource)
+
+
+async def delete(target: Target, name: str, namespace: str | None, options: DeleteOptions) -> Unstructured | None:
+    """DELETE one object."""
+    resource, path, options = await target.resolve_within(options, lambda found: target.path(found, name, namespace))
+    request = Request(method="DELETE", path=path, body=options.body(), timeout=options.timeout)
+    answer = await target.send(request, resource)
+    return None if answer.kind == "Status" and answer.api_version == "v1" else answer
+
+
+async def delete_collection(
+    target: Target, namespace: str | None, selection: Selection, options: DeleteOptions
+) -> UnstructuredList:
+    """DELETE the matching objects of one namespace, or of a cluster-scoped resource."""
+
+    def place(resource: APIResource) -> str:
+        if resource.namespaced and namespace is None:
+            raise WrongScope(
+                f"{resource.gvr} can only be deleted in one namespace at a time: pass namespace= "
+                "(the API has no deletion across namespaces)"
+            )
+        return resource_path(resource.gvr, namespace=namespace_of_many(resource, namespace))
+
+    resource, path, options = await target.resolve_within(options, place)
+    request = Request(
+        method="DELETE", path=path, params=selection.params(), body=options.body(), timeout=options.timeout
+    )
+    answer = await target.answer(request, resource)
+    if as_answered(answer).kind == "Status":
+        return UnstructuredList(())
+    listing = ListDecoder(ObjectDecoder())
+    items = listing.feed(answer.body)
+    last, envelope = listing.finish()
+    return UnstructuredList(
+        [*items, *last],
+        resource_version=envelope.resource_version,
+        api_version=envelope.api_version,
+        kind=envelope.kind,
+    )
+
+
+async def _sent(target: Target, request: Request, resource: APIResource) -> Unstructured:
+    try:
+        return await target.send(request, resource)
+    except APIError as error:
+        if request.body is None:
+            raise
+        shown = without_values_in(error, request.body, secret=resource.gvr == _SECRETS)
+        if shown is error:
+            raise
+        raise shown from None
+
+
+def _patch_body(change: PatchLike, kind: PatchType) -> bytes:
+    if isinstance(change, bytes):
+        return change
+    if isinstance(change, str):
+        return change.encode()
+    if isinstance(change, Unstructured):
+        return change.json
+    fits, wanted = (isinstance(change, Mapping), _FIELDS)
+    if kind is PatchType.JSON:
+        fits, wanted = (isinstance(change, list | tuple), _OPERATIONS)
+    if not fits:
+        raise InvalidInput(f"a patch of type {kind.value!r} is {wanted}, not {a_type(change)}")
+    return json_of(change, "the patch")
+
+
+def write_request(
+    method: str, path: str, body: bytes, options: WriteOptions, *, content_type: str = "application/json"
+) -> Request:
+    """Return the request of a verb that sends an object or a patch."""
+    return Request(
+        method=method,
+        path=path,
+        params=options.params(),
+        body=body,
+        content_type=content_type,
+        timeout=options.timeout,
+    )

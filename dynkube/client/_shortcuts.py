@@ -1,0 +1,284 @@
+"""Shortcuts for interactive use: ``client["deploy"]``, ``get``, ``whoami``, ..."""
+
+from __future__ import annotations
+
+from typing import ClassVar, overload
+
+from dynkube.client._client import APIClient
+from dynkube.client._completion import Resources
+from dynkube.client._deadline import within
+from dynkube.client._options import FieldSelectorLike, LabelSelectorLike, check_timeout
+from dynkube.client._permissions import Permission, Question, UserInfo, can, whoami
+from dynkube.client._resource import ResourceClient
+from dynkube.discovery import (
+    EVERYTHING,
+    APIResources,
+    ResourceLike,
+    RESTMapper,
+    completions,
+    listing,
+    plain_failures,
+)
+from dynkube.errors import ClosedError, DiscoveryFailed, InvalidInput
+from dynkube.meta import Unstructured, UnstructuredTable, is_version
+
+
+class ShortWays:
+    """Shortcuts that a client offers besides its components.
+
+    Resource names are as with kubectl.
+    """
+
+    __iter__: ClassVar[None] = None  # otherwise iteration would fall back to client[0], client[1], ...
+    __contains__: ClassVar[None] = None
+
+    @property
+    def api(self) -> APIClient:
+        """The verbs without informers, and arbitrary requests (``client.api.raw``)."""
+        raise NotImplementedError
+
+    def __getitem__(self, resource: ResourceLike) -> ResourceClient:
+        """Return the verbs of a resource.
+
+        ``client["deploy"]`` is ``client.resource("deploy")``.
+
+        Does no I/O: a name that the server does not serve raises :class:`~dynkube.errors.NoMatch` when a verb is
+        called. Notebooks and IPython complete the names after ``["`` once discovery has been read.
+
+        Raises:
+            InvalidInput: it cannot name a resource.
+            ClosedError: the client is not open.
+        """
+        return self.api.resource(resource)
+
+    @property
+    def resources(self) -> Resources[ResourceClient]:
+        """The resources as attributes: ``client.resources.deployments``.
+
+        They are completed at a prompt.
+
+        Shows and completes only what was discovered already, without a request; :meth:`api_resources` sends one.
+
+        Raises:
+            ClosedError: the client is not open.
+        """
+        return Resources(self.api.resource, self._known)
+
+    @overload
+    async def get(
+        self,
+        resource: ResourceLike,
+        name: None = None,
+        *,
+        namespace: str | None = None,
+        label_selector: LabelSelectorLike = None,
+        field_selector: FieldSelectorLike = None,
+        limit: int | None = None,
+        timeout: float | None = None,
+    ) -> UnstructuredTable: ...
+    @overload
+    async def get(
+        self,
+        resource: ResourceLike,
+        name: str,
+        *,
+        namespace: str | None = None,
+        timeout: float | None = None,
+    ) -> Unstructured: ...
+    async def get(
+        self,
+        resource: ResourceLike,
+        name: str | None = None,
+        *,
+        namespace: str | None = None,
+        label_selector: LabelSelectorLike = None,
+        field_selector: FieldSelectorLike = None,
+        limit: int | None = None,
+        timeout: float | None = None,
+    ) -> UnstructuredTable | Unstructured:
+        """Read objects with the columns of ``kubectl get``, or one object.
+
+        ::
+
+            await client.get("pods", namespace="shop", label_selector={"app": "web"})
+            await client.get("deploy", "web", namespace="shop")
+
+        Args:
+            resource: as with kubectl: plural, singular, short name or kind, optionally with group or version and group.
+            name: name of one object; ``None`` for the collection.
+            namespace: ``None`` means all namespaces for a collection, and the context's namespace for one object.
+            label_selector: restrict a collection by labels: ``"app=web,tier in (fe,be)"`` or ``{"app": "web"}``.
+            field_selector: restrict a collection by fields: ``"status.phase=Running"``.
+            limit: maximum number of objects of a collection.
+            timeout: seconds for the whole call; ``None`` means the client's default.
+
+        Returns:
+            For a collection a table: the objects, and the columns that the server prints. Else the object.
+
+        Raises:
+            InvalidInput: an argument is invalid; the message names it and the fix.
+            WrongScope: a namespace for a cluster-scoped resource, or no namespace for a namespaced one.
+            NoMatch: the server serves no such resource; the message suggests similar names.
+            AmbiguousMatch: the name matches several resources.
+            DiscoveryFailed: discovery failed for a group that may serve that name.
+            NotFound: there is no object of that name, or the resource is no longer served.
+            APIError: any other error response.
+            TransportError: no usable response.
+            CredentialError: no credential could be obtained.
+            ClosedError: the client is not open.
+        """
+        _refuse_pair(resource)
+        if name is None:
+            return await self.api.resource(resource).table(
+                namespace=namespace,
+                label_selector=label_selector,
+                field_selector=field_selector,
+                limit=limit,
+                timeout=timeout,
+            )
+        given = {"label_selector": label_selector, "field_selector": field_selector, "limit": limit}
+        for what, value in given.items():
+            if value is not None:
+                raise InvalidInput(f"{what} chooses from many objects, and name={name!r} is one: leave one of them out")
+        return await self.api.resource(resource).get(name, namespace=namespace, timeout=timeout)
+
+    async def api_resources(
+        self,
+        *,
+        group: str | None = None,
+        namespaced: bool | None = None,
+        verb: str | None = None,
+        category: str | None = None,
+        all_versions: bool = False,
+        timeout: float | None = None,
+    ) -> APIResources:
+        """Request the served resources, as ``kubectl api-resources`` lists them.
+
+        Args:
+            group: only this API group, by its full name; ``""`` is the core group. A group that is not served
+                gives an empty result, as with kubectl; likewise for the other filters.
+            namespaced: only namespaced resources (``True``), or only cluster-scoped ones (``False``).
+            verb: only resources that support this verb: ``"list"``.
+            category: only resources of this category: ``"all"``.
+            all_versions: all served versions instead of the preferred one.
+            timeout: seconds for the whole call; ``None`` means the client's default for each request.
+
+        Returns:
+            The resources in order of priority: a name that matches several means the first. ``failures`` has the
+            groups that could not be read, such as that of an aggregated API that is down.
+
+        Raises:
+            InvalidInput: an argument is of the wrong type, or ``timeout`` is not a positive number.
+            DeadlineExceeded: not complete within ``timeout``.
+            DiscoveryFailed: the server responded, but no resource could be discovered.
+            APIError: the server returned an error response.
+            TransportError: no usable response.
+            CredentialError: no credential could be obtained.
+            ClosedError: the client is not open.
+        """
+        check_timeout(timeout)
+        mapper = self.api.mapper
+        mapper.invalidate()
+        with within(timeout, "the server has not told what it serves"), plain_failures():
+            found = (await mapper.load()).discovery
+            if EVERYTHING in found.failures:  # stale data must not pass as the current state
+                raise DiscoveryFailed("cannot tell what the server serves", failures=found.failures)
+        return listing(
+            found,
+            group=group,
+            namespaced=namespaced,
+            verb=verb,
+            category=category,
+            all_versions=all_versions,
+        )
+
+    async def whoami(self, *, timeout: float | None = None) -> UserInfo:
+        """Request the client's user name and groups (``kubectl auth whoami``).
+
+        Args:
+            timeout: seconds for the whole call; ``None`` means the client's default.
+
+        Returns:
+            User name, groups, uid and extra attributes; ``str()`` of it is the name.
+
+        Raises:
+            InvalidInput: ``timeout`` is not a positive number.
+            NoMatch: the server does not support it; Kubernetes does since 1.28.
+            DiscoveryFailed: discovery failed, so it is unknown whether the server supports it.
+            APIError: the server returned an error response.
+            TransportError: no usable response.
+            CredentialError: no credential could be obtained.
+            ClosedError: the client is not open.
+        """
+        return await whoami(self.api, timeout)
+
+    async def can(
+        self,
+        verb: str,
+        resource: ResourceLike,
+        namespace: str | None = None,
+        *,
+        name: str | None = None,
+        subresource: str | None = None,
+        timeout: float | None = None,
+    ) -> Permission:
+        """Check whether the user is allowed to do something.
+
+        ``if await client.can("create", "pods", "shop"): ...``
+
+        Sends a SelfSubjectAccessReview (``kubectl auth can-i``), which the server evaluates with all its authorizers.
+        The result may have changed by the time of the request itself.
+
+        Args:
+            verb: an API verb: ``get``, ``list``, ``watch``, ``create``, ``update``, ``patch`` (also for apply),
+                ``delete``, ``deletecollection``, ``"*"`` for all; or one that only authorization knows (``bind``, ...).
+            resource: as with kubectl: plural, singular, short name or kind, optionally with group or version and
+                group. One that is not served yet must be given in full (``"widgets.v1.example.com"``). ``"*"``
+                means every resource; a string that starts with ``/`` is a
+                non-resource path (``"/metrics"``). Virtual resources are known for their verbs: ``impersonate`` with
+                ``users``, ``groups``, ``uids`` and ``userextras``; ``approve`` and ``sign`` with ``signers``.
+            namespace: ``None`` means the default of the call in question: all namespaces for ``list`` and ``watch``
+                without a name, else the context's namespace. ``"*"`` means all.
+            name: name of the object.
+            subresource: ``"log"``, ``"scale"``, ...
+            timeout: seconds for the whole call; ``None`` means the client's default.
+
+        Returns:
+            The result, true or false, with the server's reason.
+
+        Raises:
+            InvalidInput: no such verb or subresource, an impossible name or namespace, or arguments that exclude each
+                other.
+            WrongScope: a namespace for a cluster-scoped resource, or no namespace for a namespaced one.
+            NoMatch: the server serves no such resource.
+            AmbiguousMatch: the name matches several resources.
+            DiscoveryFailed: discovery failed for a group that may serve that name.
+            APIError: any other error response.
+            TransportError: no usable response.
+            CredentialError: no credential could be obtained.
+            ClosedError: the client is not open.
+        """
+        question = Question(verb=verb, resource=resource, namespace=namespace, name=name, subresource=subresource)
+        return await can(self.api, question, timeout)
+
+    def _ipython_key_completions_(self) -> list[str]:
+        """Names to complete after ``client["``, from discovery data read so far; sends no request."""
+        known = self._known()
+        return [] if known is None else completions(known.discovery)
+
+    def _known(self) -> RESTMapper | None:
+        try:
+            return self.api.mapper.loaded
+        except ClosedError:
+            return None
+
+
+def _refuse_pair(resource: ResourceLike) -> None:
+    """Reject kubectl's TYPE/NAME, which would be parsed as a malformed GROUP/VERSION/RESOURCE."""
+    if isinstance(resource, str) and resource.count("/") == 1:
+        kind, name = resource.split("/")
+        if kind and name and not is_version(kind) and not is_version(name):
+            raise InvalidInput(
+                f"resource {resource!r} has a slash in it: write get({kind!r}, {name!r}) for one object, "
+                f"or {f'{name}.{kind}'!r} for a resource of a group"
+            )

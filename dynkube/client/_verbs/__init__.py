@@ -1,0 +1,1 @@
+"""The verbs of a resource client, by what they do."""

@@ -1,0 +1,1 @@
+"""A watch that reconnects, with the state that it has emitted."""

@@ -1,0 +1,1 @@
+"""Differences between two states of an object, field by field and as text. Pure."""

@@ -1,0 +1,114 @@
+"""``Diff``: the differences between two states of an object. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from dynkube._display import Shown, Table, json_cell, printable
+from dynkube.errors import FieldConflict
+from dynkube.fields._diff.unified import unified
+from dynkube.fields._entries import Manager
+from dynkube.fields._path import FieldPath
+from dynkube.meta import MISSING
+
+if TYPE_CHECKING:
+    from dynkube._display import Card
+
+_VALUE_WIDTH = 60
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """One field that differs.
+
+    Attributes:
+        path: path of the field.
+        before: its value in the first state; :data:`~dynkube.MISSING` if absent. Secret values are redacted.
+        after: its value in the second state, likewise.
+        managers: other owners of the field in the live object.
+    """
+
+    path: FieldPath
+    before: Any = field(hash=False)  # may be a dict, which is not hashable
+    after: Any = field(hash=False)
+    managers: tuple[Manager, ...] = ()
+
+    def __str__(self) -> str:
+        return printable(f"{self.path}: {_cell(self.before)} -> {_cell(self.after)}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diff(Shown):
+    """The differences between two states of an object; false if there are none.
+
+    ``print(diff)`` shows a unified diff of both as YAML, like ``kubectl diff``; ``print(diff.table())`` shows one
+    field per line; a notebook shows both. Fields set by the server (managedFields, resourceVersion, generation, uid,
+    creationTimestamp) are left out, and Secret values are redacted. Printing is synchronous and CPU-bound: three
+    seconds for a document of 40,000 lines of which every second one differs.
+
+    Attributes:
+        subject: the object, as in ``"ConfigMap shop/web"``.
+        names: names of the two states: ``("live", "applied")`` or ``("applied", "live")``.
+        before: the first state; ``None`` if there is no object.
+        after: the second state, likewise.
+        changes: the fields that differ.
+        conflicts: fields that an apply would take over from other managers, so that it requires ``force``.
+    """
+
+    subject: str
+    names: tuple[str, str]
+    before: Mapping[str, Any] | None = field(repr=False, hash=False)
+    after: Mapping[str, Any] | None = field(repr=False, hash=False)
+    changes: tuple[FieldChange, ...]
+    conflicts: tuple[FieldConflict, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.changes)
+
+    def __str__(self) -> str:
+        if not self:
+            return ""
+        first, second = (printable(f"{name} {self.subject}") for name in self.names)
+        try:
+            return unified(self.before, self.after, (first, second))
+        except RecursionError:  # YAML recurses several calls per level; the table does not
+            return f"{printable(self.subject)}, which is nested too deeply for YAML, field by field:\n{self.table()}"
+
+    def table(self) -> str:
+        """Return a table with one field per line: both values and the other owners."""
+        return "\n".join(filter(None, (str(self._table()), self._note()))) if self else self._nothing()
+
+    def _card(self, now: datetime) -> Card:
+        from dynkube.fields._diff.card import diff_card
+
+        return diff_card(self, self._note())
+
+    def _card_among(self, others: int, room: int) -> tuple[Card, int]:
+        """Return a card with fewer rows, as one of several on a page, and the room left for YAML."""
+        from dynkube.fields._diff.card import ROWS, diff_card, size_of
+
+        rows = max(10, min(ROWS, 3 * ROWS // (1 + others)))
+        return diff_card(self, self._note(), rows, room), max(0, room - size_of(self))
+
+    def _table(self) -> Table:
+        rows = tuple(
+            (str(each.path), _cell(each.before), _cell(each.after), ", ".join(map(str, each.managers)))
+            for each in self.changes
+        )
+        return Table(("FIELD", *(name.upper() for name in self.names), "MANAGER"), rows)
+
+    def _note(self) -> str:
+        if not self.conflicts:
+            return ""
+        owned = "1 field is" if len(self.conflicts) == 1 else f"{len(self.conflicts)} fields are"
+        return f"{owned} owned by others: an apply without force is a conflict."
+
+    def _nothing(self) -> str:
+        return printable(f"{self.subject}: nothing differs")
+
+
+def _cell(value: Any) -> str:
+    return "" if value is MISSING else json_cell(value, _VALUE_WIDTH)

@@ -1,0 +1,121 @@
+"""Field-by-field comparison of two states of an object. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, Final, TypeAlias
+
+from dynkube.fields._diff.list_keys import Shape
+from dynkube.fields._path import FieldPath
+from dynkube.fields._steps import Field, ItemIndex, Step, same_json
+from dynkube.meta import MISSING
+
+Difference: TypeAlias = tuple[FieldPath, Any, Any]
+"""Path, first value, second value; :data:`~dynkube.meta.MISSING` for an absent value."""
+
+ROOT: Final = FieldPath()
+
+
+def differences(before: Any, after: Any, shape: Shape, path: FieldPath = ROOT) -> Iterator[Difference]:
+    """Yield the differences, in the order of the fields.
+
+    List items are matched as ``shape`` defines; if it does not, by position if both lists are of the same length. Any
+    other list that differs is a single difference, as is an item that only one state has. A field that only one state
+    has is descended into.
+    """
+    if before == after and same_json(before, after):  # in Python True == 1
+        return
+    steps = _steps(before, after, shape, path)
+    if steps is None:
+        yield path, before, after
+        return
+    olds, news = steps
+    found = [
+        difference
+        for step in {**olds, **news}
+        for difference in differences(olds.get(step, MISSING), news.get(step, MISSING), shape, path / step)
+    ]
+    yield from found or [(path, before, after)]  # the same items in another order
+
+
+def _steps(before: Any, after: Any, shape: Shape, path: FieldPath) -> tuple[dict[Step, Any], dict[Step, Any]] | None:
+    """Return the children of both values by step.
+
+    ``None`` if they are compared as a whole.
+    """
+    if isinstance(before, list) and isinstance(after, list):
+        return _items(before, after, shape, path)
+    is_field = not path.steps or isinstance(path.steps[-1], Field)
+    if MISSING in (before, after) and (not is_field or {} in (before, after)):
+        return None
+    parts = [{} if side is MISSING else _fields(side) for side in (before, after)]
+    return None if parts[0] is None or parts[1] is None else (parts[0], parts[1])
+
+
+def _fields(value: Any) -> dict[Step, Any] | None:
+    return {Field(name): part for name, part in value.items()} if isinstance(value, Mapping) else None
+
+
+def _items(
+    before: list[Any], after: list[Any], shape: Shape, path: FieldPath
+) -> tuple[dict[Step, Any], dict[Step, Any]] | None:
+    olds, news = shape.items(path, before), shape.items(path, after)
+    if olds is not None and news is not None:
+        return olds, news
+    if len(before) != len(after):
+        return None
+    return dict(_positions(before)), dict(_positions(after))
+
+
+def _positions(items: list[Any]) -> Iterator[tuple[Step, Any]]:
+    return ((ItemIndex(index), item) for index, item in enumerate(items))
+
+
+def restricted(wanted: Any, live: Any, shape: Shape, kept: Collection[FieldPath], path: FieldPath = ROOT) -> Any:
+    """Return the part of ``live`` that ``wanted`` specifies.
+
+    Fields are in the order of ``wanted``.
+
+    Args:
+        wanted: what was applied.
+        live: the live value, or MISSING.
+        shape: how list items are matched.
+        kept: fields that are unchanged since they were applied, though perhaps normalized (``"1000m"`` to ``"1"``).
+        path: path of the value.
+    """
+    is_kept = path in kept
+    if is_kept and not _is_bare(wanted, live, shape, path):
+        return wanted
+    if shape.is_atomic(path) and not is_kept:
+        return live
+    if isinstance(wanted, Mapping) and (isinstance(live, Mapping) or live is MISSING):
+        parts = _restricted_fields(wanted, live, shape, kept, path)
+        return MISSING if live is MISSING and not parts else parts
+    if isinstance(wanted, list) and isinstance(live, list):
+        pairs = shape.pairs(path, wanted, live)
+        if pairs is not None:
+            items = (restricted(item, other, shape, kept, path / step) for step, item, other in pairs)
+            return [item for item in items if item is not MISSING]
+    return live
+
+
+def _is_bare(wanted: Any, live: Any, shape: Shape, path: FieldPath) -> bool:
+    """Whether a map, list or item is still owned, but perhaps without its applied content.
+
+    A manager with operation Update owns maps and lists in addition to their content. It keeps owning them after a
+    migration, even if others change or remove that content. An atomic one is always complete.
+    """
+    if isinstance(wanted, Mapping) and isinstance(live, Mapping):
+        return not shape.is_atomic(path) or any(part and name not in live for name, part in wanted.items())
+    return isinstance(wanted, list) and isinstance(live, list) and not shape.is_atomic(path)
+
+
+def _restricted_fields(
+    wanted: Mapping[str, Any], live: Any, shape: Shape, kept: Collection[FieldPath], path: FieldPath
+) -> dict[str, Any]:
+    present = {} if live is MISSING else live
+    parts = {
+        name: restricted(part, present.get(name, MISSING), shape, kept, path / Field(name))
+        for name, part in wanted.items()
+    }
+    return {name: part for name, part in parts.items() if part is not MISSING}

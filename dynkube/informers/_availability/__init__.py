@@ -1,0 +1,1 @@
+"""Whether a resource is served: the sources that are observed, and the verdict on them."""

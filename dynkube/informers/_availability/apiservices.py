@@ -1,0 +1,166 @@
+"""Watches APIServices, so that informers notice aggregated APIs.
+
+Only while an informer waits for a resource that no CRD defines. Most APIServices stand for CRDs, which are watched
+anyway, and are excluded by the label that kube-aggregator sets on them. So this is a watch on a handful of small
+objects that hardly ever change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import trio
+
+from dynkube.client import ListWatch
+from dynkube.errors import DynkubeError, Forbidden, NotFound, Unauthorized
+from dynkube.informers._reflector.recovery import Recovery
+from dynkube.informers._reflector.reflector import Reflector, ServerFeatures
+from dynkube.informers._settings import InformerSettings
+from dynkube.informers._tasks import start_in_scope
+from dynkube.meta import (
+    GVR,
+    Bookmark,
+    Deleted,
+    FieldSelector,
+    GroupVersion,
+    Key,
+    LabelSelector,
+    Unstructured,
+    WatchEvent,
+)
+from dynkube.rest import RESTClient
+from dynkube.telemetry import Observers
+
+APISERVICES: Final = GVR("apiregistration.k8s.io", "v1", "apiservices")
+_NOT_OF_CRDS: Final = "kube-aggregator.kubernetes.io/automanaged!=true"
+
+
+class APIServices:
+    """The group-versions that are served without CRDs, while they are watched.
+
+    Args:
+        on_change: called with group-versions that were added, removed or changed, also in the health of their servers.
+        observers: notified of lists and watches.
+    """
+
+    def __init__(
+        self,
+        rest: RESTClient,
+        settings: InformerSettings,
+        features: ServerFeatures,
+        nursery: trio.Nursery,
+        *,
+        on_change: Callable[[set[GroupVersion]], None],
+        observers: Observers,
+    ) -> None:
+        self._observers = observers
+        self._rest = rest
+        self._settings = settings
+        self._features = features
+        self._nursery = nursery
+        self._on_change = on_change
+        self._watcher: _Watcher | None = None
+        self._scope = trio.CancelScope()
+        self._wanted = False
+        self._refused = False
+
+    @property
+    def group_versions(self) -> frozenset[GroupVersion]:
+        """The known group-versions."""
+        return frozenset() if self._watcher is None else self._watcher.group_versions
+
+    def may_serve(self, group_version: GroupVersion) -> bool:
+        """Return whether ``group_version`` may be served by now.
+
+        It may if it has an APIService, or if APIServices are not known.
+        """
+        return self._watcher is None or not self._watcher.known or group_version in self.group_versions
+
+    def follow(self, wanted: bool) -> None:
+        """Start or stop the watch."""
+        self._wanted = wanted
+        if not wanted:
+            self._end()
+        elif self._watcher is None and not self._refused:
+            source = ListWatch(
+                self._rest,
+                APISERVICES,
+                label_selector=LabelSelector.parse(_NOT_OF_CRDS),
+                field_selector=FieldSelector.parse(None),
+                obliging=False,
+            )
+            self._watcher = _Watcher(on_change=self._on_change, on_refused=self._refuse)
+            reflector = Reflector(source, self._watcher, self._settings, self._features, self._observers)
+            self._scope = start_in_scope(self._nursery, reflector.run)
+
+    def try_again(self) -> None:
+        """Try again after a permanent failure, as permissions may have been granted."""
+        self._refused = False
+        self.follow(self._wanted)
+
+    def stop(self) -> None:
+        """Stop the watch and reset the state."""
+        self._wanted = self._refused = False
+        self._end()
+
+    def _refuse(self) -> None:
+        self._refused = True
+        self._end()
+
+    def _end(self) -> None:
+        if self._watcher is not None:
+            self._watcher.silence()
+            self._watcher = None
+            self._scope.cancel()
+
+
+class _Watcher:
+    """The sink of the reflector on APIServices."""
+
+    def __init__(self, *, on_change: Callable[[set[GroupVersion]], None], on_refused: Callable[[], None]) -> None:
+        self.group_versions: frozenset[GroupVersion] = frozenset()
+        self.known: bool = False
+        """Whether ``group_versions`` has synced; stays true during failures."""
+        self._on_change = on_change
+        self._on_refused = on_refused
+
+    def silence(self) -> None:
+        """Stop calling back: its task was cancelled, and may run until a checkpoint."""
+        self._on_change = lambda changed: None
+        self._on_refused = lambda: None
+
+    async def replace(self, objects: dict[Key, Unstructured], resource_version: str, *, watched: bool) -> None:
+        """Apply a complete list; all count as changed, as their health may have."""
+        before, self.group_versions = self.group_versions, frozenset(_named(obj.name) for obj in objects.values())
+        self.known = True
+        self._on_change({*before, *self.group_versions})
+
+    async def apply(self, events: list[WatchEvent]) -> None:
+        """Apply watch events."""
+        changed: set[GroupVersion] = set()
+        for event in events:
+            if isinstance(event, Bookmark):
+                continue
+            group_version = _named(event.object.name)
+            changed.add(group_version)
+            if isinstance(event, Deleted):
+                self.group_versions -= {group_version}
+            else:
+                self.group_versions |= {group_version}
+        if changed:
+            self._on_change(changed)
+
+    def following(self) -> None:
+        """Ignore that a watch is open."""
+
+    def failing(self, exc: DynkubeError, streak: int, recovery: Recovery) -> None:
+        """Give up on 401, 403 and 404; otherwise the reflector retries."""
+        if isinstance(exc, Forbidden | Unauthorized | NotFound):
+            self._on_refused()
+
+
+def _named(name: str) -> GroupVersion:
+    """Return the group-version in an APIService's name, ``version.group``."""
+    version, _, group = name.partition(".")
+    return GroupVersion(group, version)

@@ -1,0 +1,91 @@
+"""Tracks whether one resource is served, without listing its objects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Self
+
+import trio
+
+from dynkube.informers._availability.crd_summary import judge_crd
+from dynkube.informers._availability.tracker import AvailabilityTracker
+from dynkube.informers._availability.verdict import Availability, Presence, unknown
+from dynkube.meta import GVR, Unstructured
+
+
+class Serving:
+    """Tracks whether a resource is served, by the CRD watch that informers share.
+
+    For writing objects of a CRD that was just created. Tracks it while entered (``with``); objects of the resource are
+    neither listed nor watched. If CRDs may not be watched, discovery is read every ``InformerSettings.discovery_poll``
+    seconds instead.
+
+    Created by :meth:`InformerFactory.serving`.
+    """
+
+    def __init__(self, tracker: AvailabilityTracker, gvr: GVR) -> None:
+        self._tracker = tracker
+        self.gvr = gvr
+        """The resource."""
+        self._verdict: Availability = unknown("NotFollowed", "not followed yet")
+        self._changed = trio.Event()
+
+    def __enter__(self) -> Self:
+        self._tracker.follow(self.gvr, self._judged)
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._tracker.unfollow(self.gvr, self._judged)
+
+    def _judged(self, verdict: Availability) -> None:
+        self._verdict = verdict
+        self._changed.set()
+        self._changed = trio.Event()
+
+    @property
+    def served(self) -> bool:
+        """Whether the resource is served, as far as is known."""
+        return self._verdict.presence is Presence.PRESENT
+
+    @property
+    def known(self) -> bool:
+        """Whether ``served`` is certain.
+
+        ``False`` until CRDs or discovery were read, and while they cannot be.
+        """
+        return self._verdict.presence is not Presence.UNKNOWN and self._verdict.lost is None
+
+    @property
+    def reason(self) -> str:
+        """The reason as one CamelCase word; :class:`State` lists them."""
+        return self._verdict.reason
+
+    @property
+    def message(self) -> str:
+        """The reason for people."""
+        return self._verdict.message
+
+    async def wait_known(self) -> None:
+        """Wait until it is certain whether the resource is served.
+
+        There is no timeout; cancellation only stops the waiting.
+        """
+        await self._wait(lambda: self.known)
+
+    async def wait_served(self) -> None:
+        """Wait until the resource is served.
+
+        It may never be: put ``trio.fail_after`` around it, and read :attr:`message` for the reason. Cancellation only
+        stops the waiting.
+        """
+        await self._wait(lambda: self.served)
+
+    async def _wait(self, reached: Callable[[], bool]) -> None:
+        while not reached():
+            await self._changed.wait()
+        await trio.lowlevel.checkpoint()
+
+
+def crd_serves(crd: Unstructured, gvr: GVR) -> bool:
+    """Return whether a CRD as read from a server is established and serves ``gvr``."""
+    return judge_crd(gvr, crd).presence is Presence.PRESENT

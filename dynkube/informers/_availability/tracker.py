@@ -1,0 +1,313 @@
+"""Notifies informers whether their resource is served, initially and on changes.
+
+There are several sources of observations: a watch on CRDs, shared by all informers of a client; a watch on
+APIServices, open while anything is absent, as aggregated APIs have no CRD; discovery, by group-version; and the
+responses to requests for the objects themselves. ``_availability.judge`` turns them into a verdict. This module does
+the I/O: it runs the sources, and decides when to read discovery.
+
+Discovery is read once for a resource without a CRD (built-in or aggregated APIs). It is read at intervals while CRDs
+cannot be watched, for an aggregated API that was removed, and to confirm that a served resource is gone. Resources that
+are merely absent cause no periodic requests: the watches report when they appear.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Final
+
+import trio
+
+from dynkube._guard import attempt_with, text_of
+from dynkube._logs import get_logger
+from dynkube._server_text import sanitized
+from dynkube.discovery import APIResource, DeferredRESTMapper, DiscoveryClient
+from dynkube.errors import DynkubeError
+from dynkube.informers._availability.apiservices import APIServices
+from dynkube.informers._availability.crd_summary import judge_crd
+from dynkube.informers._availability.crds import CRDWatcher
+from dynkube.informers._availability.discovery_poller import DiscoveryPoller
+from dynkube.informers._availability.followers import Followers, Verdict
+from dynkube.informers._availability.verdict import (
+    Availability,
+    DiscoveryAnswer,
+    Observations,
+    Presence,
+    ServingProof,
+    SourceFailure,
+    Stamps,
+    absent,
+    judge,
+    may_be_custom,
+)
+from dynkube.informers._reflector.reflector import ServerFeatures
+from dynkube.informers._settings import InformerSettings
+from dynkube.informers._tasks import start_in_scope
+from dynkube.meta import GVR, GroupVersion, Unstructured, is_older
+from dynkube.rest import RESTClient
+from dynkube.telemetry import NOBODY, Observers
+
+_log = get_logger("dynkube.informers")
+
+_NOTHING: Final = Observations()
+_CONFIRM_AFTER: Final = 0.9  # poll intervals; below 1, so that the next poll confirms
+
+
+class AvailabilityTracker:
+    """Tracks which resources are served; one per client.
+
+    Its tasks run in the client's nursery while any informer needs them.
+    """
+
+    def __init__(
+        self,
+        rest: RESTClient,
+        discovery: DiscoveryClient,
+        mapper: DeferredRESTMapper,
+        settings: InformerSettings,
+        features: ServerFeatures,
+        nursery: trio.Nursery,
+        observers: Observers = NOBODY,
+    ) -> None:
+        self._rest = rest
+        self._observers = observers
+        self._mapper = mapper
+        self._settings = settings
+        self._features = features
+        self._nursery = nursery
+        self._followers = Followers()
+        self._seen: dict[GVR, Observations] = {}  # of followed resources, as the next two
+        self._verdicts: dict[GVR, Availability] = {}
+        self._answers: dict[GroupVersion, DiscoveryAnswer] = {}
+        self._watcher: CRDWatcher | None = None
+        self._apis = APIServices(rest, settings, features, nursery, on_change=self._apis_changed, observers=observers)
+        self._missing: set[GVR] = set()  # neither a CRD nor another API serves it
+        self._polled: set[GroupVersion] = set()  # have a removed aggregated API or an unconfirmed absence
+        self._scopes: list[trio.CancelScope] = []  # of the tasks that run while there are followers
+        self._stamps = Stamps()
+        self._poller = DiscoveryPoller(discovery, settings, self, self._stamps.next)
+        self._filter_failed: set[str] = set()  # CRDs on which crd_filter raised
+
+    def crd(self, gvr: GVR) -> Unstructured | None:
+        """Return the CRD that defines ``gvr``, without its schemas; ``None`` if unknown."""
+        return self.definition(gvr.crd_name)
+
+    def definition(self, name: str) -> Unstructured | None:
+        """Return the CRD of that name, without its schemas. For any thread."""
+        watcher = self._watcher
+        return watcher.crds.get(name) if watcher is not None else None
+
+    # ── informers ────────────────────────────────────────────────────────────────────────────
+
+    def follow(self, gvr: GVR, verdict: Verdict) -> None:
+        """Call ``verdict`` now and at each change, in the event loop. Does not block."""
+        if not self._scopes:
+            self._scopes.append(start_in_scope(self._nursery, self._poller.run))
+        if may_be_custom(gvr):
+            self._watch_crds()
+        if gvr not in self._followers:
+            answer = self._answers.get(gvr.group_version)
+            self._seen[gvr] = _NOTHING if answer is None else _NOTHING.with_answer(gvr, answer)
+        self._rejudge([gvr])  # may change the verdict, also for earlier followers
+        self._followers.add(gvr, verdict)
+        verdict(self._verdicts[gvr])
+
+    def unfollow(self, gvr: GVR, verdict: Verdict) -> None:
+        """Remove a follower. With the last one all watches and requests end."""
+        self._followers.remove(gvr, verdict)
+        if gvr not in self._followers:
+            self._note(gvr, None)
+            if not self.concerns(gvr.group_version):
+                self._answers.pop(gvr.group_version, None)  # it is not kept up to date any more
+                self._polled.discard(gvr.group_version)
+        if not self._followers:
+            self._stop()
+
+    def suspect(self, gvr: GVR) -> None:
+        """A request for the objects of a resource that seemed to be served got a 404."""
+        watcher = self._watcher
+        if watcher is None or not watcher.source.followed or gvr.crd_name not in watcher.crds:
+            self._poller.want([gvr.group_version])
+
+    def prove(self, gvr: GVR, version: str, *, namespaced: bool) -> None:
+        """The resource's objects were listed, as of this resourceVersion."""
+        if (seen := self._seen.get(gvr)) is not None:
+            self._seen[gvr] = seen.with_proof(ServingProof(self._stamps.next(), version, namespaced))
+            self._rejudge([gvr])
+
+    def prove_by_object(self, gvr: GVR, obj: Unstructured) -> None:
+        """The server returned this object; ignored if it is older than the known CRDs."""
+        watcher, seen = self._watcher, self._seen.get(gvr, _NOTHING)
+        if watcher is not None and watcher.source.followed and seen.served is None:
+            known, version = watcher.source.version, obj.resource_version
+            if version == known or is_older(version, known):
+                return
+        self.prove(gvr, obj.resource_version, namespaced=bool(obj.namespace))
+
+    # ── verdicts ─────────────────────────────────────────────────────────────────────────────
+
+    def _judge(self, gvr: GVR) -> Availability:
+        seen, source = self._seen[gvr], None
+        if self._watcher is not None:
+            source = self._watcher.source
+            crd = self._watcher.crds.get(gvr.crd_name) if may_be_custom(gvr) else None
+            seen = replace(seen, crd=None if crd is None else self._judge_crd(gvr, crd))
+        return judge(gvr, source, seen, confirm_after=_CONFIRM_AFTER * self._settings.discovery_poll)
+
+    def _judge_crd(self, gvr: GVR, crd: Unstructured) -> Availability:
+        accepts = self._settings.crd_filter
+        if accepts is None:
+            return judge_crd(gvr, crd)
+        failures: list[Exception] = []
+        if attempt_with(accepts, crd, False, failures.append):
+            return judge_crd(gvr, crd)
+        if not failures:
+            return absent("CRDFiltered", f"CRD {crd.name} is installed, and left out by crd_filter")
+        level = logging.DEBUG if crd.name in self._filter_failed else logging.ERROR
+        self._filter_failed.add(crd.name)
+        _log.log(level, "crd_filter failed on CRD %s; it counts as left out", crd.name, exc_info=failures[0])
+        return absent("CRDFilterFailed", f"crd_filter failed on CRD {crd.name}: {text_of(failures[0])}")
+
+    def _rejudge(self, gvrs: list[GVR]) -> None:
+        for gvr in gvrs:
+            before, now = self._verdicts.get(gvr), self._judge(gvr)
+            if now.awaits_discovery:
+                self._poller.want([gvr.group_version])
+            self._poll_for(gvr, now)
+            if before == now:
+                continue
+            self._note(gvr, now)
+            for verdict in self._followers.of(gvr):
+                verdict(now)
+
+    def _poll_for(self, gvr: GVR, now: Availability) -> None:
+        """Poll discovery for what no watch reports.
+
+        That is an absence to be confirmed, or the return of an aggregated API.
+        """
+        seen = self._seen[gvr]
+        unconfirmed = now.presence is Presence.PRESENT and seen.denied is not None
+        served = seen.served if self.crd(gvr) is None else None
+        aggregated = served is not None and served.crds_followed and served.asked > seen.crd_gone_at
+        if unconfirmed or (aggregated and now.presence is Presence.ABSENT):
+            self._polled.add(gvr.group_version)
+            self._poller.look_again()
+
+    def _note(self, gvr: GVR, verdict: Availability | None) -> None:
+        """Store the latest verdict; ``None`` if there are no followers any more."""
+        if verdict is None:
+            self._verdicts.pop(gvr, None)
+            self._seen.pop(gvr, None)
+        else:
+            self._verdicts[gvr] = verdict
+        if verdict is not None and verdict.reason == "CRDNotFound":
+            self._missing.add(gvr)
+        else:
+            self._missing.discard(gvr)
+        if verdict is not None and verdict.presence is Presence.ABSENT:
+            self._watch_crds()
+        self._watch_apis()
+
+    # ── CRDs ─────────────────────────────────────────────────────────────────────────────────
+
+    def _watch_crds(self) -> None:
+        if self._watcher is None:
+            self._watcher = CRDWatcher(
+                self._rest,
+                self._settings,
+                self._features,
+                self._stamps.next,
+                on_change=self._crds_changed,
+                on_source=self._source_changed,
+                on_renewed=self._renewed,
+                observers=self._observers,
+            )
+            self._scopes.append(start_in_scope(self._nursery, self._watcher.run))
+
+    def _crds_changed(self, names: set[str]) -> None:
+        if self._watcher is None:
+            return
+        for name in names:
+            self._mapper.invalidate(name.partition(".")[2])
+        concerned = self._followers.of_crds(names)
+        for gvr in concerned:
+            if gvr.crd_name not in self._watcher.crds:
+                self._seen[gvr] = self._seen[gvr].with_crd_gone(self._stamps.next(), self._watcher.source.version)
+        self._rejudge(concerned)
+
+    def _source_changed(self) -> None:
+        if not self.crds_followed:
+            self._poller.want(self._followers.versions())
+        self._rejudge(list(self._followers))
+        self._watch_apis()
+
+    def _renewed(self) -> None:
+        for gvr, verdict in self._verdicts.items():
+            # A served group-version may get more resources; for one that is not served an APIService would appear.
+            if verdict.reason == "NotServed" or (gvr in self._missing and self._apis.may_serve(gvr.group_version)):
+                self._poller.want([gvr.group_version])
+        self._apis.try_again()
+
+    def _apis_changed(self, group_versions: set[GroupVersion]) -> None:
+        for gvr in self._missing:
+            if gvr.group_version in group_versions:
+                self._poller.want([gvr.group_version], anew=True)
+
+    def _watch_apis(self) -> None:
+        """Watch APIServices while a resource is absent that no CRD defines."""
+        # Not while CRDs cannot be watched: discovery is read at intervals then anyway.
+        self._apis.follow(bool(self._missing) and self.crds_followed)
+
+    # ── discovery ────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def crds_followed(self) -> bool:
+        """Whether CRDs are being watched, or are about to be."""
+        return self._watcher is None or self._watcher.source.failure is None
+
+    def to_poll(self) -> Collection[GroupVersion]:
+        """Return the group-versions to poll: those for which no watch reports changes."""
+        return self._polled if self.crds_followed else self._followers.versions()
+
+    def concerns(self, gv: GroupVersion) -> bool:
+        """Return whether any resource of ``gv`` is followed."""
+        return bool(self._followers.of_version(gv))
+
+    def failed(self, gv: GroupVersion, exc: DynkubeError) -> None:
+        """Reading the discovery of ``gv`` failed."""
+        for gvr in self._followers.of_version(gv):
+            failure = SourceFailure("DiscoveryFailed", sanitized(str(exc)))
+            self._seen[gvr] = replace(self._seen[gvr], discovery_failure=failure)
+        self._rejudge(self._followers.of_version(gv))
+
+    def answered(
+        self, gv: GroupVersion, resources: tuple[APIResource, ...] | None, *, asked: float, crds_followed: bool
+    ) -> None:
+        """Discovery returned the resources of ``gv``; ``None`` if it is not served."""
+        concerned = self._followers.of_version(gv)
+        if not concerned:
+            return
+        served = None if resources is None else {resource.gvr.resource: resource.namespaced for resource in resources}
+        answer = self._answers[gv] = DiscoveryAnswer(asked, served, crds_followed)
+        self._polled.discard(gv)
+        for gvr in concerned:
+            self._seen[gvr] = replace(self._seen[gvr].with_answer(gvr, answer), discovery_failure=None)
+        self._rejudge(concerned)
+        if resources is None and gv in self._apis.group_versions:  # it has an APIService, and is not served yet
+            self._polled.add(gv)
+            self._poller.look_again()
+
+    # ── life ─────────────────────────────────────────────────────────────────────────────────
+
+    def _stop(self) -> None:
+        for scope in self._scopes:
+            scope.cancel()
+        self._scopes.clear()
+        if self._watcher is not None:
+            self._watcher.silence()
+            self._watcher = None
+        self._apis.stop()
+        self._poller.clear()
+        for known in (self._seen, self._verdicts, self._answers, self._missing, self._polled):
+            known.clear()

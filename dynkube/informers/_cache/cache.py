@@ -1,0 +1,145 @@
+"""Applies watch events and complete lists to the cache.
+
+A watch may replay events: after a reconnect, from an API server whose watch cache lags, or because the pages of a list
+were newer than the version from which the watch starts. So an *event* that is older than the cached object is skipped.
+
+A *list* is authoritative, whatever versions its objects have. The reflector accepts no list that is older than the last
+version it received, unless the server's revisions went back. So if a listed object is older than the cached one, etcd
+was restored from a backup, and the listed state is the current one. (After ``etcdutl snapshot restore --bump-revision``
+the list's own version is higher than any before, while the objects keep those of the backup.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from dynkube.informers._cache.index import Change
+from dynkube.informers._cache.store import EMPTY, Snapshot, same_state
+from dynkube.informers._slices import Slices, batches
+from dynkube.meta import Bookmark, Deleted, Key, Unstructured, WatchEvent, is_older
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """The next version of a cache: its changes, its snapshot and its resourceVersion."""
+
+    changes: Sequence[Change]
+    snapshot: Snapshot
+    resource_version: str
+
+
+class Cache:
+    """The objects of one resource; computes versions, which the owner publishes."""
+
+    def __init__(self) -> None:
+        self.snapshot: Snapshot = EMPTY
+        self.resource_version = ""
+        """The last resourceVersion received; ``""`` before the first list."""
+        self._versions_reused = False
+
+    def revisions_regressed(self) -> None:
+        """Note that the server's revisions went back.
+
+        Until the next list, two states of an object may have the same resourceVersion.
+        """
+        self._versions_reused = True
+
+    def apply(self, events: Sequence[WatchEvent]) -> Version:
+        """Return the version after a batch of watch events."""
+        editor = self.snapshot.edit()
+        changes: list[Change] = []
+        version = self.resource_version
+        for event in events:
+            if isinstance(event, Bookmark):
+                version = event.resource_version
+                continue
+            obj = event.object
+            key = obj.key
+            version = obj.resource_version
+            known = editor.get(key)
+            # A replay, or with another UID the deletion of an object that was created again since.
+            if known is not None and is_older(obj.resource_version, known.resource_version):
+                continue
+            if isinstance(event, Deleted):
+                if known is not None:
+                    editor.remove(key)
+                    changes.append((key, known, None))
+            elif known is None or not same_state(known, obj):
+                editor.put(key, obj)
+                changes.append((key, known, obj))
+        if is_older(version, self.resource_version):
+            version = self.resource_version
+        return Version(changes, editor.done() if changes else self.snapshot, version)
+
+    async def replace(self, objects: Mapping[Key, Unstructured], resource_version: str, slices: Slices) -> Version:
+        """Return the version with exactly ``objects``; deletions come first.
+
+        Unchanged objects keep their identity and cause no change.
+
+        Args:
+            objects: a complete list.
+            resource_version: the version of the list.
+            slices: limits how long this runs without yielding to the event loop.
+        """
+        # If revisions went back, an equal version may be a different state. Otherwise contents are not compared: that
+        # would decode objects whose JSON is ordered differently in a watch and in a list.
+        compare_content = self._versions_reused or is_older(resource_version, self.resource_version)
+        editor = self.snapshot.edit()
+        changes: list[Change] = []
+        for known in batches(self.snapshot):
+            for obj in known:
+                if obj.key not in objects:
+                    editor.remove(obj.key)
+                    changes.append((obj.key, obj, None))
+            await slices.breathe()
+        first = not len(self.snapshot)
+        for listed in batches(objects.items()):
+            for key, obj in listed:
+                before = None if first else editor.get(key)
+                if before is None or not same_state(before, obj) or (compare_content and before != obj):
+                    editor.put(key, obj)
+                    changes.append((key, before, obj))
+            await slices.breathe()
+        self._versions_reused = False
+        return Version(changes, editor.done(), resource_version)
+
+    def publish(self, version: Version) -> None:
+        """Make a version visible to readers."""
+        self.snapshot = version.snapshot
+        self.resource_version = version.resource_version
+
+    async def emptied(self, slices: Slices) -> Version:
+        """Return the version without objects, for a resource that is not served any more."""
+        changes: list[Change] = []
+        for some in batches(self.snapshot):
+            changes += [(obj.key, obj, None) for obj in some]
+            await slices.breathe()
+        return Version(changes, EMPTY, "")
+
+
+def add_newest(listed: dict[Key, Unstructured], obj: Unstructured) -> None:
+    """Add ``obj`` to the listed objects, unless they have a newer state of its key.
+
+    A key comes twice if the pages of a list have different versions, or if a server repeats an initial event. The newer
+    version wins also if the UIDs differ: an object that was created again has a later version than all states of the
+    one before it. If versions cannot be compared, the last one wins.
+    """
+    known = listed.setdefault(obj.key, obj)
+    if known is not obj and not is_older(obj.resource_version, known.resource_version):
+        listed[obj.key] = obj
+
+
+def remove_unless_newer(listed: dict[Key, Unstructured], deleted: Unstructured) -> None:
+    """Remove an object that was deleted during the list, unless it was created again."""
+    known = listed.get(deleted.key)
+    if known is not None and not is_older(deleted.resource_version, known.resource_version):
+        del listed[deleted.key]
+
+
+async def add_page(listed: dict[Key, Unstructured], page: Iterable[Unstructured], slices: Slices) -> None:
+    """Add the objects of one page to those listed so far, with :func:`add_newest`."""
+    for some in batches(page):
+        for obj in some:
+            add_newest(listed, obj)
+        await slices.breathe()

@@ -1,0 +1,150 @@
+"""Named indexes: objects by the values that a function returns for them.
+
+As in client-go's Indexer, an index is updated before handlers are called. Unlike there, the values of each object are
+remembered, so a function that returns other values later (because it depends on outside state) leaves no stale entries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Final, TypeAlias
+
+from dynkube._guard import attempt_with
+from dynkube.errors import InvalidInput
+from dynkube.informers._cache.persistent_map import MapEditor, PersistentMap, empty
+from dynkube.informers._slices import Slices, batches
+from dynkube.meta import JSONPath, Key, Unstructured
+
+IndexFunc: TypeAlias = Callable[[Unstructured], Iterable[str]]
+"""Returns the index values of an object as strings, in a list or other iterable; ``None`` values are ignored."""
+
+Change: TypeAlias = tuple[Key, Unstructured | None, Unstructured | None]
+"""A change of one object: key, state before, state after."""
+
+_Source: TypeAlias = Callable[[Unstructured], Iterable[object]]
+"""As ``IndexFunc``, but with numbers and booleans, of a JSONPath or a function that is not type-checked."""
+
+_Filed: TypeAlias = PersistentMap[Key, Unstructured]
+
+_NOTHING: Final[_Filed] = empty()
+_TUPLES: Final = 1024
+
+
+def index_func(source: str | IndexFunc) -> _Source:
+    """Return a function as it is, and a JSONPath as an index function."""
+    if callable(source):
+        return source
+    path = JSONPath.compile(source)
+
+    return lambda obj: path.find_json(obj.json)
+
+
+def printed(value: object) -> str:
+    """Return a value as a string, booleans as in JSON."""
+    return {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
+
+
+class Index:
+    """One index; written by the owner's task, read by any thread."""
+
+    __slots__ = ("_entries", "_filed", "_func", "_next", "_on_error", "_staged", "_tuples", "built", "name")
+
+    def __init__(self, name: str, func: _Source, on_error: Callable[[Exception, Unstructured], None]) -> None:
+        self.name: str = name
+        self.built: bool = False
+        """Whether every object of the cache is indexed; until then readers use ``scan``."""
+        self._func = func
+        self._on_error = on_error
+        self._filed: dict[Key, tuple[str, ...]] = {}
+        self._tuples: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._entries: PersistentMap[str, _Filed] = empty()
+        self._staged: dict[str, MapEditor[Key, Unstructured]] = {}  # edited entries by value
+        self._next: PersistentMap[str, _Filed] | None = None  # prepared for ``publish``
+
+    def lookup(self, value: str) -> list[Unstructured]:
+        """Return the objects indexed under ``value``, in no particular order."""
+        return list((self._entries.get(value) or _NOTHING).values())
+
+    def scan(self, objects: Iterable[Unstructured], value: str) -> list[Unstructured]:
+        """Return what ``lookup`` would, by evaluating all objects."""
+        return [obj for obj in objects if value in self._values(obj)]
+
+    def stage(self, changes: Sequence[Change]) -> None:
+        """Stage a batch of changes; readers see them after ``prepare`` and ``publish``."""
+        filed = self._filed
+        for key, _, after in changes:
+            before = filed.get(key, ())
+            values = self._shared(self._values(after)) if after is not None else ()
+            for value in before:
+                if value not in values:
+                    self._edited(value).remove(key)
+            if after is not None:
+                for value in values:
+                    self._edited(value).put(key, after)
+            if values:
+                filed[key] = values
+            elif before:
+                del filed[key]
+
+    def _shared(self, values: tuple[str, ...]) -> tuple[str, ...]:
+        """Return one tuple for all objects with the same values, to save memory."""
+        if len(self._tuples) >= _TUPLES:  # if each object has its own values, nothing is saved
+            self._tuples.clear()
+        return self._tuples.setdefault(values, values)
+
+    def _edited(self, value: str) -> MapEditor[Key, Unstructured]:
+        edited = self._staged.get(value)
+        if edited is None:
+            edited = self._staged[value] = (self._entries.get(value) or _NOTHING).edit()
+        return edited
+
+    def prepare(self) -> Iterator[None]:
+        """Prepare ``publish``, in steps: there may be as many values as objects."""
+        staged, entries = self._staged, self._entries.edit()
+        for some in batches(staged.items()):
+            for value, edited in some:
+                if edited:
+                    entries.put(value, edited.done())
+                elif entries.get(value) is not None:
+                    entries.remove(value)
+            yield
+        if staged and self._staged is staged:  # else it was cleared between two steps
+            self._staged, self._next = {}, entries.done()
+
+    def publish(self) -> None:
+        """Make what was prepared visible to readers, in one assignment."""
+        if self._next is not None:
+            self._entries, self._next = self._next, None
+
+    def clear(self) -> None:
+        """Remove all objects, and index none any more."""
+        self._func = lambda obj: ()
+        self._filed, self._tuples, self._staged, self._entries, self._next = {}, {}, {}, empty(), None
+
+    def _values(self, obj: Unstructured) -> tuple[str, ...]:
+        return attempt_with(self._found, obj, (), partial(self._failed, obj))
+
+    def _found(self, obj: Unstructured) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(printed(value) for value in _listed(self._func(obj)) if value is not None))
+
+    def _failed(self, obj: Unstructured, exc: Exception) -> None:
+        self._on_error(exc, obj)
+
+
+async def prepare(indexes: Sequence[Index], changes: Iterable[Change], slices: Slices) -> None:
+    """Stage ``changes`` in each of ``indexes``, and prepare them for ``publish``."""
+    for some in batches(changes) if indexes else ():
+        for index in indexes:
+            index.stage(some)
+            if slices.over:
+                await slices.breathe()
+    for index in indexes:
+        for _ in index.prepare():
+            await slices.breathe()
+
+
+def _listed(values: Iterable[object]) -> Iterable[object]:
+    if isinstance(values, str):  # iterable as well: each letter would be a value
+        raise InvalidInput(f"an index function returned the text {values!r}: return a list of values, [{values!r}]")
+    return values

@@ -1,0 +1,73 @@
+"""Deadlines of one watch of a reflector: how long it may be silent, and be open."""
+
+from __future__ import annotations
+
+import math
+
+from dynkube.client import Batches
+from dynkube.informers._reflector.transitions import StreamSilent
+from dynkube.informers._settings import InformerSettings
+
+
+class IdleTimeout:
+    """Seconds without an event or bookmark after which a watch is considered dead.
+
+    Servers send bookmarks about once a minute. A resource that never had one may just be quiet: for it the time doubles
+    with each silent stream, until the first bookmark.
+    """
+
+    __slots__ = ("_settings", "bookmarked", "seconds")
+
+    def __init__(self, settings: InformerSettings) -> None:
+        self._settings = settings
+        self.bookmarked = False
+        """Whether a bookmark of this resource was ever received."""
+        self.seconds = settings.silence
+
+    def bookmark_seen(self) -> None:
+        """Note that this resource has bookmarks."""
+        self.bookmarked = True
+        self.seconds = self._settings.silence
+
+    def expired(self, after: float) -> StreamSilent:
+        """Return the failure of a watch that was silent for ``after`` seconds."""
+        if self.bookmarked:
+            return StreamSilent(f"no event and no bookmark for {after:g} s")
+        self.seconds = min(self.seconds * 2, self._settings.watch_timeout[1] + self._settings.watch_margin)
+        return StreamSilent(f"no event for {after:g} s", certain=False)
+
+
+class Stream:
+    """One watch, from the request to its end.
+
+    Args:
+        lifetime: seconds after which the server should have ended it, with a margin.
+        idle: seconds without an event or bookmark after which it is given up.
+    """
+
+    __slots__ = ("_lifetime", "_timeout", "batches", "idle", "open", "opened")
+
+    def __init__(self, lifetime: float, idle: float) -> None:
+        self._lifetime = self._timeout = lifetime
+        self.idle = idle
+        self.open = True
+        self.opened = math.inf
+        """When the response began; deadlines count from then."""
+        self.batches: Batches | None = None
+
+    def limit(self, idle: float, timeout: float = math.inf) -> None:
+        """Set other limits (for initial objects); ``timeout`` defaults to the lifetime."""
+        self.idle = idle
+        self._timeout = min(self._lifetime, timeout)
+
+    def deadline(self, now: float) -> float:
+        """Return when to give up if nothing more is received."""
+        return min(now + self.idle, self.opened + self._timeout)
+
+    def age(self, now: float) -> float:
+        """Return for how long it has been open; negative before the response began."""
+        return now - self.opened
+
+    def overdue(self, now: float) -> bool:
+        """Return whether the server should have ended it by now."""
+        return now >= self.opened + self._lifetime

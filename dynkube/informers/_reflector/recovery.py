@@ -1,0 +1,108 @@
+"""What a reflector does after each kind of failure; without I/O or time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from dynkube._server_text import word
+from dynkube.errors import (
+    APIError,
+    BadRequest,
+    DynkubeError,
+    EndlessList,
+    Forbidden,
+    Gone,
+    Invalid,
+    MethodNotAllowed,
+    NotFound,
+    ServerTimeout,
+    TransportError,
+    Unauthorized,
+    UnreadableEvent,
+)
+from dynkube.informers._reflector.transitions import (
+    Confirming,
+    HistoryWentBack,
+    Listing,
+    ReflectorState,
+    StreamCutShort,
+    Streaming,
+    StreamSilent,
+    Watching,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """How to continue after a failure.
+
+    Attributes:
+        state: the next state.
+        immediate: whether to retry without waiting.
+        stop_streaming: whether to stop trying streaming lists.
+        missing: whether the resource itself seems not to be served.
+    """
+
+    state: ReflectorState
+    immediate: bool = False
+    stop_streaming: bool = False
+    missing: bool = False
+
+
+MOST_RECENT: Final = Listing("", whole=True)
+"""List from etcd in one response: avoids watch caches that lag behind, and pages that expire."""
+
+
+def recover(state: ReflectorState, exc: DynkubeError, streak: int) -> Recovery:
+    """Return the recovery from ``exc`` in ``state``, after ``streak`` other failures."""
+    first = streak == 0
+    same = state.again() if isinstance(state, Streaming) else state.listing if isinstance(state, Listing) else state
+    if isinstance(exc, Gone):
+        # If the version of a watch expired, the watch cache can list from it. If that of a list did, list from etcd.
+        expired = isinstance(state, Watching) and first
+        return Recovery(state.listing if expired else MOST_RECENT, immediate=first)
+    if isinstance(exc, ServerTimeout) and _version_too_large(exc):
+        return Recovery(MOST_RECENT, immediate=first)
+    if isinstance(exc, NotFound):
+        return Recovery(same if isinstance(state, Streaming) else state.listing, missing=True)
+    if isinstance(state, Streaming) and isinstance(exc, BadRequest | Invalid | StreamSilent):
+        return Recovery(state.listing, immediate=True, stop_streaming=True)
+    if isinstance(state, Confirming) and isinstance(exc, Forbidden | MethodNotAllowed):
+        return Recovery(state.watching)  # it can be watched but not listed, so this cannot be confirmed
+    if isinstance(exc, Forbidden | Unauthorized | MethodNotAllowed):
+        # If only watching is forbidden, lists at the backoff's pace keep the cache nearly up to date. A streaming list
+        # is a watch: whether the resource can be listed is not known yet, so try that at once.
+        return Recovery(state.listing, immediate=isinstance(state, Streaming) and first)
+    if isinstance(exc, HistoryWentBack):
+        return Recovery(MOST_RECENT, immediate=first)
+    if isinstance(exc, StreamSilent):
+        return _after_silence(state, exc, first)
+    if isinstance(exc, StreamCutShort):
+        return Recovery(same if first else MOST_RECENT)
+    if isinstance(exc, UnreadableEvent | EndlessList):  # a retry would get the same
+        # If pages do not end, a list in one response may work, and vice versa.
+        other = state.listing if isinstance(state, Listing) and state.whole else MOST_RECENT
+        return Recovery(other, immediate=first and isinstance(exc, EndlessList))
+    if isinstance(exc, TransportError):
+        # A proxy that cuts or buffers streams may still let lists through.
+        return Recovery(state.listing if isinstance(state, Streaming) and streak >= 2 else same)
+    return Recovery(same if streak < 2 else state.listing)
+
+
+def _after_silence(state: ReflectorState, exc: StreamSilent, first: bool) -> Recovery:
+    if isinstance(state, Watching) and not exc.certain:
+        return Recovery(Confirming(state.resource_version), immediate=first)
+    # Silent again: a server whose revision is behind that of the watch is silent until it has caught up.
+    return Recovery(state, immediate=True) if first else Recovery(MOST_RECENT)
+
+
+def _version_too_large(exc: APIError) -> bool:
+    return any(cause.reason == "ResourceVersionTooLarge" for cause in exc.causes) or (
+        "Too large resource version" in exc.status.message
+    )
+
+
+def reason_of(exc: DynkubeError) -> str:
+    """Return the server's reason for an error, else the name of its class."""
+    return word(exc.reason) if isinstance(exc, APIError) and exc.reason else type(exc).__name__

@@ -1,0 +1,196 @@
+"""The states of a reflector and their transitions; without I/O or time.
+
+As in kube-rs's ``watcher``, each state has all that the next request needs; nothing else is remembered:
+
+=================  ====================================  ==========================================================
+state              event                                 next state
+=================  ====================================  ==========================================================
+``Listing(v)``     the last page arrived, as of ``w``    ``Watching(w)``
+``Listing(v)``     ... and ``w`` is older than ``v``     failure: ``HistoryWentBack``
+``Streaming``      initial event                         ``Streaming``, with one more object
+``Streaming``      bookmark "initial events end", ``w``  ``Watching(w)``, on the same stream
+``Watching(v)``    event or bookmark of version ``w``    ``Watching(w)``, or the same if ``w`` is older or missing
+``Watching(v)``    bookmark older than ``v``             failure: ``HistoryWentBack``
+``Watching(v)``    the server ended the watch            ``Watching(v)``, after the pause that ``Pace`` returns
+``Watching(v)``    ended or silent without any event,    ``Confirming(v)``
+                   and no bookmark ever came
+``Confirming(v)``  the server is at ``w``                ``Watching(v)``
+``Confirming(v)``  ... and ``w`` is older than ``v``     failure: ``HistoryWentBack``
+any                failure                               :func:`~dynkube.informers._reflector.recovery.recover`
+=================  ====================================  ==========================================================
+
+The version of ``Watching`` never goes back, except through a ``Listing`` of the most recent state.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from dynkube.errors import TransportError
+from dynkube.informers._cache.cache import add_newest, remove_unless_newer
+from dynkube.meta import Bookmark, Deleted, Key, Unstructured, WatchEvent, is_older
+
+
+class StreamSilent(TransportError):
+    """No event or bookmark was received for too long.
+
+    The connection is considered dead. ``certain`` is ``False`` if this resource never had bookmarks, so that it may
+    just be quiet.
+    """
+
+    def __init__(self, message: str, *, certain: bool = True) -> None:
+        super().__init__(message)
+        self.certain = certain
+
+
+class StreamCutShort(TransportError):
+    """The server ended a watch at once without any event, or several within seconds.
+
+    The former often means that the resourceVersion expired: kubernetes/kubernetes#104171,
+    fabric8io/kubernetes-client#7896.
+    """
+
+
+class HistoryWentBack(TransportError):
+    """The server sent a resourceVersion older than one that it had sent before.
+
+    It was restored from a backup, or is one of several replicas that lags behind.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Watching:
+    """Watching for changes.
+
+    Attributes:
+        resource_version: the last version received, from which the next watch starts.
+    """
+
+    resource_version: str
+
+    def advanced(self, version: str) -> Watching:
+        """Return the state after an event or bookmark of ``version``.
+
+        An older version (of a server that lags behind) or a missing one changes nothing.
+        """
+        return Watching(version) if version and not is_older(version, self.resource_version) else self
+
+    def check_bookmark(self, version: str) -> None:
+        """Check that a bookmark is not older than the last version.
+
+        Objects are not checked, as some aggregated APIs count versions per object.
+
+        Raises:
+            HistoryWentBack: the bookmark is older.
+        """
+        if is_older(version, self.resource_version):
+            raise HistoryWentBack(f"a bookmark of version {version} came after version {self.resource_version}")
+
+    @property
+    def listing(self) -> Listing:
+        """The list that replaces this watch: not older than its last version."""
+        return Listing(self.resource_version or "0")
+
+
+@dataclass(frozen=True, slots=True)
+class Confirming:
+    """Checking that the server has reached this version, before the next watch.
+
+    On a watch from a version that it has not reached, kube-apiserver sends nothing, not even a bookmark. So an etcd
+    backup that was restored without ``--bump-revision`` looks like a quiet resource.
+    """
+
+    resource_version: str
+
+    def confirm(self, version: str) -> Watching:
+        """Return the state after a list of the most recent state, as of ``version``.
+
+        Raises:
+            HistoryWentBack: ``version`` is older.
+        """
+        if is_older(version, self.resource_version):
+            raise HistoryWentBack(f"the server is at version {version}, and had sent version {self.resource_version}")
+        return self.watching
+
+    @property
+    def watching(self) -> Watching:
+        """The watch to continue with."""
+        return Watching(self.resource_version)
+
+    @property
+    def listing(self) -> Listing:
+        """The list that replaces the watch."""
+        return self.watching.listing
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Listing all objects.
+
+    Attributes:
+        resource_version: the query parameter: ``""`` for the most recent state, ``"0"`` for any (from the watch cache),
+            else not older than this.
+        whole: whether to list in one response instead of pages, which expire.
+    """
+
+    resource_version: str = "0"
+    whole: bool = False
+
+    def complete(self, version: str) -> Watching:
+        """Return the state after a list as of ``version``.
+
+        Raises:
+            HistoryWentBack: ``version`` is older than requested.
+        """
+        if is_older(version, self.resource_version):
+            raise HistoryWentBack(f"a list of version {version} came, not older than {self.resource_version} was asked")
+        return Watching(version)
+
+    @property
+    def listing(self) -> Listing:
+        """The list to try after this one failed: as recent, in pages."""
+        return Listing(self.resource_version)
+
+
+@dataclass(frozen=True, slots=True)
+class Streaming:
+    """Receiving the initial objects over a watch (streaming list, KEP-3157).
+
+    They are the most recent state; changes follow on the same stream.
+
+    Attributes:
+        listing: the list to fall back to.
+        objects: the objects received so far.
+    """
+
+    listing: Listing = Listing()
+    objects: dict[Key, Unstructured] = field(default_factory=dict, compare=False)
+
+    def receive(self, events: list[WatchEvent]) -> tuple[Bookmark, list[WatchEvent]] | None:
+        """Add initial events.
+
+        Returns:
+            ``None`` until all were received; then the bookmark that marks their end, and the events after it.
+        """
+        for position, event in enumerate(events):
+            if isinstance(event, Deleted):
+                remove_unless_newer(self.objects, event.object)
+            elif not isinstance(event, Bookmark):
+                add_newest(self.objects, event.object)
+            elif event.initial_events_end:
+                return event, events[position + 1 :]
+        return None
+
+    def again(self) -> Streaming:
+        """Return the state for a new stream, which starts with the first object."""
+        return Streaming(self.listing)
+
+
+ReflectorState: TypeAlias = Listing | Streaming | Watching | Confirming
+
+
+def followed(state: ReflectorState) -> str:
+    """Return the resourceVersion that was reached; ``""`` if it is not known."""
+    version = "" if isinstance(state, Streaming) else state.resource_version
+    return "" if version == "0" else version

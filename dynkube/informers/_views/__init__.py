@@ -1,0 +1,1 @@
+"""What one informer shows of a shared cache: the filter in use, its subscribers and handlers."""

@@ -1,0 +1,165 @@
+"""A filter in use by one view, called by the owner's task and by readers.
+
+A filter may be a user's class. Exceptions of its functions are reported, and have these effects: of ``matches``, the
+object is hidden; of ``ready`` and ``at_once``, the filter is not ready; of ``pending`` and ``close``, none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, Protocol
+
+from dynkube._guard import attempt, count_passing, passing, repr_of, text_of
+from dynkube.informers._cache.index import Change
+from dynkube.informers._cache.store import Snapshot
+from dynkube.informers._filters.filters import BoundFilter, Filter, FilterContext, Predicate
+from dynkube.informers._views.filter_results import FilterResults
+from dynkube.meta import Unstructured
+
+
+class ErrorReport(Protocol):
+    """Reports that a user's function failed, with its argument if that is an object."""
+
+    def __call__(self, what: str, exc: Exception, obj: Unstructured | None = None) -> None: ...
+
+
+_SHOW_ALL: Final = BoundFilter(lambda obj: True)
+_UNSPECIFIED: Final = "an unspecified condition"
+
+
+class AppliedFilter:
+    """One filter in one view, until it is replaced or the informer is closed."""
+
+    __slots__ = ("_bound", "_failure", "_report", "_results", "_was_read", "filter")
+
+    def __init__(self, filter: Filter | None, bound: BoundFilter, report: ErrorReport) -> None:  # noqa: A002
+        self.filter = filter
+        self._bound = bound
+        self._report = report
+        self._failure = ""  # why it is not ready, if one of its functions raised
+        self._results: FilterResults | None = None  # for the version that was read last, with the changes since
+        self._was_read = False
+
+    @classmethod
+    def bind(cls, new: Filter | None, context: FilterContext, report: ErrorReport) -> AppliedFilter:
+        """Bind a filter; exceptions of its ``bind`` propagate to the caller."""
+        return NO_FILTER if new is None else cls(new, new.bind(context), report)
+
+    @property
+    def shows_all(self) -> bool:
+        """Whether there is no filter, so that nothing needs to be called."""
+        return self._bound is _SHOW_ALL
+
+    @property
+    def ready(self) -> bool:
+        """Whether the filter is ready."""
+        return self.shows_all or attempt(self._is_ready, False, self._ready_failed)
+
+    @property
+    def pending(self) -> str:
+        """What it waits for before it is ready, for people; ``""`` if it is."""
+        if self.shows_all or (self.ready and not self._failure):
+            return ""
+        # Never empty: an informer with a filter that is not ready is SYNCING, whatever the filter says about it.
+        return attempt(lambda: str(self._bound.pending()), "", self._pending_failed) or self._failure or _UNSPECIFIED
+
+    def shown(self, objects: Sequence[Unstructured]) -> list[Unstructured] | None:
+        """Return the ``objects`` that it shows; ``None`` if it is not ready."""
+        if self.shows_all:
+            return list(objects)
+        matches = self._reading()
+        if matches is None:
+            return None
+        return passing(matches, objects, self._matches_failed)
+
+    def known(self, snapshot: Snapshot, latest: Callable[[], Snapshot]) -> Snapshot | None:
+        """Return the objects of a version that it shows, with results kept between reads.
+
+        Nothing is kept before the second read: storing results costs as much as calling a simple filter twice.
+
+        Returns:
+            ``None`` if results may not be kept, so that it has to be called at each read.
+        """
+        if not self._bound.object_only:
+            return None
+        results = self._results
+        if results is None or results.base is not snapshot:
+            was_read, self._was_read = self._was_read, True
+            if not was_read:
+                return None
+            results = FilterResults.none(snapshot)
+        if len(results.unasked):
+            shown = self.shown(list(results.unasked))
+            if shown is None:
+                return None
+            results = results.asked(shown)
+        elif results.carried:
+            results = results.asked(())
+        if results is not self._results:
+            self._results = results
+            if latest() is not snapshot:  # the owner may have called carry() before this was stored
+                self._results = None
+        return results.shown
+
+    def carry(self, before: Snapshot, changes: Sequence[Change], after: Snapshot) -> None:
+        """Carry kept results over to a new version; called by the owner's task."""
+        results = self._results
+        if results is not None:
+            now = results.carry(changes, after) if results.base is before else None
+            self._results = now
+            self._was_read = now is not None
+
+    def forget(self) -> None:
+        """Drop kept results."""
+        self._results = None
+
+    def count(self, objects: Iterable[Unstructured]) -> int:
+        """Return how many of ``objects`` it shows."""
+        matches = self._reading()
+        return 0 if matches is None else count_passing(matches, objects, self._matches_failed)
+
+    def close(self) -> None:
+        """Close the bound filter."""
+        attempt(self._bound.close, None, self._close_failed)
+
+    def _is_ready(self) -> bool:
+        return bool(self._bound.ready())
+
+    def _reading(self) -> Predicate | None:
+        """Return its predicate for one read or batch; ``None`` if it is not ready."""
+        if not self.ready:
+            return None
+        matches = attempt(self._bound.reading, None, self._at_once_failed)
+        if matches is not None:
+            self._failure = ""
+        return matches
+
+    # ── exceptions of its functions ──────────────────────────────────────────────────────────
+
+    def _ready_failed(self, exc: Exception) -> None:
+        self._failure = f"its ready(), which raised {text_of(exc)}"
+        self._report(f"ready() of filter {repr_of(self.filter)}", exc)
+
+    def _at_once_failed(self, exc: Exception) -> None:
+        self._failure = f"its at_once(), which raised {text_of(exc)}"
+        self._report(f"at_once() of filter {repr_of(self.filter)}", exc)
+
+    def _pending_failed(self, exc: Exception) -> None:
+        self._report(f"pending() of filter {repr_of(self.filter)}", exc)
+
+    def _close_failed(self, exc: Exception) -> None:
+        self._report(f"close() of filter {repr_of(self.filter)}", exc)
+
+    def _matches_failed(self, obj: Unstructured, exc: Exception) -> None:
+        self._report(f"filter {repr_of(self.filter)}", exc, obj)
+
+    def __repr__(self) -> str:
+        return f"<AppliedFilter {repr_of(self.filter)}>"
+
+
+def _nothing_fails(what: str, exc: Exception, obj: Unstructured | None = None) -> None:
+    """Ignore; used where no user function is called."""
+
+
+NO_FILTER: Final = AppliedFilter(None, _SHOW_ALL, _nothing_fails)
+"""Shows everything; shared by all views, as it is never called and keeps nothing."""

@@ -1,0 +1,62 @@
+"""Results of a filter on one version of a cache, kept between reads.
+
+Only for filters that depend on the object alone. Readers, on any thread, store results by one assignment. The cache's
+owner removes changed objects from them, so deleted objects are not kept alive, and the next read evaluates the filter
+on changed ones only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from dynkube.informers._cache.index import Change
+from dynkube.informers._cache.store import EMPTY, Snapshot
+from dynkube.meta import Unstructured
+
+_MANY: Final = 256  # changes without a read after which results are dropped (plus a quarter of the objects)
+
+
+@dataclass(frozen=True, slots=True)
+class FilterResults:
+    """The results on one version; objects not in ``shown`` or ``unasked`` are hidden.
+
+    Attributes:
+        base: the version of the cache.
+        shown: the objects that the filter shows.
+        unasked: the objects on which it was not evaluated yet.
+        carried: number of changes since the last read.
+    """
+
+    base: Snapshot
+    shown: Snapshot
+    unasked: Snapshot
+    carried: int = 0
+
+    @classmethod
+    def none(cls, base: Snapshot) -> FilterResults:
+        """Return the results before any evaluation."""
+        return cls(base, EMPTY, base)
+
+    def asked(self, shown: Iterable[Unstructured]) -> FilterResults:
+        """Return the results after ``unasked`` was evaluated; these of it are shown."""
+        editor = self.shown.edit()
+        for obj in shown:
+            editor.put(obj.key, obj)
+        return FilterResults(self.base, editor.done(), EMPTY)
+
+    def carry(self, changes: Sequence[Change], base: Snapshot) -> FilterResults | None:
+        """Return the results for the next version; ``None`` after too many changes."""
+        carried = self.carried + len(changes)
+        if carried > _MANY + len(base) // 4:
+            return None
+        shown, unasked = self.shown.edit(), self.unasked.edit()
+        for key, _, after in changes:
+            if shown.get(key) is not None:
+                shown.remove(key)
+            if after is not None:
+                unasked.put(key, after)
+            elif unasked.get(key) is not None:
+                unasked.remove(key)
+        return FilterResults(base, shown.done(), unasked.done(), carried)

@@ -1,0 +1,118 @@
+"""One subscriber of an informer: its mailbox, and waiting for events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import trio
+
+from dynkube._bound import Bound
+from dynkube.errors import ClosedError
+from dynkube.informers._views.mailbox import SYNCED, Mailbox
+from dynkube.meta import InformerEvent, Key, Unstructured
+
+
+class Subscriber(Bound):
+    """A queue of events, filled by the informer's task and emptied by a consumer.
+
+    Both run in one event loop, so it needs no locks.
+
+    Args:
+        on_settled: called when the subscriber has synced or was closed, so that waiting for its sync can end.
+    """
+
+    counts_for_sync = True
+    """Whether the informer's ``has_synced`` waits for this subscriber."""
+
+    def __init__(self, on_settled: Callable[[Subscriber], None]) -> None:
+        self.marked: bool = False
+        """Whether the end of the initial objects was put into the mailbox."""
+        self._mailbox = Mailbox()
+        self._on_settled = on_settled
+        self._closed = False
+        self._synced = False
+        self._settled = trio.Event()  # it has synced, or was closed and never will
+        self._wake = trio.Event()
+
+    # ── the informer's side ──────────────────────────────────────────────────────────────────
+
+    def offer(self, key: Key, visible: Unstructured | None) -> None:
+        """Set what this subscriber should see of ``key``; ``None`` for nothing."""
+        if not self._closed and self._mailbox.offer(key, visible):
+            self._wake.set()
+
+    def mark_synced(self) -> None:
+        """Mark everything offered so far as the initial list."""
+        if not self.marked:
+            self.marked = True
+            self._mailbox.mark_synced()
+            self._wake.set()
+
+    def known_keys(self) -> set[Key]:
+        """Return every key that was delivered or is pending."""
+        return self._mailbox.known_keys()
+
+    def close(self) -> None:
+        """Deliver no more events: drop pending ones, and release all objects."""
+        self._closed = True
+        self._mailbox = Mailbox()  # a reference to a closed subscriber keeps no objects alive
+        self._wake.set()
+        self._settled.set()
+        self._on_settled(self)
+
+    # ── the consumer's side ──────────────────────────────────────────────────────────────────
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed, so that no more events come."""
+        return self._closed
+
+    @property
+    def backlog(self) -> int:
+        """The number of objects with a pending event."""
+        return len(self._mailbox)
+
+    @property
+    def coalesced(self) -> int:
+        """The number of pending states that were replaced by newer ones."""
+        return self._mailbox.coalesced
+
+    @property
+    def has_synced(self) -> bool:
+        """Whether the initial objects have been handled. Once true, stays true."""
+        return self._synced
+
+    async def wait_synced(self) -> None:
+        """Wait until the initial objects have been handled.
+
+        Cancellation only stops the waiting.
+
+        Raises:
+            ClosedError: the subscriber was removed, or the informer closed, before that.
+        """
+        await self._settled.wait()
+        if not self._synced:
+            raise ClosedError("it was removed before it had synced, and never will have")
+
+    def take_nowait(self) -> tuple[InformerEvent, ...]:
+        """Return the next key's events; ``()`` if nothing is pending or it is closed."""
+        while not self._closed:
+            events = self._mailbox.take()
+            if events is None or isinstance(events, tuple):
+                return events or ()
+            assert events is SYNCED
+            self._synced = True
+            self._settled.set()
+            self._on_settled(self)
+        return ()
+
+    async def take(self) -> tuple[InformerEvent, ...] | None:
+        """Wait for the next key's events, never empty; ``None`` once closed."""
+        while not self._closed:
+            if events := self.take_nowait():
+                return events
+            if not (self.closed or self._mailbox):
+                if self._wake.is_set():  # else another consumer of the same stream already waits for it
+                    self._wake = trio.Event()
+                await self._wake.wait()
+        return None

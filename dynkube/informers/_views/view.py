@@ -1,0 +1,255 @@
+"""One informer's view of a shared cache: its filter, indexes and subscribers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
+
+import trio
+
+from dynkube.informers._cache.index import Change, Index
+from dynkube.informers._cache.store import Snapshot
+from dynkube.informers._filters.filters import Filter, FilterContext
+from dynkube.informers._slices import Slices, batches
+from dynkube.informers._views.applied_filter import NO_FILTER, AppliedFilter, ErrorReport
+from dynkube.informers._views.subscriber import Subscriber
+from dynkube.meta import Unstructured
+
+_TRIES: Final = 8  # a predicate that sets the filter must not make a read loop forever
+
+
+class View:
+    """The objects of a shared cache as one informer shows them.
+
+    Driven by the owner, the task that owns the cache. A *round* evaluates the filter on every object, and offers
+    subscribers the difference. The owner makes one when a subscriber is added, and on request.
+
+    Args:
+        report: called when a user's function raises.
+        ask_round: requests a round from the owner.
+    """
+
+    __slots__ = (
+        "_applied",
+        "_ask_round",
+        "_awaited",
+        "_behind",
+        "_replaced",
+        "_report",
+        "closed",
+        "filter",
+        "indexes",
+        "joining",
+        "refiltering",
+        "settled",
+        "subscribers",
+        "synced",
+    )
+
+    def __init__(self, report: ErrorReport, ask_round: Callable[[], None]) -> None:
+        self.filter: Filter | None = None
+        self.indexes: dict[str, Index] = {}
+        self.subscribers: list[Subscriber] = []
+        self.joining: list[Subscriber] = []
+        """Subscribers that are to be added by the owner."""
+        self.closed: bool = False
+        self.synced: bool = False
+        """Whether the initial sync was complete and handled by every handler."""
+        self.settled: trio.Event = trio.Event()
+        """Set once it has synced, or was closed before that."""
+        self.refiltering: bool = False
+        """Whether a round was requested and has not started."""
+        self._replaced = False  # whether the filter was replaced since the last round began
+        self._awaited: set[Subscriber] | None = None  # handlers that has_synced waits for; None before the sync
+        self._applied = NO_FILTER
+        self._behind = False  # changes were not offered, as the filter was not ready
+        self._report = report
+        self._ask_round = ask_round
+
+    # ── filter ───────────────────────────────────────────────────────────────────────────────
+
+    def set_filter(self, new: Filter | None, context: FilterContext) -> None:
+        """Replace the filter. Reads use it at once; the next round offers the difference."""
+        applied = AppliedFilter.bind(new, context, self._report)
+        old, self._applied, self.filter = self._applied, applied, new
+        self._replaced = True
+        old.close()
+
+    @property
+    def waiting_for(self) -> str:
+        """What the filter waits for before it is ready; ``""`` if it is."""
+        return self._applied.pending
+
+    def accepts(self, obj: Unstructured) -> bool:
+        """Return whether the filter shows ``obj``; ``False`` if the predicate raises."""
+        return self._applied.shows_all or bool(self._shown([obj]))
+
+    def visible(self, objects: Iterable[Unstructured]) -> list[Unstructured]:
+        """Return the ``objects`` that the filter shows, without those on which it raises."""
+        if self._applied.shows_all:
+            return list(objects)
+        return self._shown(objects if isinstance(objects, list) else list(objects)) or []
+
+    def known(self, snapshot: Snapshot, latest: Callable[[], Snapshot]) -> Snapshot | None:
+        """Return the remembered result of the filter on a version of the cache.
+
+        Args:
+            snapshot: that version.
+            latest: returns the published version.
+
+        Returns:
+            The objects that it shows; ``None`` if the filter has to be called.
+        """
+        for _ in range(_TRIES):
+            applied = self._applied
+            known = snapshot if applied.shows_all else applied.known(snapshot, latest)
+            if applied is self._applied:
+                return known
+        return None
+
+    def count(self, objects: Iterable[Unstructured]) -> int:
+        """Return how many of ``objects`` the filter shows."""
+        count = 0
+        for _ in range(_TRIES):
+            applied = self._applied
+            count = applied.count(objects)
+            if applied is self._applied:
+                break
+        return count
+
+    def forget(self) -> None:
+        """Drop remembered results, as those of the filter may have changed."""
+        self._applied.forget()
+
+    def carry(self, before: Snapshot, changes: Sequence[Change], after: Snapshot) -> None:
+        """Carry remembered results over to a new version, except for changed objects."""
+        self._applied.carry(before, changes, after)
+
+    def _shown(self, objects: Sequence[Unstructured]) -> list[Unstructured] | None:
+        """Return the objects that the filter shows; ``None`` if it is not ready.
+
+        On a thread other than the event loop's, the filter may be replaced and closed meanwhile: then the result is
+        neither the old one's nor the new one's, and it is evaluated again.
+        """
+        shown: list[Unstructured] | None = None
+        for _ in range(_TRIES):
+            applied = self._applied
+            shown = applied.shown(objects)
+            if applied is self._applied:
+                break
+        return shown
+
+    # ── the owner's side ─────────────────────────────────────────────────────────────────────
+
+    def show(self, changes: Sequence[Change]) -> None:
+        """Offer changes of the cache to subscribers."""
+        if not self.subscribers:
+            return
+        if self._applied.shows_all:
+            for key, _, after in changes:
+                for subscriber in self.subscribers:
+                    subscriber.offer(key, after)
+            return
+        found = self._shown([after for _, _, after in changes if after is not None])
+        if found is None:
+            self._behind = True
+            return
+        if self._behind:  # it is ready again, and has not requested a round
+            self._ask_round()
+        shown = set(map(id, found))
+        for key, _, after in changes:
+            visible = after if id(after) in shown else None
+            for subscriber in self.subscribers:
+                subscriber.offer(key, visible)
+
+    def begin_round(self) -> None:
+        """Start a round: requests from now on are for the next one."""
+        self.refiltering = False
+        self._replaced = False
+
+    async def show_difference(self, snapshot: Snapshot, subscribers: Sequence[Subscriber], slices: Slices) -> None:
+        """Offer ``subscribers`` the difference to what the filter shows of ``snapshot``."""
+        missed = self._behind
+        self._behind = not self._applied.ready
+        if self._behind:
+            return  # the filter requests a round when it is ready, which is for all subscribers
+        some = tuple(self.subscribers if missed else subscribers)  # a copy: they may be removed meanwhile
+        for objects in batches(snapshot) if some else ():
+            found = self._shown(objects)
+            if found is None:  # replaced meanwhile by one that is not ready yet
+                self._behind = True
+                return
+            shown = set(map(id, found))
+            for obj in objects:
+                visible = obj if id(obj) in shown else None
+                key = obj.key
+                for subscriber in some:
+                    subscriber.offer(key, visible)
+            await slices.breathe()
+        if missed:
+            await self._show_what_went(snapshot, some, slices)
+
+    async def _show_what_went(self, snapshot: Snapshot, subscribers: Sequence[Subscriber], slices: Slices) -> None:
+        """Offer the deletion of objects that were deleted while the filter was not ready."""
+        for subscriber in subscribers:
+            for keys in batches(subscriber.known_keys()):
+                for key in keys:
+                    if snapshot.get(key) is None:
+                        subscriber.offer(key, None)
+                await slices.breathe()
+
+    def settle(self, *, after_round: bool = False) -> None:
+        """Mark offered objects as the initial list, unless a round is pending.
+
+        A round settles even if another one was requested meanwhile; otherwise handlers would never sync while
+        ``notify_changed`` is called all the time. If the filter was replaced during a round, the next one settles.
+        """
+        if self._behind or self._replaced or (self.refiltering and not after_round) or not self._applied.ready:
+            return
+        for subscriber in self.subscribers:
+            subscriber.mark_synced()
+        if self._awaited is None and not self.synced:
+            among = (*self.subscribers, *self.joining)
+            self._awaited = {s for s in among if s.counts_for_sync and not (s.has_synced or s.closed)}
+            self._check_synced()
+
+    def join(self, subscriber: Subscriber) -> bool:
+        """Add a joining subscriber; return ``False`` if it was closed meanwhile."""
+        if subscriber in self.joining:
+            self.joining.remove(subscriber)
+        if not subscriber.closed:
+            self.subscribers.append(subscriber)
+        return not subscriber.closed
+
+    def subscriber_settled(self, subscriber: Subscriber) -> None:
+        """Note that a subscriber has synced, or was closed."""
+        if subscriber.closed:
+            for among in (self.joining, self.subscribers):
+                if subscriber in among:
+                    among.remove(subscriber)
+        if self._awaited is not None:
+            self._awaited.discard(subscriber)
+            self._check_synced()
+
+    def _check_synced(self) -> None:
+        """Set ``synced`` if every awaited handler has handled the initial objects."""
+        if not self._awaited:
+            self._awaited = None
+            self.synced = True
+            self.settled.set()
+
+    def end(self) -> None:
+        """Close all subscribers, and end waiting for the sync."""
+        self._awaited = None
+        for subscriber in (*self.subscribers, *self.joining):
+            subscriber.close()
+        self.settled.set()
+
+    def close(self) -> None:
+        """Close the subscribers and the filter, and clear the indexes."""
+        self.closed = True
+        self.end()
+        applied, self._applied = self._applied, NO_FILTER
+        applied.close()
+        for index in self.indexes.values():
+            index.clear()

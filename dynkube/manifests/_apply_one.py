@@ -1,0 +1,330 @@
+"""Apply one object.
+
+Read the live one, send the apply if needed, and report the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import trio
+
+from dynkube.client import APIClient, Applied, Change, ResourceClient
+from dynkube.discovery import APIResource
+from dynkube.errors import APIError, ApplyConflict, Conflict, DynkubeError, Forbidden, NoMatch, NotFound, WrongScope
+from dynkube.fields import Diff, FieldPath
+from dynkube.fields._diff.compute import no_difference
+from dynkube.manifests._applyset import PART_OF, bound, check_member
+from dynkube.manifests._live_objects import Collection, LiveObjects
+from dynkube.manifests._manifest import Manifest
+from dynkube.manifests._options import ApplyOptions
+from dynkube.manifests._order import Definition
+from dynkube.manifests._report import Entry, Outcome
+from dynkube.manifests._unchanged import Standing, standing
+from dynkube.meta import GVK, GVR, MISSING, Missing, Unstructured
+from dynkube.rest import Backoff
+
+_OUTCOMES = {
+    Change.CREATED: Outcome.CREATED,
+    Change.CHANGED: Outcome.CHANGED,
+    Change.UNCHANGED: Outcome.UNCHANGED,
+    Change.UNKNOWN: Outcome.APPLIED,
+}
+# Seconds for which a server may still validate objects by the previous schema of a changed CRD.
+_OLD_SCHEMA = 5.0
+_NOT_DECLARED = "field not declared in schema"
+_MEMBERSHIP = str(FieldPath() / "metadata" / "labels" / PART_OF)
+_SMALL = 32_000  # bytes of both objects; comparing these takes a few milliseconds
+_AT_ONCE = 500  # objects, between two checkpoints
+_ATTEMPTS = 5  # to apply an object that is modified concurrently
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Item:
+    """One object to be applied.
+
+    Attributes:
+        index: index of its manifest.
+        manifest: the manifest.
+        object: the object to send: that of the manifest, with the label of its ApplySet.
+        definition: the CRD of its kind, if it is in the same source.
+        sent: a writing request was, or may have been, sent, without an error response so far.
+    """
+
+    index: int
+    manifest: Manifest
+    object: Unstructured
+    definition: Definition | None = None
+    sent: bool = False
+
+    @property
+    def what(self) -> GVR | GVK:
+        """Its resource; for a kind of a CRD in the source, without discovery."""
+        gvk = self.manifest.gvk
+        return gvk if self.definition is None else self.definition.gvr(gvk.version)
+
+    @property
+    def version(self) -> str:
+        """The version of its kind."""
+        return self.manifest.gvk.version
+
+    def entry(self, outcome: Outcome, *, error: DynkubeError | None = None, reason: str = "") -> Entry:
+        """Return an entry without a response object."""
+        return Entry(outcome=outcome, place=self.manifest.place, object=self.object, error=error, reason=reason)
+
+
+class Sender:
+    """Applies objects one by one.
+
+    Args:
+        api: sends the requests.
+        options: how to apply.
+        applyset_id: id of the ApplySet of the objects; ``""`` for none.
+    """
+
+    def __init__(self, api: APIClient, options: ApplyOptions, *, applyset_id: str = "") -> None:
+        self._api = api
+        self._options = options
+        self._applyset_id = applyset_id
+        self._live_objects = LiveObjects(options.timeout)
+
+    async def look_ahead(self, items: Iterable[Item], limiter: trio.CapacityLimiter) -> None:
+        """Read the live objects of many items, by list requests if that saves requests."""
+        served: dict[GVR | GVK, APIResource | None] = {}
+        wanted: dict[Collection, dict[str, int]] = {}
+        for number, item in enumerate(items):
+            if number % _AT_ONCE == 0:
+                await trio.lowlevel.checkpoint()
+            if item.what not in served:
+                served[item.what] = await self._served(item.what)
+            resource = served[item.what]
+            if resource is not None:
+                collection = Collection(resource.gvr, self._where(item, resource.namespaced) or None)
+                wanted.setdefault(collection, {})[item.object.name] = item.index
+        async with trio.open_nursery() as nursery:
+            for collection, names in wanted.items():
+                verbs = self._api.resource(collection.gvr)
+                nursery.start_soon(self._live_objects.read, collection, verbs, names, limiter)
+
+    async def _served(self, what: GVR | GVK) -> APIResource | None:
+        try:
+            return await self._api.resource(what).resolve()
+        except DynkubeError:
+            return None  # raised again when the object is applied
+
+    def _where(self, item: Item, namespaced: bool) -> str:
+        return item.object.namespace or self._options.namespace or self._api.namespace if namespaced else ""
+
+    async def namespace_of(self, item: Item) -> str:
+        """Return the object's namespace: ``""`` if cluster-scoped.
+
+        Raises:
+            MappingError: the server does not serve its kind, or discovery failed.
+        """
+        if item.definition is not None:
+            return self._where(item, item.definition.namespaced)
+        return self._where(item, (await self._api.resource(item.what).resolve()).namespaced)
+
+    async def send(self, item: Item) -> Entry:
+        """Apply it.
+
+        Raises:
+            DynkubeError: it was not applied.
+        """
+        resource, namespace = await self._place(item)
+        if self._applyset_id:
+            return await self._send_member(item, resource, namespace)
+        live = await self._look(item, resource, namespace)
+        return await self._send(item, resource, namespace, item.object, live)
+
+    async def _send_member(self, item: Item, resource: ResourceClient, namespace: str | None) -> Entry:
+        """Apply it, but never take it from another set, even one that labels it between read and apply.
+
+        The precondition of the apply is the resourceVersion that was read, or that the object does not exist.
+        """
+        last: Conflict | None = None
+        for _ in range(_ATTEMPTS):
+            live = await self._look(item, resource, namespace)
+            seen = live if isinstance(live, Unstructured) else None
+            try:
+                return await self._send(item, resource, namespace, bound(item.object, seen), live)
+            except ApplyConflict as error:
+                if all(each.path != _MEMBERSHIP for each in error.conflicts):
+                    raise
+                last = error
+            except Conflict as error:
+                if item.object.resource_version:  # a retry cannot fulfil the manifest's own precondition
+                    raise
+                last = error
+        reason = f"it was read and applied {_ATTEMPTS} times, and others had written it each time in between"
+        return item.entry(Outcome.FAILED, error=last, reason=reason)
+
+    async def _send(
+        self,
+        item: Item,
+        resource: ResourceClient,
+        namespace: str | None,
+        obj: Unstructured,
+        live: Unstructured | Missing | None,
+    ) -> Entry:
+        """Send ``obj``, unless ``live`` is up to date."""
+        if isinstance(live, Unstructured) and await self._needs_nothing(resource, item.object, namespace, live):
+            return _done(item, Outcome.UNCHANGED, live)
+        item.sent = True
+        try:
+            applied = await self._apply(resource, obj, namespace, live, dry_run=self._options.dry_run)
+        except APIError:
+            item.sent = False  # it was rejected, and may be retried
+            raise
+        return _done(item, _OUTCOMES[applied.change], applied)
+
+    async def diff(self, item: Item) -> tuple[Diff, Unstructured | None]:
+        """Return the diff of applying it, and the live object.
+
+        The latter is ``None`` if it does not exist or may not be read.
+
+        For an object that is up to date no dry run is sent, as apply would not send it either: admission could reject
+        it.
+
+        Raises:
+            DynkubeError: the diff cannot be determined, or it is a member of another set.
+        """
+        resource, namespace = await self._place(item)
+        live = await self._look(item, resource, namespace)
+        known = live if isinstance(live, Unstructured) else None
+        if known is not None and await self._standing(item.object, known) is Standing.SAME:
+            return no_difference(known), known
+        options = self._options
+        found = await resource.diff(
+            item.object,
+            namespace=namespace,
+            field_manager=options.field_manager,
+            field_validation=options.field_validation,
+            timeout=options.timeout,
+            live=live,
+        )
+        return found, known
+
+    async def _look(self, item: Item, resource: ResourceClient, namespace: str | None) -> Unstructured | Missing | None:
+        """Return the live object, MISSING if it does not exist.
+
+        ``None`` if it may not be read.
+
+        Raises:
+            InvalidObject: it is a member of another ApplySet.
+        """
+        live = self._live_objects.take(item.index)
+        if live is None:
+            live = await self._live(resource, item.object, namespace)
+        if isinstance(live, Unstructured) and self._applyset_id:
+            check_member(live, self._applyset_id)
+        return live
+
+    async def _place(self, item: Item) -> tuple[ResourceClient, str | None]:
+        """Return the verbs of its resource, and the namespace to use if it has none."""
+        resource = self._api.resource(item.what)
+        served = await resource.resolve()
+        if not served.namespaced and item.object.namespace:
+            self._api.mapper.recheck(served.gvr)  # the CRD may have been replaced by one with another scope
+            served = await resource.resolve()
+        if not served.namespaced and item.object.namespace:
+            raise WrongScope(
+                f"it has metadata.namespace {item.object.namespace!r}, but {served.gvr} are cluster-scoped: remove it"
+            )
+        return resource, self._options.namespace if served.namespaced else None
+
+    async def _standing(self, obj: Unstructured, live: Unstructured) -> Standing:
+        manager = self._options.field_manager or self._api.field_manager
+        if len(obj.json) + len(live.json) <= _SMALL:
+            return standing(obj, live, manager)
+        return await trio.to_thread.run_sync(standing, obj, live, manager, abandon_on_cancel=True)
+
+    async def _needs_nothing(
+        self, resource: ResourceClient, obj: Unstructured, namespace: str | None, live: Unstructured
+    ) -> bool:
+        how = await self._standing(obj, live)
+        if how is Standing.FILLED_IN and not self._options.dry_run:
+            preview = await self._apply(resource, obj, namespace, live, dry_run=True)
+            return preview.change is Change.UNCHANGED
+        return how is Standing.SAME
+
+    async def _apply(
+        self,
+        resource: ResourceClient,
+        obj: Unstructured,
+        namespace: str | None,
+        live: Unstructured | Missing | None,
+        *,
+        dry_run: bool,
+    ) -> Applied:
+        options = self._options
+        return await resource.apply(
+            obj,
+            namespace=namespace,
+            field_manager=options.field_manager,
+            force=options.force,
+            dry_run=dry_run,
+            field_validation=options.field_validation,
+            timeout=options.timeout,
+            live=live,
+        )
+
+    async def _live(
+        self, resource: ResourceClient, obj: Unstructured, namespace: str | None
+    ) -> Unstructured | Missing | None:
+        try:
+            return await resource.get(obj.name, namespace=obj.namespace or namespace, timeout=self._options.timeout)
+        except NotFound as error:
+            return MISSING if error.status.name else None
+        except Forbidden:
+            if self._applyset_id:  # it might be a member of another set
+                raise
+            return None
+
+    async def send_settled(self, item: Item, deadline: float) -> Entry:
+        """Apply an object of a CRD that was written moments ago.
+
+        The server reports a CRD as established before all its parts know it: for a moment it may still answer 404, miss
+        the resource in discovery, or validate by the previous schema. Such errors are retried.
+
+        Args:
+            item: the object.
+            deadline: until when to wait for a resource that is not served yet.
+
+        Raises:
+            DynkubeError: it was not applied.
+        """
+        backoff = Backoff(initial=0.05, cap=1.0)
+        began = trio.current_time()
+        while True:
+            try:
+                return await self.send(item)
+            except DynkubeError as error:
+                now = trio.current_time()
+                if now >= (deadline if _not_there(error) else began + _OLD_SCHEMA if _not_declared(error) else now):
+                    raise
+            self._api.mapper.invalidate(item.manifest.gvk.group)
+            await trio.sleep(backoff.next(now))
+
+
+def _done(item: Item, outcome: Outcome, obj: Unstructured) -> Entry:
+    """Return the entry of an object that was applied or is up to date."""
+    reason = ""
+    if obj.deletion_timestamp is not None:
+        reason = f"it is being deleted since {obj.deletion_timestamp}, and this goes with it: apply it again afterwards"
+    return Entry(outcome=outcome, place=item.manifest.place, object=obj, reason=reason)
+
+
+def _not_there(error: DynkubeError) -> bool:
+    """Whether the resource itself is missing."""
+    return isinstance(error, NoMatch) or (isinstance(error, NotFound) and not error.status.name)
+
+
+def _not_declared(error: DynkubeError) -> bool:
+    return isinstance(error, APIError) and not isinstance(error, ApplyConflict) and _NOT_DECLARED in str(error)
+
+
+def missing_namespace(error: DynkubeError, namespace: str) -> bool:
+    """Whether the server rejected an object because its namespace does not exist."""
+    return isinstance(error, NotFound) and error.status.kind == "namespaces" and error.status.name == namespace

@@ -1,0 +1,1 @@
+"""Typed columns for data frames."""

@@ -1,0 +1,1 @@
+"""Decoding of API responses: objects, lists, tables, watch events and statuses."""
