@@ -16,7 +16,8 @@ import trio
 from dynkube._bound import Bound
 from dynkube._guard import repr_of
 from dynkube._nursery import OwnedNursery
-from dynkube.client import APIClient, ResourceClient, ShortWays
+from dynkube.client import APIClient, ResourceClient
+from dynkube.client._shortcuts import ShortWays
 from dynkube.config import ClientConfig
 from dynkube.discovery import APIResource, DeferredRESTMapper, DiscoveryClient, ResourceLike, ServerVersion
 from dynkube.errors import ClosedError, InvalidInput
@@ -33,9 +34,11 @@ from dynkube.informers import (
     Transform,
     drop_managed_fields,
 )
-from dynkube.manifests import ManifestVerbs
-from dynkube.meta import GVK, GVR, check_resource
-from dynkube.rest import Limits, RESTClient, RESTStatistics, notice_suspension
+from dynkube.manifests._verbs import ManifestVerbs
+from dynkube.meta import GVK, GVR
+from dynkube.meta._gvr import check_resource
+from dynkube.rest import Limits, RESTClient, RESTStatistics
+from dynkube.rest._suspension import notice_suspension
 from dynkube.telemetry import Observer, Observers
 
 if TYPE_CHECKING:

@@ -13,7 +13,9 @@ from dynkube._client import Client
 from dynkube.config import ClientConfig, explicit_config, from_kubernetes_configuration, load_config
 from dynkube.errors import InvalidInput
 from dynkube.informers import InformerSettings
-from dynkube.meta import GVR, a_type, resource_path
+from dynkube.meta import GVR
+from dynkube.meta._arguments import a_type
+from dynkube.meta._path import resource_path
 from dynkube.rest import Limits
 from dynkube.telemetry import Observer
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from dynkube._client import Client
-from dynkube.client import Resources
+from dynkube.client._completion import Resources
 from dynkube.informers import OwnerTree
 from dynkube.meta import Unstructured, UnstructuredList, UnstructuredTable
 from dynkube.sync import Client as SyncClient

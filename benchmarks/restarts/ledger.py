@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 import trio
 
 from benchmarks.restarts.resources import Resource
-from dynkube.meta import GVR, Key
+from dynkube.meta import GVR
+from dynkube.meta._object import Key
 
 
 @dataclass(slots=True, eq=False)

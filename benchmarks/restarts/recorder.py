@@ -14,7 +14,7 @@ from benchmarks.restarts.ledger import Ledger
 from benchmarks.restarts.resources import Resource
 from dynkube import ABSENT, Informer, State, Unstructured
 from dynkube.informers import Phase
-from dynkube.meta import Key
+from dynkube.meta._object import Key
 from dynkube.telemetry import Observer, RequestInfo, RequestOutcome
 
 _ANSWERS = 20_000

@@ -21,7 +21,8 @@ from benchmarks.restarts.resources import Origin, Resource
 from benchmarks.restarts.stage import Options, Stage, open_stage
 from dynkube import ABSENT, LIVE
 from dynkube.errors import APIError, NotFound
-from dynkube.meta import GVR, Key
+from dynkube.meta import GVR
+from dynkube.meta._object import Key
 from dynkube.testing import ControlPlane
 
 WITHIN = 60.0

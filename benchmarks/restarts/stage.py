@@ -17,7 +17,8 @@ from benchmarks.restarts.recorder import Answers, Findings, Recorder
 from benchmarks.restarts.resources import CRDS, NAMESPACES, JSONObject, Origin, Resource, resources
 from benchmarks.soak.api import API, open_api
 from dynkube.errors import AlreadyExists, APIError, NotFound
-from dynkube.meta import GVR, Key
+from dynkube.meta import GVR
+from dynkube.meta._object import Key
 from dynkube.testing import ControlPlane
 
 T = TypeVar("T")

@@ -12,7 +12,7 @@ import trio
 from benchmarks.soak.observers import Fold, Observer
 from benchmarks.soak.resources import NAMESPACES, TEAMS, JSONObject
 from dynkube import ABSENT, LIVE, Unstructured
-from dynkube.meta import Key
+from dynkube.meta._object import Key
 
 Known: TypeAlias = tuple[str, str]  # UID and resourceVersion
 _SHOWN = 5

@@ -22,7 +22,8 @@ from dynkube import (
     Unstructured,
 )
 from dynkube.informers import EventStream
-from dynkube.meta import GVR, Added, InformerEvent, Key, Updated
+from dynkube.meta import GVR, Added, InformerEvent, Updated
+from dynkube.meta._object import Key
 
 _LOOKS = 64  # one in so many events is compared with what the informer itself says at that moment
 _KEPT = 50

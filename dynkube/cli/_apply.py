@@ -17,7 +17,8 @@ from dynkube.cli._prune import read_prune
 from dynkube.cli._run import FAILED, INTERRUPTED, CommandFailed
 from dynkube.cli._signals import cancel_at_signal
 from dynkube.cli._source import Source
-from dynkube.manifests import TROUBLE, ApplyRun, Entry, Outcome
+from dynkube.manifests import ApplyRun, Entry, Outcome
+from dynkube.manifests._report import TROUBLE
 
 
 async def apply(

@@ -6,11 +6,8 @@ Start reading in ``_resource.py``.
 """
 
 from dynkube.client._apply.result import Applied, Change
-from dynkube.client._batches import Batches
 from dynkube.client._client import APIClient
-from dynkube.client._completion import Resources
 from dynkube.client._conditions import Condition, ConditionLike
-from dynkube.client._listwatch import ListWatch
 from dynkube.client._objects import ObjectLike
 from dynkube.client._options import (
     FieldSelectorLike,
@@ -18,13 +15,11 @@ from dynkube.client._options import (
     LabelSelectorLike,
     PropagationPolicy,
     ResourceVersionMatch,
-    check_field_manager,
 )
 from dynkube.client._pages import ObjectIterator
 from dynkube.client._permissions import Permission, UserInfo
 from dynkube.client._requests.write import PatchLike, PatchTypeLike
 from dynkube.client._resource import ResourceClient
-from dynkube.client._shortcuts import ShortWays
 from dynkube.client._subresource import SubresourceClient
 from dynkube.client._watch.stream import Watch
 from dynkube.client._watch_settings import WatchSettings
@@ -32,14 +27,12 @@ from dynkube.client._watch_settings import WatchSettings
 __all__ = [
     "APIClient",
     "Applied",
-    "Batches",
     "Change",
     "Condition",
     "ConditionLike",
     "FieldSelectorLike",
     "FieldValidation",
     "LabelSelectorLike",
-    "ListWatch",
     "ObjectIterator",
     "ObjectLike",
     "PatchLike",
@@ -48,11 +41,8 @@ __all__ = [
     "PropagationPolicy",
     "ResourceClient",
     "ResourceVersionMatch",
-    "Resources",
-    "ShortWays",
     "SubresourceClient",
     "UserInfo",
     "Watch",
     "WatchSettings",
-    "check_field_manager",
 ]

@@ -7,9 +7,12 @@ from typing import Final
 from dynkube.client._deadline import Deadline
 from dynkube.client._options import check_timeout
 from dynkube.client._target import Target, as_answered
-from dynkube.discovery import ResourceAvailability, definition_name, not_installed
+from dynkube.discovery import ResourceAvailability
+from dynkube.discovery._lookup import definition_name
+from dynkube.discovery._suggestions import not_installed
 from dynkube.errors import APIError, Forbidden, NoMatch, NotFound, TransportError
-from dynkube.meta import GVR, Unstructured, resource_path
+from dynkube.meta import GVR, Unstructured
+from dynkube.meta._path import resource_path
 from dynkube.rest import Request
 
 _CRDS: Final = GVR("apiextensions.k8s.io", "v1", "customresourcedefinitions")

@@ -12,8 +12,12 @@ import msgspec
 import trio
 
 from dynkube.errors import APIError, ConnectionLost, ProtocolError, UnreadableEvent
-from dynkube.meta import UNREADABLE, ObjectDecoder, WatchEvent, decode_watch_line
-from dynkube.rest import ByteStream, LineSplitter
+from dynkube.meta import WatchEvent
+from dynkube.meta._json import UNREADABLE
+from dynkube.meta._wire.events import decode_watch_line
+from dynkube.meta._wire.objects import ObjectDecoder
+from dynkube.rest._lines import LineSplitter
+from dynkube.rest._stream import ByteStream
 
 Batch: TypeAlias = list[WatchEvent]
 """The events that one received chunk completed, in order; never empty."""

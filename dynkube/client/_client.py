@@ -11,7 +11,9 @@ from dynkube.client._resource import ResourceClient
 from dynkube.client._target import Session, Target
 from dynkube.client._watch_settings import WatchSettings
 from dynkube.discovery import APIResource, DeferredRESTMapper, DiscoveryClient, ResourceLike, ServerVersion
-from dynkube.meta import JSONLike, ResourceArg, Unstructured, check_resource, json_of
+from dynkube.meta import JSONLike, ResourceArg, Unstructured
+from dynkube.meta._encode import json_of
+from dynkube.meta._gvr import check_resource
 from dynkube.rest import Answer, Request, RESTClient
 
 

@@ -12,7 +12,8 @@ from keyword import iskeyword
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from dynkube._display import Shown
-from dynkube.discovery import ResourceLike, RESTMapper, completions, listing
+from dynkube.discovery import ResourceLike, RESTMapper
+from dynkube.discovery._listing import completions, listing
 from dynkube.errors import InvalidInput, MappingError
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from dynkube.errors import InvalidInput
-from dynkube.meta import JSONPath, Unstructured, a_type
+from dynkube.meta import JSONPath, Unstructured
+from dynkube.meta._arguments import a_type
 
 _FORMS = (
     "'condition=Ready', 'condition=Ready=False', 'jsonpath={.status.phase}=Running', 'jsonpath={.status.phase}', "

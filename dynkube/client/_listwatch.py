@@ -17,17 +17,13 @@ from dynkube._logs import get_logger
 from dynkube.client._batches import Batches
 from dynkube.client._list_limits import Paging
 from dynkube.errors import APIError, DeadlineExceeded, ProtocolError
-from dynkube.meta import (
-    GVR,
-    FieldSelector,
-    LabelSelector,
-    ListDecoder,
-    ObjectDecoder,
-    Unstructured,
-    UnstructuredList,
-    resource_path,
-)
-from dynkube.rest import Answer, LineSplitter, Redactor, Request, RESTClient
+from dynkube.meta import GVR, FieldSelector, LabelSelector, Unstructured, UnstructuredList
+from dynkube.meta._path import resource_path
+from dynkube.meta._wire.lists import ListDecoder
+from dynkube.meta._wire.objects import ObjectDecoder
+from dynkube.rest import Answer, Request, RESTClient
+from dynkube.rest._lines import LineSplitter
+from dynkube.rest._redaction import Redactor
 from dynkube.telemetry import Collection
 
 _log = get_logger("dynkube.client")

@@ -7,7 +7,8 @@ from typing import TypeAlias
 
 from dynkube.discovery import APIResource
 from dynkube.errors import InvalidInput, InvalidObject, WrongScope
-from dynkube.meta import GVK, Unstructured, a_type
+from dynkube.meta import GVK, Unstructured
+from dynkube.meta._arguments import a_type
 
 ObjectLike: TypeAlias = Unstructured | Mapping[str, object] | bytes | str
 """An object to write: an :class:`Unstructured`, a dict, or JSON."""

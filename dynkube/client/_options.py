@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, get_args
 
 from dynkube.errors import InvalidInput
-from dynkube.meta import FieldSelector, LabelSelector, encode_json, is_seconds
+from dynkube.meta import FieldSelector, LabelSelector
+from dynkube.meta._arguments import is_seconds
+from dynkube.meta._encode import encode_json
 
 LabelSelectorLike: TypeAlias = str | Mapping[str, object] | LabelSelector | None
 FieldSelectorLike: TypeAlias = str | Mapping[str, str] | FieldSelector | None

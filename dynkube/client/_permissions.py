@@ -17,7 +17,8 @@ from dynkube.client._options import check_timeout
 from dynkube.client._virtual_resources import CONSTRAINED, virtual_resources
 from dynkube.discovery import APIResource, ResourceLike
 from dynkube.errors import InvalidInput, InvalidObject, NoMatch, ProtocolError, WrongScope
-from dynkube.meta import GVR, ResourceArg, Unstructured, resource_path
+from dynkube.meta import GVR, ResourceArg, Unstructured
+from dynkube.meta._path import resource_path
 
 if TYPE_CHECKING:
     from dynkube._display import Card

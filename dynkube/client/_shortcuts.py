@@ -10,17 +10,13 @@ from dynkube.client._deadline import within
 from dynkube.client._options import FieldSelectorLike, LabelSelectorLike, check_timeout
 from dynkube.client._permissions import Permission, Question, UserInfo, can, whoami
 from dynkube.client._resource import ResourceClient
-from dynkube.discovery import (
-    EVERYTHING,
-    APIResources,
-    ResourceLike,
-    RESTMapper,
-    completions,
-    listing,
-    plain_failures,
-)
+from dynkube.discovery import APIResources, ResourceLike, RESTMapper
+from dynkube.discovery._failures import plain_failures
+from dynkube.discovery._listing import completions, listing
+from dynkube.discovery._resources import EVERYTHING
 from dynkube.errors import ClosedError, DiscoveryFailed, InvalidInput
-from dynkube.meta import Unstructured, UnstructuredTable, is_version
+from dynkube.meta import Unstructured, UnstructuredTable
+from dynkube.meta._gvr import is_version
 
 
 class ShortWays:

@@ -22,9 +22,11 @@ from dynkube.client._objects import (
 )
 from dynkube.client._options import DeleteOptions, FieldValidation, GetOptions, ListOptions, Selection, WriteOptions
 from dynkube.client._watch_settings import WatchSettings
-from dynkube.discovery import APIResource, DeferredRESTMapper, ResourceLike, plain_failures
+from dynkube.discovery import APIResource, DeferredRESTMapper, ResourceLike
+from dynkube.discovery._failures import plain_failures
 from dynkube.errors import InvalidInput, InvalidObject, NotFound, ProtocolError, WrongScope
-from dynkube.meta import GVR, Unstructured, resource_path
+from dynkube.meta import GVR, Unstructured
+from dynkube.meta._path import resource_path
 from dynkube.rest import Answer, Request, RESTClient
 
 

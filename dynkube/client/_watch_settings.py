@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dynkube.errors import InvalidInput
-from dynkube.meta import is_seconds
+from dynkube.meta._arguments import is_seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,14 +13,12 @@ from dynkube.config._credentials import (
     Credentials,
     Patience,
     StaticCertificate,
-    patience_of,
 )
-from dynkube.config._exec import ExecCommand, ExecPlugin, plugin_calls
+from dynkube.config._exec import ExecCommand, ExecPlugin
 from dynkube.config._explicit import explicit_config
 from dynkube.config._files import CertificateFiles, TokenFile
 from dynkube.config._foreign import KubernetesConfiguration, from_kubernetes_configuration
 from dynkube.config._incluster import load_incluster
-from dynkube.config._insecure import insecurity, warn_if_insecure
 from dynkube.config._load import load_config
 from dynkube.config._tls import ClientCertificate, InsecureTLSWarning, TLSSettings
 
@@ -45,10 +43,6 @@ __all__ = [
     "TokenFile",
     "explicit_config",
     "from_kubernetes_configuration",
-    "insecurity",
     "load_config",
     "load_incluster",
-    "patience_of",
-    "plugin_calls",
-    "warn_if_insecure",
 ]

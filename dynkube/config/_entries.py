@@ -12,7 +12,7 @@ from pathlib import Path
 
 from dynkube.config._files import absolute_path
 from dynkube.errors import ConfigError
-from dynkube.meta import a_type
+from dynkube.meta._arguments import a_type
 
 
 @dataclass(frozen=True, slots=True)

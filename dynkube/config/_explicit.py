@@ -23,7 +23,7 @@ from dynkube.config._credentials import (
 from dynkube.config._files import CertificateFiles, TokenFile, absolute_path
 from dynkube.config._tls import ClientCertificate, TLSSettings
 from dynkube.errors import InvalidInput
-from dynkube.meta import a_type
+from dynkube.meta._arguments import a_type
 
 CertificateSource = ClientCertificate | tuple[str | os.PathLike[str], str | os.PathLike[str]]
 

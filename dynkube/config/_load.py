@@ -14,7 +14,7 @@ from dynkube.config._incluster import in_cluster, load_incluster
 from dynkube.config._kubeconfig import Kubeconfig, find_files, merge_files, read_mapping
 from dynkube.config._users import read_credentials, read_impersonation
 from dynkube.errors import ConfigError, InvalidInput
-from dynkube.meta import a_type, is_seconds
+from dynkube.meta._arguments import a_type, is_seconds
 
 _SHOWN = 10
 

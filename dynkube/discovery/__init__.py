@@ -8,15 +8,12 @@ resolves names in a snapshot without I/O, :class:`DeferredRESTMapper` keeps a ma
 from dynkube.discovery._availability import ResourceAvailability
 from dynkube.discovery._client import DiscoveryClient
 from dynkube.discovery._deferred import DeferredRESTMapper, MapperStatistics
-from dynkube.discovery._failures import plain_failures
-from dynkube.discovery._listing import APIResources, completions, listing
-from dynkube.discovery._lookup import ResourceLike, definition_name
+from dynkube.discovery._listing import APIResources
+from dynkube.discovery._lookup import ResourceLike
 from dynkube.discovery._mapper import RESTMapper
-from dynkube.discovery._resources import EVERYTHING, APIDiscovery, APIResource, ServerVersion
-from dynkube.discovery._suggestions import not_installed
+from dynkube.discovery._resources import APIDiscovery, APIResource, ServerVersion
 
 __all__ = [
-    "EVERYTHING",
     "APIDiscovery",
     "APIResource",
     "APIResources",
@@ -27,9 +24,4 @@ __all__ = [
     "ResourceAvailability",
     "ResourceLike",
     "ServerVersion",
-    "completions",
-    "definition_name",
-    "listing",
-    "not_installed",
-    "plain_failures",
 ]

@@ -17,7 +17,8 @@ import msgspec
 from dynkube._server_text import word
 from dynkube.discovery._resources import APIResource, ServerVersion
 from dynkube.errors import ProtocolError
-from dynkube.meta import GVR, UNREADABLE, GroupVersion
+from dynkube.meta import GVR, GroupVersion
+from dynkube.meta._json import UNREADABLE
 
 _T = TypeVar("_T")
 

@@ -8,7 +8,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from dynkube._display import Shown
-from dynkube.meta import GVK, GVR, GroupVersion, version_priority
+from dynkube.meta import GVK, GVR, GroupVersion
+from dynkube.meta._gvr import version_priority
 
 if TYPE_CHECKING:
     from dynkube._display import Card

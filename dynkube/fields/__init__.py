@@ -7,15 +7,13 @@ from dynkube.fields._diff.compare import compare
 from dynkube.fields._diff.diff import Diff, FieldChange
 from dynkube.fields._entries import ManagedFieldsEntry, Manager, Operation, managed
 from dynkube.fields._extract import extract
-from dynkube.fields._handover import LAST_APPLIED, migrated, read_paths, released, several_names, transferred
 from dynkube.fields._items import Values
-from dynkube.fields._owners import Owners, check_operation, check_subresource, fields_of, owners
+from dynkube.fields._owners import Owners, fields_of, owners
 from dynkube.fields._path import FieldPath, PathLike
 from dynkube.fields._set import FieldSet
-from dynkube.fields._steps import Field, ItemIndex, ItemKey, ItemValue, Step, same_json
+from dynkube.fields._steps import Field, ItemIndex, ItemKey, ItemValue, Step
 
 __all__ = [
-    "LAST_APPLIED",
     "Diff",
     "Field",
     "FieldChange",
@@ -31,17 +29,9 @@ __all__ = [
     "PathLike",
     "Step",
     "Values",
-    "check_operation",
-    "check_subresource",
     "compare",
     "extract",
     "fields_of",
     "managed",
-    "migrated",
     "owners",
-    "read_paths",
-    "released",
-    "same_json",
-    "several_names",
-    "transferred",
 ]

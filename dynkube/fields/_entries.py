@@ -9,7 +9,8 @@ from typing import Any, Literal, TypeAlias, cast
 
 from dynkube.errors import InvalidInput, InvalidObject
 from dynkube.fields._set import FieldSet
-from dynkube.meta import JSONObject, a_type
+from dynkube.meta import JSONObject
+from dynkube.meta._arguments import a_type
 
 Operation: TypeAlias = Literal["Apply", "Update"]
 """How a manager came to own fields: by server-side apply, or by any other write."""

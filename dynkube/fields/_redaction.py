@@ -21,7 +21,9 @@ from dynkube.errors import APIError, ApplyConflict
 from dynkube.fields._items import Values
 from dynkube.fields._path import FieldPath
 from dynkube.fields._steps import Field
-from dynkube.meta import MISSING, UNREADABLE, Unstructured, encode_json, thaw
+from dynkube.meta import MISSING, Unstructured, thaw
+from dynkube.meta._encode import encode_json
+from dynkube.meta._json import UNREADABLE
 
 HIDDEN: Final = "***"
 """Displayed instead of a redacted value."""

@@ -17,7 +17,8 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from dynkube.errors import InvalidInput, InvalidObject
-from dynkube.meta import JSON, UNREADABLE
+from dynkube.meta import JSON
+from dynkube.meta._json import UNREADABLE
 
 # Go's encoder, which writes FieldsV1, escapes these for HTML.
 _ESCAPED_BY_GO: Final = re.compile("[<>&\u2028\u2029]")

@@ -5,31 +5,18 @@ lists and watches, ``_tracker.py`` how it learns whether the resource is served,
 an object always alternate legally.
 """
 
-from dynkube.informers._availability.crd_summary import PrinterColumn
-from dynkube.informers._availability.serving import Serving, crd_serves
 from dynkube.informers._cache.index import IndexFunc
 from dynkube.informers._cache.transform import Transform, drop_managed_fields
-from dynkube.informers._dependents import IndexedObjects, ObjectSource, owner_uids
+from dynkube.informers._dependents import IndexedObjects, owner_uids
 from dynkube.informers._factory import InformerFactory
-from dynkube.informers._filters.filters import (
-    BoundFilter,
-    Filter,
-    FilterContext,
-    JSONPathFilter,
-    LabelFilter,
-    NamespaceFollower,
-    Predicate,
-    PredicateFilter,
-)
+from dynkube.informers._filters.filters import Filter, JSONPathFilter, LabelFilter, Predicate, PredicateFilter
 from dynkube.informers._filters.namespace_filter import NamespaceFilter
 from dynkube.informers._informer import Informer
 from dynkube.informers._owner_tree import OwnerTree, owner_tree
 from dynkube.informers._reads import Selector
 from dynkube.informers._settings import Consistency, InformerSettings
-from dynkube.informers._slices import Slices
 from dynkube.informers._states import ABSENT, DEGRADED, LIVE, STOPPED, SYNCING, UNKNOWN, Phase, State
 from dynkube.informers._statistics import InformerStatistics, InformerStatus, InformerStatuses
-from dynkube.informers._user_code import in_function_of_a_read
 from dynkube.informers._views.handlers import (
     EventStream,
     HandlerStatistics,
@@ -47,11 +34,9 @@ __all__ = [
     "STOPPED",
     "SYNCING",
     "UNKNOWN",
-    "BoundFilter",
     "Consistency",
     "EventStream",
     "Filter",
-    "FilterContext",
     "HandlerStatistics",
     "IndexFunc",
     "IndexedObjects",
@@ -64,8 +49,6 @@ __all__ = [
     "JSONPathFilter",
     "LabelFilter",
     "NamespaceFilter",
-    "NamespaceFollower",
-    "ObjectSource",
     "OnAdd",
     "OnDelete",
     "OnError",
@@ -74,16 +57,11 @@ __all__ = [
     "Phase",
     "Predicate",
     "PredicateFilter",
-    "PrinterColumn",
     "Registration",
     "Selector",
-    "Serving",
-    "Slices",
     "State",
     "Transform",
-    "crd_serves",
     "drop_managed_fields",
-    "in_function_of_a_read",
     "owner_tree",
     "owner_uids",
 ]

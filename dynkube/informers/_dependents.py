@@ -11,7 +11,8 @@ from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
 
 from dynkube.errors import InvalidInput, InvalidObject
 from dynkube.informers._states import Phase, State
-from dynkube.meta import GVR, Unstructured, partial_reader
+from dynkube.meta import GVR, Unstructured
+from dynkube.meta._partial import partial_reader
 
 _read_references: Final = partial_reader(("metadata", "ownerReferences"))
 

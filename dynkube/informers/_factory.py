@@ -23,7 +23,8 @@ from dynkube.informers._views.handlers import Registration
 from dynkube.informers._views.turns import Turns
 from dynkube.meta import GVR, Unstructured
 from dynkube.rest import RESTClient
-from dynkube.telemetry import NOBODY, HandlerRun, Observers
+from dynkube.telemetry import HandlerRun, Observers
+from dynkube.telemetry._observers import NOBODY
 
 _LINGERING: Final = 16  # informers without users: each may hold a large cache
 

@@ -9,7 +9,8 @@ from dynkube.informers._cache.store import Snapshot
 from dynkube.informers._factory import InformerFactory
 from dynkube.informers._views.subscriber import Subscriber
 from dynkube.informers._views.view import View
-from dynkube.meta import GVR, Key, Unstructured
+from dynkube.meta import GVR, Unstructured
+from dynkube.meta._object import Key
 
 _NAMESPACES = GVR("", "v1", "namespaces")
 

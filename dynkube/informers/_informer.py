@@ -18,7 +18,7 @@ import trio
 from dynkube._bound import Bound
 from dynkube._display import Shown, printable
 from dynkube._guard import repr_of
-from dynkube.discovery import plain_failures
+from dynkube.discovery._failures import plain_failures
 from dynkube.errors import ClosedError, InvalidInput, NoMatch
 from dynkube.informers._availability.crd_summary import PrinterColumn
 from dynkube.informers._cache.index import Index, IndexFunc, index_func
@@ -32,15 +32,9 @@ from dynkube.informers._settings import Consistency, ListSettings
 from dynkube.informers._states import Phase, State
 from dynkube.informers._views.handlers import EventStream, Handler, OnAdd, OnDelete, OnError, OnUpdate, Registration
 from dynkube.informers._waits import Waits
-from dynkube.meta import (
-    GVK,
-    GVR,
-    FieldSelector,
-    LabelSelector,
-    ResourceArg,
-    a_type,
-    resource_path,
-)
+from dynkube.meta import GVK, GVR, FieldSelector, LabelSelector, ResourceArg
+from dynkube.meta._arguments import a_type
+from dynkube.meta._path import resource_path
 
 if TYPE_CHECKING:
     from dynkube._display import Card

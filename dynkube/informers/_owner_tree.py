@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Final
 from dynkube._display import Shown
 from dynkube.errors import InvalidInput
 from dynkube.informers._dependents import Growth, ObjectSource, Sources, grown, identity_of
-from dynkube.meta import Unstructured, a_type
+from dynkube.meta import Unstructured
+from dynkube.meta._arguments import a_type
 
 if TYPE_CHECKING:
     from dynkube._display import Card, Span

@@ -18,7 +18,8 @@ from dynkube.informers._states import Phase, State
 from dynkube.informers._statistics import InformerStatistics
 from dynkube.informers._views.handlers import Registration
 from dynkube.informers._views.view import View
-from dynkube.meta import Fields, LabelSelector, Unstructured, a_type, to_pandas, to_polars
+from dynkube.meta import Fields, LabelSelector, Unstructured, to_pandas, to_polars
+from dynkube.meta._arguments import a_type
 
 if TYPE_CHECKING:
     import pandas as pd

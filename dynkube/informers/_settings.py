@@ -10,8 +10,9 @@ from time import perf_counter
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from dynkube.errors import InvalidInput
-from dynkube.meta import Unstructured, is_number
-from dynkube.rest import seconds_suspended
+from dynkube.meta import Unstructured
+from dynkube.meta._arguments import is_number
+from dynkube.rest._suspension import seconds_suspended
 
 Consistency: TypeAlias = Literal["any", "most_recent"]
 """How recent a list must be, as kube-rs's ``ListSemantic``."""

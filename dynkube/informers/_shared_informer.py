@@ -15,7 +15,7 @@ from functools import partial
 import trio
 
 from dynkube._server_text import sanitized
-from dynkube.client import ListWatch
+from dynkube.client._listwatch import ListWatch
 from dynkube.errors import BadRequest, DynkubeError, EndlessList, Forbidden, Unauthorized
 from dynkube.informers._availability.tracker import AvailabilityTracker
 from dynkube.informers._availability.verdict import Availability, Generation, Presence
@@ -40,7 +40,9 @@ from dynkube.informers._views.fanout import Fanout
 from dynkube.informers._views.handlers import EventStream, Registration
 from dynkube.informers._views.subscriber import Subscriber
 from dynkube.informers._views.view import View
-from dynkube.meta import BodyCache, Key, Unstructured, WatchEvent
+from dynkube.meta import Unstructured, WatchEvent
+from dynkube.meta._common import BodyCache
+from dynkube.meta._object import Key
 from dynkube.rest import RESTClient
 from dynkube.telemetry import Observers
 

@@ -10,7 +10,8 @@ import trio
 from dynkube.errors import ClosedError, InvalidInput
 from dynkube.informers._reads import Reads
 from dynkube.informers._states import Phase, State
-from dynkube.meta import Unstructured, is_older
+from dynkube.meta import Unstructured
+from dynkube.meta._versions import is_older
 
 
 class Waits(Reads):

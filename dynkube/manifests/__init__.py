@@ -10,13 +10,11 @@ from dynkube.manifests._applyset import ApplySet
 from dynkube.manifests._diff_report import DiffEntry, DiffReport
 from dynkube.manifests._location import Place
 from dynkube.manifests._options import ApplyOptions, OnError
-from dynkube.manifests._report import TROUBLE, Entry, Outcome, Report
+from dynkube.manifests._report import Entry, Outcome, Report
 from dynkube.manifests._run import ApplyRun
 from dynkube.manifests._sources import ManifestSource, leaves
-from dynkube.manifests._verbs import ManifestVerbs
 
 __all__ = [
-    "TROUBLE",
     "ApplyOptions",
     "ApplyRun",
     "ApplySet",
@@ -24,7 +22,6 @@ __all__ = [
     "DiffReport",
     "Entry",
     "ManifestSource",
-    "ManifestVerbs",
     "OnError",
     "Outcome",
     "Place",

@@ -23,7 +23,7 @@ from dynkube.manifests._order import Definition
 from dynkube.manifests._report import Entry, Outcome
 from dynkube.manifests._unchanged import Standing, standing
 from dynkube.meta import GVK, GVR, MISSING, Missing, Unstructured
-from dynkube.rest import Backoff
+from dynkube.rest._backoff import Backoff
 
 _OUTCOMES = {
     Change.CREATED: Outcome.CREATED,

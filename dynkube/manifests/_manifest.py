@@ -13,7 +13,9 @@ from dynkube.errors import DynkubeError, InvalidInput, InvalidObject
 from dynkube.manifests._applyset import ApplySet
 from dynkube.manifests._documents import Document
 from dynkube.manifests._location import Place
-from dynkube.meta import GVK, Unstructured, a_type, json_of
+from dynkube.meta import GVK, Unstructured
+from dynkube.meta._arguments import a_type
+from dynkube.meta._encode import json_of
 
 _MAX_LISTS = 10  # nesting depth; one is usual, and two are produced by tools that wrap the output of others
 

@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
-from dynkube.client import FieldValidation, check_field_manager
+from dynkube.client import FieldValidation
+from dynkube.client._options import check_field_manager
 from dynkube.errors import InvalidInput
 from dynkube.fields import FieldPath, PathLike
 from dynkube.manifests._applyset import ApplySet
-from dynkube.meta import is_seconds
+from dynkube.meta._arguments import is_seconds
 
 OnError: TypeAlias = Literal["stop", "continue"]
 

@@ -13,11 +13,12 @@ import trio
 
 from dynkube.client import APIClient
 from dynkube.errors import InvalidObject, NoMatch
-from dynkube.informers import InformerFactory, crd_serves
+from dynkube.informers import InformerFactory
+from dynkube.informers._availability.serving import crd_serves
 from dynkube.manifests._order import Definition
 from dynkube.manifests._report import DONE, Entry, Outcome
 from dynkube.meta import GVR
-from dynkube.rest import Backoff
+from dynkube.rest._backoff import Backoff
 
 
 class CannotTell(Exception):

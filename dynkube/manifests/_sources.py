@@ -22,7 +22,8 @@ from dynkube.errors import InvalidInput
 from dynkube.manifests._documents import read_documents
 from dynkube.manifests._location import Place
 from dynkube.manifests._manifest import Manifest, from_data, from_document, refuse_contradictions
-from dynkube.meta import MAX_TEXT_BYTES, a_type
+from dynkube.meta._arguments import a_type
+from dynkube.meta._input_limits import MAX_TEXT_BYTES
 
 ManifestSource: TypeAlias = "str | bytes | os.PathLike[str] | Mapping[str, object] | Iterable[ManifestSource]"
 """Objects, YAML or JSON, paths of files and directories, ``"-"`` for standard input, or an iterable of these."""

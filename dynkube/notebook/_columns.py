@@ -15,8 +15,9 @@ from dynkube._display import Tone, inline, printable, short
 from dynkube._display.health import condition_chips, health_of, mapping
 from dynkube._guard import attempt_with, text_of
 from dynkube.errors import InvalidInput
-from dynkube.informers import PrinterColumn
-from dynkube.meta import JSONPath, Unstructured, encode_json
+from dynkube.informers._availability.crd_summary import PrinterColumn
+from dynkube.meta import JSONPath, Unstructured
+from dynkube.meta._encode import encode_json
 
 ColumnSource: TypeAlias = "str | JSONPath | Callable[[Unstructured], object]"
 """The source of a user's column: a JSONPath, or a function of the object."""

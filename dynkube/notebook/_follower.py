@@ -20,7 +20,8 @@ import trio
 
 from dynkube._logs import get_logger
 from dynkube.errors import ClosedError, DynkubeError
-from dynkube.informers import EventStream, Phase, Slices
+from dynkube.informers import EventStream, Phase
+from dynkube.informers._slices import Slices
 from dynkube.meta import Unstructured
 from dynkube.notebook._audience import Audience
 from dynkube.notebook._columns import Column, columns_for

@@ -5,7 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections import Counter
 
-from dynkube.meta import Added, Deleted, InformerEvent, Key, Unstructured, Updated
+from dynkube.meta import Added, Deleted, InformerEvent, Unstructured, Updated
+from dynkube.meta._object import Key
 
 
 class Selection:

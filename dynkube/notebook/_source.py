@@ -6,7 +6,8 @@ from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
-from dynkube.informers import EventStream, Filter, InformerStatistics, PrinterColumn, State
+from dynkube.informers import EventStream, Filter, InformerStatistics, State
+from dynkube.informers._availability.crd_summary import PrinterColumn
 from dynkube.meta import GVR
 from dynkube.notebook._picture import Head
 

@@ -10,7 +10,7 @@ import msgspec
 
 from dynkube._server_text import sanitized
 from dynkube.errors import APIError, ProtocolError, Status
-from dynkube.meta import failed_status
+from dynkube.meta._wire.status import failed_status
 from dynkube.rest._messages import Request
 from dynkube.rest._redaction import Redactor
 

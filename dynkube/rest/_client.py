@@ -15,7 +15,9 @@ import trio
 
 from dynkube._bound import Bound
 from dynkube._server_text import sanitized
-from dynkube.config import ClientConfig, plugin_calls, warn_if_insecure
+from dynkube.config import ClientConfig
+from dynkube.config._exec import plugin_calls
+from dynkube.config._insecure import warn_if_insecure
 from dynkube.errors import DeadlineExceeded, DynkubeError
 from dynkube.rest._answers import check_body, failure_in
 from dynkube.rest._attempts import Attempts, Counters
@@ -28,7 +30,8 @@ from dynkube.rest._sender import Call, Sender
 from dynkube.rest._statistics import RESTStatistics
 from dynkube.rest._stream import ByteStream, Exchange
 from dynkube.rest._warnings import WarningLog
-from dynkube.telemetry import NOBODY, Observers
+from dynkube.telemetry import Observers
+from dynkube.telemetry._observers import NOBODY
 
 
 class RESTClient(Bound):

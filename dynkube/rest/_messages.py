@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from dynkube.errors import InvalidInput
-from dynkube.meta import is_number, is_seconds
+from dynkube.meta._arguments import is_number, is_seconds
 from dynkube.rest._redaction import Redactor
 
 _MOST_HEADER_BYTES = 96 << 10  # httpcore2 configures h11 to reject a head of 100 KiB

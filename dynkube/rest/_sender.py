@@ -15,7 +15,8 @@ import httpx2
 import trio
 
 from dynkube._logs import get_logger
-from dynkube.config import ClientConfig, Credential, patience_of
+from dynkube.config import ClientConfig, Credential
+from dynkube.config._credentials import patience_of
 from dynkube.errors import APIError, DynkubeError, InvalidInput, ProtocolError, TransportError
 from dynkube.rest._answers import MOST_STATUS, check_head, error_from, is_json, most_of_error
 from dynkube.rest._attempts import Attempt, Attempts, Counters, Subject

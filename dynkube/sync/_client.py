@@ -10,10 +10,12 @@ from typing import Any, ClassVar, Self, overload
 import dynkube._client as aio
 from dynkube._connect import connect as connect_async
 from dynkube.client import APIClient as AsyncAPIClient
-from dynkube.client import FieldSelectorLike, LabelSelectorLike, Resources
+from dynkube.client import FieldSelectorLike, LabelSelectorLike
 from dynkube.client import ResourceClient as AsyncResourceClient
+from dynkube.client._completion import Resources
 from dynkube.config import ClientConfig
-from dynkube.discovery import DeferredRESTMapper, ResourceLike, RESTMapper, completions
+from dynkube.discovery import DeferredRESTMapper, ResourceLike, RESTMapper
+from dynkube.discovery._listing import completions
 from dynkube.errors import ClosedError, DynkubeError
 from dynkube.informers import Informer as AsyncInformer
 from dynkube.manifests import ApplyRun as AsyncApplyRun

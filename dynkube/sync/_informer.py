@@ -14,7 +14,8 @@ import trio
 
 from dynkube import informers as aio
 from dynkube._display import Shown
-from dynkube.informers import Filter, HandlerStatistics, OnAdd, OnDelete, OnError, OnUpdate, Phase, PrinterColumn, State
+from dynkube.informers import Filter, HandlerStatistics, OnAdd, OnDelete, OnError, OnUpdate, Phase, State
+from dynkube.informers._availability.crd_summary import PrinterColumn
 from dynkube.meta import GVR, Unstructured
 from dynkube.notebook import ColumnSource, LiveTable, live_table
 from dynkube.sync._delegation import Facade, at_once, in_loop

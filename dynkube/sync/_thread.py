@@ -23,7 +23,7 @@ from anyio.from_thread import BlockingPortal
 from dynkube._guard import repr_of
 from dynkube._logs import get_logger
 from dynkube.errors import ClosedError, InvalidInput
-from dynkube.informers import in_function_of_a_read
+from dynkube.informers._user_code import in_function_of_a_read
 from dynkube.sync._call import ENDED, Call, is_cancellation
 from dynkube.sync._errors import shorten
 

@@ -3,9 +3,8 @@
 :class:`Observer` documents the hooks, and when each is called.
 """
 
-from dynkube.telemetry._observed import ObservedClient, ObservedCounts, ObservedInformer, ObservedState
 from dynkube.telemetry._observer import Observer
-from dynkube.telemetry._observers import NOBODY, Hook, Observers
+from dynkube.telemetry._observers import Observers
 from dynkube.telemetry._opentelemetry import OpenTelemetryTracing
 from dynkube.telemetry._prometheus import PrometheusMetrics
 from dynkube.telemetry._records import (
@@ -18,14 +17,8 @@ from dynkube.telemetry._records import (
 )
 
 __all__ = [
-    "NOBODY",
     "Collection",
     "HandlerRun",
-    "Hook",
-    "ObservedClient",
-    "ObservedCounts",
-    "ObservedInformer",
-    "ObservedState",
     "Observer",
     "Observers",
     "OpenTelemetryTracing",

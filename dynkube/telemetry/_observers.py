@@ -10,7 +10,7 @@ from typing import Final, Generic, ParamSpec, TypeVar
 from dynkube._guard import attempt
 from dynkube._logs import get_logger
 from dynkube.errors import InvalidInput
-from dynkube.meta import a_type
+from dynkube.meta._arguments import a_type
 from dynkube.telemetry._observed import ObservedClient
 from dynkube.telemetry._observer import Observer
 from dynkube.telemetry._records import (

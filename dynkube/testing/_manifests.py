@@ -10,7 +10,9 @@ from typing import TypeAlias
 
 from dynkube._input_files import read_file
 from dynkube.errors import InvalidInput
-from dynkube.meta import a_type, check_shape, yaml
+from dynkube.meta import yaml
+from dynkube.meta._arguments import a_type
+from dynkube.meta._shape import check_shape
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._calls.nesting import MAX_DEPTH
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import importlib
 import importlib.metadata
 import subprocess
 import sys
-from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -55,18 +53,16 @@ def test_errors_are_called_as_they_are_imported() -> None:
     assert {name for name, value in named.items() if value.__name__ != name} == set()
 
 
-def test_the_top_declares_what_it_can_load_and_type_checkers_see_the_same() -> None:
-    tree = ast.parse(Path(str(dynkube.__file__)).read_text(encoding="utf-8"))
-    seen = {alias.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
+def test_each_name_of_the_stub_can_be_imported() -> None:
+    names = importlib.import_module("dynkube").__all__
 
-    assert set(dynkube.__all__) <= seen
-    assert set(dir(dynkube)) == set(dynkube.__all__)
-    assert all(getattr(dynkube, name) is not None for name in dynkube.__all__)
+    assert dir(dynkube) == sorted(names)
+    assert all(getattr(dynkube, name) is not None for name in names)
 
 
 def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
-        dynkube.nothing  # noqa: B018
+        dynkube.nothing  # type: ignore[attr-defined]  # noqa: B018
 
 
 def loaded_by(statement: str) -> set[str]:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import dynkube
-from dynkube.informers import BoundFilter
+from dynkube.informers._filters.filters import BoundFilter
 from dynkube.telemetry import Observer
 
 PACKAGE = Path(str(dynkube.__file__)).parent

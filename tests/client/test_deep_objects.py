@@ -12,8 +12,8 @@ import pytest
 from dynkube import Unstructured, extract
 from dynkube.client import ResourceClient
 from dynkube.errors import InvalidObject
-from dynkube.fields import migrated, released, transferred
 from dynkube.fields._diff.compute import diff_between
+from dynkube.fields._handover import migrated, released, transferred
 from tests.client.wire import ScriptedServer, connect
 
 LEVELS = 920 if sys.version_info < (3, 12) else 3_000  # newer ones decode, and compare, what is deeper

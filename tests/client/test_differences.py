@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynkube import MISSING
-from dynkube.fields import FieldSet, same_json
+from dynkube.fields import FieldSet
 from dynkube.fields._diff.list_keys import Shape
 from dynkube.fields._diff.walk import differences, restricted
+from dynkube.fields._steps import same_json
 
 SHAPE = Shape(
     [

@@ -8,7 +8,7 @@ import httpx2
 import pytest
 import trio
 
-from dynkube.client import ListWatch
+from dynkube.client._listwatch import ListWatch
 from dynkube.errors import DeadlineExceeded, Gone, ProtocolError
 from dynkube.meta import GVR, FieldSelector, LabelSelector, Unstructured
 from tests.client.wire import FOREVER, JSON, Body, ScriptedServer, connect, ok, pod, pods, refusal

@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx2
 import pytest
 
-from dynkube.client import ListWatch
+from dynkube.client._listwatch import ListWatch
 from dynkube.config import ClientConfig
 from dynkube.errors import ConnectFailed, ConnectionLost, Forbidden, Gone, UnreadableEvent
 from dynkube.meta import GVR, Added, Bookmark, Deleted, FieldSelector, LabelSelector, Modified, WatchEvent

@@ -9,7 +9,8 @@ import httpx2
 import pytest
 import trio
 
-from dynkube.client import APIClient, ShortWays
+from dynkube.client import APIClient
+from dynkube.client._shortcuts import ShortWays
 from dynkube.errors import DeadlineExceeded, InvalidInput
 from tests.client.wire import ScriptedServer, connect, ok, pod
 

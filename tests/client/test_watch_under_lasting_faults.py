@@ -9,7 +9,8 @@ import pytest
 import trio
 
 import dynkube
-from dynkube.meta import Added, Bookmark, Deleted, Key, WatchEvent
+from dynkube.meta import Added, Bookmark, Deleted, WatchEvent
+from dynkube.meta._object import Key
 from dynkube.testing import APIServer
 from tests.informers.faults.table import LASTING, POISON, Lasting
 from tests.informers.faults.test_lasting import write_for_an_hour

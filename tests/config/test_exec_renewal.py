@@ -13,7 +13,8 @@ import pytest
 import trio
 import trio.testing
 
-from dynkube.config import Anonymous, ClientCertificate, Combined, Credential, ExecCommand, ExecPlugin, plugin_calls
+from dynkube.config import Anonymous, ClientCertificate, Combined, Credential, ExecCommand, ExecPlugin
+from dynkube.config._exec import plugin_calls
 from dynkube.errors import CredentialError
 
 pytestmark = pytest.mark.real_time

@@ -15,7 +15,7 @@ import trio
 from dynkube.config import ClientConfig
 from dynkube.discovery import DeferredRESTMapper, DiscoveryClient
 from dynkube.errors import DiscoveryFailed, NoMatch
-from dynkube.meta import resource_path
+from dynkube.meta._path import resource_path
 from dynkube.rest import RESTClient
 from dynkube.testing import APIServer
 

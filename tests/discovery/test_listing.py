@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from dynkube.discovery import APIDiscovery, APIResource, completions, listing
+from dynkube.discovery import APIDiscovery, APIResource
+from dynkube.discovery._listing import completions, listing
 from dynkube.errors import ServiceUnavailable, Status
 from tests.discovery.wire import CLUSTER, HTTP_ROUTES, HTTP_ROUTES_BETA, PODS
 

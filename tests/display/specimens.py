@@ -24,7 +24,8 @@ from dynkube import (
     UnstructuredList,
 )
 from dynkube._display import Shown
-from dynkube.client import Applied, Change, Permission, ResourceClient, Resources, UserInfo
+from dynkube.client import Applied, Change, Permission, ResourceClient, UserInfo
+from dynkube.client._completion import Resources
 from dynkube.client._target import Target
 from dynkube.discovery import APIDiscovery, APIResource, APIResources, ResourceAvailability, RESTMapper
 from dynkube.discovery._cards import named_card

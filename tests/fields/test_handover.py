@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dynkube import FieldPath, FieldSet, Unstructured, extract, fields_of, owners
 from dynkube.errors import InvalidInput, InvalidObject
-from dynkube.fields import migrated, released, transferred
+from dynkube.fields._handover import migrated, released, transferred
 from tests.fields.objects import deployment, entry, owned_image
 from tests.fields.strategies import field_sets
 

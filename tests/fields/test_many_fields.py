@@ -21,9 +21,8 @@ from dynkube.fields import (
     extract,
     fields_of,
     owners,
-    released,
-    transferred,
 )
+from dynkube.fields._handover import released, transferred
 from dynkube.fields._items import KeyedItems, index_of_item
 from tests.fields.strategies import field_sets
 

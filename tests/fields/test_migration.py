@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dynkube.errors import InvalidInput, InvalidObject
-from dynkube.fields import migrated
+from dynkube.fields._handover import migrated
 from tests.fields.objects import deployment, entry
 
 CSA = "kubectl-client-side-apply"

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynkube.fields import same_json
-from dynkube.meta import freeze
+from dynkube.fields._steps import same_json
+from dynkube.meta._frozen import freeze
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from([0.0, -0.0, 1.0, 2.5, 2**70, "", "1", "é"]),

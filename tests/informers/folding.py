@@ -9,7 +9,7 @@ from typing import Any
 import trio
 
 from dynkube import Informer, Unstructured
-from dynkube.meta import Key
+from dynkube.meta._object import Key
 
 
 class Folding:

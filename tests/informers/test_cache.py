@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from dynkube.informers._cache.cache import Cache, add_newest, remove_unless_newer
 from dynkube.informers._slices import Slices
-from dynkube.meta import Deleted, Key, Modified, Unstructured
+from dynkube.meta import Deleted, Modified, Unstructured
+from dynkube.meta._object import Key
 
 pytestmark = pytest.mark.scenario("F17", "P3")
 

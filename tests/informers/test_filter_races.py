@@ -9,7 +9,7 @@ import trio
 
 import dynkube
 from dynkube import Client, Filter, LabelFilter, NamespaceFilter, Unstructured
-from dynkube.informers import BoundFilter, FilterContext
+from dynkube.informers._filters.filters import BoundFilter, FilterContext
 from dynkube.testing import APIServer
 from tests.informers.kit import WIDGETS, Recorder, crd, names, quiet, widget
 

@@ -11,7 +11,7 @@ from dynkube import Unstructured
 from dynkube.informers._cache.cache import Cache, add_page
 from dynkube.informers._cache.index import Index
 from dynkube.informers._slices import Slices, batches
-from dynkube.meta import Key
+from dynkube.meta._object import Key
 
 OBJECTS = [
     Unstructured({"metadata": {"name": f"n{number}", "uid": f"u{number}", "resourceVersion": str(number + 1)}})

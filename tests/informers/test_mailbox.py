@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from dynkube.informers._views.mailbox import SYNCED, Mailbox
-from dynkube.meta import Added, Deleted, InformerEvent, Key, Unstructured, Updated
+from dynkube.meta import Added, Deleted, InformerEvent, Unstructured, Updated
+from dynkube.meta._object import Key
 
 KEYS = st.sampled_from([("shop", "a"), ("shop", "b"), ("", "node")])
 

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynkube.informers._cache.store import EMPTY
-from dynkube.meta import Key, Unstructured
+from dynkube.meta import Unstructured
+from dynkube.meta._object import Key
 
 KEYS = st.tuples(st.sampled_from(["", "shop", "office"]), st.sampled_from("abcd"))
 

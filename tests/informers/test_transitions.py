@@ -21,7 +21,8 @@ from dynkube.informers._reflector.transitions import (
     Watching,
     followed,
 )
-from dynkube.meta import Added, Bookmark, Deleted, Unstructured, WatchEvent, is_older
+from dynkube.meta import Added, Bookmark, Deleted, Unstructured, WatchEvent
+from dynkube.meta._versions import is_older
 
 pytestmark = pytest.mark.scenario("P13")
 

@@ -11,7 +11,7 @@ import trio
 
 import dynkube
 from dynkube import DEGRADED, LIVE, Client
-from dynkube.rest import Backoff
+from dynkube.rest._backoff import Backoff
 from dynkube.testing import APIServer
 from tests.informers.kit import WIDGETS, Recorder, crd, names, quiet, replace, widget
 

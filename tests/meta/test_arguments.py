@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from dynkube.meta import a_type, is_seconds
+from dynkube.meta._arguments import a_type, is_seconds
 
 
 @pytest.mark.parametrize(("value", "words"), [(3, "an int"), ([], "a list"), (None, "None"), (b"", "bytes")])

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynkube.errors import InvalidObject
-from dynkube.meta import Unstructured, json_of
+from dynkube.meta import Unstructured
+from dynkube.meta._encode import json_of
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.floats() | st.text(max_size=3),

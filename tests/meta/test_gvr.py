@@ -3,7 +3,8 @@
 import pytest
 
 from dynkube.errors import InvalidInput
-from dynkube.meta import GVK, GVR, GroupVersion, ResourceArg, check_resource, version_priority
+from dynkube.meta import GVK, GVR, GroupVersion, ResourceArg
+from dynkube.meta._gvr import check_resource, version_priority
 
 
 @pytest.mark.parametrize(

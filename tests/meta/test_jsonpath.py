@@ -11,7 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dynkube.errors import InvalidObject
-from dynkube.meta import JSONPath, freeze
+from dynkube.meta import JSONPath
+from dynkube.meta._frozen import freeze
 
 POD = json.loads(Path(__file__).with_name("pod.json").read_text())
 

@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from dynkube.errors import InvalidInput, InvalidObject
-from dynkube.meta import REMOVE, BodyCache, ObjectDecoder, Unstructured
+from dynkube.meta import REMOVE, Unstructured
+from dynkube.meta._common import BodyCache
+from dynkube.meta._wire.objects import ObjectDecoder
 
 RAW = (
     b'{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"web","namespace":"shop","uid":"u1",'

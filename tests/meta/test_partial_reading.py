@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynkube.errors import InvalidObject
-from dynkube.meta import MISSING, partial_reader
+from dynkube.meta import MISSING
+from dynkube.meta._partial import partial_reader
 
 names = st.sampled_from(["a", "b", "a.b", "value", "é", "", '"', "class", "__init__", "\n"])
 scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()

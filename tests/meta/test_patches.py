@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynkube.errors import InvalidInput
-from dynkube.meta import PatchType, merge_patch
+from dynkube.meta import PatchType
+from dynkube.meta._patch import merge_patch
 
 scalars = st.none() | st.booleans() | st.integers() | st.text(max_size=3)
 documents = st.recursive(

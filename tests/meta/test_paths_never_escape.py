@@ -10,7 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dynkube.errors import InvalidInput
-from dynkube.meta import GVR, resource_path
+from dynkube.meta import GVR
+from dynkube.meta._path import resource_path
 
 # What tries to leave its segment, in pieces that combine: "..%2f", "a/../b", "?", "\\", newlines, half characters.
 PIECES = ["..", ".", "/", "\\", "%2e", "%2F", "%", "?", "#", ";", ":", "@", "//", "\n", "\0", " ", "a", "é", "\ud800"]

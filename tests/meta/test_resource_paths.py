@@ -3,7 +3,8 @@
 import pytest
 
 from dynkube.errors import InvalidInput
-from dynkube.meta import GVR, resource_path
+from dynkube.meta import GVR
+from dynkube.meta._path import resource_path
 
 PODS = GVR("", "v1", "pods")
 DEPLOYMENTS = GVR("apps", "v1", "deployments")

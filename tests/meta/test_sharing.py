@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from dynkube import Unstructured
-from dynkube.meta import ObjectDecoder
+from dynkube.meta._wire.objects import ObjectDecoder
 
 
 def raw(name: str = "web", *, kind: str = "Pod", **metadata: object) -> bytes:

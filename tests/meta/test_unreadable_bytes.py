@@ -7,7 +7,11 @@ from collections.abc import Callable
 import pytest
 
 from dynkube.errors import InvalidObject, ProtocolError, TooManyRequests
-from dynkube.meta import JSONPath, ListDecoder, ObjectDecoder, Unstructured, decode_watch_line, partial_reader
+from dynkube.meta import JSONPath, Unstructured
+from dynkube.meta._partial import partial_reader
+from dynkube.meta._wire.events import decode_watch_line
+from dynkube.meta._wire.lists import ListDecoder
+from dynkube.meta._wire.objects import ObjectDecoder
 
 DEEP = b"[" * 1_000_000 + b"]" * 1_000_000  # Python 3.14 follows some 300,000
 

@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 from dynkube.errors import Gone, ProtocolError
-from dynkube.meta import Added, Bookmark, Deleted, Modified, ObjectDecoder, cut_managed_fields, decode_watch_line
+from dynkube.meta import Added, Bookmark, Deleted, Modified
+from dynkube.meta._wire.events import decode_watch_line
+from dynkube.meta._wire.objects import ObjectDecoder, cut_managed_fields
 
 POD: dict[str, Any] = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "web", "resourceVersion": "7"}}
 

@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynkube.errors import ProtocolError
-from dynkube.meta import ListDecoder, ObjectDecoder, Unstructured, UnstructuredList
+from dynkube.meta import Unstructured, UnstructuredList
+from dynkube.meta._wire.lists import ListDecoder
+from dynkube.meta._wire.objects import ObjectDecoder
 
 LEAF = st.none() | st.booleans() | st.integers(-(2**40), 2**40) | st.text(max_size=8)
 BODY = st.recursive(

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from dynkube.errors import ProtocolError
-from dynkube.meta import ObjectDecoder, WireTable
+from dynkube.meta._wire.objects import ObjectDecoder
+from dynkube.meta._wire.tables import WireTable
 
 COLUMNS = [{"name": "Name", "type": "string", "format": "name", "priority": 0}]
 HEAD = {"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": {"resourceVersion": "9", "continue": "t"}}

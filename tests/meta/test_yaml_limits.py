@@ -6,7 +6,7 @@ import tracemalloc
 
 import pytest
 
-from dynkube.meta import MAX_TEXT_BYTES
+from dynkube.meta._input_limits import MAX_TEXT_BYTES
 from dynkube.meta.yaml import MalformedYAML, load_all, load_document, repeated_keys
 
 

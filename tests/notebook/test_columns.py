@@ -9,7 +9,7 @@ import pytest
 from dynkube import Unstructured
 from dynkube._display import Tone
 from dynkube.errors import InvalidInput
-from dynkube.informers import PrinterColumn
+from dynkube.informers._availability.crd_summary import PrinterColumn
 from dynkube.notebook._columns import Cell, Column, columns_for, own_columns
 from tests.display.kit import POD
 from tests.notebook.kit import obj

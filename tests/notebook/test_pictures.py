@@ -8,8 +8,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynkube.informers import PrinterColumn
-from dynkube.meta import Added, Deleted, InformerEvent, Key, Unstructured, Updated
+from dynkube.informers._availability.crd_summary import PrinterColumn
+from dynkube.meta import Added, Deleted, InformerEvent, Unstructured, Updated
+from dynkube.meta._object import Key
 from dynkube.notebook._columns import columns_for, own_columns
 from dynkube.notebook._messages import delta_message, table_message
 from dynkube.notebook._picture import Head, Painter, Picture

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from dynkube.errors import InvalidInput
-from dynkube.rest import Backoff
+from dynkube.rest._backoff import Backoff
 from tests.rest.wire import NoJitter
 
 

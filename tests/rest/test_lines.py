@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynkube.errors import InvalidInput, ProtocolError
-from dynkube.rest import LineSplitter
+from dynkube.rest._lines import LineSplitter
 
 
 @given(st.lists(st.binary(max_size=12).map(lambda part: part.replace(b"x", b"\n"))))

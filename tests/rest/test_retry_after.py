@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynkube.rest import parse_retry_after
+from dynkube.rest._retry import parse_retry_after
 from tests.rest.wire import NOON
 
 

@@ -8,13 +8,13 @@ import trio
 from dynkube.telemetry import (
     Collection,
     HandlerRun,
-    ObservedClient,
     Observer,
     ReflectorOutcome,
     RequestInfo,
     RequestOutcome,
     StateChange,
 )
+from dynkube.telemetry._observed import ObservedClient
 
 
 class Notes(Observer):

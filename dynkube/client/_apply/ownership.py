@@ -22,7 +22,8 @@ from dynkube.client._requests.write import write_request
 from dynkube.client._target import Target
 from dynkube.discovery import APIResource
 from dynkube.errors import Conflict, InvalidInput
-from dynkube.meta import JSONObject, PatchType, Unstructured, encode_json
+from dynkube.meta import JSONObject, PatchType, Unstructured
+from dynkube.meta._encode import encode_json
 from dynkube.rest import Request
 
 Named: TypeAlias = str | Mapping[str, Any]

@@ -24,7 +24,8 @@ from dynkube.discovery import APIResource
 from dynkube.errors import APIError, ApplyConflict, FieldConflict, InvalidInput, InvalidObject, NotFound
 from dynkube.fields._diff.yaml_json import readable_as_yaml
 from dynkube.fields._redaction import without_values
-from dynkube.meta import Missing, PatchType, Unstructured, a_type
+from dynkube.meta import Missing, PatchType, Unstructured
+from dynkube.meta._arguments import a_type
 from dynkube.rest import Answer, Request
 
 _READ = (

@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from dynkube.fields import same_json
+from dynkube.fields._steps import same_json
 from dynkube.meta import Unstructured
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from dynkube.client._options import GetOptions, ListOptions, Selection
 from dynkube.client._pages import ObjectIterator, joined, list_all
 from dynkube.client._requests.table import Tables
 from dynkube.client._target import Target, as_answered
-from dynkube.meta import Unstructured, UnstructuredList, UnstructuredTable, joined_tables
+from dynkube.meta import Unstructured, UnstructuredList, UnstructuredTable
+from dynkube.meta._table import joined_tables
 from dynkube.rest import Request
 
 

@@ -22,16 +22,11 @@ from dynkube.client._list_limits import Paging
 from dynkube.client._listwatch import ListWatch
 from dynkube.discovery import APIResource
 from dynkube.errors import ProtocolError
-from dynkube.meta import (
-    JSON,
-    PLAIN_COLUMNS,
-    ObjectDecoder,
-    Unstructured,
-    UnstructuredList,
-    UnstructuredTable,
-    WireTable,
-    partial_reader,
-)
+from dynkube.meta import JSON, Unstructured, UnstructuredList, UnstructuredTable
+from dynkube.meta._partial import partial_reader
+from dynkube.meta._table_columns import PLAIN_COLUMNS
+from dynkube.meta._wire.objects import ObjectDecoder
+from dynkube.meta._wire.tables import WireTable
 from dynkube.rest import RESTClient
 
 # As kubectl sends it; v1beta1 has the same format.

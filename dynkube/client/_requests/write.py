@@ -21,17 +21,12 @@ from dynkube.client._target import Target, as_answered
 from dynkube.discovery import APIResource
 from dynkube.errors import APIError, InvalidInput, WrongScope
 from dynkube.fields._redaction import without_values_in
-from dynkube.meta import (
-    GVR,
-    ListDecoder,
-    ObjectDecoder,
-    PatchType,
-    Unstructured,
-    UnstructuredList,
-    a_type,
-    json_of,
-    resource_path,
-)
+from dynkube.meta import GVR, PatchType, Unstructured, UnstructuredList
+from dynkube.meta._arguments import a_type
+from dynkube.meta._encode import json_of
+from dynkube.meta._path import resource_path
+from dynkube.meta._wire.lists import ListDecoder
+from dynkube.meta._wire.objects import ObjectDecoder
 from dynkube.rest import Request
 
 PatchLike: TypeAlias = Mapping[str, object] | Sequence[Mapping[str, object]] | bytes | str

@@ -10,17 +10,9 @@ from dynkube.client._apply.ownership import Named
 from dynkube.client._apply.result import Applied
 from dynkube.client._options import check_field_manager
 from dynkube.client._target import Verbs
-from dynkube.fields import (
-    Operation,
-    PathLike,
-    check_operation,
-    check_subresource,
-    migrated,
-    read_paths,
-    released,
-    several_names,
-    transferred,
-)
+from dynkube.fields import Operation, PathLike
+from dynkube.fields._handover import migrated, read_paths, released, several_names, transferred
+from dynkube.fields._owners import check_operation, check_subresource
 
 
 class OwnershipVerbs(Verbs):

@@ -15,7 +15,8 @@ from dynkube.client._options import Selection
 from dynkube.client._target import Target
 from dynkube.client._watch.opening import open_watch
 from dynkube.errors import DeadlineExceeded, InvalidInput, NotFound
-from dynkube.meta import Added, Deleted, FieldSelector, Modified, Unstructured, is_seconds
+from dynkube.meta import Added, Deleted, FieldSelector, Modified, Unstructured
+from dynkube.meta._arguments import is_seconds
 
 
 async def wait_for(

@@ -8,15 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from dynkube.meta import (
-    Added,
-    Bookmark,
-    Deleted,
-    Key,
-    Modified,
-    Unstructured,
-    WatchEvent,
-)
+from dynkube.meta import Added, Bookmark, Deleted, Modified, Unstructured, WatchEvent
+from dynkube.meta._object import Key
 
 
 class _Identity(NamedTuple):

@@ -42,8 +42,9 @@ from dynkube.errors import (
     TransportError,
     UnreadableEvent,
 )
-from dynkube.meta import Bookmark, WatchEvent, is_older
-from dynkube.rest import Backoff
+from dynkube.meta import Bookmark, WatchEvent
+from dynkube.meta._versions import is_older
+from dynkube.rest._backoff import Backoff
 
 _log = get_logger("dynkube.client")
 

@@ -13,7 +13,8 @@ from dynkube.fields._entries import ManagedFieldsEntry, Manager, managed
 from dynkube.fields._owners import Owners
 from dynkube.fields._redaction import Hiding
 from dynkube.fields._set import FieldSet
-from dynkube.meta import MISSING, Unstructured, freeze, freeze_fresh
+from dynkube.meta import MISSING, Unstructured
+from dynkube.meta._frozen import freeze, freeze_fresh
 
 # Fields that are set by the server and cannot be applied.
 _IDENTITY = ("uid", "creationTimestamp")

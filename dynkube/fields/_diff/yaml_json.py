@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from dynkube.meta import encode_json
+from dynkube.meta._encode import encode_json
 
 # In UTF-8: DEL, U+0080 to U+009F, U+2028, U+2029, U+FEFF, U+FFFE, U+FFFF; and an escaped high surrogate.
 _READ_OTHERWISE: Final = re.compile(

@@ -12,23 +12,14 @@ from typing import Final
 
 import trio
 
-from dynkube.client import ListWatch
+from dynkube.client._listwatch import ListWatch
 from dynkube.errors import DynkubeError, Forbidden, NotFound, Unauthorized
 from dynkube.informers._reflector.recovery import Recovery
 from dynkube.informers._reflector.reflector import Reflector, ServerFeatures
 from dynkube.informers._settings import InformerSettings
 from dynkube.informers._tasks import start_in_scope
-from dynkube.meta import (
-    GVR,
-    Bookmark,
-    Deleted,
-    FieldSelector,
-    GroupVersion,
-    Key,
-    LabelSelector,
-    Unstructured,
-    WatchEvent,
-)
+from dynkube.meta import GVR, Bookmark, Deleted, FieldSelector, GroupVersion, LabelSelector, Unstructured, WatchEvent
+from dynkube.meta._object import Key
 from dynkube.rest import RESTClient
 from dynkube.telemetry import Observers
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import msgspec
 
 from dynkube.informers._availability.verdict import Availability, Generation, Presence, absent
-from dynkube.meta import GVR, ObjectDecoder, Unstructured
+from dynkube.meta import GVR, Unstructured
+from dynkube.meta._wire.objects import ObjectDecoder
 
 
 class _Names(msgspec.Struct, gc=False):

@@ -11,16 +11,19 @@ import trio
 
 from dynkube._logs import get_logger
 from dynkube._server_text import sanitized
-from dynkube.client import ListWatch
+from dynkube.client._listwatch import ListWatch
 from dynkube.errors import APIError, DynkubeError, Forbidden, NotFound, Unauthorized
 from dynkube.informers._availability.crd_summary import SlimCRDDecoder
 from dynkube.informers._availability.verdict import CRDSource, SourceFailure
 from dynkube.informers._reflector.recovery import Recovery, reason_of
 from dynkube.informers._reflector.reflector import Reflector, ServerFeatures
 from dynkube.informers._settings import InformerSettings
-from dynkube.meta import GVR, Bookmark, Deleted, FieldSelector, Key, LabelSelector, Unstructured, WatchEvent, is_older
+from dynkube.meta import GVR, Bookmark, Deleted, FieldSelector, LabelSelector, Unstructured, WatchEvent
+from dynkube.meta._object import Key
+from dynkube.meta._versions import is_older
 from dynkube.rest import RESTClient
-from dynkube.telemetry import NOBODY, Observers
+from dynkube.telemetry import Observers
+from dynkube.telemetry._observers import NOBODY
 
 CRDS = GVR("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 

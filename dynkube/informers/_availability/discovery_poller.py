@@ -13,7 +13,7 @@ from dynkube.errors import DiscoveryFailed, DynkubeError
 from dynkube.informers._settings import InformerSettings
 from dynkube.informers._slices import Slices
 from dynkube.meta import GroupVersion
-from dynkube.rest import Backoff
+from dynkube.rest._backoff import Backoff
 
 _FEW: Final = 4  # up to so many group-versions are read one by one; for more, all of discovery is read
 

@@ -44,9 +44,11 @@ from dynkube.informers._availability.verdict import (
 from dynkube.informers._reflector.reflector import ServerFeatures
 from dynkube.informers._settings import InformerSettings
 from dynkube.informers._tasks import start_in_scope
-from dynkube.meta import GVR, GroupVersion, Unstructured, is_older
+from dynkube.meta import GVR, GroupVersion, Unstructured
+from dynkube.meta._versions import is_older
 from dynkube.rest import RESTClient
-from dynkube.telemetry import NOBODY, Observers
+from dynkube.telemetry import Observers
+from dynkube.telemetry._observers import NOBODY
 
 _log = get_logger("dynkube.informers")
 

@@ -19,7 +19,8 @@ from difflib import get_close_matches
 
 import trio
 
-from dynkube.meta import GVR, is_older
+from dynkube.meta import GVR
+from dynkube.meta._versions import is_older
 
 
 class Presence(enum.Enum):

@@ -17,7 +17,9 @@ from dataclasses import dataclass
 from dynkube.informers._cache.index import Change
 from dynkube.informers._cache.store import EMPTY, Snapshot, same_state
 from dynkube.informers._slices import Slices, batches
-from dynkube.meta import Bookmark, Deleted, Key, Unstructured, WatchEvent, is_older
+from dynkube.meta import Bookmark, Deleted, Unstructured, WatchEvent
+from dynkube.meta._object import Key
+from dynkube.meta._versions import is_older
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ from dynkube._guard import attempt_with
 from dynkube.errors import InvalidInput
 from dynkube.informers._cache.persistent_map import MapEditor, PersistentMap, empty
 from dynkube.informers._slices import Slices, batches
-from dynkube.meta import JSONPath, Key, Unstructured
+from dynkube.meta import JSONPath, Unstructured
+from dynkube.meta._object import Key
 
 IndexFunc: TypeAlias = Callable[[Unstructured], Iterable[str]]
 """Returns the index values of an object as strings, in a list or other iterable; ``None`` values are ignored."""

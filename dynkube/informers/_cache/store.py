@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from typing import Final, TypeAlias
 
 from dynkube.informers._cache.persistent_map import MapEditor, PersistentMap, empty
-from dynkube.meta import Key, Unstructured
+from dynkube.meta import Unstructured
+from dynkube.meta._object import Key
 
 _Names: TypeAlias = PersistentMap[str, Unstructured]
 

@@ -8,7 +8,10 @@ from typing import TypeAlias
 
 from dynkube._guard import attempt_with
 from dynkube.errors import InvalidInput
-from dynkube.meta import BodyCache, ObjectDecoder, Unstructured, a_type, cut_managed_fields
+from dynkube.meta import Unstructured
+from dynkube.meta._arguments import a_type
+from dynkube.meta._common import BodyCache
+from dynkube.meta._wire.objects import ObjectDecoder, cut_managed_fields
 
 Transform: TypeAlias = Callable[[Unstructured], Unstructured]
 """Returns the object to cache. Not async; must keep name, namespace, uid and resourceVersion."""

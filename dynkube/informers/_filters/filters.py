@@ -21,7 +21,8 @@ from dynkube._guard import name_of, repr_of
 from dynkube.errors import InvalidInput
 from dynkube.informers._cache.index import printed
 from dynkube.informers._cache.store import Snapshot
-from dynkube.meta import JSONPath, LabelSelector, Unstructured, a_type
+from dynkube.meta import JSONPath, LabelSelector, Unstructured
+from dynkube.meta._arguments import a_type
 
 if TYPE_CHECKING:
     from dynkube._display import Card

@@ -11,7 +11,8 @@ from typing import TypeAlias
 
 import trio
 
-from dynkube.telemetry import Collection, Hook, ReflectorOutcome
+from dynkube.telemetry import Collection, ReflectorOutcome
+from dynkube.telemetry._observers import Hook
 
 Started: TypeAlias = tuple[Hook[[Collection], None], ...]
 Finished: TypeAlias = tuple[Hook[[Collection, ReflectorOutcome], None], ...]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from dynkube.client import Batches
+from dynkube.client._batches import Batches
 from dynkube.informers._reflector.transitions import StreamSilent
 from dynkube.informers._settings import InformerSettings
 

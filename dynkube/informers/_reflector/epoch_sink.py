@@ -8,7 +8,8 @@ from typing import Protocol
 from dynkube.errors import DynkubeError
 from dynkube.informers._cache.inbox import Inbox
 from dynkube.informers._reflector.recovery import Recovery
-from dynkube.meta import Key, Unstructured, WatchEvent
+from dynkube.meta import Unstructured, WatchEvent
+from dynkube.meta._object import Key
 
 
 class Receiver(Protocol):

@@ -7,7 +7,7 @@ from dynkube.informers._reflector.health import GOOD_WHILE
 from dynkube.informers._reflector.recovery import Recovery
 from dynkube.informers._reflector.transitions import StreamCutShort
 from dynkube.informers._settings import InformerSettings
-from dynkube.rest import Backoff
+from dynkube.rest._backoff import Backoff
 
 _AT_ONCE = 1.0  # seconds; a watch that ends sooner without any event is a failure
 _MANY_SHORT = 3  # so many short watches in a row are a failure

@@ -17,7 +17,7 @@ from typing import Protocol
 
 import trio
 
-from dynkube.client import ListWatch
+from dynkube.client._listwatch import ListWatch
 from dynkube.errors import APIError, ConfigError, DynkubeError, TransportError, UnreadableEvent
 from dynkube.informers._cache.cache import add_page
 from dynkube.informers._reflector.counters import Attempt, Finished, ReflectorStatistics, Started, told
@@ -37,8 +37,10 @@ from dynkube.informers._reflector.transitions import (
 )
 from dynkube.informers._settings import InformerSettings
 from dynkube.informers._slices import Slices
-from dynkube.meta import Bookmark, Key, Unstructured, WatchEvent
-from dynkube.telemetry import NOBODY, Observers
+from dynkube.meta import Bookmark, Unstructured, WatchEvent
+from dynkube.meta._object import Key
+from dynkube.telemetry import Observers
+from dynkube.telemetry._observers import NOBODY
 
 
 class Sink(Protocol):

@@ -29,7 +29,9 @@ from typing import TypeAlias
 
 from dynkube.errors import TransportError
 from dynkube.informers._cache.cache import add_newest, remove_unless_newer
-from dynkube.meta import Bookmark, Deleted, Key, Unstructured, WatchEvent, is_older
+from dynkube.meta import Bookmark, Deleted, Unstructured, WatchEvent
+from dynkube.meta._object import Key
+from dynkube.meta._versions import is_older
 
 
 class StreamSilent(TransportError):

@@ -16,7 +16,8 @@ from dynkube._logs import get_logger
 from dynkube.errors import InvalidInput
 from dynkube.informers._views.subscriber import Subscriber
 from dynkube.informers._views.turns import Turns
-from dynkube.meta import Added, InformerEvent, Unstructured, Updated, a_type
+from dynkube.meta import Added, InformerEvent, Unstructured, Updated
+from dynkube.meta._arguments import a_type
 from dynkube.telemetry import Collection, HandlerRun
 
 _log = get_logger("dynkube.informers")

@@ -14,7 +14,8 @@ from collections import OrderedDict
 from typing import Final, final
 
 from dynkube.informers._cache.store import same_state
-from dynkube.meta import Added, Deleted, InformerEvent, Key, Unstructured, Updated
+from dynkube.meta import Added, Deleted, InformerEvent, Unstructured, Updated
+from dynkube.meta._object import Key
 
 
 @final

@@ -9,7 +9,8 @@ import trio
 from dynkube._bound import Bound
 from dynkube.errors import ClosedError
 from dynkube.informers._views.mailbox import SYNCED, Mailbox
-from dynkube.meta import InformerEvent, Key, Unstructured
+from dynkube.meta import InformerEvent, Unstructured
+from dynkube.meta._object import Key
 
 
 class Subscriber(Bound):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dynkube.meta import GVK, GVR, version_priority
+from dynkube.meta import GVK, GVR
+from dynkube.meta._gvr import version_priority
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._definitions.conditions import condition, set_condition
 from dynkube.testing._definitions.decoding import zero

@@ -9,7 +9,8 @@ from typing import Any, TypeAlias
 import msgspec
 
 from dynkube.errors import InvalidInput
-from dynkube.meta import UNREADABLE, a_type
+from dynkube.meta._arguments import a_type
+from dynkube.meta._json import UNREADABLE
 from dynkube.testing._asgi import ASGIApp, Message, Receive, Scope, Send
 from dynkube.testing._faults.facts import RequestFacts
 from dynkube.testing._faults.headers import header, without_header

@@ -14,7 +14,8 @@ from typing import NamedTuple, TypeAlias
 
 import msgspec
 
-from dynkube.meta import GVK, GroupVersion, version_priority
+from dynkube.meta import GVK, GroupVersion
+from dynkube.meta._gvr import version_priority
 from dynkube.testing._kinds.kinds import Kind, Registry
 from dynkube.testing._kinds.subresources import Subresource, subresource_of
 

@@ -12,7 +12,7 @@ import trio
 import yaml
 
 from dynkube import ABSENT, LIVE, Client, Informer, Phase, Unstructured
-from dynkube.meta import Key
+from dynkube.meta._object import Key
 from tests.contract.cluster import Cluster
 from tests.contract.objects import CRDS, JSONObject
 from tests.informers.folding import Subscription

@@ -12,7 +12,7 @@ import trio
 
 from dynkube import LIVE, Client, Filter, Informer, LabelFilter, NamespaceFilter, Unstructured
 from dynkube.informers import InformerStatistics
-from dynkube.meta import Key
+from dynkube.meta._object import Key
 from tests.contract.cluster import Cluster
 from tests.contract.objects import JSONObject
 from tests.informers.folding import Subscription

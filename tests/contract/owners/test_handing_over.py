@@ -9,7 +9,7 @@ import pytest
 
 from dynkube import extract, fields_of, owners
 from dynkube.errors import ApplyConflict, Conflict
-from dynkube.fields import LAST_APPLIED, migrated, released, transferred
+from dynkube.fields._handover import LAST_APPLIED, migrated, released, transferred
 from tests.contract.cluster import JSON, Cluster
 from tests.contract.objects import JSONObject, config
 

@@ -9,7 +9,7 @@ import pytest
 import trio
 
 import dynkube
-from dynkube.client import ListWatch
+from dynkube.client._listwatch import ListWatch
 from dynkube.config import load_config
 from dynkube.errors import DeadlineExceeded
 from dynkube.meta import GVR, FieldSelector, LabelSelector

@@ -10,7 +10,7 @@ import trio
 
 import dynkube
 from dynkube import LIVE
-from dynkube.rest import seconds_suspended
+from dynkube.rest._suspension import seconds_suspended
 from dynkube.testing import APIServer
 from tests.informers.kit import WIDGETS, crd, names, quiet, widget
 

@@ -23,7 +23,9 @@ from dynkube.informers._shared_informer import SharedInformer
 from dynkube.informers._slices import Slices
 from dynkube.informers._states import Phase
 from dynkube.informers._views.mailbox import Mailbox
-from dynkube.meta import GVR, Key, Unstructured, is_older
+from dynkube.meta import GVR, Unstructured
+from dynkube.meta._object import Key
+from dynkube.meta._versions import is_older
 from tests.informers.model.seeded_bugs import Bug
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from dynkube import GVR
 from dynkube.errors import APIError, NoMatch
-from dynkube.meta import Key
+from dynkube.meta._object import Key
 from dynkube.testing import APIServer, Kind, Snapshot
 from tests.informers.kit import CRDS, crd, namespace
 from tests.informers.model.truth import CUSTOM, GROUP, METRICS, Definition, Thing, Truth

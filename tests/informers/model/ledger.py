@@ -11,7 +11,7 @@ from typing import Final, Generic, TypeVar
 
 from dynkube import GVR, Unstructured
 from dynkube.errors import NoMatch
-from dynkube.meta import Key
+from dynkube.meta._object import Key
 from dynkube.testing import APIServer
 from tests.informers.model.truth import GROUP, METRICS, Thing, Truth
 from tests.informers.model.watched import Watched

@@ -10,7 +10,7 @@ import trio
 
 from dynkube import Added, Deleted, Unstructured, Updated
 from dynkube.errors import ClosedError
-from dynkube.meta import Key
+from dynkube.meta._object import Key
 from tests.informers.folding import Folding
 from tests.informers.model.ledger import Ledger
 from tests.informers.model.oracle import Oracle

@@ -23,7 +23,9 @@ from dynkube.informers._states import Phase
 from dynkube.informers._views.mailbox import Mailbox
 from dynkube.informers._views.subscriber import Subscriber
 from dynkube.informers._views.view import View
-from dynkube.meta import Added, Deleted, Key, Unstructured, Updated, is_older
+from dynkube.meta import Added, Deleted, Unstructured, Updated
+from dynkube.meta._object import Key
+from dynkube.meta._versions import is_older
 
 Bug = Callable[[pytest.MonkeyPatch], None]
 

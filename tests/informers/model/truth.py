@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from dynkube import GVR
-from dynkube.meta import Key
+from dynkube.meta._object import Key
 
 CUSTOM = ("widgets", "gadgets")
 """Plurals of the resources that come and go with their CRDs; all in :data:`GROUP`."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from dynkube import GVR, Informer, Unstructured
 from dynkube.informers import IndexFunc, Transform, drop_managed_fields
-from dynkube.meta import Key
+from dynkube.meta._object import Key
 from tests.informers.model.sights import Vocabulary
 from tests.informers.model.truth import Thing, Truth
 

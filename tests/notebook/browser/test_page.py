@@ -9,8 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dynkube._display import duration_text
-from dynkube.informers import PrinterColumn
-from dynkube.meta import Added, Deleted, Key, Unstructured, Updated
+from dynkube.informers._availability.crd_summary import PrinterColumn
+from dynkube.meta import Added, Deleted, Unstructured, Updated
+from dynkube.meta._object import Key
 from dynkube.notebook._columns import columns_for
 from dynkube.notebook._messages import delta_message, table_message
 from dynkube.notebook._picture import Head, Painter, Picture
