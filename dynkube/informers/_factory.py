@@ -19,7 +19,7 @@ from dynkube.informers._reflector.reflector import ServerFeatures
 from dynkube.informers._settings import InformerSettings
 from dynkube.informers._shared_informer import SharedInformer
 from dynkube.informers._statistics import InformerStatuses
-from dynkube.informers._views.handlers import Registration
+from dynkube.informers._views.handlers import HandlerTask
 from dynkube.informers._views.turns import Turns
 from dynkube.meta import GVR, Unstructured
 from dynkube.rest import RESTClient
@@ -146,7 +146,7 @@ class InformerFactory:
         """Return the time on trio's clock; for any thread."""
         return self._clock.current_time()
 
-    def start_handler(self, handler: Registration, key: SharingKey) -> None:
+    def start_handler(self, handler: HandlerTask, key: SharingKey) -> None:
         """Start the task of a handler."""
         self._nursery.start_soon(handler.run, self._turns, key.collection, self._handler_told(key))
 

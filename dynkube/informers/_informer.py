@@ -30,7 +30,17 @@ from dynkube.informers._filters.filters import Filter, Predicate, as_filter
 from dynkube.informers._reads import Selector
 from dynkube.informers._settings import Consistency, ListSettings
 from dynkube.informers._states import Phase, State
-from dynkube.informers._views.handlers import EventStream, Handler, OnAdd, OnDelete, OnError, OnUpdate, Registration
+from dynkube.informers._views.handlers import (
+    EventQueue,
+    EventStream,
+    Handler,
+    HandlerTask,
+    OnAdd,
+    OnDelete,
+    OnError,
+    OnUpdate,
+    Registration,
+)
 from dynkube.informers._waits import Waits
 from dynkube.meta import GVK, GVR, FieldSelector, LabelSelector, ResourceArg
 from dynkube.meta._arguments import a_type
@@ -132,7 +142,7 @@ class Informer(Bound, Waits, Shown):
         )
         self._shared = shared = factory.acquire(key)
         for subscriber in self._view.subscribers:
-            if isinstance(subscriber, Registration):
+            if isinstance(subscriber, HandlerTask):
                 factory.start_handler(subscriber, key)
         try:
             self._view.set_filter(self._view.filter, self._surroundings)
@@ -172,31 +182,31 @@ class Informer(Bound, Waits, Shown):
         freed. Safe to call twice. Cancellation only stops the waiting; everything is closed all the same.
         """
         shared = self._shared
-        registrations = self._let_go()
+        handlers = self._let_go()
         if shared is not None and self._factory is not None and not self._factory.runs(shared):
             await shared.wait_ended()
-        for registration in registrations:
-            await registration.wait_ended()
+        for handler in handlers:
+            await handler.wait_ended()
         await trio.lowlevel.checkpoint()
 
-    def _let_go(self) -> builtins.list[Registration]:
+    def _let_go(self) -> builtins.list[HandlerTask]:
         """Close what needs no waiting; return the handlers whose tasks are ending."""
         self._closed = True
         self._state = State(Phase.STOPPED, "Closed")
         self._end_entering()
         shared, self._shared = self._shared, None
         subscribers = (*self._view.subscribers, *self._view.joining)
-        registrations = [s for s in subscribers if isinstance(s, Registration)]
+        handlers = [s for s in subscribers if isinstance(s, HandlerTask)]
         self._view.end()
         if shared is None or self._factory is None:
             return []
-        for registration in registrations:
-            registration.stop()
+        for handler in handlers:
+            handler.stop()
         shared.detach(self._view)
         self._view.close()
         self._factory.release(shared)
         shared.wake_waiters()  # tasks waiting on this informer: the shared cache may go on for other informers
-        return registrations
+        return handlers
 
     @property
     def gvr(self) -> GVR | None:
@@ -257,13 +267,11 @@ class Informer(Bound, Waits, Shown):
             ClosedError: the informer is closed.
         """
         handler = Handler(on_add=on_add, on_update=on_update, on_delete=on_delete, on_error=on_error)
-        registration = Registration(
-            handler, name or handler.describe(), self._view.subscriber_settled, self._until_entered
-        )
-        self._subscribe(registration)
+        task = HandlerTask(handler, name or handler.describe(), self._view.subscriber_settled, self._until_entered)
+        self._subscribe(task)
         if self._factory is not None and self._shared is not None:
-            self._factory.start_handler(registration, self._shared.key)
-        return registration
+            self._factory.start_handler(task, self._shared.key)
+        return Registration(task)
 
     @asynccontextmanager
     async def events(self) -> AsyncIterator[EventStream]:
@@ -283,14 +291,15 @@ class Informer(Bound, Waits, Shown):
             ClosedError: the informer was not entered, or is closed.
         """
         await self._until_entered()
-        stream = EventStream(self._view.subscriber_settled)
-        self._subscribe(stream)
+        queue = EventQueue(self._view.subscriber_settled)
+        self._subscribe(queue)
+        stream = EventStream(queue)
         try:
             yield stream
         finally:
             stream.close()
 
-    def _subscribe(self, subscriber: Registration | EventStream) -> None:
+    def _subscribe(self, subscriber: HandlerTask | EventQueue) -> None:
         self._check_open()
         if self._shared is None:
             self._view.subscribers.append(subscriber)

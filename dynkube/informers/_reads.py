@@ -16,7 +16,7 @@ from dynkube.informers._reflector.counters import ReflectorStatistics
 from dynkube.informers._shared_informer import SharedInformer
 from dynkube.informers._states import Phase, State
 from dynkube.informers._statistics import InformerStatistics
-from dynkube.informers._views.handlers import Registration
+from dynkube.informers._views.handlers import HandlerTask
 from dynkube.informers._views.view import View
 from dynkube.meta import Fields, LabelSelector, Unstructured, to_pandas, to_polars
 from dynkube.meta._arguments import a_type
@@ -155,7 +155,7 @@ class Reads:
         """Return counters and state as of now. May be called from any thread."""
         shared, factory = self._shared, self._factory
         subscribers = tuple(self._view.subscribers)
-        handlers = tuple(s.statistics() for s in subscribers if isinstance(s, Registration) and not s.closed)
+        handlers = tuple(s.statistics() for s in subscribers if isinstance(s, HandlerTask) and not s.closed)
         reflected = shared.reflected if shared is not None else ReflectorStatistics()
         now = factory.now() if factory is not None else -math.inf
         changed = now - reflected.last_event

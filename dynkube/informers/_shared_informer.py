@@ -37,7 +37,7 @@ from dynkube.informers._states import Phase, State, StateTelling
 from dynkube.informers._statistics import InformerStatus
 from dynkube.informers._tasks import start_in_scope
 from dynkube.informers._views.fanout import Fanout
-from dynkube.informers._views.handlers import EventStream, Registration
+from dynkube.informers._views.handlers import EventQueue, HandlerTask
 from dynkube.informers._views.subscriber import Subscriber
 from dynkube.informers._views.view import View
 from dynkube.meta import Unstructured, WatchEvent
@@ -134,8 +134,8 @@ class SharedInformer:
             watches=reflected.watches,
             restarts=reflected.restarts,
             failures=reflected.failures,
-            handlers=sum(isinstance(subscriber, Registration | EventStream) for subscriber in subscribers),
-            handler_errors=sum(subscriber.errors for subscriber in subscribers if isinstance(subscriber, Registration)),
+            handlers=sum(isinstance(subscriber, HandlerTask | EventQueue) for subscriber in subscribers),
+            handler_errors=sum(subscriber.errors for subscriber in subscribers if isinstance(subscriber, HandlerTask)),
             last_error=self.failures.last,
             users=users,
         )

@@ -22,6 +22,7 @@ from dynkube._logs import get_logger
 from dynkube.errors import ClosedError, DynkubeError
 from dynkube.informers import EventStream, Phase
 from dynkube.informers._slices import Slices
+from dynkube.informers._views.handlers import queue_of
 from dynkube.meta import Unstructured
 from dynkube.notebook._audience import Audience
 from dynkube.notebook._columns import Column, columns_for
@@ -271,7 +272,8 @@ class Follower:
 
     async def _fold(self, events: EventStream) -> None:
         self._events = events
-        while (some := events.take_nowait() or await events.take()) is not None:
+        queue = queue_of(events)
+        while (some := queue.take_nowait() or await queue.take()) is not None:
             for event in some:
                 self._selection.fold(event)
             self._changed.set()

@@ -213,7 +213,9 @@ class EventStream(Stream[InformerEvent]):
         return self._inner.has_synced
 
     async def _take(self) -> list[InformerEvent]:
-        return list(await self._inner.take() or ())
+        async for event in self._inner:
+            return [event]
+        return []
 
 
 class States(Stream[State]):

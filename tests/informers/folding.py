@@ -107,7 +107,7 @@ class Subscription(Folding):
 
     @property
     def handle_closed(self) -> bool:
-        return hasattr(self, "handle") and self.handle.closed
+        return hasattr(self, "handle") and " removed " in repr(self.handle)
 
     @property
     def over(self) -> bool:

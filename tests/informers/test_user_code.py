@@ -67,7 +67,7 @@ async def test_a_nursery_of_a_handler_that_fails_while_it_is_cancelled(client: C
         [error] = errors
         assert isinstance(error, ExceptionGroup)
         assert [type(each) for each in error.exceptions] == [ConnectionResetError]
-        assert (handle.errors, handle.closed) == (1, True)
+        assert (handle.errors, " removed " in repr(handle)) == (1, True)
 
 
 @pytest.mark.scenario("P10")

@@ -11,6 +11,7 @@ from typing import Any, Literal, Protocol, TypeAlias, cast
 
 import trio
 
+from dynkube._bound import Bound
 from dynkube._guard import attempt, attempt_with, finish, name_of, repr_of, text_of
 from dynkube._logs import get_logger
 from dynkube.errors import InvalidInput
@@ -118,12 +119,65 @@ class HandlerStatistics:
     longest: float = 0.0
 
 
-class Registration(Subscriber):
+class Registration(Bound):
     """One handler on one informer; created by :meth:`Informer.add_handler`.
 
     Events are delivered one at a time, in order, never concurrently. A plain function runs in the event loop and blocks
     it while it runs; an async function may wait, which delays only this handler.
     """
+
+    def __init__(self, task: HandlerTask) -> None:
+        self._task = task
+
+    @property
+    def name(self) -> str:
+        """The name of the handler in logs and statistics."""
+        return self._task.name
+
+    @property
+    def backlog(self) -> int:
+        """The number of objects with a pending event."""
+        return self._task.backlog
+
+    @property
+    def errors(self) -> int:
+        """The number of exceptions that the handler raised."""
+        return self._task.errors
+
+    @property
+    def has_synced(self) -> bool:
+        """Whether the handler has handled the initial objects. Once true, stays true."""
+        return self._task.has_synced
+
+    def remove(self) -> None:
+        """Remove the handler; it is not called any more after this returns.
+
+        Does not block. An async handler that is running finishes its current event. Safe to call twice, and from the
+        handler itself. A handler that is removed before it has synced never does.
+        """
+        self._task.close()
+
+    def statistics(self) -> HandlerStatistics:
+        """Return a snapshot of the handler's counters. Does not block."""
+        return self._task.statistics()
+
+    async def wait_synced(self) -> None:
+        """Wait until the handler has handled the initial objects.
+
+        Cancellation only stops the waiting.
+
+        Raises:
+            ClosedError: the informer was not entered, or the handler was removed or the informer closed before that.
+        """
+        await self._task.wait_synced()
+
+    def __repr__(self) -> str:
+        state = "removed" if self._task.closed else "synced" if self.has_synced else "not synced"
+        return f"<Registration {self.name} {state} backlog={self.backlog}>"
+
+
+class HandlerTask(Subscriber):
+    """The task of one handler: takes events from its mailbox, and calls the handler with them."""
 
     def __init__(
         self,
@@ -145,22 +199,8 @@ class Registration(Subscriber):
         self._seconds = self._longest = 0.0
         self._about: Collection | None = None
 
-    def remove(self) -> None:
-        """Remove the handler; it is not called any more after this returns.
-
-        Does not block. An async handler that is running finishes its current event. Safe to call twice, and from the
-        handler itself. A handler that is removed before it has synced never does.
-        """
-        self.close()
-
     async def wait_synced(self) -> None:
-        """Wait until the handler has handled the initial objects.
-
-        Cancellation only stops the waiting.
-
-        Raises:
-            ClosedError: the informer was not entered, or the handler was removed or the informer closed before that.
-        """
+        """Wait until the handler has handled the initial objects; raises ClosedError if it never will."""
         await self._until_entered()
         await super().wait_synced()
 
@@ -268,10 +308,6 @@ class Registration(Subscriber):
             extra |= {"gvr": str(self._about.gvr), "namespace": self._about.namespace}
         _log.log(level, text, self.name, event, self._errors, exc_info=exc, extra=extra)
 
-    def __repr__(self) -> str:
-        state = "removed" if self.closed else "synced" if self.has_synced else "not synced"
-        return f"<Registration {self.name} {state} backlog={self.backlog}>"
-
 
 def _word(event: InformerEvent) -> Literal["Added", "Updated", "Deleted"]:
     if isinstance(event, Added):
@@ -279,7 +315,18 @@ def _word(event: InformerEvent) -> Literal["Added", "Updated", "Deleted"]:
     return "Updated" if isinstance(event, Updated) else "Deleted"
 
 
-class EventStream(Subscriber):
+class EventQueue(Subscriber):
+    """The pending events of one :class:`EventStream`."""
+
+    counts_for_sync = False  # it may not be iterated yet
+
+
+def queue_of(stream: EventStream) -> EventQueue:
+    """Return the queue of a stream, for layers above: it has events without a checkpoint for each."""
+    return stream._queue
+
+
+class EventStream(Bound):
     """An informer's events as an async iterator; created by :meth:`Informer.events`.
 
     For a slow consumer changes are coalesced: for each object only the newest state is pending. The informer's
@@ -287,11 +334,24 @@ class EventStream(Subscriber):
     cancelled while it waits, no event is lost.
     """
 
-    counts_for_sync = False
-
-    def __init__(self, on_settled: Callable[[Subscriber], None]) -> None:
-        super().__init__(on_settled)
+    def __init__(self, queue: EventQueue) -> None:
+        self._queue = queue
         self._ready: list[InformerEvent] = []
+
+    @property
+    def backlog(self) -> int:
+        """The number of objects with a pending event."""
+        return self._queue.backlog
+
+    @property
+    def has_synced(self) -> bool:
+        """Whether the events of the initial objects have been returned. Once true, stays true."""
+        return self._queue.has_synced
+
+    def close(self) -> None:
+        """End the iteration; drops pending events, also the second one of a changed UID."""
+        self._ready.clear()
+        self._queue.close()
 
     def __aiter__(self) -> EventStream:
         return self
@@ -299,12 +359,7 @@ class EventStream(Subscriber):
     async def __anext__(self) -> InformerEvent:
         await trio.lowlevel.checkpoint()
         if not self._ready:
-            self._ready.extend(await self.take() or ())
-        if self.closed or not self._ready:
+            self._ready.extend(await self._queue.take() or ())
+        if self._queue.closed or not self._ready:
             raise StopAsyncIteration
         return self._ready.pop(0)
-
-    def close(self) -> None:
-        """End the iteration; drops pending events, also the second one of a changed UID."""
-        self._ready.clear()
-        super().close()

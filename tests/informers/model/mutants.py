@@ -24,7 +24,7 @@ from dynkube.informers._informer import Informer
 from dynkube.informers._reflector.deadlines import Stream
 from dynkube.informers._reflector.reflector import Reflector
 from dynkube.informers._shared_informer import SharedInformer
-from dynkube.informers._views.handlers import Registration
+from dynkube.informers._views.handlers import HandlerTask
 from dynkube.informers._views.subscriber import Subscriber
 from dynkube.informers._views.view import View
 from dynkube.meta import Unstructured
@@ -151,11 +151,11 @@ def old_values_left_in_an_index(patch: pytest.MonkeyPatch) -> None:
 def a_handler_that_ends_with_its_first_failure(patch: pytest.MonkeyPatch) -> None:
     """A handler that raised gets nothing more."""
 
-    def failed(self: Registration, exc: Exception, event: object) -> None:
+    def failed(self: HandlerTask, exc: Exception, event: object) -> None:
         self._errors += 1
         self._scope.cancel()
 
-    patch.setattr(Registration, "_failed", failed)
+    patch.setattr(HandlerTask, "_failed", failed)
 
 
 def synced_as_soon_as_it_is_entered(patch: pytest.MonkeyPatch) -> None:
