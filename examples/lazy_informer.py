@@ -2,7 +2,7 @@
 
     python examples/lazy_informer.py [RESOURCE.VERSION.GROUP]
 
-Uses the cluster of your kubeconfig. Install or delete the CRD meanwhile, and see the state change.
+Uses the cluster of your kubeconfig. The state is printed when it changes: install or delete the CRD meanwhile.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A controller: deletes each Session of a made-up API when its time is over.
+"""A controller that deletes each Session, a custom resource of this example, when it has expired.
 
-Whether the CRD of sessions is installed does not matter: the informer waits for it. test_my_controller.py is the test.
+The CRD need not be installed at the start: the informer waits for it. The test is in test_my_controller.py.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The test of my_controller.py: no cluster, and an hour that takes no time. ``python -m pytest examples``."""
+"""Test of my_controller.py, without a cluster and in virtual time. Run it by ``python -m pytest examples``."""
 
 from pathlib import Path
 

@@ -1,9 +1,9 @@
-"""Label every pod of one app as it appears, and take the label off pods that left the app.
+"""Label every pod of an app when it is created, and remove the label from pods that leave the app.
 
     python examples/watch_and_patch.py APP [NAMESPACE]
 
-Uses the cluster of your kubeconfig; ends with Ctrl-C. The watch resumes by itself; a pod that went meanwhile is left
-alone.
+Uses the cluster of your kubeconfig; stop it with Ctrl-C. The watch resumes by itself after errors. Pods that were
+deleted in the meantime are ignored.
 """
 
 from __future__ import annotations
