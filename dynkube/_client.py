@@ -16,7 +16,8 @@ import trio
 from dynkube._bound import Bound
 from dynkube._guard import repr_of
 from dynkube._nursery import OwnedNursery
-from dynkube.client import APIClient, ResourceClient
+from dynkube.client import ResourceClient
+from dynkube.client._client import APIClient
 from dynkube.client._shortcuts import ShortWays
 from dynkube.config import ClientConfig
 from dynkube.discovery import APIResource, DeferredRESTMapper, DiscoveryClient, ResourceLike, ServerVersion
@@ -26,7 +27,6 @@ from dynkube.informers import (
     Filter,
     IndexFunc,
     Informer,
-    InformerFactory,
     InformerSettings,
     InformerStatuses,
     Predicate,
@@ -34,10 +34,12 @@ from dynkube.informers import (
     Transform,
     drop_managed_fields,
 )
+from dynkube.informers._factory import InformerFactory
 from dynkube.manifests._verbs import ManifestVerbs
 from dynkube.meta import GVK, GVR
 from dynkube.meta._gvr import check_resource
-from dynkube.rest import Limits, RESTClient, RESTStatistics
+from dynkube.rest import Limits, RESTStatistics
+from dynkube.rest._client import RESTClient
 from dynkube.rest._suspension import notice_suspension
 from dynkube.telemetry import Observer, Observers
 
@@ -189,8 +191,7 @@ class Client(Bound, ShortWays, ManifestVerbs):
         return self._now.config.namespace
 
     @property
-    def api(self) -> APIClient:
-        """The verbs without informers, and arbitrary requests (``client.api.raw``)."""
+    def _api(self) -> APIClient:
         return self._now.api
 
     @property

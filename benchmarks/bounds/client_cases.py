@@ -41,7 +41,7 @@ async def tried(trial: Trial, *, server: str, act: Act, size: int, warm: str = "
     """Do something with a client of a hostile server."""
     async with connected(server, **bounds) as client:
         # The imports and the discovery of a first request do not count.
-        await client.api.raw("GET", "/api")
+        await client.raw("GET", "/api")
         if warm:
             await client.mapper.resolve(warm)
         trial.give(size)
@@ -80,7 +80,7 @@ async def _echoes(client: dynkube.Client) -> str:
     shown = []
     for path in ("/warning", "/location", "/line", "/field", "/status"):
         try:
-            answer = await client.api.raw("GET", path)
+            answer = await client.raw("GET", path)
             text = str(answer.warnings)
         except DynkubeError as error:
             text = str(error)

@@ -23,7 +23,7 @@ from dynkube.cli._notes import note
 from dynkube.cli._run import CommandFailed
 from dynkube.cli._state import StateFile
 from dynkube.cli._state import load as load_manifests
-from dynkube.meta import yaml
+from dynkube.meta._yaml import loading as yaml
 
 if TYPE_CHECKING:
     from dynkube.testing import APIServer, Endpoint, User

@@ -6,7 +6,6 @@ Start reading in ``_resource.py``.
 """
 
 from dynkube.client._apply.result import Applied, Change
-from dynkube.client._client import APIClient
 from dynkube.client._conditions import Condition, ConditionLike
 from dynkube.client._objects import ObjectLike
 from dynkube.client._options import (
@@ -22,10 +21,8 @@ from dynkube.client._requests.write import PatchLike, PatchTypeLike
 from dynkube.client._resource import ResourceClient
 from dynkube.client._subresource import SubresourceClient
 from dynkube.client._watch.stream import Watch
-from dynkube.client._watch_settings import WatchSettings
 
 __all__ = [
-    "APIClient",
     "Applied",
     "Change",
     "Condition",
@@ -44,5 +41,4 @@ __all__ = [
     "SubresourceClient",
     "UserInfo",
     "Watch",
-    "WatchSettings",
 ]

@@ -13,7 +13,7 @@ from dynkube.discovery._suggestions import not_installed
 from dynkube.errors import APIError, Forbidden, NoMatch, NotFound, TransportError
 from dynkube.meta import GVR, Unstructured
 from dynkube.meta._path import resource_path
-from dynkube.rest import Request
+from dynkube.rest._messages import Request
 
 _CRDS: Final = GVR("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 

@@ -14,7 +14,9 @@ from dynkube.discovery import APIResource, DeferredRESTMapper, DiscoveryClient, 
 from dynkube.meta import JSONLike, ResourceArg, Unstructured
 from dynkube.meta._encode import json_of
 from dynkube.meta._gvr import check_resource
-from dynkube.rest import Answer, Request, RESTClient
+from dynkube.rest import Answer
+from dynkube.rest._client import RESTClient
+from dynkube.rest._messages import Request
 
 
 class APIClient(Bound):
@@ -108,30 +110,7 @@ class APIClient(Bound):
         headers: Mapping[str, str] | None = None,
         timeout: float | None = None,
     ) -> Answer:
-        """Send an arbitrary request (like ``kubectl get --raw``).
-
-        It has the client's credentials, retries and errors.
-
-        Args:
-            method: ``"GET"``, ``"POST"``, ...
-            path: absolute and percent-encoded: ``"/healthz"``, ``"/api/v1/namespaces/shop/pods/web/log"``.
-            params: query parameters, not encoded.
-            body: bytes to send unchanged, or data to send as JSON; ``None`` for no body.
-            content_type: media type of the body.
-            accept: acceptable media types; if these include JSON, an HTML response is an error, as proxies send it.
-            headers: additional header fields.
-            timeout: seconds for the whole call; ``None`` means the client's default.
-
-        Returns:
-            Status, header fields and the body as bytes.
-
-        Raises:
-            InvalidInput: method, path, parameters, body, header fields or ``timeout`` is invalid.
-            APIError: the server returned an error response.
-            TransportError: no usable response.
-            CredentialError: no credential could be obtained.
-            ClosedError: the client is not open.
-        """
+        """Send an arbitrary request: see ``Client.raw``, which has these arguments."""
         data = body if body is None or isinstance(body, bytes) else json_of(body, "body")
         request = Request(
             method=method,

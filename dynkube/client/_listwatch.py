@@ -21,8 +21,10 @@ from dynkube.meta import GVR, FieldSelector, LabelSelector, Unstructured, Unstru
 from dynkube.meta._path import resource_path
 from dynkube.meta._wire.lists import ListDecoder
 from dynkube.meta._wire.objects import ObjectDecoder
-from dynkube.rest import Answer, Request, RESTClient
+from dynkube.rest import Answer
+from dynkube.rest._client import RESTClient
 from dynkube.rest._lines import LineSplitter
+from dynkube.rest._messages import Request
 from dynkube.rest._redaction import Redactor
 from dynkube.telemetry import Collection
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar, overload
 
 from dynkube.client._client import APIClient
@@ -15,8 +16,9 @@ from dynkube.discovery._failures import plain_failures
 from dynkube.discovery._listing import completions, listing
 from dynkube.discovery._resources import EVERYTHING
 from dynkube.errors import ClosedError, DiscoveryFailed, InvalidInput
-from dynkube.meta import Unstructured, UnstructuredTable
+from dynkube.meta import JSONLike, Unstructured, UnstructuredTable
 from dynkube.meta._gvr import is_version
+from dynkube.rest import Answer
 
 
 class ShortWays:
@@ -29,8 +31,7 @@ class ShortWays:
     __contains__: ClassVar[None] = None
 
     @property
-    def api(self) -> APIClient:
-        """The verbs without informers, and arbitrary requests (``client.api.raw``)."""
+    def _api(self) -> APIClient:
         raise NotImplementedError
 
     def __getitem__(self, resource: ResourceLike) -> ResourceClient:
@@ -45,7 +46,7 @@ class ShortWays:
             InvalidInput: it cannot name a resource.
             ClosedError: the client is not open.
         """
-        return self.api.resource(resource)
+        return self._api.resource(resource)
 
     @property
     def resources(self) -> Resources[ResourceClient]:
@@ -58,7 +59,54 @@ class ShortWays:
         Raises:
             ClosedError: the client is not open.
         """
-        return Resources(self.api.resource, self._known)
+        return Resources(self._api.resource, self._known)
+
+    async def raw(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, str] | None = None,
+        body: bytes | JSONLike = None,
+        content_type: str = "application/json",
+        accept: str = "application/json, */*",
+        headers: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+    ) -> Answer:
+        """Send an arbitrary request (like ``kubectl get --raw``).
+
+        It has the client's credentials, retries and errors.
+
+        Args:
+            method: ``"GET"``, ``"POST"``, ...
+            path: absolute and percent-encoded: ``"/healthz"``, ``"/api/v1/namespaces/shop/pods/web/log"``.
+            params: query parameters, not encoded.
+            body: bytes to send unchanged, or data to send as JSON; ``None`` for no body.
+            content_type: media type of the body.
+            accept: acceptable media types; if these include JSON, an HTML response is an error, as proxies send it.
+            headers: additional header fields.
+            timeout: seconds for the whole call; ``None`` means the client's default.
+
+        Returns:
+            Status, header fields and the body as bytes.
+
+        Raises:
+            InvalidInput: method, path, parameters, body, header fields or ``timeout`` is invalid.
+            APIError: the server returned an error response.
+            TransportError: no usable response.
+            CredentialError: no credential could be obtained.
+            ClosedError: the client is not open.
+        """
+        return await self._api.raw(
+            method,
+            path,
+            params=params,
+            body=body,
+            content_type=content_type,
+            accept=accept,
+            headers=headers,
+            timeout=timeout,
+        )
 
     @overload
     async def get(
@@ -125,7 +173,7 @@ class ShortWays:
         """
         _refuse_pair(resource)
         if name is None:
-            return await self.api.resource(resource).table(
+            return await self._api.resource(resource).table(
                 namespace=namespace,
                 label_selector=label_selector,
                 field_selector=field_selector,
@@ -136,7 +184,7 @@ class ShortWays:
         for what, value in given.items():
             if value is not None:
                 raise InvalidInput(f"{what} chooses from many objects, and name={name!r} is one: leave one of them out")
-        return await self.api.resource(resource).get(name, namespace=namespace, timeout=timeout)
+        return await self._api.resource(resource).get(name, namespace=namespace, timeout=timeout)
 
     async def api_resources(
         self,
@@ -173,7 +221,7 @@ class ShortWays:
             ClosedError: the client is not open.
         """
         check_timeout(timeout)
-        mapper = self.api.mapper
+        mapper = self._api.mapper
         mapper.invalidate()
         with within(timeout, "the server has not told what it serves"), plain_failures():
             found = (await mapper.load()).discovery
@@ -206,7 +254,7 @@ class ShortWays:
             CredentialError: no credential could be obtained.
             ClosedError: the client is not open.
         """
-        return await whoami(self.api, timeout)
+        return await whoami(self._api, timeout)
 
     async def can(
         self,
@@ -255,7 +303,7 @@ class ShortWays:
             ClosedError: the client is not open.
         """
         question = Question(verb=verb, resource=resource, namespace=namespace, name=name, subresource=subresource)
-        return await can(self.api, question, timeout)
+        return await can(self._api, question, timeout)
 
     def _ipython_key_completions_(self) -> list[str]:
         """Names to complete after ``client["``, from discovery data read so far; sends no request."""
@@ -264,7 +312,7 @@ class ShortWays:
 
     def _known(self) -> RESTMapper | None:
         try:
-            return self.api.mapper.loaded
+            return self._api.mapper.loaded
         except ClosedError:
             return None
 

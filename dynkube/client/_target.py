@@ -27,7 +27,9 @@ from dynkube.discovery._failures import plain_failures
 from dynkube.errors import InvalidInput, InvalidObject, NotFound, ProtocolError, WrongScope
 from dynkube.meta import GVR, Unstructured
 from dynkube.meta._path import resource_path
-from dynkube.rest import Answer, Request, RESTClient
+from dynkube.rest import Answer
+from dynkube.rest._client import RESTClient
+from dynkube.rest._messages import Request
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -190,7 +190,7 @@ def _loaded(path: str) -> tuple[object, str]:
 
     An empty file has the document ``None``, as in kubectl.
     """
-    from dynkube.meta import yaml  # lazy: PyYAML is needed only for files
+    from dynkube.meta._yaml import loading as yaml  # lazy: PyYAML is needed only for files
 
     try:
         text = read_file(path, limit=yaml.MAX_CONFIG_BYTES)

@@ -22,7 +22,9 @@ from dynkube.errors import (
     ProtocolError,
 )
 from dynkube.meta import GroupVersion
-from dynkube.rest import Answer, Request, RESTClient
+from dynkube.rest import Answer
+from dynkube.rest._client import RESTClient
+from dynkube.rest._messages import Request
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")

@@ -192,7 +192,7 @@ def _values_in(document: bytes, *, secret: bool) -> Iterator[object]:
 
 
 def _from_yaml(document: bytes) -> object:
-    from dynkube.meta import yaml  # imported here: few patches are YAML, and the import is slow
+    from dynkube.meta._yaml import loading as yaml  # imported here: few patches are YAML, and the import is slow
 
     try:
         return yaml.load_document(document, lenient=True)

@@ -7,8 +7,7 @@ an object always alternate legally.
 
 from dynkube.informers._cache.index import IndexFunc
 from dynkube.informers._cache.transform import Transform, drop_managed_fields
-from dynkube.informers._dependents import IndexedObjects, owner_uids
-from dynkube.informers._factory import InformerFactory
+from dynkube.informers._dependents import owner_uids
 from dynkube.informers._filters.filters import Filter, JSONPathFilter, LabelFilter, Predicate, PredicateFilter
 from dynkube.informers._filters.namespace_filter import NamespaceFilter
 from dynkube.informers._informer import Informer
@@ -39,9 +38,7 @@ __all__ = [
     "Filter",
     "HandlerStatistics",
     "IndexFunc",
-    "IndexedObjects",
     "Informer",
-    "InformerFactory",
     "InformerSettings",
     "InformerStatistics",
     "InformerStatus",

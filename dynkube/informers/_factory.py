@@ -22,7 +22,7 @@ from dynkube.informers._statistics import InformerStatuses
 from dynkube.informers._views.handlers import HandlerTask
 from dynkube.informers._views.turns import Turns
 from dynkube.meta import GVR, Unstructured
-from dynkube.rest import RESTClient
+from dynkube.rest._client import RESTClient
 from dynkube.telemetry import HandlerRun, Observers
 from dynkube.telemetry._observers import NOBODY
 

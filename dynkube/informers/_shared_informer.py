@@ -43,7 +43,7 @@ from dynkube.informers._views.view import View
 from dynkube.meta import Unstructured, WatchEvent
 from dynkube.meta._common import BodyCache
 from dynkube.meta._object import Key
-from dynkube.rest import RESTClient
+from dynkube.rest._client import RESTClient
 from dynkube.telemetry import Observers
 
 

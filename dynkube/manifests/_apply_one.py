@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import trio
 
-from dynkube.client import APIClient, Applied, Change, ResourceClient
+from dynkube.client import Applied, Change, ResourceClient
+from dynkube.client._client import APIClient
 from dynkube.discovery import APIResource
 from dynkube.errors import APIError, ApplyConflict, Conflict, DynkubeError, Forbidden, NoMatch, NotFound, WrongScope
 from dynkube.fields import Diff, FieldPath

@@ -11,7 +11,8 @@ from importlib.metadata import PackageNotFoundError, version
 
 import trio
 
-from dynkube.client import APIClient, ResourceClient
+from dynkube.client import ResourceClient
+from dynkube.client._client import APIClient
 from dynkube.discovery import APIResource
 from dynkube.errors import ApplyConflict, Conflict, DynkubeError, InvalidInput, NoMatch, NotFound
 from dynkube.manifests._applyset import PARENT_TYPE, PART_OF, ApplySet, GroupKind, Parent, Scope, bound

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import trio
 
 from dynkube._nursery import OwnedNursery
-from dynkube.client import APIClient
+from dynkube.client._client import APIClient
 from dynkube.errors import DynkubeError, NoMatch, NotFound
 from dynkube.fields._diff.compute import deletion_of
 from dynkube.manifests._apply_one import Item, Sender, missing_namespace

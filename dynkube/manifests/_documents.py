@@ -77,7 +77,7 @@ def _mistake(place: Place, message: str) -> Document:
 
 
 def _read_yaml(text: str, name: str) -> Iterator[Document]:
-    from dynkube.meta import yaml  # imports PyYAML, which applying dicts does not need
+    from dynkube.meta._yaml import loading as yaml  # imports PyYAML, which applying dicts does not need
 
     for offset, chunk in _chunks(text):
         try:

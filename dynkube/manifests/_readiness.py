@@ -11,10 +11,10 @@ from collections.abc import Mapping
 
 import trio
 
-from dynkube.client import APIClient
+from dynkube.client._client import APIClient
 from dynkube.errors import InvalidObject, NoMatch
-from dynkube.informers import InformerFactory
 from dynkube.informers._availability.serving import crd_serves
+from dynkube.informers._factory import InformerFactory
 from dynkube.manifests._order import Definition
 from dynkube.manifests._report import DONE, Entry, Outcome
 from dynkube.meta import GVR

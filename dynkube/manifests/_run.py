@@ -9,9 +9,9 @@ from typing import Self
 import trio
 
 from dynkube._nursery import OwnedNursery
-from dynkube.client import APIClient
+from dynkube.client._client import APIClient
 from dynkube.errors import ClosedError
-from dynkube.informers import InformerFactory
+from dynkube.informers._factory import InformerFactory
 from dynkube.manifests._manifest import Manifest, check_not_empty
 from dynkube.manifests._options import ApplyOptions
 from dynkube.manifests._report import Entry, Outcome, Report

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 
 import trio
 
-from dynkube.client import APIClient
+from dynkube.client._client import APIClient
 from dynkube.errors import DynkubeError
-from dynkube.informers import InformerFactory
+from dynkube.informers._factory import InformerFactory
 from dynkube.manifests._applier import Applier
 from dynkube.manifests._apply_one import Item, Sender
 from dynkube.manifests._applyset import ApplySet, GroupKind

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from dynkube.client import APIClient, FieldValidation
+from dynkube.client import FieldValidation
+from dynkube.client._client import APIClient
 from dynkube.fields import PathLike
-from dynkube.informers import InformerFactory
+from dynkube.informers._factory import InformerFactory
 from dynkube.manifests._applyset import ApplySet
 from dynkube.manifests._diff_report import DiffEntry, DiffReport
 from dynkube.manifests._diffs import diff_all

@@ -22,7 +22,7 @@ from typing import Any, Final, cast
 
 import yaml
 
-from dynkube.meta.yaml import reads_as_text
+from dynkube.meta._yaml.loading import reads_as_text
 
 # What go-yaml parses as a timestamp; it checks only the number of digits in days and hours.
 _MOMENT: Final = re.compile(

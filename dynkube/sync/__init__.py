@@ -16,14 +16,13 @@ and methods that are not async in the async API, do not block. Start reading in 
 explains how the methods are generated.
 """
 
-from dynkube.sync._client import APIClient, Client, Mapper, connect
+from dynkube.sync._client import Client, Mapper, connect
 from dynkube.sync._informer import Informer, Registration
 from dynkube.sync._lists import UnstructuredList, UnstructuredTable
 from dynkube.sync._resource import ResourceClient, SubresourceClient
 from dynkube.sync._streams import EventStream, ObjectIterator, States, Watch
 
 __all__ = [
-    "APIClient",
     "Client",
     "EventStream",
     "Informer",

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self, overload
 
 import dynkube._client as aio
 from dynkube._connect import connect as connect_async
-from dynkube.client import APIClient as AsyncAPIClient
 from dynkube.client import FieldSelectorLike, LabelSelectorLike
 from dynkube.client import ResourceClient as AsyncResourceClient
 from dynkube.client._completion import Resources
@@ -89,14 +88,12 @@ class Client(Facade[aio.Client]):
         return self._open.namespace
 
     @property
-    def api(self) -> APIClient:
-        """The verbs without informers, and raw requests (``client.api.raw``)."""
-        return APIClient(self._open.api, self._thread, Origin(self._thread, self._start))
-
-    @property
     def mapper(self) -> Mapper:
         """The REST mapper, which resolves resource names by discovery."""
         return Mapper(self._open.mapper, self._thread)
+
+    @blocking(aio.Client.raw)
+    def raw(self) -> None: ...
 
     @blocking(aio.Client.server_version)
     def server_version(self) -> None: ...
@@ -233,44 +230,6 @@ class Client(Facade[aio.Client]):
 
     def _forget(self, informer: Informer) -> None:
         self._informers.pop(informer, None)
-
-
-class APIClient(Facade[AsyncAPIClient]):
-    """The verbs on resources of any type, without informers.
-
-    Blocking twin of :class:`dynkube.client.APIClient`.
-    """
-
-    __slots__ = ("_origin",)
-
-    def __init__(self, inner: AsyncAPIClient, thread: TrioThread, origin: Origin) -> None:
-        super().__init__(inner, thread)
-        self._origin = origin
-
-    @property
-    def namespace(self) -> str:
-        """The default namespace for calls on single objects."""
-        return self._inner.namespace
-
-    @property
-    def field_manager(self) -> str:
-        """The default field manager, recorded as owner of written fields."""
-        return self._inner.field_manager
-
-    @property
-    def mapper(self) -> Mapper:
-        """The REST mapper, which resolves resource names by discovery."""
-        return Mapper(self._inner.mapper, self._thread)
-
-    @blocking(AsyncAPIClient.raw)
-    def raw(self) -> None: ...
-
-    @blocking(AsyncAPIClient.server_version)
-    def server_version(self) -> None: ...
-
-    @wrapping(AsyncAPIClient.resource)
-    def resource(self, inner: AsyncResourceClient) -> ResourceClient:
-        return ResourceClient(inner, self._thread, self._origin)
 
 
 class Mapper(Facade[DeferredRESTMapper]):

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 from dynkube.errors import AlreadyExists, APIError, InvalidInput, NoMatch
-from dynkube.meta import GVR, ResourceArg, yaml
+from dynkube.meta import GVR, ResourceArg
 from dynkube.meta._arguments import a_type
 from dynkube.meta._gvr import version_priority
 from dynkube.meta._shape import check_shape
+from dynkube.meta._yaml import loading as yaml
 from dynkube.testing._calls.api import APPLY_PATCH, Call, JSONObject, Result, Verb
 from dynkube.testing._calls.nesting import MAX_DEPTH
 from dynkube.testing._definitions.crds import DEFINITIONS

@@ -10,9 +10,9 @@ from typing import TypeAlias
 
 from dynkube._input_files import read_file
 from dynkube.errors import InvalidInput
-from dynkube.meta import yaml
 from dynkube.meta._arguments import a_type
 from dynkube.meta._shape import check_shape
+from dynkube.meta._yaml import loading as yaml
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._calls.nesting import MAX_DEPTH
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx2
 import pytest
 
-from dynkube.client import APIClient
+from dynkube.client._client import APIClient
 from dynkube.errors import InvalidInput, NoMatch, NotFound
 from dynkube.meta import GVK, GVR
 from tests.client.wire import ScriptedServer, connect, ok, pod, refusal

@@ -9,7 +9,8 @@ from dynkube.client._listwatch import ListWatch
 from dynkube.config import ClientConfig
 from dynkube.errors import ConnectFailed, ConnectionLost, Forbidden, Gone, UnreadableEvent
 from dynkube.meta import GVR, Added, Bookmark, Deleted, FieldSelector, LabelSelector, Modified, WatchEvent
-from dynkube.rest import Limits, RESTClient
+from dynkube.rest import Limits
+from dynkube.rest._client import RESTClient
 from tests.client.wire import ScriptedServer, bookmark, connect, event, pod, refusal, status, stream
 
 PODS = GVR("", "v1", "pods")

@@ -9,7 +9,8 @@ import pytest
 import trio
 import trio.testing
 
-from dynkube.client import APIClient, ResourceClient
+from dynkube.client import ResourceClient
+from dynkube.client._client import APIClient
 from dynkube.errors import AlreadyExists, ApplyConflict, Conflict, DeadlineExceeded, Gone, Invalid, NotFound
 from dynkube.meta import Added, Bookmark, Deleted, Modified, WatchEvent
 from dynkube.testing import APIServer

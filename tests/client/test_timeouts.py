@@ -9,7 +9,7 @@ import httpx2
 import pytest
 import trio
 
-from dynkube.client import APIClient
+from dynkube.client._client import APIClient
 from dynkube.client._shortcuts import ShortWays
 from dynkube.errors import DeadlineExceeded, InvalidInput
 from tests.client.wire import ScriptedServer, connect, ok, pod
@@ -38,11 +38,11 @@ class Short(ShortWays):
     """The short ways over an API client."""
 
     def __init__(self, api: APIClient) -> None:
-        self._api = api
+        self._client = api
 
     @property
-    def api(self) -> APIClient:
-        return self._api
+    def _api(self) -> APIClient:
+        return self._client
 
 
 Call = Callable[[APIClient, float], Any]

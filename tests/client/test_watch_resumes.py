@@ -6,7 +6,7 @@ import httpx2
 import pytest
 import trio
 
-from dynkube.client import WatchSettings
+from dynkube.client._watch_settings import WatchSettings
 from dynkube.errors import ClosedError, WrongScope
 from dynkube.meta import Added, Bookmark, Modified, WatchEvent
 from tests.client.wire import (

@@ -11,10 +11,12 @@ from typing import Any, TypeAlias
 import httpx2
 import trio
 
-from dynkube.client import APIClient, WatchSettings
+from dynkube.client._client import APIClient
+from dynkube.client._watch_settings import WatchSettings
 from dynkube.config import ClientConfig
 from dynkube.discovery import DeferredRESTMapper, DiscoveryClient
-from dynkube.rest import Limits, RESTClient
+from dynkube.rest import Limits
+from dynkube.rest._client import RESTClient
 
 JSON = {"content-type": "application/json"}
 

@@ -13,7 +13,7 @@ from dynkube.config import ClientConfig
 from dynkube.discovery import DeferredRESTMapper, DiscoveryClient
 from dynkube.discovery._documents import parse_root
 from dynkube.errors import DeadlineExceeded, DiscoveryFailed
-from dynkube.rest import RESTClient
+from dynkube.rest._client import RESTClient
 
 JSON = {"content-type": "application/json"}
 

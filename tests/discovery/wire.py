@@ -13,7 +13,7 @@ import trio
 from dynkube.config import ClientConfig
 from dynkube.discovery import APIDiscovery, APIResource, DiscoveryClient
 from dynkube.meta import GVR
-from dynkube.rest import RESTClient
+from dynkube.rest._client import RESTClient
 
 JSON = {"content-type": "application/json"}
 STATUS = {"kind": "Status", "apiVersion": "v1", "status": "Failure"}

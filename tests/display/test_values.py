@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynkube._display import Limits, yaml_code
-from dynkube.meta import yaml
+from dynkube.meta._yaml import loading as yaml
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"], include_characters=" \n"), max_size=20)
 LEAVES = st.none() | st.booleans() | st.integers(-(2**40), 2**40) | TEXTS

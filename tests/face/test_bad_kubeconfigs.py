@@ -159,7 +159,7 @@ async def test_a_plugin_that_hangs_is_named_when_the_deadline_passes(write: Writ
         with pytest.raises(
             dynkube.DynkubeError, match=r"within 1 s, while waiting for .*plugin .*users\[name=u\]"
         ) as caught:
-            await client.api.raw("GET", "/version", timeout=1.0)
+            await client.raw("GET", "/version", timeout=1.0)
 
     assert "do that by hand first" in str(caught.value)
 

@@ -8,7 +8,8 @@ import re
 import pytest
 
 import dynkube
-from dynkube.client import APIClient, ResourceClient, SubresourceClient
+from dynkube.client import ResourceClient, SubresourceClient
+from dynkube.client._client import APIClient
 
 VERBS = [
     (face, name)

@@ -58,7 +58,7 @@ KINDS: dict[str, tuple[Ask, float]] = {
     "open a watch": (first_event, 75),
     "wait for a condition": (lambda c: c.resource("configmaps").wait_for("settings", "delete", timeout=20), 20),
     "version": (lambda c: c.server_version(), 32),
-    "a request of one's own": (lambda c: c.api.raw("GET", "/healthz"), 32),
+    "a request of one's own": (lambda c: c.raw("GET", "/healthz"), 32),
 }
 EFFECTS = [
     pytest.param(Hang(), id="no answer"),

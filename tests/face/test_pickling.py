@@ -96,7 +96,7 @@ async def test_what_has_connections_or_tasks_says_that_it_cannot(
     async with client.informer("configmaps.v1") as informer, informer.events() as events:
         configs = client["cm"]
         registration = informer.add_handler(on_add=print)
-        living = [client, client.api, client.api.rest, client.mapper, configs, configs.subresource("status")]
+        living = [client, client._api.rest, client.mapper, configs, configs.subresource("status")]
         living += [informer, events, registration, configs.iterate()]
 
         for each in living:
@@ -116,7 +116,7 @@ def served() -> Iterator[ServerThread]:
 def test_so_does_the_blocking_face(served: ServerThread, same: Callable[[Any], Any]) -> None:
     with dynkube.sync.connect(url=served.url) as k:
         informer = k.informer("namespaces")
-        living = [k, k.api, k.mapper, k["cm"], informer, informer.live(), informer.events(), k["cm"].watch()]
+        living = [k, k.mapper, k["cm"], informer, informer.live(), informer.events(), k["cm"].watch()]
 
         for each in living:
             with pytest.raises(TypeError, match=REFUSED):

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 import dynkube
 from dynkube.config import ClientConfig, ExecCommand, ExecPlugin, explicit_config, load_config
 from dynkube.errors import CredentialError, DynkubeError, Forbidden
-from dynkube.rest import Request, RESTClient
+from dynkube.rest._client import RESTClient
+from dynkube.rest._messages import Request
 from tests.rest.sockets import answering, serving
 
 MARKER = "m4rk3r-s3cret"

@@ -7,7 +7,7 @@ from typing import Final
 
 from hypothesis import strategies as st
 
-from dynkube.meta import yaml
+from dynkube.meta._yaml import loading as yaml
 from tests.fuzzing.inputs import edited
 
 _PARTS: Final = [

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynkube.meta.yaml import MalformedYAML, dump, load_document, load_located, repeated_keys
+from dynkube.meta._yaml.loading import MalformedYAML, dump, load_document, load_located, repeated_keys
 
 
 @pytest.mark.parametrize(

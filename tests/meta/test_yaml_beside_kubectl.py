@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynkube.meta import Unstructured, UnstructuredList
-from dynkube.meta.yaml import load_document
+from dynkube.meta._yaml.loading import load_document
 
 pytestmark = pytest.mark.real_time
 

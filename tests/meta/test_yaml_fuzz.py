@@ -10,7 +10,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dynkube.meta.yaml import MalformedYAML, load_all, repeated_keys
+from dynkube.meta._yaml.loading import MalformedYAML, load_all, repeated_keys
 
 # Scalars that mean the same to PyYAML and to kubectl.
 _SCALARS = st.sampled_from(["a", "bc", "'on'", '"x y"', "1", "-20", "1.5", "true", "null", "''", "!!str 7", "<"])

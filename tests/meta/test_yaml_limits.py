@@ -7,7 +7,7 @@ import tracemalloc
 import pytest
 
 from dynkube.meta._input_limits import MAX_TEXT_BYTES
-from dynkube.meta.yaml import MalformedYAML, load_all, load_document, repeated_keys
+from dynkube.meta._yaml.loading import MalformedYAML, load_all, load_document, repeated_keys
 
 
 def aliases(number: int, times: int = 10) -> str:

@@ -9,7 +9,7 @@ import pytest
 import trio
 
 from dynkube.config import ClientConfig
-from dynkube.rest import RESTClient
+from dynkube.rest._client import RESTClient
 from tests.rest.wire import NOON, MakeClient, NoJitter
 
 

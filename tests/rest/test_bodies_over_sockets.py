@@ -8,7 +8,8 @@ import trio
 
 from dynkube.config import ClientConfig
 from dynkube.errors import ClosedError, ConnectionLost, TransportError
-from dynkube.rest import Request, RESTClient
+from dynkube.rest._client import RESTClient
+from dynkube.rest._messages import Request
 from dynkube.rest._tap import TappedStream
 from tests.rest.sockets import answering, serving
 

@@ -11,7 +11,9 @@ import trio
 
 from dynkube.config import ClientConfig
 from dynkube.errors import APIError, DeadlineExceeded, ProtocolError
-from dynkube.rest import Limits, Request, RESTClient
+from dynkube.rest import Limits
+from dynkube.rest._client import RESTClient
+from dynkube.rest._messages import Request
 from tests.rest.sockets import serving
 from tests.rest.wire import MakeClient, Wire, chunks
 

@@ -12,7 +12,8 @@ import trustme
 
 from dynkube.config import ClientCertificate, ClientConfig, Credential, TLSSettings
 from dynkube.errors import ConnectFailed
-from dynkube.rest import Request, RESTClient
+from dynkube.rest._client import RESTClient
+from dynkube.rest._messages import Request
 from tests.rest.sockets import serving
 
 pytestmark = pytest.mark.real_time

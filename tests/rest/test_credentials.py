@@ -9,7 +9,8 @@ import pytest
 
 from dynkube.config import BearerToken, ClientConfig, Credential
 from dynkube.errors import CredentialError, ProtocolError, Unauthorized
-from dynkube.rest import Request, RESTClient
+from dynkube.rest._client import RESTClient
+from dynkube.rest._messages import Request
 from tests.rest.wire import MakeClient, Wire, status
 
 GET = Request(method="GET", path="/api/v1/pods")

@@ -10,7 +10,8 @@ import trio
 
 from dynkube.config import ClientConfig, Credential
 from dynkube.errors import DeadlineExceeded, InvalidInput
-from dynkube.rest import Limits, Request
+from dynkube.rest import Limits
+from dynkube.rest._messages import Request
 from tests.rest.wire import MakeClient, Wire, chunks, status
 
 GET = Request(method="GET", path="/api/v1/pods")

@@ -22,7 +22,7 @@ from dynkube.errors import (
     ServiceUnavailable,
     TooManyRequests,
 )
-from dynkube.rest import Request
+from dynkube.rest._messages import Request
 from tests.rest.wire import MakeClient, Wire, chunks, status
 
 GET = Request(method="GET", path="/api/v1/pods/web")

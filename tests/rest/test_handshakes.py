@@ -10,7 +10,8 @@ import trio
 
 from dynkube.config import ClientConfig
 from dynkube.errors import ClosedError
-from dynkube.rest import Request, RESTClient
+from dynkube.rest._client import RESTClient
+from dynkube.rest._messages import Request
 
 pytestmark = pytest.mark.real_time
 

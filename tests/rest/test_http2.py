@@ -14,7 +14,8 @@ from hypercorn.config import Config
 from hypercorn.typing import ASGIReceiveCallable, ASGISendCallable, Scope
 
 from dynkube.config import ClientConfig, TLSSettings
-from dynkube.rest import Request, RESTClient
+from dynkube.rest._client import RESTClient
+from dynkube.rest._messages import Request
 
 pytestmark = pytest.mark.real_time
 

@@ -14,7 +14,8 @@ import trustme
 
 from dynkube.config import ClientConfig, TLSSettings
 from dynkube.errors import ProtocolError, TransportError
-from dynkube.rest import Request, RESTClient
+from dynkube.rest._client import RESTClient
+from dynkube.rest._messages import Request
 from tests.rest.sockets import answering, serving
 
 pytestmark = pytest.mark.real_time

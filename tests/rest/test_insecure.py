@@ -9,7 +9,7 @@ import pytest
 
 import dynkube
 from dynkube.config import BearerToken, ClientConfig, InsecureTLSWarning, TLSSettings
-from dynkube.rest import RESTClient
+from dynkube.rest._client import RESTClient
 
 TOKEN = BearerToken("t")
 SOURCE = "kubeconfig /home/me/config, context 'kind'"

@@ -8,7 +8,7 @@ import trio
 
 from dynkube.config import ClientConfig, Combined, Credential, Patience
 from dynkube.errors import DeadlineExceeded
-from dynkube.rest import Request
+from dynkube.rest._messages import Request
 from tests.rest.wire import MakeClient, Wire, chunks, status
 
 GET = Request(method="GET", path="/api/v1/pods")

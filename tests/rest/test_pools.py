@@ -10,7 +10,8 @@ import trio
 
 from dynkube.config import ClientCertificate, ClientConfig, Credential
 from dynkube.errors import ClosedError, DynkubeError
-from dynkube.rest import Request, RESTClient
+from dynkube.rest._client import RESTClient
+from dynkube.rest._messages import Request
 from dynkube.rest._pools import PoolKeeper, Pools
 from tests.rest.wire import Handler, MakeClient, Wire
 

@@ -11,7 +11,9 @@ import trustme
 
 from dynkube.config import ClientConfig, TLSSettings
 from dynkube.errors import ConfigError, ConnectFailed
-from dynkube.rest import Limits, Request, RESTClient
+from dynkube.rest import Limits
+from dynkube.rest._client import RESTClient
+from dynkube.rest._messages import Request
 from tests.rest.sockets import answering, serving
 
 pytestmark = pytest.mark.real_time

@@ -11,7 +11,8 @@ import pytest
 
 from dynkube.config import Credential, explicit_config
 from dynkube.errors import DynkubeError
-from dynkube.rest import Request, RESTClient
+from dynkube.rest._client import RESTClient
+from dynkube.rest._messages import Request
 from dynkube.rest._redaction import Redactor
 from tests.face.test_secrets import told
 from tests.rest.sockets import answering, serving

@@ -7,7 +7,7 @@ import pytest
 
 from dynkube.config import BearerToken, ClientConfig
 from dynkube.errors import ProtocolError
-from dynkube.rest import Request
+from dynkube.rest._messages import Request
 from tests.rest.wire import MakeClient, Wire
 
 HERE = "https://api.example:6443"

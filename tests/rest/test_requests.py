@@ -7,7 +7,8 @@ import pytest
 
 from dynkube.config import BearerToken, ClientConfig, Impersonation
 from dynkube.errors import ClosedError, CredentialError, InvalidInput
-from dynkube.rest import Answer, Request
+from dynkube.rest import Answer
+from dynkube.rest._messages import Request
 from tests.rest.wire import MakeClient, Wire
 
 GET = Request(method="GET", path="/api/v1/pods")

@@ -15,7 +15,8 @@ from dynkube.errors import (
     ServiceUnavailable,
     TooManyRequests,
 )
-from dynkube.rest import Limits, Request
+from dynkube.rest import Limits
+from dynkube.rest._messages import Request
 from tests.rest.wire import MakeClient, Wire, status
 
 GET = Request(method="GET", path="/api/v1/pods")

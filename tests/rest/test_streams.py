@@ -9,7 +9,7 @@ import pytest
 import trio
 
 from dynkube.errors import ClosedError, ConnectionLost, Gone
-from dynkube.rest import Request
+from dynkube.rest._messages import Request
 from tests.rest.wire import MakeClient, Wire, chunks, status
 
 GET = Request(method="GET", path="/api/v1/pods")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx2
 import pytest
 
-from dynkube.rest import Request
+from dynkube.rest._messages import Request
 from dynkube.telemetry import Observer, Observers, RequestInfo
 from tests.rest.wire import MakeClient, Wire
 

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynkube.errors import InvalidInput
-from dynkube.rest import Limits, Request
+from dynkube.rest import Limits
+from dynkube.rest._messages import Request
 from dynkube.rest._throttle import TokenBucket
 from tests.rest.wire import MakeClient, Wire
 

@@ -7,7 +7,7 @@ import logging
 import httpx2
 import pytest
 
-from dynkube.rest import Request
+from dynkube.rest._messages import Request
 from dynkube.rest._warnings import parse_warnings
 from tests.rest.wire import MakeClient, Wire
 

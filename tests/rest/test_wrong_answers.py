@@ -6,7 +6,8 @@ import httpx2
 import pytest
 
 from dynkube.errors import ConnectionLost, ProtocolError
-from dynkube.rest import Limits, Request
+from dynkube.rest import Limits
+from dynkube.rest._messages import Request
 from tests.rest.wire import MakeClient, Wire, chunks
 
 GET = Request(method="GET", path="/api/v1/pods")

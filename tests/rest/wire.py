@@ -10,7 +10,7 @@ from typing import Protocol
 
 import httpx2
 
-from dynkube.rest import RESTClient
+from dynkube.rest._client import RESTClient
 
 Handler = Callable[[httpx2.Request], httpx2.Response] | Callable[[httpx2.Request], Awaitable[httpx2.Response]]
 

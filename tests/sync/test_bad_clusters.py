@@ -21,7 +21,7 @@ def test_a_context_that_the_kubeconfig_lacks_is_told_with_those_it_has(cluster: 
 def test_credentials_that_are_no_longer_good_are_an_error_of_calls_and_a_state_of_informers() -> None:
     with serve_in_thread(token="of-today") as cluster, dynkube.sync.connect(url=cluster.url, token="of-yesterday") as k:
         with pytest.raises(Unauthorized):
-            k.api.raw("GET", "/api/v1/namespaces")
+            k.raw("GET", "/api/v1/namespaces")
         namespaces = k.informer("namespaces.v1")
         refused = next(state for state in namespaces.states() if "Unauthorized" in state.message)
 

@@ -16,7 +16,6 @@ import dynkube.sync
 
 PAIRS = [
     (dynkube.sync.Client, dynkube.Client),
-    (dynkube.sync.APIClient, dynkube.client.APIClient),
     (dynkube.sync.Mapper, dynkube.discovery.DeferredRESTMapper),
     (dynkube.sync.ResourceClient, dynkube.ResourceClient),
     (dynkube.sync.SubresourceClient, dynkube.client.SubresourceClient),
@@ -33,13 +32,9 @@ OTHER_NAMES = {
     "__aiter__": "__iter__",
     "__anext__": "__next__",
 }
-SUBSCRIBER = {"closed", "coalesced", "counts_for_sync", "known_keys", "mark_synced", "offer", "take", "take_nowait"}
 INSIDE = {  # what the informer and its subscribers, or the client and its watches, say to each other
-    dynkube.Registration: SUBSCRIBER | {"close", "run", "stop", "wait_ended"},
-    dynkube.informers.EventStream: SUBSCRIBER | {"wait_synced"},
     dynkube.client.Watch: {"open", "take"},
     dynkube.client.ObjectIterator: {"take"},
-    dynkube.client.APIClient: {"rest"},
     dynkube.discovery.DeferredRESTMapper: {"card_of", "doubt", "recheck"},
 }
 

@@ -12,7 +12,7 @@ import trio
 import dynkube
 from dynkube import DEGRADED, LIVE, Client, Unstructured
 from dynkube.errors import ConnectFailed, DeadlineExceeded, InvalidInput, NotFound, ProtocolError
-from dynkube.rest import Request
+from dynkube.rest._messages import Request
 from dynkube.telemetry import Observer
 from dynkube.testing import APIServer
 from tests.informers.kit import CRDS, WIDGETS, crd, pod, quiet, widget
@@ -54,7 +54,7 @@ async def test_a_list_ends_when_it_was_read_and_a_watch_when_it_was_opened(
 async def test_an_attempt_that_is_given_up_ends_as_well(notes: Notes) -> None:
     async with dynkube.connect(transport=SilentTransport(), observers=[notes]) as client:
         with pytest.raises(DeadlineExceeded):
-            await client.api.raw("GET", "/version", timeout=7)
+            await client.raw("GET", "/version", timeout=7)
 
         ((info, outcome),) = notes.finished
         assert (info.template, outcome.code, outcome.seconds) == ("/version", None, 7)
@@ -71,7 +71,7 @@ async def test_a_failure_below_http_is_told_in_our_words_which_hold_no_secret(
 ) -> None:
     async with dynkube.connect(transport=Wire(failure), observers=[notes]) as client:
         with pytest.raises(error):
-            await client.api.raw("POST", "/version")
+            await client.raw("POST", "/version")
 
     ((_, outcome),) = notes.finished
     assert (outcome.code, type(outcome.error)) == (None, error)
@@ -82,7 +82,7 @@ async def test_a_reader_who_gives_up_in_the_middle_ends_it_with_the_reason(
     server: APIServer, client: Client, notes: Notes
 ) -> None:
     with pytest.raises(KeyError):
-        async with client.api.rest.stream(Request(method="GET", path="/api/v1/pods"), watch=False):
+        async with client._api.rest.stream(Request(method="GET", path="/api/v1/pods"), watch=False):
             raise KeyError("not what was expected")
 
     ((_, outcome),) = notes.finished

@@ -82,7 +82,7 @@ async def test_the_trace_goes_on_in_the_server(
     server: APIServer, client: Client, provider: TracerProvider, exporter: InMemorySpanExporter
 ) -> None:
     with provider.get_tracer("test").start_as_current_span("outer") as outer:
-        await client.api.raw("GET", "/version")
+        await client.raw("GET", "/version")
 
     request, _ = exporter.get_finished_spans()
     assert request.parent is not None
@@ -138,7 +138,7 @@ async def test_a_request_without_an_answer_tells_its_error(
 ) -> None:
     async with dynkube.connect(transport=SilentTransport(), observers=[OpenTelemetryTracing(provider)]) as client:
         with pytest.raises(DeadlineExceeded):
-            await client.api.raw("GET", "/version", timeout=5)
+            await client.raw("GET", "/version", timeout=5)
 
     span = last(exporter)
     assert (span.attributes or {})["error.type"] == "Cancelled"
@@ -156,7 +156,7 @@ async def test_no_span_shows_a_credential(
     )
     async with connected as client:
         with pytest.raises(dynkube.DynkubeError):
-            await client.api.raw("GET", "/version")
+            await client.raw("GET", "/version")
 
     assert token not in "".join(span.to_json() for span in exporter.get_finished_spans())
     assert "401" in last(exporter).to_json()

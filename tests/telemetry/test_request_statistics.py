@@ -76,9 +76,9 @@ async def test_waits_for_a_turn_are_counted_and_measured(server: APIServer) -> N
     metrics = PrometheusMetrics(registry)
     async with dynkube.connect(transport=server.transport(), limits=limits, observers=[metrics]) as client:
         for _ in range(2):
-            await client.api.raw("GET", "/version")
+            await client.raw("GET", "/version")
         server.fail(status=429, retry_after=0, path_prefix="/version", times=1)
-        await client.api.raw("GET", "/version")  # twice, and each has to wait for its turn
+        await client.raw("GET", "/version")  # twice, and each has to wait for its turn
 
         numbers = client.statistics()
         assert (numbers.throttled, numbers.throttled_seconds) == pytest.approx((2, 2))

@@ -24,7 +24,7 @@ from dynkube.discovery import APIResource
 from dynkube.errors import Conflict, InvalidInput
 from dynkube.meta import JSONObject, PatchType, Unstructured
 from dynkube.meta._encode import encode_json
-from dynkube.rest import Request
+from dynkube.rest._messages import Request
 
 Named: TypeAlias = str | Mapping[str, Any]
 """An existing object: its name, or a mapping with its name."""

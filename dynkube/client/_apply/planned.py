@@ -26,7 +26,8 @@ from dynkube.fields._diff.yaml_json import readable_as_yaml
 from dynkube.fields._redaction import without_values
 from dynkube.meta import Missing, PatchType, Unstructured
 from dynkube.meta._arguments import a_type
-from dynkube.rest import Answer, Request
+from dynkube.rest import Answer
+from dynkube.rest._messages import Request
 
 _READ = (
     "so it was read from a server: applying it would claim every field in it. Write an object with only the fields you "

@@ -9,7 +9,7 @@ from dynkube.client._requests.table import Tables
 from dynkube.client._target import Target, as_answered
 from dynkube.meta import Unstructured, UnstructuredList, UnstructuredTable
 from dynkube.meta._table import joined_tables
-from dynkube.rest import Request
+from dynkube.rest._messages import Request
 
 
 async def get(

@@ -27,7 +27,7 @@ from dynkube.meta._partial import partial_reader
 from dynkube.meta._table_columns import PLAIN_COLUMNS
 from dynkube.meta._wire.objects import ObjectDecoder
 from dynkube.meta._wire.tables import WireTable
-from dynkube.rest import RESTClient
+from dynkube.rest._client import RESTClient
 
 # As kubectl sends it; v1beta1 has the same format.
 _ACCEPT: Final = ",".join(

@@ -27,7 +27,7 @@ from dynkube.meta._encode import json_of
 from dynkube.meta._path import resource_path
 from dynkube.meta._wire.lists import ListDecoder
 from dynkube.meta._wire.objects import ObjectDecoder
-from dynkube.rest import Request
+from dynkube.rest._messages import Request
 
 PatchLike: TypeAlias = Mapping[str, object] | Sequence[Mapping[str, object]] | bytes | str
 """A patch as data (a dict, or a list of operations for a JSON patch), or as str or bytes to send unchanged."""

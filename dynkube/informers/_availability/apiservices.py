@@ -20,7 +20,7 @@ from dynkube.informers._settings import InformerSettings
 from dynkube.informers._tasks import start_in_scope
 from dynkube.meta import GVR, Bookmark, Deleted, FieldSelector, GroupVersion, LabelSelector, Unstructured, WatchEvent
 from dynkube.meta._object import Key
-from dynkube.rest import RESTClient
+from dynkube.rest._client import RESTClient
 from dynkube.telemetry import Observers
 
 APISERVICES: Final = GVR("apiregistration.k8s.io", "v1", "apiservices")

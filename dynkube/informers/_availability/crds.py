@@ -21,7 +21,7 @@ from dynkube.informers._settings import InformerSettings
 from dynkube.meta import GVR, Bookmark, Deleted, FieldSelector, LabelSelector, Unstructured, WatchEvent
 from dynkube.meta._object import Key
 from dynkube.meta._versions import is_older
-from dynkube.rest import RESTClient
+from dynkube.rest._client import RESTClient
 from dynkube.telemetry import Observers
 from dynkube.telemetry._observers import NOBODY
 

@@ -46,7 +46,7 @@ from dynkube.informers._settings import InformerSettings
 from dynkube.informers._tasks import start_in_scope
 from dynkube.meta import GVR, GroupVersion, Unstructured
 from dynkube.meta._versions import is_older
-from dynkube.rest import RESTClient
+from dynkube.rest._client import RESTClient
 from dynkube.telemetry import Observers
 from dynkube.telemetry._observers import NOBODY
 

@@ -12,7 +12,8 @@ from urllib.parse import urlencode
 import msgspec
 import trio
 
-from dynkube.meta import GVR, yaml
+from dynkube.meta import GVR
+from dynkube.meta._yaml import loading as yaml
 from dynkube.testing._calls.users import User
 from dynkube.testing._faults.facts import RequestFacts
 from dynkube.testing._wire.http import HTTPRequest

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dynkube.errors import APIError
-from dynkube.meta import yaml
+from dynkube.meta._yaml import loading as yaml
 from dynkube.testing._calls.api import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Verb
 from dynkube.testing._calls.gotext import json_name
 from dynkube.testing._calls.nesting import TooDeep, check_depth

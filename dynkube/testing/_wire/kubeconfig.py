@@ -6,7 +6,7 @@ import base64
 import os
 from pathlib import Path
 
-from dynkube.meta import yaml
+from dynkube.meta._yaml import loading as yaml
 from dynkube.testing._files import replace_privately
 
 

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import msgspec
 
-from dynkube.meta import yaml
+from dynkube.meta._yaml import loading as yaml
 from dynkube.testing._calls.api import JSONObject
 
 JSON_TYPE = "application/json"

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from dynkube.meta import yaml
+from dynkube.meta._yaml import loading as yaml
 from dynkube.testing._calls.api import APPLY_PATCH, JSON_PATCH
 from dynkube.testing._calls.gotext import quoted
 from dynkube.testing._wire import protobuf

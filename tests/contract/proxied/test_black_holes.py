@@ -13,7 +13,8 @@ from dynkube.client._listwatch import ListWatch
 from dynkube.config import load_config
 from dynkube.errors import DeadlineExceeded
 from dynkube.meta import GVR, FieldSelector, LabelSelector
-from dynkube.rest import Request, RESTClient
+from dynkube.rest._client import RESTClient
+from dynkube.rest._messages import Request
 from dynkube.testing import FaultProxy
 from tests.contract.cluster import Cluster
 from tests.contract.events import GIVE_UP

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dynkube.meta import yaml
+from dynkube.meta._yaml import loading as yaml
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._schemas.cellibrary import CEL
 

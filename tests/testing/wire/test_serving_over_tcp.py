@@ -17,7 +17,7 @@ import pytest
 import trio
 
 from dynkube.errors import InvalidInput
-from dynkube.meta.yaml import load_document
+from dynkube.meta._yaml.loading import load_document
 from dynkube.testing import APIServer
 from dynkube.testing._asgi import ASGIApp, Receive, Scope, Send
 from dynkube.testing._wire.app import serve_lifespan

@@ -1,0 +1,112 @@
+"""YAML as kubectl reads it.
+
+YAML 1.1 scalars without the dates and sexagesimal numbers of PyYAML's loader. The only YAML loader of the client and of
+the embedded server. Limits on the input are in ``_input_limits``; they are enforced before values are built, with
+aliases and merge keys (``<<``) expanded.
+
+A module to import separately: it loads PyYAML, which programs that read no YAML need not pay for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import yaml
+
+from dynkube.meta._input_limits import MAX_CONFIG_BYTES, MAX_CONFIG_VALUES, MAX_TEXT_BYTES
+from dynkube.meta._yaml.builder import Located, MalformedYAML, documents
+from dynkube.meta._yaml.scalars import RESOLVERS, reads_as_text
+
+__all__ = [
+    "MAX_CONFIG_BYTES",
+    "MAX_CONFIG_VALUES",
+    "MAX_TEXT_BYTES",
+    "Located",
+    "MalformedYAML",
+    "dump",
+    "load_all",
+    "load_document",
+    "load_located",
+    "reads_as_text",
+    "repeated_keys",
+]
+
+
+def load_all(text: str | bytes, *, lenient: bool = False, max_values: float = math.inf) -> Iterator[Located]:
+    """Yield each non-empty document of ``text``, one by one. Synchronous.
+
+    Args:
+        text: the input.
+        lenient: the last of duplicate keys counts; by default they are rejected.
+        max_values: maximum keys and values of one document, aliases expanded, if lower than the general limits.
+
+    Raises:
+        MalformedYAML: It is not YAML, contains itself, or exceeds the limits on size, depth, values or repeats.
+    """
+    return documents(text, lenient=lenient, max_values=max_values)
+
+
+def load_located(text: str | bytes, *, lenient: bool = False) -> Iterator[tuple[int, object]]:
+    """Yield the first line number and content of each non-empty document of ``text``.
+
+    Args:
+        text: the input.
+        lenient: the last of duplicate keys counts; by default they are rejected.
+
+    Raises:
+        MalformedYAML: It is not YAML, contains itself, or exceeds the limits on size, depth, values or repeats.
+    """
+    for document in load_all(text, lenient=lenient):
+        yield document.line, document.data
+
+
+def load_document(text: str | bytes, *, lenient: bool = False, max_values: float = math.inf) -> object:
+    """Return the only document of ``text``; ``None`` if there is none.
+
+    Args:
+        text: the input.
+        lenient: the last of duplicate keys counts; by default they are rejected.
+        max_values: maximum keys and values, aliases expanded, if lower than the general limits.
+
+    Raises:
+        ValueError: It is not YAML (:class:`MalformedYAML`), or has more than one document.
+    """
+    documents = [document.data for document in load_all(text, lenient=lenient, max_values=max_values)]
+    if len(documents) > 1:
+        raise ValueError(f"yaml: expected one document, found {len(documents)}")
+    return documents[0] if documents else None
+
+
+def repeated_keys(text: str | bytes) -> list[tuple[int, str]]:
+    """Return line and message of each duplicate key, by line.
+
+    Empty if ``text`` is not YAML.
+    """
+    try:
+        return [repeat for document in load_all(text, lenient=True) for repeat in document.repeats]
+    except MalformedYAML:
+        return []  # reported when the document is loaded
+
+
+def dump(data: object) -> bytes:
+    """Encode ``data`` as one YAML document, keys sorted as kubectl prints them."""
+    text: str = yaml.dump(data, Dumper=_Dumper, sort_keys=True, allow_unicode=True, default_flow_style=False)
+    return text.encode()
+
+
+# PyYAML's C emitter is faster and included in nearly every build; the pure Python one writes the same.
+class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]  # chosen at run time
+    """Writes no anchors.
+
+    An object that occurs twice is written twice, as Kubernetes tools do.
+    """
+
+    def ignore_aliases(self, data: object) -> bool:
+        return True
+
+
+for _first, _resolvers in RESOLVERS.items():
+    for _tag, _pattern in _resolvers:
+        # Strings that this loader or PyYAML's own would read as another type are quoted.
+        _Dumper.add_implicit_resolver(_tag, _pattern, [_first])
