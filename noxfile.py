@@ -1,0 +1,31 @@
+"""Sessions for several Python versions: ``make matrix`` runs the tests on each that is installed, and ``make lowest``
+with the lowest versions that pyproject.toml allows for direct dependencies.
+
+    nox -s tests -- tests/informers     arguments after -- go to pytest
+"""
+
+import nox
+
+nox.options.default_venv_backend = "uv"
+nox.options.sessions = ["tests"]
+nox.options.error_on_missing_interpreters = False
+
+PYPROJECT = nox.project.load_toml("pyproject.toml")
+VERSIONS = nox.project.python_versions(PYPROJECT)
+
+
+@nox.session(python=VERSIONS)
+def tests(session: nox.Session) -> None:
+    """Run the tests with the newest dependencies."""
+    _test(session)
+
+
+@nox.session(python=VERSIONS[0])
+def lowest(session: nox.Session) -> None:
+    """Run the tests with the lowest direct dependencies: those at runtime, and those of the tests."""
+    _test(session, "--resolution", "lowest-direct")
+
+
+def _test(session: nox.Session, *options: str) -> None:
+    session.install(*options, "--editable", ".", "--group", "test")
+    session.run("python", "-m", "pytest", "-n", "auto", *(session.posargs or ["-q"]))
