@@ -1,5 +1,7 @@
-"""Sessions for several Python versions: ``make matrix`` runs the tests on each that is installed, and ``make lowest``
-with the lowest versions that pyproject.toml allows for direct dependencies.
+"""Sessions for several versions of Python and of dependencies.
+
+``make matrix`` runs the tests on each Python that is installed, and ``make lowest`` with the lowest versions that
+pyproject.toml allows for direct dependencies::
 
     nox -s tests -- tests/informers     arguments after -- go to pytest
 """

@@ -10,10 +10,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
-from dynkube._display.shown import Shown
-
 if TYPE_CHECKING:
-    from dynkube._display.ages import age_of, duration_text
     from dynkube._display.bounds import bounded
     from dynkube._display.cards import (
         Block,
@@ -36,17 +33,12 @@ if TYPE_CHECKING:
     from dynkube._display.lists import Column, common, ends, list_card, object_columns
     from dynkube._display.objects import object_card, unreadable_card
     from dynkube._display.pills import pill
-    from dynkube._display.tables import Table, json_cell, printable, shortened
     from dynkube._display.text import plain
     from dynkube._display.trees import tree_rows
     from dynkube._display.values import DEFAULT, Limits, inline, yaml_code
-    from dynkube._display.words import Aside, counted, several, short, size_text
 
 # The modules that have the names, in the order of lookup: from small, common ones to those that import the others.
 _HOMES: Final = (
-    "tables",
-    "words",
-    "ages",
     "cards",
     "bounds",
     "pills",
@@ -61,7 +53,6 @@ _HOMES: Final = (
 
 __all__ = [
     "DEFAULT",
-    "Aside",
     "Block",
     "Bullets",
     "Card",
@@ -74,20 +65,14 @@ __all__ = [
     "Line",
     "Note",
     "Section",
-    "Shown",
     "Span",
-    "Table",
     "Tone",
-    "age_of",
     "bounded",
     "common",
     "condition_chips",
-    "counted",
     "definition_versions",
-    "duration_text",
     "ends",
     "inline",
-    "json_cell",
     "line",
     "list_card",
     "muted",
@@ -97,11 +82,6 @@ __all__ = [
     "object_health",
     "pill",
     "plain",
-    "printable",
-    "several",
-    "short",
-    "shortened",
-    "size_text",
     "tree_rows",
     "unreadable_card",
     "yaml_code",

@@ -25,7 +25,7 @@ from dynkube._display.cards import (
     line,
     muted,
 )
-from dynkube._display.words import counted, short
+from dynkube._text.words import counted, short
 
 MOST_COLUMNS: Final = 60
 """Columns of one table."""

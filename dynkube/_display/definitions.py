@@ -8,7 +8,7 @@ from typing import Any, Final
 from dynkube._display.cards import Line, Span, Tone, line, muted
 from dynkube._display.health import mapping
 from dynkube._display.values import inline
-from dynkube._display.words import short
+from dynkube._text.words import short
 
 _MOST: Final = 20
 

@@ -13,9 +13,9 @@ from datetime import datetime
 from itertools import islice
 from typing import Any, Final
 
-from dynkube._display.ages import age_of
 from dynkube._display.cards import Span, Tone
 from dynkube._display.values import inline
+from dynkube._text.ages import age_of
 
 # Conditions of negative polarity (healthy if False), by their names or the ends of these.
 _ABNORMAL: Final = re.compile(

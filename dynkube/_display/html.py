@@ -17,8 +17,8 @@ from typing import Final
 from dynkube._display.bounds import bounded
 from dynkube._display.cards import Block, Bullets, Card, Chips, Code, Facts, Grid, Line, Note, Section, Span, Tone
 from dynkube._display.style import STYLESHEET
-from dynkube._display.tables import html_text
 from dynkube._display.text import plain_of
+from dynkube._text.tables import html_text
 
 _ONE_LINE: Final = 28  # cells up to this many characters are never wrapped
 _CLASSES: Final = {tone: f"dk-{tone}" for tone in Tone}  # so that only known tones get into an attribute

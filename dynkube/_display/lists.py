@@ -12,7 +12,7 @@ from dynkube._display.bounds import MOST_COLUMNS
 from dynkube._display.cards import Block, Card, Grid, Line, Note, Span, line, muted
 from dynkube._display.health import object_age, object_health
 from dynkube._display.values import inline
-from dynkube._display.words import counted, several
+from dynkube._text.words import counted, several
 
 FIRST: Final = 5
 LAST: Final = 5

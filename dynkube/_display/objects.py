@@ -7,13 +7,13 @@ from datetime import datetime
 from itertools import islice
 from typing import Any, Final
 
-from dynkube._display.ages import age_of
 from dynkube._display.cards import Block, Card, Chips, Facts, Line, Note, Section, Span, Tone, line, muted
 from dynkube._display.definitions import definition_facts
 from dynkube._display.health import condition_chips, health_of, mapping
 from dynkube._display.values import DEFAULT, Limits, inline, yaml_code
 from dynkube._display.visible import visible
-from dynkube._display.words import Aside, counted, short, size_text
+from dynkube._text.ages import age_of
+from dynkube._text.words import Aside, counted, short, size_text
 
 _HEADING: Final = frozenset({"apiVersion", "kind", "metadata"})
 # Metadata that the heading and the lines below it contain already.

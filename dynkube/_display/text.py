@@ -26,7 +26,7 @@ from dynkube._display.cards import (
     line,
     muted,
 )
-from dynkube._display.tables import printable
+from dynkube._text.tables import printable
 
 if TYPE_CHECKING:
     from rich.text import Text

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from dynkube._display.cards import Code, Line, Span, Tone, line, muted
 from dynkube._display.visible import visible
-from dynkube._display.words import Aside, counted, short
+from dynkube._text.words import Aside, counted, short
 
 # Strings that are plain scalars in YAML. Not all of them: the others are quoted, which is valid as well.
 _PLAIN: Final = re.compile(

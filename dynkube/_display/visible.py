@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, Final
 
-from dynkube._display.secrets import LAST_APPLIED, SECTIONS, ListedSecret, is_secret
-from dynkube._display.words import Aside, size_text
+from dynkube._text.words import Aside, size_text
+from dynkube.meta._secrets import LAST_APPLIED, SECTIONS, ListedSecret, is_secret
 
 _LARGE: Final = 10_000  # characters; four of base64 are three bytes
 

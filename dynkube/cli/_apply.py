@@ -9,7 +9,7 @@ import trio
 from cyclopts import Parameter
 
 from dynkube._client import Client
-from dynkube._display import printable
+from dynkube._text.tables import printable
 from dynkube.cli._cluster import Cluster
 from dynkube.cli._notes import note
 from dynkube.cli._output import Output

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import msgspec
 
-from dynkube._display import printable
+from dynkube._text.tables import printable
 from dynkube.cli._changes import changed_fields, summary
 from dynkube.cli._follow import subject, word
 from dynkube.informers import State

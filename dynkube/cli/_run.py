@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from cyclopts import App, CycloptsError
 
-from dynkube._display import printable
+from dynkube._text.tables import printable
 from dynkube.cli._notes import note
 from dynkube.errors import DynkubeError
 

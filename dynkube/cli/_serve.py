@@ -17,8 +17,8 @@ import trio
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from dynkube._display import printable
 from dynkube._input_files import read_file
+from dynkube._text.tables import printable
 from dynkube.cli._notes import note
 from dynkube.cli._run import CommandFailed
 from dynkube.cli._state import StateFile

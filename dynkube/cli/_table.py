@@ -15,7 +15,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from dynkube._display import printable
+from dynkube._text.tables import printable
 from dynkube.cli._follow import subject, word
 from dynkube.cli._lines import describe, title, what_changed
 from dynkube.cli._text import age

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.text import Text
 
-from dynkube._display import printable
+from dynkube._text.tables import printable
 from dynkube.cli._timeline import Entry
 
 _STYLES = {

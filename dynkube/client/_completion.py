@@ -11,7 +11,7 @@ from datetime import datetime
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from dynkube._display import Shown
+from dynkube._displayable import Shown
 from dynkube.discovery import ResourceLike, RESTMapper
 from dynkube.discovery._listing import completions, listing
 from dynkube.errors import InvalidInput, MappingError

@@ -9,7 +9,8 @@ from difflib import get_close_matches
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from dynkube._display import Shown, printable
+from dynkube._displayable import Shown
+from dynkube._text.tables import printable
 from dynkube.client._client import APIClient
 from dynkube.client._deadline import Deadline
 from dynkube.client._objects import namespace_of_many, namespace_of_one
@@ -54,7 +55,8 @@ class UserInfo(Shown):
         return self.username
 
     def _card(self, now: datetime) -> Card:
-        from dynkube._display import Card, Facts, Span, Tone, line, several
+        from dynkube._display import Card, Facts, Span, Tone, line
+        from dynkube._text.words import several
 
         facts = [("groups", several(self.groups)), ("uid", self.uid)]
         facts += [(key, several(values)) for key, values in islice(self.extra.items(), _EXTRA)]

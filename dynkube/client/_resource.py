@@ -6,7 +6,8 @@ from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from dynkube._display import Shown, printable
+from dynkube._displayable import Shown
+from dynkube._text.tables import printable
 from dynkube.client import _availability
 from dynkube.client._conditions import ConditionLike, parse_condition
 from dynkube.client._options import FieldSelectorLike, LabelSelectorLike, Selection, check_timeout

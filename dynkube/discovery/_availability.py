@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from dynkube._display import Shown
+from dynkube._displayable import Shown
 from dynkube.discovery._resources import APIResource
 from dynkube.meta import Unstructured
 

@@ -18,15 +18,13 @@ from dynkube._display import (
     Span,
     Tone,
     condition_chips,
-    counted,
     definition_versions,
     inline,
     line,
     list_card,
     muted,
-    several,
-    short,
 )
+from dynkube._text.words import counted, several, short
 from dynkube.discovery._lookup import ResourceLike, definition_name
 from dynkube.discovery._suggestions import not_installed
 from dynkube.errors import MappingError, NoMatch

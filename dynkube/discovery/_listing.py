@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, overload
 
-from dynkube._display import Shown, printable
+from dynkube._displayable import Shown
+from dynkube._text.tables import printable
 from dynkube.discovery._resources import APIDiscovery, APIResource
 from dynkube.errors import InvalidInput
 

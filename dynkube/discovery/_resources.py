@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
-from dynkube._display import Shown
+from dynkube._displayable import Shown
 from dynkube.meta import GVK, GVR, GroupVersion
 from dynkube.meta._gvr import version_priority
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dynkube._display import Shown
+from dynkube._displayable import Shown
 from dynkube._server_text import MOST_IN_A_MESSAGE, sanitized, word
 from dynkube.errors._base import DynkubeError
 from dynkube.errors._conflicts import FieldConflict, card_of, conflicts_of, one_line, text_of
@@ -90,7 +90,8 @@ class APIError(Shown, DynkubeError):
         return line(Span(f"{self.code} {self._title()}", Tone.BAD), muted(self.request))
 
     def _card(self, now: datetime) -> Card:
-        from dynkube._display import Card, Grid, Note, Span, Tone, line, short
+        from dynkube._display import Card, Grid, Note, Span, Tone, line
+        from dynkube._text.words import short
 
         causes = tuple(
             (

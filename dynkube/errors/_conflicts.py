@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, TypedDict, final
 
-from dynkube._display import Table, json_cell, printable
+from dynkube._text.tables import Table, json_cell, printable
 from dynkube.errors._status import StatusCause
 
 if TYPE_CHECKING:
@@ -160,7 +160,9 @@ def text_of(conflicts: Sequence[FieldConflict]) -> str:
 
 def card_of(conflicts: Sequence[FieldConflict], head: Line, now: datetime) -> Card:
     """Return a card for a notebook: table, and ways to resolve the conflicts."""
-    from dynkube._display import Bullets, Card, Grid, Note, Span, Tone, age_of, line, muted, short
+    from dynkube._display import Bullets, Card, Grid, Note, Span, Tone, line, muted
+    from dynkube._text.ages import age_of
+    from dynkube._text.words import short
 
     rows = tuple(
         (

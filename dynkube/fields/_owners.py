@@ -8,7 +8,8 @@ from itertools import islice, pairwise
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from dynkube._display import Shown, Table, printable
+from dynkube._displayable import Shown
+from dynkube._text.tables import Table, printable
 from dynkube.errors import InvalidInput, InvalidObject
 from dynkube.fields._entries import ManagedFieldsEntry, Manager, Operation, managed
 from dynkube.fields._path import FieldPath, PathLike
@@ -94,7 +95,9 @@ class Owners(Shown, Mapping[FieldPath, tuple[Manager, ...]]):
         return printable(f"<Owners of {len(self)} fields: {', '.join(map(str, self.managers()))}>")
 
     def _card(self, now: datetime) -> Card:
-        from dynkube._display import Card, Grid, Note, Span, Tone, age_of, counted, line, muted, several, short
+        from dynkube._display import Card, Grid, Note, Span, Tone, line, muted
+        from dynkube._text.ages import age_of
+        from dynkube._text.words import counted, several, short
 
         rows = (
             (

@@ -1,6 +1,6 @@
 """Redaction of Secret values in diffs, conflicts and error responses. Pure.
 
-``dynkube._display.secrets`` defines what a Secret is and which of its fields are redacted.
+``dynkube.meta._secrets`` defines what a Secret is and which of its fields are redacted.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from dynkube._display.secrets import LAST_APPLIED, SECTIONS, hidden_places, is_secret, may_hold_secrets, tells_secrets
 from dynkube.errors import APIError, ApplyConflict
 from dynkube.fields._items import Values
 from dynkube.fields._path import FieldPath
@@ -24,6 +23,7 @@ from dynkube.fields._steps import Field
 from dynkube.meta import MISSING, Unstructured, thaw
 from dynkube.meta._encode import encode_json
 from dynkube.meta._json import UNREADABLE
+from dynkube.meta._secrets import LAST_APPLIED, SECTIONS, hidden_places, is_secret, may_hold_secrets, tells_secrets
 
 HIDDEN: Final = "***"
 """Displayed instead of a redacted value."""

@@ -8,7 +8,7 @@ from datetime import datetime
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from dynkube._display import Shown
+from dynkube._displayable import Shown
 from dynkube.errors import InvalidInput, InvalidObject
 from dynkube.fields._path import FieldPath, PathLike
 from dynkube.fields._steps import Step
@@ -136,7 +136,8 @@ class FieldSet(Shown, AbstractSet[FieldPath]):
         return self._of(_paths_of(other) - self._paths)
 
     def _card(self, now: datetime) -> Card:
-        from dynkube._display import Card, Code, counted, line, muted, short
+        from dynkube._display import Card, Code, line, muted
+        from dynkube._text.words import counted, short
 
         lines = [line(short(str(path), 300)) for path in list(self)[:_SHOWN]]
         if len(self) > _SHOWN:

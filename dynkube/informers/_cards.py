@@ -18,18 +18,15 @@ from dynkube._display import (
     Section,
     Span,
     Tone,
-    age_of,
-    counted,
-    duration_text,
     ends,
     line,
     list_card,
     muted,
     object_columns,
     pill,
-    several,
-    short,
 )
+from dynkube._text.ages import age_of, duration_text
+from dynkube._text.words import counted, several, short
 
 if TYPE_CHECKING:
     from dynkube.informers._states import State

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Final, Self
 import trio
 
 from dynkube._bound import Bound
-from dynkube._display import Shown, printable
+from dynkube._displayable import Shown
 from dynkube._guard import repr_of
+from dynkube._text.tables import printable
 from dynkube.discovery._failures import plain_failures
 from dynkube.errors import ClosedError, InvalidInput, NoMatch
 from dynkube.informers._availability.crd_summary import PrinterColumn

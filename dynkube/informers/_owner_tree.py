@@ -16,7 +16,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from dynkube._display import Shown
+from dynkube._displayable import Shown
 from dynkube.errors import InvalidInput
 from dynkube.informers._dependents import Growth, ObjectSource, Sources, grown, identity_of
 from dynkube.meta import Unstructured

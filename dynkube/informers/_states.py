@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from dynkube._display import Shown, printable
+from dynkube._displayable import Shown
 from dynkube._logs import get_logger
+from dynkube._text.tables import printable
 from dynkube.telemetry import Collection, Observers, StateChange
 
 if TYPE_CHECKING:
@@ -79,7 +80,8 @@ class State(Shown):
         return printable(f"{self.phase} ({detail})") if detail else str(self.phase)
 
     def _card(self, now: datetime) -> Card:
-        from dynkube._display import Card, age_of, line, muted, pill
+        from dynkube._display import Card, line, muted, pill
+        from dynkube._text.ages import age_of
 
         since = age_of(self.since, now)
         return Card(line(pill(self.phase), self.reason, self.message, muted(f"for {since}" if since else "")))

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from dynkube._display import Shown, Table, shortened
+from dynkube._displayable import Shown
+from dynkube._text.tables import Table, shortened
 from dynkube.informers._states import State
 from dynkube.informers._views.handlers import HandlerStatistics
 from dynkube.meta import GVR

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
-from dynkube._display import Block, Card, Grid, Line, Note, Section, Shown, Span, Tone, line, muted, pill, short
+from dynkube._display import Block, Card, Grid, Line, Note, Section, Span, Tone, line, muted, pill
+from dynkube._displayable import Shown
+from dynkube._text.words import short
 from dynkube.errors import ApplyConflict
 
 if TYPE_CHECKING:

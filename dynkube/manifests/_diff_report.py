@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from dynkube._display import Shown, printable
+from dynkube._displayable import Shown
+from dynkube._text.tables import printable
 from dynkube.fields import Diff
 from dynkube.manifests._entries import Entries
 from dynkube.manifests._location import Place

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from dynkube._display import Shown, Table, printable
+from dynkube._displayable import Shown
+from dynkube._text.tables import Table, printable
 from dynkube.errors import ApplyConflict
 from dynkube.manifests._entries import Entries
 from dynkube.manifests._location import Place

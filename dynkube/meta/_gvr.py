@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from dynkube._display import Shown
+from dynkube._displayable import Shown
 from dynkube.errors import InvalidInput
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, overload
 
-from dynkube._display import Shown, printable
+from dynkube._displayable import Shown
+from dynkube._text.tables import printable
 from dynkube.meta._object import Unstructured
 
 if TYPE_CHECKING:
@@ -129,7 +130,8 @@ class UnstructuredList(Shown, Sequence[Unstructured]):
         return printable(f"<{self.kind or 'List'} {self.api_version} of {len(self)}{more} rv={self.resource_version}>")
 
     def _card(self, now: datetime) -> Card:
-        from dynkube._display import counted, line, list_card, object_columns
+        from dynkube._display import line, list_card, object_columns
+        from dynkube._text.words import counted
 
         return list_card(
             line(f"{self.api_version} {self.kind or 'List'}".strip(), counted(len(self), "object"), *self._place()),

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import msgspec
 
-from dynkube._display import Shown, printable
+from dynkube._displayable import Shown
+from dynkube._text.tables import printable
 from dynkube.errors import InvalidObject
 from dynkube.meta._arguments import a_type
 from dynkube.meta._common import Common

@@ -107,7 +107,8 @@ class UnstructuredTable(UnstructuredList):
         return f"{super().__repr__()[:-1]} in {len(self.columns)} columns>"
 
     def _card(self, now: datetime) -> Card:
-        from dynkube._display import Card, Note, counted, line, list_card
+        from dynkube._display import Card, Note, line, list_card
+        from dynkube._text.words import counted
 
         card = list_card(
             line(f"{self.api_version} {self.kind or 'List'}".strip(), counted(len(self), "object"), *self._place()),

@@ -11,9 +11,11 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final, NamedTuple, TypeAlias
 
-from dynkube._display import Tone, inline, printable, short
+from dynkube._display import Tone, inline
 from dynkube._display.health import condition_chips, health_of, mapping
 from dynkube._guard import attempt_with, text_of
+from dynkube._text.tables import printable
+from dynkube._text.words import short
 from dynkube.errors import InvalidInput
 from dynkube.informers._availability.crd_summary import PrinterColumn
 from dynkube.meta import JSONPath, Unstructured

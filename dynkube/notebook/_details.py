@@ -17,9 +17,9 @@ from dynkube._display import (
     Tone,
     bounded,
     object_card,
-    printable,
     unreadable_card,
 )
+from dynkube._text.tables import printable
 from dynkube.errors import InvalidObject
 from dynkube.meta import Unstructured
 

@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Final, TypeAlias
 
-from dynkube._display import Tone, printable, short
+from dynkube._display import Tone
 from dynkube._display.pills import pill
+from dynkube._text.tables import printable
+from dynkube._text.words import short
 from dynkube.notebook._columns import Cell
 from dynkube.notebook._picture import Head, Heading, Picture, Row
 

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from datetime import datetime
 from itertools import compress
 
-from dynkube._display import Block, Card, Grid, Line, Note, Span, Tone, duration_text, line, muted
+from dynkube._display import Block, Card, Grid, Line, Note, Span, Tone, line, muted
 from dynkube._display.html import page
 from dynkube._display.pills import pill
 from dynkube._display.text import plain
+from dynkube._text.ages import duration_text
 from dynkube.notebook._columns import Cell, Kind
 from dynkube.notebook._picture import Head, Picture, Row
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from dynkube._display import Shown, counted, size_text
+from dynkube._displayable import Shown
+from dynkube._text.words import counted, size_text
 
 if TYPE_CHECKING:
     from dynkube._display import Card

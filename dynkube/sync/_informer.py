@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar
 import trio
 
 from dynkube import informers as aio
-from dynkube._display import Shown
+from dynkube._displayable import Shown
 from dynkube.informers import Filter, HandlerStatistics, OnAdd, OnDelete, OnError, OnUpdate, Phase, State
 from dynkube.informers._availability.crd_summary import PrinterColumn
 from dynkube.meta import GVR, Unstructured

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dynkube import client as aio
 from dynkube import meta
-from dynkube._display import Shown
+from dynkube._displayable import Shown
 from dynkube.sync._delegation import Facade, blocking, then, wrapping
 from dynkube.sync._lists import Follow, Origin, UnstructuredList, UnstructuredTable
 from dynkube.sync._streams import ObjectIterator, Watch

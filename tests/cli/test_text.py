@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynkube._display import printable
+from dynkube._text.tables import printable
 from dynkube.cli._text import age
 
 

@@ -23,7 +23,7 @@ from dynkube import (
     Unstructured,
     UnstructuredList,
 )
-from dynkube._display import Shown
+from dynkube._displayable import Shown
 from dynkube.client import Applied, Change, Permission, ResourceClient, UserInfo
 from dynkube.client._completion import Resources
 from dynkube.client._target import Target

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynkube._display import age_of, duration_text
+from dynkube._text.ages import age_of, duration_text
 from dynkube.testing._tables.ages import human_duration
 from tests.display.kit import NOW
 

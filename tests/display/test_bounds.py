@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 import dynkube._display
 from dynkube import GVR, FieldPath, FieldSet, LabelFilter, Manager, State, Unstructured, UnstructuredList, compare
-from dynkube._display import Card, Facts, Grid, Note, Section, ends, json_cell, line, list_card, object_card, shortened
+from dynkube._display import Card, Facts, Grid, Note, Section, ends, line, list_card, object_card
 from dynkube._display.bounds import bounded
+from dynkube._text.tables import json_cell, shortened
 from dynkube.client import Permission, UserInfo
 from dynkube.discovery import APIResource, APIResources
 from dynkube.errors import APIError, ApplyConflict, FieldConflict, Status, StatusCause

@@ -19,7 +19,7 @@ from rich.text import Text
 
 import dynkube
 from dynkube import GVK, GVR, FieldSet
-from dynkube._display import Shown
+from dynkube._displayable import Shown
 from dynkube.client import UserInfo
 from dynkube.discovery import APIResource
 from dynkube.discovery._availability import ResourceAvailability

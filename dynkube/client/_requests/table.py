@@ -17,7 +17,7 @@ from typing import Final
 
 import trio
 
-from dynkube._display import age_of
+from dynkube._text.ages import age_of
 from dynkube.client._list_limits import Paging
 from dynkube.client._listwatch import ListWatch
 from dynkube.discovery import APIResource

@@ -9,25 +9,12 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from dynkube._display import (
-    Block,
-    Card,
-    Code,
-    Grid,
-    Line,
-    Note,
-    Section,
-    Span,
-    Tone,
-    counted,
-    json_cell,
-    line,
-    muted,
-    short,
-)
-from dynkube._display.secrets import LAST_APPLIED
+from dynkube._display import Block, Card, Code, Grid, Line, Note, Section, Span, Tone, line, muted
+from dynkube._text.tables import json_cell
+from dynkube._text.words import counted, short
 from dynkube.fields import Field
 from dynkube.meta import MISSING
+from dynkube.meta._secrets import LAST_APPLIED
 
 if TYPE_CHECKING:
     from dynkube.fields._diff.diff import Diff, FieldChange

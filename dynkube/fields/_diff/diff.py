@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from dynkube._display import Shown, Table, json_cell, printable
+from dynkube._displayable import Shown
+from dynkube._text.tables import Table, json_cell, printable
 from dynkube.errors import FieldConflict
 from dynkube.fields._diff.unified import unified
 from dynkube.fields._entries import Manager

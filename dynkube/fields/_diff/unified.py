@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from dynkube._display import printable
+from dynkube._text.tables import printable
 from dynkube.fields._diff.line_match import LineMatcher
 
 _AROUND: Final = 3

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from dynkube._display import Shown, printable
+from dynkube._displayable import Shown
 from dynkube._guard import name_of, repr_of
+from dynkube._text.tables import printable
 from dynkube.errors import InvalidInput
 from dynkube.informers._cache.index import printed
 from dynkube.informers._cache.store import Snapshot
@@ -139,7 +140,8 @@ class Filter(Shown, abc.ABC):
         return _Inverted(self)
 
     def _card(self, now: datetime) -> Card:
-        from dynkube._display import Card, Span, Tone, line, short
+        from dynkube._display import Card, Span, Tone, line
+        from dynkube._text.words import short
 
         return Card(line("filter", Span(short(repr_of(self), 1000), Tone.STRONG)))
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dynkube._display import duration_text
+from dynkube._text.ages import duration_text
 from dynkube.informers._availability.crd_summary import PrinterColumn
 from dynkube.meta import Added, Deleted, Unstructured, Updated
 from dynkube.meta._object import Key

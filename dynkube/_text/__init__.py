@@ -1,0 +1,1 @@
+"""Formatting of plain text: escaping, tables, counts and ages."""
