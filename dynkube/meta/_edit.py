@@ -52,7 +52,7 @@ def _changed(node: Any, steps: tuple[object, ...], change: object, path: Sequenc
 
 def _changed_mapping(node: Any, key: str, rest: tuple[object, ...], change: object, path: Sequence[object]) -> Any:
     if node is not None and not isinstance(node, Mapping):
-        raise InvalidInput(f"path {list(path)!r}: {key!r} is a key, and what is there is {a_type(node)}")
+        raise InvalidInput(f"path {list(path)!r}: {key!r} requires a mapping, found {a_type(node)}")
     copy = dict(node or {})
     if change is REMOVE and (not rest or key not in copy):
         copy.pop(key, None)
@@ -63,9 +63,9 @@ def _changed_mapping(node: Any, key: str, rest: tuple[object, ...], change: obje
 
 def _changed_list(node: Any, index: int, rest: tuple[object, ...], change: object, path: Sequence[object]) -> Any:
     if isinstance(node, str) or not isinstance(node, Sequence):
-        raise InvalidInput(f"path {list(path)!r}: {index} is a list index, and what is there is no list")
+        raise InvalidInput(f"path {list(path)!r}: {index} is a list index, but the value there is not a list")
     if not -len(node) <= index < len(node):
-        raise InvalidInput(f"path {list(path)!r}: index {index} is outside a list of {len(node)}")
+        raise InvalidInput(f"path {list(path)!r}: index {index} is out of range for a list of {len(node)}")
     copy = list(node)
     if change is REMOVE and not rest:
         del copy[index]

@@ -42,7 +42,7 @@ def json_of(value: object, called: str) -> bytes:
         raise InvalidObject(f"{called} cannot be written as JSON: {exc}") from exc
     if place is not None:
         raise InvalidObject(
-            f"{called} cannot be written as JSON: {place}, and JSON has no such number: leave it out, or give None"
+            f"{called} cannot be written as JSON: {place}, which JSON cannot represent: omit it or use None"
         )
     return encoded
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 READ_ONLY: Final = (
-    "objects from dynkube are read-only, since a cache shares them: "
-    "change a copy (obj.to_dict()), or make a new object (obj.transform(['spec', 'replicas'], 3))"
+    "objects are read-only, as they may be shared with a cache: "
+    "modify a copy (obj.to_dict()) or create a new object (obj.transform(['spec', 'replicas'], 3))"
 )
 
 

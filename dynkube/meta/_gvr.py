@@ -80,7 +80,7 @@ class GVK(Shown):
         """
         gv = GroupVersion.parse(api_version)
         if not kind:
-            raise InvalidInput("kind is empty; an object's kind is a word like 'Deployment'")
+            raise InvalidInput("kind is empty: expected for example 'Deployment'")
         return cls(gv.group, gv.version, kind)
 
     @property
@@ -126,7 +126,7 @@ class GVR(Shown):
         arg = ResourceArg.parse(text)
         if arg.version is None:
             raise InvalidInput(
-                f"resource {text!r} has no version: write RESOURCE.VERSION.GROUP, "
+                f"resource {text!r} has no version: expected RESOURCE.VERSION.GROUP, "
                 "like 'deployments.v1.apps' or 'pods.v1'"
             )
         return cls(arg.group or "", arg.version, arg.name)
@@ -180,7 +180,7 @@ class ResourceArg:
             InvalidInput: it is none of these; the message names the invalid part.
         """
         if not isinstance(text, str):
-            raise InvalidInput(f"resource is {text!r}: pass text like 'deployments.v1.apps', a GVR or a GVK")
+            raise InvalidInput(f"resource is {text!r}: pass a string like 'deployments.v1.apps', a GVR or a GVK")
         if not text.strip():
             raise InvalidInput("resource is empty: write 'pods', 'deployments.apps' or 'deployments.v1.apps'")
         text = text.strip()
@@ -217,11 +217,11 @@ class ResourceArg:
                 return cls(name, version, group)
             case [group, version] if is_version(version):
                 raise InvalidInput(
-                    f"resource {text!r} reads like an apiVersion: add the resource, like 'apps/v1/deployments'"
+                    f"resource {text!r} looks like an apiVersion: add the resource, as in 'apps/v1/deployments'"
                 )
         raise InvalidInput(
-            f"resource {text!r}: with slashes write GROUP/VERSION/RESOURCE, like 'apps/v1/deployments'; "
-            "the name of an object, or a subresource, is an argument of its own"
+            f"resource {text!r}: expected GROUP/VERSION/RESOURCE, like 'apps/v1/deployments'; "
+            "pass an object's name or a subresource as a separate argument"
         )
 
     def __str__(self) -> str:
@@ -249,6 +249,6 @@ def check_resource(resource: object) -> None:
             return
     for field, text in parts.items():
         if not isinstance(text, str) or not text.isprintable() or any(character in text for character in "/% "):
-            raise InvalidInput(f"resource {resource!r}: {field} is {text!r}, which is no name")
+            raise InvalidInput(f"resource {resource!r}: invalid {field} {text!r}")
         if not text and field != "group":
-            raise InvalidInput(f"resource {resource!r}: {field} is empty; of the core API only the group is")
+            raise InvalidInput(f"resource {resource!r}: {field} is empty; only the group may be (core API)")

@@ -25,11 +25,11 @@ sender. Catching only the first would let a hostile or broken server terminate t
 _WRONG_TYPE: Final = re.compile(r"Expected `([^`|]*?)(?: \| null)?`, got `([^`]*)`(?: - at `\$\.?([^`]*)`)?")
 _WORDS: Final = {
     "array": "a list",
-    "bool": "true or false",
+    "bool": "a boolean",
     "float": "a number",
     "int": "a number",
     "object": "a mapping",
-    "str": "text",
+    "str": "a string",
 }
 
 
@@ -44,4 +44,4 @@ def complaint(error: Exception) -> str:
     wanted, got, path = found.groups()
     # YAML reads an unquoted 7 as a number and yes as a boolean, where usually a string is meant.
     hint = ": put it in quotes" if wanted == "str" and got in ("bool", "float", "int") else ""
-    return f"{path or 'it'} is {_WORDS.get(got, got)}, and has to be {_WORDS.get(wanted, wanted)}{hint}"
+    return f"{path or 'it'} is {_WORDS.get(got, got)}, expected {_WORDS.get(wanted, wanted)}{hint}"

@@ -15,7 +15,7 @@ _QUALIFIED_NAME = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?")
 _LABEL = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?")
 _SUBDOMAIN = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
 
-_NAME_RULE = "letters, digits, '-', '_' and '.', with a letter or digit at both ends"
+_NAME_RULE = "letters, digits, '-', '_' and '.', and must start and end with a letter or digit"
 
 
 def label_key_problem(key: str) -> str | None:
@@ -25,13 +25,13 @@ def label_key_problem(key: str) -> str | None:
     """
     prefix, slash, name = key.rpartition("/")
     if "/" in prefix:
-        return "has more than one '/'; a label key is NAME or DNS.PREFIX/NAME"
+        return "has more than one '/'; expected NAME or DNS.PREFIX/NAME"
     if slash and not prefix:
-        return "has nothing before the '/'; leave the '/' out or write a DNS prefix like 'example.com/'"
+        return "has an empty prefix before the '/': omit the '/' or write a DNS prefix like 'example.com/'"
     if len(prefix) > MAX_SUBDOMAIN:
         return f"has a prefix of {len(prefix)} characters; at most {MAX_SUBDOMAIN} are allowed"
     if slash and not _SUBDOMAIN.fullmatch(prefix):
-        return f"has the prefix {prefix!r}, which is not a lower-case DNS name like 'example.com'"
+        return f"has the prefix {prefix!r}, which is not a lowercase DNS name like 'example.com'"
     if not name:
         return "has no name after the '/'" if slash else "is empty"
     return _name_problem(name)
@@ -48,7 +48,7 @@ def label_value_problem(value: str) -> str | None:
 def namespace_problem(name: str) -> str | None:
     """Return why ``name`` is not a valid namespace name, or ``None``."""
     if not _LABEL.fullmatch(name):
-        return "may only have lower-case letters, digits and '-', with a letter or digit at both ends"
+        return "may only contain lowercase letters, digits and '-', and must start and end with a letter or digit"
     if len(name) > MAX_LABEL:
         return f"is {len(name)} characters long; at most {MAX_LABEL} are allowed"
     return None
@@ -56,7 +56,7 @@ def namespace_problem(name: str) -> str | None:
 
 def _name_problem(name: str) -> str | None:
     if not _QUALIFIED_NAME.fullmatch(name):
-        return f"may only have {_NAME_RULE}"
+        return f"may only contain {_NAME_RULE}"
     if len(name) > MAX_LABEL:
         return f"is {len(name)} characters long; at most {MAX_LABEL} are allowed"
     return None

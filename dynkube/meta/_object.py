@@ -170,7 +170,7 @@ class Unstructured(Shown, Mapping[str, Any]):
         __setitem__ = __delitem__ = refuse
 
         def __getattr__(self, name: str) -> NoReturn:
-            hint = f": {READ_ONLY}" if hasattr(dict, name) else f": fields are read by key, as obj[{name!r}]"
+            hint = f": {READ_ONLY}" if hasattr(dict, name) else f": access fields by key, obj[{name!r}]"
             said = f"{type(self).__name__!r} object has no attribute {name!r}{'' if name.startswith('_') else hint}"
             raise AttributeError(said, name=name, obj=self)
 
@@ -182,7 +182,7 @@ class Unstructured(Shown, Mapping[str, Any]):
             try:
                 body = freeze_fresh(self.to_dict())
             except RecursionError as exc:
-                raise InvalidObject(f"the body of {self!r} is nested too deeply to be read") from exc
+                raise InvalidObject(f"the body of {self!r} is nested too deeply") from exc
             self._body = body
             if self._common.bodies is not None:
                 self._common.bodies.keep(self)
@@ -223,7 +223,7 @@ class Unstructured(Shown, Mapping[str, Any]):
         try:
             document: dict[str, Any] = _body_decoder.decode(self._raw)
         except UNREADABLE as exc:
-            raise InvalidObject(f"the body of {self!r} cannot be read: {exc}") from exc
+            raise InvalidObject(f"the body of {self!r} cannot be decoded: {exc}") from exc
         return document
 
     def to_yaml(self, *, managed_fields: bool = False) -> str:
@@ -335,4 +335,4 @@ def _to_bytes(source: bytes | str | Mapping[str, object]) -> bytes:
         return source.json
     if isinstance(source, Mapping):
         return json_of(dict(source), "the object")
-    raise InvalidObject(f"an object is JSON (bytes or str) or a mapping, not {a_type(source)}")
+    raise InvalidObject(f"an object must be JSON (bytes or str) or a mapping, not {a_type(source)}")

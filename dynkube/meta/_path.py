@@ -33,7 +33,7 @@ def resource_path(
             ``system:node`` need.) Or the namespace name is invalid.
     """
     if subresource is not None and name is None:
-        raise InvalidInput(f"subresource {subresource!r} of {gvr} needs the name of an object")
+        raise InvalidInput(f"subresource {subresource!r} of {gvr} requires the name of an object")
     parts = ["/apis", _segment("group", gvr.group)] if gvr.group else ["/api"]
     parts.append(_segment("version", gvr.version))
     if namespace:
@@ -51,15 +51,15 @@ def resource_path(
 
 def _segment(what: str, text: str) -> str:
     if not isinstance(text, str):
-        raise InvalidInput(f"{what} is {a_type(text)} ({text!r}), not text")
+        raise InvalidInput(f"{what} is {a_type(text)} ({text!r}), not a string")
     if not text:
         raise InvalidInput(f"{what} is empty")
     if text in (".", ".."):
-        raise InvalidInput(f"{what} {text!r} would lead to another path")
+        raise InvalidInput(f"{what} {text!r} is not allowed: it would change the path")
     for character in "/%":
         if character in text:
-            raise InvalidInput(f"{what} {text!r} may not have {character!r} in it")
+            raise InvalidInput(f"{what} {text!r} must not contain {character!r}")
     try:
         return quote(text, safe="")
     except UnicodeEncodeError:  # a lone surrogate, as in a file name or broken JSON
-        raise InvalidInput(f"{what} {text!r} is no text that can be sent: it has half a character in it") from None
+        raise InvalidInput(f"{what} {text!r} is not valid Unicode: it contains a lone surrogate") from None

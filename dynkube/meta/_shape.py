@@ -99,7 +99,7 @@ class _Walk:
             if len(self._path) + (self._path[-1].levels - 1 if self._path else 0) > self._max_depth:
                 return f"is nested more than {self._max_depth:,} levels deep"
             if self._repeated > MAX_REPEATED_VALUES:
-                return f"repeats its parts too often: more than {MAX_REPEATED_VALUES:,} values are repeats"
+                return f"repeats shared parts too often: more than {MAX_REPEATED_VALUES:,} repeated values"
         return ""
 
     def _enter(self, value: object) -> None:

@@ -93,10 +93,10 @@ class UnstructuredTable(UnstructuredList):
         for place, column in enumerate(self.columns):
             if column.name.lower() == name.lower():
                 return tuple(row[place] for row in self.cells)
-        raise InvalidInput(f"column {name!r} is not in this table: {self._headings()}")
+        raise InvalidInput(f"unknown column {name!r}: {self._headings()}")
 
     def _headings(self) -> str:
-        return f"it has {', '.join(repr(column.name) for column in self.columns) or 'none'}"
+        return f"the table has {', '.join(repr(column.name) for column in self.columns) or 'no columns'}"
 
     def _frame(self, fields: Fields | None, with_object: bool) -> list[FrameColumn]:
         from dynkube.meta._frames.columns import extended, table_columns
@@ -120,7 +120,7 @@ class UnstructuredTable(UnstructuredList):
         )
         if self.server_columns:
             return card
-        return Card(card.head, (*card.blocks, Note(line("The server has no columns for these objects."))))
+        return Card(card.head, (*card.blocks, Note(line("The server defines no columns for these objects."))))
 
     def _display_columns(self) -> Iterator[Column]:
         from dynkube._display import Column, common, inline

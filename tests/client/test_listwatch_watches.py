@@ -75,14 +75,21 @@ async def test_the_parameters_of_a_watch() -> None:
         pytest.param([b'{"type":\n'], UnreadableEvent, "not a watch event", id="not JSON"),
         pytest.param([event("RENAMED", pod("b"))], UnreadableEvent, "unknown type 'RENAMED'", id="unknown type"),
         pytest.param([event("ADDED", {"kind": "Pod"})], UnreadableEvent, r"no metadata\.name", id="no metadata"),
-        pytest.param([event("ADDED", SLIM)], UnreadableEvent, "a PartialObjectMetadata, which", id="metadata alone"),
+        pytest.param(
+            [event("ADDED", SLIM)],
+            UnreadableEvent,
+            "a PartialObjectMetadata instead of the object",
+            id="metadata alone",
+        ),
         pytest.param(
             [event("ADDED", {"kind": "Pod", "metadata": {"name": "b", "labels": 1}})],
             UnreadableEvent,
-            r"object \(perhaps 'b'\) cannot be read",
+            r"object \(perhaps 'b'\) cannot be decoded",
             id="metadata of another shape",
         ),
-        pytest.param([event("ERROR", {"kind": "Pod"})], UnreadableEvent, "not a Status", id="error that is none"),
+        pytest.param(
+            [event("ERROR", {"kind": "Pod"})], UnreadableEvent, "instead of a Status", id="error that is none"
+        ),
         pytest.param([MODIFIED[:-9]], ConnectionLost, "middle of a line", id="ends mid-line"),
         pytest.param([httpx2.ReadError("reset")], ConnectionLost, "cut after", id="cut"),
     ],

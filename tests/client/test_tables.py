@@ -110,9 +110,9 @@ async def test_cells_without_a_column_are_left_out() -> None:
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (table(({"metadata": []}, ["a", "b", "c"])), "an object that cannot be read"),
-        (ok({"kind": "Table", "rows": {}}), "the server's table cannot be read"),
-        (ok({"kind": "Status", "status": "Success"}), "expected a list, the server answered a Status"),
+        (table(({"metadata": []}, ["a", "b", "c"])), "an object that cannot be decoded"),
+        (ok({"kind": "Table", "rows": {}}), "the response is not a Kubernetes table"),
+        (ok({"kind": "Status", "status": "Success"}), "expected a list, the server returned a Status"),
     ],
 )
 async def test_an_answer_that_is_neither_is_an_error_that_names_the_request(
@@ -125,5 +125,5 @@ async def test_an_answer_that_is_neither_is_an_error_that_names_the_request(
 async def test_a_column_that_is_not_there_is_told_with_those_that_are() -> None:
     found = await connect(ScriptedServer(table())).resource("pods").table()
 
-    with pytest.raises(InvalidInput, match="column 'Status' is not in this table: it has 'Name', 'Ready', 'Node'"):
+    with pytest.raises(InvalidInput, match="unknown column 'Status': the table has 'Name', 'Ready', 'Node'"):
         found.column("Status")

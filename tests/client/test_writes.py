@@ -242,7 +242,7 @@ async def test_an_option_that_cannot_be_right_names_itself_and_the_fix(call: Cal
 async def test_numbers_that_json_does_not_have_are_refused_and_not_sent_as_null(call: Call) -> None:
     server = ScriptedServer()
 
-    with pytest.raises(InvalidObject, match=r"spec\.ratio is nan, and JSON has no such number"):
+    with pytest.raises(InvalidObject, match=r"spec\.ratio is nan, which JSON cannot represent"):
         await call(connect(server).resource("deployments"))
 
     assert server.requests == []

@@ -24,7 +24,7 @@ SECRET = "s3cret-token"
     [
         ("a: b: c", r"is no YAML: mapping values are not allowed in this context \(line 1, column 5\)"),
         (f"token: '{SECRET}", r"is no YAML: found unexpected end of stream"),
-        (f"token: *{SECRET}", r"is no YAML: found undefined alias: put .* in quotes \(line 1, column 8\)"),
+        (f"token: *{SECRET}", r"is no YAML: found undefined alias: quote .* \(line 1, column 8\)"),
         (f"token: !{SECRET} a", r"is no YAML: could not determine a constructor for a local tag.*\(line 1, column 8\)"),
         (f"token: !!int {SECRET}", r"is no YAML: cannot decode a scalar as a !!int \(line 1, column 8\)"),
         ("kind: Config\n---\nkind: Config", "has several documents: keep one of them"),

@@ -107,5 +107,5 @@ def test_an_unknown_category_names_the_known_ones() -> None:
 def test_what_cannot_be_a_name_is_refused_before_anything_is_looked_up() -> None:
     with pytest.raises(InvalidInput, match="resource is empty"):
         RESTMapper(snapshot()).resource_for("")
-    with pytest.raises(InvalidInput, match="resource is 5: pass text"):
+    with pytest.raises(InvalidInput, match="resource is 5: pass a string"):
         RESTMapper(snapshot()).resource_for(5)  # type: ignore[arg-type]  # the mistake under test

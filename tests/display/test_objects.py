@@ -173,4 +173,4 @@ def test_an_object_whose_body_cannot_be_read_says_so() -> None:
     page = Page(obj._repr_html_())
 
     assert page.text(".dk-head") == "v1 · Pod · a"
-    assert "cannot be read" in page.text(".dk-note")
+    assert "cannot be decoded" in page.text(".dk-note")

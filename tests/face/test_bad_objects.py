@@ -16,8 +16,8 @@ CASES: list[tuple[object, str]] = [
     (config_map(kind=None), "object 'settings' has no kind: add kind: 'ConfigMap'"),
     (config_map(metadata={}), r"ConfigMap has (no|neither) metadata\.name"),
     (config_map(metadata=None), r"ConfigMap has (no|neither) metadata\.name"),
-    (config_map(metadata={"name": 3}), "metadata.name is a number, and has to be text"),
-    (config_map(metadata={"name": "c", "labels": {"a": 1}}), r"metadata.labels\[...\] is a number, and has to be text"),
+    (config_map(metadata={"name": 3}), "metadata.name is a number, expected a string"),
+    (config_map(metadata={"name": "c", "labels": {"a": 1}}), r"metadata.labels\[...\] is a number, expected a string"),
     (config_map(apiVersion="v2"), "is v2 ConfigMap, but configmaps.v1 takes v1 ConfigMap: correct apiVersion and kind"),
     (
         config_map(kind="Pod"),
@@ -25,8 +25,8 @@ CASES: list[tuple[object, str]] = [
     ),
     (b'{"apiVersion": "v1",', "not a Kubernetes object: Input data was truncated"),
     ("hello", "not a Kubernetes object: JSON is malformed"),
-    ([config_map()], r"an object is JSON \(bytes or str\) or a mapping, not a list"),
-    (None, r"an object is JSON \(bytes or str\) or a mapping, not None"),
+    ([config_map()], r"an object must be JSON \(bytes or str\) or a mapping, not a list"),
+    (None, r"an object must be JSON \(bytes or str\) or a mapping, not None"),
     (config_map(data={"x": object()}), "the object cannot be written as JSON"),
 ]
 

@@ -12,13 +12,13 @@ from dynkube.testing import APIServer
 MALFORMED = [
     ("", "resource is empty: write 'pods'"),
     ("po ds", "'po ds' is not a resource name"),
-    ("pods/status", "with slashes write GROUP/VERSION/RESOURCE"),
-    ("apps/v1", "reads like an apiVersion: add the resource, like 'apps/v1/deployments'"),
+    ("pods/status", "expected GROUP/VERSION/RESOURCE"),
+    ("apps/v1", "looks like an apiVersion: add the resource, as in 'apps/v1/deployments'"),
     ("pods..", "is not an API group"),
-    (None, "resource is None: pass text like 'deployments.v1.apps', a GVR or a GVK"),
-    (("", "v1", "pods"), "pass text like 'deployments.v1.apps', a GVR or a GVK"),
-    (GVR("apps/v1", "v1", "deployments"), "group is 'apps/v1', which is no name"),
-    (GVR("v1", "", "pods"), "version is empty; of the core API only the group is"),
+    (None, "resource is None: pass a string like 'deployments.v1.apps', a GVR or a GVK"),
+    (("", "v1", "pods"), "pass a string like 'deployments.v1.apps', a GVR or a GVK"),
+    (GVR("apps/v1", "v1", "deployments"), "invalid group 'apps/v1'"),
+    (GVR("v1", "", "pods"), "version is empty; only the group may be"),
     (GVK("apps", "v1", ""), "kind is empty"),
 ]
 

@@ -15,24 +15,24 @@ from dynkube.testing import APIServer
 LABEL_SELECTORS: list[tuple[object, str]] = [
     ("a in b", r"'a in b': expected '\(' and the values, like '\(a,b\)', found 'b'"),
     ("a=b=c", "expected ',' or the end, found '='"),
-    ("a>b", "operator '>' compares 64-bit integers, and 'b' is none"),
-    ("a/b/c=d", r"label key 'a/b/c' has more than one '/'; a label key is NAME or DNS\.PREFIX/NAME"),
-    ({"a": 1}, "the value of label 'a' is 1, not text: quote it"),
+    ("a>b", "operator '>' requires a 64-bit integer, not 'b'"),
+    ("a/b/c=d", r"label key 'a/b/c' has more than one '/'; expected NAME or DNS\.PREFIX/NAME"),
+    ({"a": 1}, "the value of label 'a' is 1, not a string: quote it"),
     ({"matchExpressions": [{"key": "a", "operator": "Foo"}]}, r"matchExpressions\[0\]: operator is 'Foo', not one of"),
-    (["a=b"], "label selector is a list: write text like 'app=web'"),
+    (["a=b"], "label selector is a list: pass a string like 'app=web'"),
 ]
 FIELD_SELECTORS: list[tuple[object, str]] = [
     ("metadata.name", "has no operator: write FIELD=VALUE or FIELD!=VALUE"),
-    ("=x", "no field before '=': write FIELD=VALUE"),
-    ({"metadata.name": 1}, "the value of field 'metadata.name' is 1, not text: quote it"),
-    (3, r"field selector is an int: write text like 'metadata\.name=web'"),
+    ("=x", "no field name before '=': write FIELD=VALUE"),
+    ({"metadata.name": 1}, "the value of field 'metadata.name' is 1, not a string: quote it"),
+    (3, r"field selector is an int: pass a string like 'metadata\.name=web'"),
 ]
 JSON_PATHS: list[tuple[object, str]] = [
     ("{.spec", "expected '}' at the end of the expression, found the end"),
     ("{.a[}", "expected an index, a slice"),
-    ("", r"it is empty: write a path like '{\.metadata\.name}'"),
-    ("{.a}{.b}", "several expressions make a template"),
-    (3, "JSONPath is an int: write text like"),
+    ("", r"the expression is empty: write a path like '{\.metadata\.name}'"),
+    ("{.a}{.b}", "expected a single expression, found several"),
+    (3, "JSONPath is an int: pass a string like"),
 ]
 
 

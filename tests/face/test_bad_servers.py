@@ -77,8 +77,8 @@ COLLECTION: list[tuple[Trouble, type[TransportError], str]] = [
     (for_pods(refused), ConnectFailed, "cannot connect to"),
     (for_pods(html), ProtocolError, "HTML page where JSON was asked for"),
     (for_pods(lambda: stream(b'{"kind": "Po', httpx2.ReadError("reset"))), ConnectionLost, "was cut after 12 bytes"),
-    (for_pods(lambda: stream(b'{"kind": "PodList", "items": [')), ProtocolError, r"cut short: .*\[GET /api/v1/pods\]"),
-    (for_pods(lambda: stream(b"hello\n")), ProtocolError, r"list is not a Kubernetes list.*\[GET /api/v1/pods\]"),
+    (for_pods(lambda: stream(b'{"kind": "PodList", "items": [')), ProtocolError, r"truncated: .*\[GET /api/v1/pods\]"),
+    (for_pods(lambda: stream(b"hello\n")), ProtocolError, r"response is not a Kubernetes list.*\[GET /api/v1/pods\]"),
     (for_pods(lambda: stream(b'{"kind": "Cat"}')), ProtocolError, r"expected a list.* Cat \[GET /api/v1/pods\]"),
 ]
 

@@ -64,7 +64,7 @@ def test_another_event_loop_is_told_what_to_do() -> None:
         ({"url": "https://a", "kubeconfig": "b"}, "url and kubeconfig exclude each other"),
         ({"url": "https://a", "context": "dev"}, "context='dev' names an entry of a kubeconfig; .*nothing with url"),
         ({"namespace": ""}, r"namespace='' names no namespace: leave it out"),
-        ({"namespace": ["shop"]}, r"namespace is a list \(\['shop'\]\), not text"),
+        ({"namespace": ["shop"]}, r"namespace is a list \(\['shop'\]\), not a string"),
         ({"limits": {"qps": 5}}, r"limits is a dict: pass dynkube.Limits\(...\)"),
         ({"transport": APIServer().transport}, "transport is a method: pass one of httpx2.s"),
         ({"settings": dynkube.Limits()}, r"settings is a Limits: pass dynkube.InformerSettings\(...\)"),

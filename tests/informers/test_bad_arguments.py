@@ -57,9 +57,12 @@ async def never(obj: object) -> bool:
         (lambda c: Limits(qps=cast("Any", "5")), r"Limits\.qps must be a positive number"),
         (
             lambda c: LabelSelector(cast("Any", "a=b")),
-            r"a LabelSelector of a str is made by LabelSelector\.parse\('a=b'\)",
+            r"LabelSelector\(\) takes requirements, not a str: use LabelSelector\.parse\('a=b'\)",
         ),
-        (lambda c: FieldSelector(cast("Any", "a=b")), r"a FieldSelector of a str is made by FieldSelector\.parse"),
+        (
+            lambda c: FieldSelector(cast("Any", "a=b")),
+            r"FieldSelector\(\) takes requirements, not a str: use FieldSelector\.parse",
+        ),
         (lambda c: LabelFilter("app") and LabelFilter("tier"), "combine filters with &, | and ~"),
         (lambda c: not LabelFilter("app"), "neither true nor false"),
         (lambda c: InformerSettings(crd_filter=cast("Any", never)), "must be a plain function"),

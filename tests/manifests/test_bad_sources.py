@@ -46,7 +46,7 @@ def told(source: ManifestSource) -> list[str]:
         ("apiVersion: v1\nmetadata: {name: a}\n", "<text>:1: it has no kind: add it"),
         ("apiVersion: v1\nkind: ConfigMap\n", "<text>:1: it has no metadata.name"),
         ("apiVersion: v1\nkind: Pod\nmetadata: {generateName: a-}\n", "<text>:1: it has metadata.generateName"),
-        ("apiVersion: v1\nkind: Pod\nmetadata: {name: 7}\n", "<text>:1: .*: metadata.name is a number, and has to be"),
+        ("apiVersion: v1\nkind: Pod\nmetadata: {name: 7}\n", "<text>:1: .*: metadata.name is a number, expected"),
         (
             "apiVersion: v1\nkind: Pod\nmetadata: {name: a, labels: {a: 1}}\n",
             r"<text>:1: .*labels\[...\] is a number",
@@ -141,7 +141,7 @@ def test_a_dict_that_repeats_its_parts_is_told_before_it_is_written_out() -> Non
 
     (mistake,) = told(config("a") | {"data": parts})
 
-    assert mistake.startswith("<object 1>: it repeats its parts too often: ")
+    assert mistake.startswith("<object 1>: it repeats shared parts too often: ")
 
 
 def test_bytes_that_are_no_text_are_told_with_their_line(tmp_path: Path) -> None:
@@ -214,7 +214,9 @@ def test_an_object_that_is_no_json_is_told() -> None:
 def test_a_number_that_json_does_not_have_is_told_and_does_not_become_null(number: str) -> None:
     (mistake,) = told({"apiVersion": "v1", "kind": "A", "metadata": {"name": "a"}, "x": [None, {"y": float(number)}]})
 
-    assert mistake.startswith(f"<object 1>: it cannot be written as JSON: .x[1].y is {number}, and JSON has no such")
+    assert mistake.startswith(
+        f"<object 1>: it cannot be written as JSON: .x[1].y is {number}, which JSON cannot represent"
+    )
 
 
 def test_contradicting_manifests_of_one_object_each_name_the_others() -> None:

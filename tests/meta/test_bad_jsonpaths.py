@@ -9,44 +9,44 @@ from dynkube.meta import JSONPath, JSONPathTemplate
 @pytest.mark.parametrize(
     ("text", "message", "column"),
     [
-        ("", "it is empty", 0),
+        ("", "the expression is empty", 0),
         ("{.a", "expected '}' at the end of the expression, found the end", 3),
         ("{.a}x", "expected '.', '[' or the end, found 'x'", 4),
-        ("{.a}{.b}", "several expressions make a template", 4),
-        ("{range .a[*]}{.b}{end}", "{range} and {end} make a template", 1),
+        ("{.a}{.b}", "expected a single expression, found several", 4),
+        ("{range .a[*]}{.b}{end}", "{range} and {end} are not allowed in a single expression", 1),
         ("{.a .b}", "expected '}' at the end of the expression, found '.'", 4),
         ("{.a,.b}", "expected '}' at the end of the expression, found ','", 3),
-        ("{.}", "the whole object is written '$'", 2),
-        ("{.a.}", "a name is missing after '.', found '}'", 4),
-        ("{..}", "a name is missing after '..', found '}'", 3),
-        ("{.a...b}", "a name is missing after '..', found '.'", 5),
-        ("]", "a name is missing after the beginning, found ']'", 0),
-        ("{.a[}", "expected an index, a slice, '*' or a key in quotes, found '}'", 4),
-        ("{.a[]}", "the bracket is empty: write [0] or [*]", 4),
-        ("{.a[b]}", "expected an index, a slice, '*' or a key in quotes, found 'b'", 4),
+        ("{.}", "use '$' for the whole object", 2),
+        ("{.a.}", "expected a name after '.', found '}'", 4),
+        ("{..}", "expected a name after '..', found '}'", 3),
+        ("{.a...b}", "expected a name after '..', found '.'", 5),
+        ("]", "expected a name after the beginning, found ']'", 0),
+        ("{.a[}", "expected an index, a slice, '*' or a quoted key, found '}'", 4),
+        ("{.a[]}", "empty brackets: write [0] or [*]", 4),
+        ("{.a[b]}", "expected an index, a slice, '*' or a quoted key, found 'b'", 4),
         ("{.a[0}", "expected ',' or ']' in brackets, found '}'", 5),
-        ("{.a[0,]}", "the bracket is empty", 6),
-        ("{.a['b]}", "this quote is not closed", 4),
+        ("{.a[0,]}", "empty brackets", 6),
+        ("{.a['b]}", "unterminated quote", 4),
         ("{.a['']}", "the key is empty", 4),
         ("{.a[::0]}", "the step of a slice must be greater than 0", 4),
         ("{.a[::-1]}", "the step of a slice must be greater than 0", 4),
         ("{.a[1234567890123456789]}", "expected ',' or ']' in brackets", 22),
         ("{.a[?@.b==1]}", "expected '(' after '[?', found '@'", 5),
         ("{.a[?()]}", "expected a path like '@.x' or a value, found ')'", 6),
-        ("{.a[?(@.b=1)]}", "'=' is no operator: write '=='", 9),
-        ("{.a[?(@.b==c)]}", "write '@.c' for a field, or quotes for text", 11),
-        ("{.a[?(b==1)]}", "write '@.b' for a field, or quotes for text", 6),
+        ("{.a[?(@.b=1)]}", "'=' is not an operator: write '=='", 9),
+        ("{.a[?(@.b==c)]}", "write '@.c' for a field, or quote a string", 11),
+        ("{.a[?(b==1)]}", "write '@.b' for a field, or quote a string", 6),
         ("{.a[?(@.b==1]}", "expected ')' at the end of the filter, found ']'", 12),
         ("{.a[?(@.b==1)}", "expected ']' at the end of the filter, found '}'", 13),
         ("{.a[?(1==1)]}", "both sides are literals", 7),
         ("{.a[?(1)]}", "expected an operator (==, !=, <, <=, >, >=), found ')'", 7),
         ("{.a[?(@.b[*]==@.c[*])]}", "one side must be a single value", 14),
-        ("{.a[?(@['b','c']==1)]}", "a filter's path cannot have several members", 7),
-        ("{.a[?(!1)]}", "'!' asks that a path finds nothing", 6),
-        ("{.a[?(@.b=~1)]}", "'=~' takes a path on its left and a quoted pattern", 6),
-        ('{.a[?(@.b=~"(")]}', "the pattern is no regular expression", 11),
+        ("{.a[?(@['b','c']==1)]}", "a path in a filter cannot contain a union", 7),
+        ("{.a[?(!1)]}", "'!' requires a path: write '!@.x'", 6),
+        ("{.a[?(@.b=~1)]}", "'=~' requires a path on the left and a quoted pattern", 6),
+        ('{.a[?(@.b=~"(")]}', "invalid regular expression", 11),
         (r'{.a[?(@.b=="x\qy")]}', r"unknown escape \q", 13),
-        ('{.a[?(@.b=="x)]}', "this quote is not closed", 11),
+        ('{.a[?(@.b=="x)]}', "unterminated quote", 11),
         ("{.a\n.b}", "expected '}' at the end of the expression, found '\\n'", 3),
     ],
 )
@@ -64,12 +64,12 @@ def test_the_caret_stands_under_the_trouble(text: str, message: str, column: int
 @pytest.mark.parametrize(
     ("text", "message", "column"),
     [
-        ("a{.b", "this brace is not closed", 1),
-        ("{metadata.name}", "unknown word 'metadata': a field is written with a dot, '.metadata'", 1),
+        ("a{.b", "unclosed brace", 1),
+        ("{metadata.name}", "unknown word 'metadata': write '.metadata' for a field", 1),
         ("{.a .b}", "expected '}', found '.'; write several expressions as '{.a}{.b}'", 4),
-        ("{.a}{end}", "{end} without a {range} before it", 4),
-        ("{range .a[*]}{end}{end}", "{end} without a {range} before it", 18),
-        ('{"a', "this quote is not closed", 1),
+        ("{.a}{end}", "{end} without a preceding {range}", 4),
+        ("{range .a[*]}{end}{end}", "{end} without a preceding {range}", 18),
+        ('{"a', "unterminated quote", 1),
         (r"{'\x4'}", r"unknown escape \x", 2),
         ("{range items[*]}{end}", "unknown word 'items'", 7),
     ],
@@ -87,12 +87,12 @@ def test_a_template_points_at_its_trouble_too(text: str, message: str, column: i
     [
         ("{.l[9]}", "index 9 is out of bounds: the list has 2 elements"),
         ("{.l[1:9]}", "the slice is out of bounds: the list has 2 elements"),
-        ("{.l[1:0]}", "the slice starts at 1, after its end 0"),
+        ("{.l[1:0]}", "the slice starts at 1, after its end at 0"),
         ("{.m[*]}", "an object is not a list and has no elements"),
         ("{.l[*][0]}", "an object is not a list and has no elements"),
         ("{.m[?(@.a)]}", "an object is not a list and cannot be filtered"),
-        ("{.l[?(@.n=='1')]}", "an integer and text are of different types"),
-        ("{.l[?(@.m[*]==1)]}", "this finds 2 values, and only one can be compared"),
+        ("{.l[?(@.n=='1')]}", "an integer and a string are of different types"),
+        ("{.l[?(@.m[*]==1)]}", "the path matches 2 values, but only one can be compared"),
         ("{['l','m'][?(@.n==1)]}", "an object is not a list and cannot be filtered"),
     ],
 )
@@ -109,7 +109,7 @@ def test_strict_mode_says_what_kubectl_trips_over(text: str, message: str) -> No
 
 @pytest.mark.parametrize("compile_", [JSONPath.compile, JSONPathTemplate.compile])
 def test_what_is_no_text_is_refused(compile_: object) -> None:
-    with pytest.raises(InvalidJSONPath, match=r"JSONPath is a list: write text like '\{.metadata.name\}'"):
+    with pytest.raises(InvalidJSONPath, match=r"JSONPath is a list: pass a string like '\{.metadata.name\}'"):
         compile_([".a"])  # type: ignore[operator]  # what a user without a type checker gets wrong
 
 
@@ -120,5 +120,7 @@ def test_absurd_nesting_is_refused_like_any_bad_input(text: str) -> None:
 
 
 def test_a_path_is_made_by_compile_alone() -> None:
-    with pytest.raises(InvalidJSONPath, match=r"a JSONPath is made by JSONPath\.compile\('\{\.a\}'\)"):
+    with pytest.raises(
+        InvalidJSONPath, match=r"JSONPath cannot be instantiated directly: use JSONPath\.compile\('\{\.a\}'\)"
+    ):
         JSONPath("{.a}")  # it would find nothing, ever

@@ -31,11 +31,11 @@ VALUES = st.recursive(
         (MappingProxyType({"a": math.nan}), ".a is nan"),
     ],
 )
-def test_numbers_that_json_does_not_have_are_named(value: Any, told: str) -> None:
+def test_nan_and_infinity_are_refused_with_their_path(value: Any, told: str) -> None:
     with pytest.raises(InvalidObject) as caught:
         Unstructured(value)
 
-    assert f"cannot be written as JSON: {told}, and JSON has no such number" in str(caught.value)
+    assert f"cannot be written as JSON: {told}, which JSON cannot represent" in str(caught.value)
 
 
 @given(VALUES)

@@ -84,15 +84,15 @@ def test_every_selector_survives_its_text(requirements: list[FieldRequirement]) 
     [
         ("web", r"field selector 'web': 'web' has no operator: write FIELD=VALUE"),
         ("a in (b)", r"'a in \(b\)' has no operator.*exist only for labels"),
-        ("=web", r"no field before '='"),
-        ("metadata.name = web", r"field 'metadata.name ' .* leave them out"),
-        ("a=b=c", r"value 'b=c' has a bare '=': write it as \\="),
+        ("=web", r"no field name before '='"),
+        ("metadata.name = web", r"invalid field 'metadata.name ': .* without spaces"),
+        ("a=b=c", r"value 'b=c' has an unescaped '=': write it as \\="),
         (r"a=b\x", r"unknown escape \\x"),
         ("a=b\\", r"unknown escape \\:"),
-        ({"a": 1}, r"value of field 'a' is 1, not text"),
-        ({1: "a"}, r"field 1 is an int, not text"),
-        ({"a,b": "c"}, r"field 'a,b' is not the name of a field"),
-        (["a=b"], r"field selector is a list: write text"),
+        ({"a": 1}, r"value of field 'a' is 1, not a string"),
+        ({1: "a"}, r"field 1 is an int, not a string"),
+        ({"a,b": "c"}, r"invalid field 'a,b'"),
+        (["a=b"], r"field selector is a list: pass a string"),
     ],
 )
 def test_a_malformed_selector_is_refused_with_the_fix(selector: object, trouble: str) -> None:

@@ -123,11 +123,11 @@ def test_whatever_a_function_returns_is_a_value_of_its_kind(value: object, kind:
     assert dynkube.to_pandas([widget()], fields={"x": lambda obj: value})["x"].to_list() == [shown]
 
 
-def test_what_a_function_raises_comes_with_the_column_and_the_object() -> None:
+def test_an_exception_of_a_function_has_a_note_with_column_and_object() -> None:
     with pytest.raises(KeyError, match="nosuch") as caught:
         listed(widget()).to_pandas(fields={"x": lambda obj: obj["nosuch"]})
 
-    assert caught.value.__notes__ == [f"it is of the column 'x' of fields, for {widget()!r}"]
+    assert caught.value.__notes__ == [f"in column 'x' of fields, for {widget()!r}"]
 
 
 def test_several_matches_are_one_text_and_none_is_nothing() -> None:
@@ -196,11 +196,11 @@ def test_columns_of_one_name_are_told_apart() -> None:
 @pytest.mark.parametrize(
     ("fields", "error", "message"),
     [
-        (["{.a}"], InvalidInput, "fields is a list: pass names and JSONPaths"),
+        (["{.a}"], InvalidInput, "fields is a list: pass a dict of column names and JSONPaths"),
         ({"x": 3}, InvalidInput, "'x' is 3: pass a JSONPath or a function"),
-        ({"": "{.a}"}, InvalidInput, "'' is no name of a column"),
+        ({"": "{.a}"}, InvalidInput, "'' is not a column name"),
         ({"x": "{.a"}, InvalidJSONPath, r"expected|}"),
-        ({"object": "{.a}"}, InvalidInput, "give it another name"),
+        ({"object": "{.a}"}, InvalidInput, "rename it"),
     ],
 )
 def test_fields_that_cannot_be_read_are_refused(fields: Any, error: type[Exception], message: str) -> None:

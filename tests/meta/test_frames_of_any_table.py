@@ -188,8 +188,11 @@ def test_numbers_of_any_length_and_half_characters_are_text() -> None:
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [(3, "column 3 is an int: pass its heading; it has 'X'"), ("nosuch", "'nosuch' is not in this table: it has 'X'")],
+    [
+        (3, "column 3 is an int: pass its heading; the table has 'X'"),
+        ("nosuch", "unknown column 'nosuch': the table has 'X'"),
+    ],
 )
-def test_a_column_that_is_none_is_refused(name: Any, message: str) -> None:
+def test_an_unknown_column_is_refused(name: Any, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         table([TableColumn(name="X")], [["a"]], [None]).column(name)

@@ -33,7 +33,7 @@ def test_every_form_kubectl_accepts_is_read(text: str, expected: ResourceArg) ->
 
 @pytest.mark.parametrize("text", ["", "  ", "pods.UPPER", "a/b/c", "a/b/v1/c", "po ds", "deployments..apps", ".apps"])
 def test_a_malformed_resource_is_refused_with_the_fix(text: str) -> None:
-    with pytest.raises(InvalidInput, match=r"write|not a resource name|not an API group"):
+    with pytest.raises(InvalidInput, match=r"write|expected|not a resource name|not an API group"):
         ResourceArg.parse(text)
 
 
@@ -42,8 +42,8 @@ def test_a_gvr_prints_as_it_is_read(text: str) -> None:
     assert str(GVR.parse(text)) == text
 
 
-def test_a_gvr_without_a_version_says_how_to_write_one() -> None:
-    with pytest.raises(InvalidInput, match=r"has no version: write RESOURCE\.VERSION\.GROUP"):
+def test_a_gvr_without_a_version_is_refused_with_the_fix() -> None:
+    with pytest.raises(InvalidInput, match=r"has no version: expected RESOURCE\.VERSION\.GROUP"):
         GVR.parse("deployments.apps")
 
 
@@ -69,17 +69,17 @@ def test_versions_sort_as_the_server_prefers_them() -> None:
 @pytest.mark.parametrize(
     ("resource", "complaint"),
     [
-        (None, "resource is None: pass text like 'deployments.v1.apps', a GVR or a GVK"),
-        (b"pods", "resource is b'pods': pass text"),
-        (("", "v1", "pods"), r"resource is \('', 'v1', 'pods'\): pass text"),
-        ("apps/v1", "'apps/v1' reads like an apiVersion: add the resource, like 'apps/v1/deployments'"),
-        (GVR("apps/v1", "v1", "deployments"), "group is 'apps/v1', which is no name"),
-        (GVR("v1", "", "pods"), "version is empty; of the core API only the group is"),
+        (None, "resource is None: pass a string like 'deployments.v1.apps', a GVR or a GVK"),
+        (b"pods", "resource is b'pods': pass a string"),
+        (("", "v1", "pods"), r"resource is \('', 'v1', 'pods'\): pass a string"),
+        ("apps/v1", "'apps/v1' looks like an apiVersion: add the resource, as in 'apps/v1/deployments'"),
+        (GVR("apps/v1", "v1", "deployments"), "invalid group 'apps/v1'"),
+        (GVR("v1", "", "pods"), "version is empty; only the group may be"),
         (GVR("", "v1", ""), "resource is empty"),
-        (GVR("", "v1", "pods/status"), "resource is 'pods/status', which is no name"),
+        (GVR("", "v1", "pods/status"), "invalid resource 'pods/status'"),
         (GVK("", "v1", ""), "kind is empty"),
     ],
 )
-def test_what_can_name_no_resource_is_refused_with_the_part_that_is_wrong(resource: object, complaint: str) -> None:
+def test_an_invalid_resource_is_refused_with_the_invalid_part(resource: object, complaint: str) -> None:
     with pytest.raises(InvalidInput, match=complaint):
         check_resource(resource)

@@ -95,10 +95,8 @@ def test_the_refusal_says_what_to_do_instead(change: Callable[[Any], None]) -> N
         change(deployment())
 
 
-def test_who_asks_for_a_field_as_an_attribute_is_told_how_to() -> None:
-    with pytest.raises(
-        AttributeError, match=r"has no attribute 'spec': fields are read by key, as obj\['spec'\]"
-    ) as told:
+def test_attribute_access_to_a_field_suggests_the_key() -> None:
+    with pytest.raises(AttributeError, match=r"has no attribute 'spec': access fields by key, obj\['spec'\]") as told:
         deployment().spec  # type: ignore[attr-defined]  # noqa: B018  # the mistake to be told of
 
     assert told.value.name == "spec"
@@ -106,9 +104,9 @@ def test_who_asks_for_a_field_as_an_attribute_is_told_how_to() -> None:
 
 
 @pytest.mark.parametrize("method", ["update", "pop", "setdefault", "copy"])
-def test_who_asks_for_what_a_dict_can_do_is_told_to_take_a_copy(method: str) -> None:
+def test_mutating_methods_suggest_a_copy(method: str) -> None:
     with pytest.raises(
-        AttributeError, match=rf"no attribute '{method}': .*read-only.*change a copy \(obj\.to_dict\(\)\)"
+        AttributeError, match=rf"no attribute '{method}': .*read-only.*modify a copy \(obj\.to_dict\(\)\)"
     ):
         getattr(deployment(), method)
 
@@ -148,9 +146,9 @@ def test_transform_changes_fields_and_leaves_the_original() -> None:
         ((["spec"],), "pairs"),
         (("spec.replicas", 3), "not a sequence of keys"),
         (([], 3), "not a sequence of keys"),
-        ((["spec", "replicas", "x"], 3), "'x' is a key, and what is there is an int"),
-        ((["spec", 0], 3), "0 is a list index, and what is there is no list"),
-        ((["spec", "template", "spec", "containers", 4], 3), "index 4 is outside a list of 1"),
+        ((["spec", "replicas", "x"], 3), "'x' requires a mapping, found an int"),
+        ((["spec", 0], 3), "0 is a list index, but the value there is not a list"),
+        ((["spec", "template", "spec", "containers", 4], 3), "index 4 is out of range for a list of 1"),
         ((["spec", None], 3), "neither a key nor a list index"),
     ],
 )
@@ -170,18 +168,18 @@ def test_evolve_replaces_whole_fields() -> None:
     ("source", "complaint"),
     [
         (b"", "not a Kubernetes object"),
-        (b"[]", "it is a list, and has to be a mapping$"),
+        (b"[]", "it is a list, expected a mapping$"),
         ("{", "not a Kubernetes object"),
-        ({"metadata": {"labels": {"a": 1}}}, r"metadata.labels\[...\] is a number, and has to be text: put it"),
-        ({"metadata": {"name": 7}}, "metadata.name is a number, and has to be text: put it in quotes"),
-        ({"metadata": {"name": True}}, "metadata.name is true or false, and has to be text: put it in quotes"),
-        ({"metadata": {"name": ["a"]}}, "metadata.name is a list, and has to be text$"),
-        ({"metadata": []}, "metadata is a list, and has to be a mapping$"),
+        ({"metadata": {"labels": {"a": 1}}}, r"metadata.labels\[...\] is a number, expected a string: put it"),
+        ({"metadata": {"name": 7}}, "metadata.name is a number, expected a string: put it in quotes"),
+        ({"metadata": {"name": True}}, "metadata.name is a boolean, expected a string: put it in quotes"),
+        ({"metadata": {"name": ["a"]}}, "metadata.name is a list, expected a string$"),
+        ({"metadata": []}, "metadata is a list, expected a mapping$"),
         ({"spec": {1, 2}.__iter__()}, "cannot be written as JSON"),
         (7, "not an int"),
     ],
 )
-def test_what_is_no_object_is_refused_with_the_field(source: Any, complaint: str) -> None:
+def test_an_invalid_object_is_refused_with_the_field(source: Any, complaint: str) -> None:
     with pytest.raises(InvalidObject, match=complaint):
         Unstructured(source)
 

@@ -48,13 +48,13 @@ def test_what_would_lead_to_another_path_is_refused_by_name(part: str, bad: str)
 def test_a_malformed_gvr_is_refused_too(part: str) -> None:
     gvr = GVR(**{"group": "apps", "version": "v1", "resource": "deployments"} | {part: "a/b"})
 
-    with pytest.raises(InvalidInput, match=f"^{part} 'a/b' may not have '/' in it"):
+    with pytest.raises(InvalidInput, match=f"^{part} 'a/b' must not contain '/'"):
         resource_path(gvr)
 
 
 @pytest.mark.parametrize("namespace", ["Shop", "my_shop", "team a", "-shop", "shop.example", "x" * 64])
 def test_a_namespace_that_cannot_exist_is_refused_not_found_empty(namespace: str) -> None:
-    with pytest.raises(InvalidInput, match=f"^namespace '{namespace}' (may only have|is 64 characters)"):
+    with pytest.raises(InvalidInput, match=f"^namespace '{namespace}' (may only contain|is 64 characters)"):
         resource_path(PODS, namespace=namespace)
 
 
@@ -63,11 +63,11 @@ def test_an_empty_name_never_addresses_the_collection() -> None:
         resource_path(PODS, namespace="shop", name="")
 
 
-def test_a_subresource_needs_an_object() -> None:
-    with pytest.raises(InvalidInput, match=r"subresource 'status' of pods.v1 needs the name of an object"):
+def test_a_subresource_requires_a_name() -> None:
+    with pytest.raises(InvalidInput, match=r"subresource 'status' of pods.v1 requires the name of an object"):
         resource_path(PODS, namespace="shop", subresource="status")
 
 
-def test_a_name_that_is_no_text_is_refused() -> None:
-    with pytest.raises(InvalidInput, match=r"name is an int \(5\), not text"):
+def test_a_name_that_is_not_a_string_is_refused() -> None:
+    with pytest.raises(InvalidInput, match=r"name is an int \(5\), not a string"):
         resource_path(PODS, name=5)  # type: ignore[arg-type]  # what a user without a type checker gets wrong

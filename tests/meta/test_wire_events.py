@@ -56,15 +56,15 @@ def test_an_error_event_is_raised_as_the_status_it_carries() -> None:
     ("raw", "complaint"),
     [
         (b"<html>gateway timeout</html>", "not a watch event"),
-        (b'{"type":"ADDED","object":{"kind":"Pod","metadata":{"na}}', "cannot be read|not a watch event"),
+        (b'{"type":"ADDED","object":{"kind":"Pod","metadata":{"na}}', "cannot be decoded|not a watch event"),
         (line("ADDED", {"kind": "Pod", "apiVersion": "v1"}), "no metadata.name"),
         (line("ADDED", {"kind": "Pod", "metadata": {"name": 3}}), r"Expected `str.*metadata.name"),
         (line("RENAMED", POD), "unknown type 'RENAMED'"),
-        (line("ERROR", POD), "carries a Pod, not a Status"),
+        (line("ERROR", POD), "with a Pod instead of a Status"),
         (line("BOOKMARK", {"metadata": {}}), "without metadata.resourceVersion"),
     ],
 )
-def test_a_line_that_makes_no_sense_says_what_is_wrong_with_it(raw: bytes, complaint: str) -> None:
+def test_an_invalid_watch_line_is_explained(raw: bytes, complaint: str) -> None:
     with pytest.raises(ProtocolError, match=complaint):
         decode_watch_line(raw, ObjectDecoder())
 

@@ -99,11 +99,11 @@ def test_most_objects_are_there_before_the_list_ends() -> None:
     [
         (b"", "not a Kubernetes list"),
         (b"<html>", "not a Kubernetes list"),
-        (b'{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[{"metadata":{"name":"a"}},{"meta', "cut short"),
-        (b'{"kind":"Pod","apiVersion":"v1","metadata":{}}', "expected a list, the server answered a Pod"),
+        (b'{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[{"metadata":{"name":"a"}},{"meta', "truncated"),
+        (b'{"kind":"Pod","apiVersion":"v1","metadata":{}}', "expected a list, the server returned a Pod"),
     ],
 )
-def test_an_answer_that_is_no_list_says_so(raw: bytes, complaint: str) -> None:
+def test_a_response_that_is_not_a_list_is_an_error(raw: bytes, complaint: str) -> None:
     with pytest.raises(ProtocolError, match=complaint):
         split(raw, 10)
 

@@ -81,8 +81,8 @@ def test_rows_without_objects_are_told_of_wherever_they_are() -> None:
 
 
 @pytest.mark.parametrize("cut", [-1, -2, -40, -20_000, MANY * 30_000, 200, 20])
-def test_a_table_that_was_cut_short_is_an_error(cut: int) -> None:
-    with pytest.raises(ProtocolError, match="the server's table cannot be read, or was cut short"):
+def test_a_truncated_table_is_an_error(cut: int) -> None:
+    with pytest.raises(ProtocolError, match="the response is not a Kubernetes table, or is truncated"):
         list(steps(BODIES["as servers write it"][:cut]))
 
 
@@ -91,7 +91,7 @@ def test_what_is_no_json_within_is_an_error(broken: bytes) -> None:
     body = BODIES["as servers write it"]
     at = body.find(b'"kind":"Widget"', len(body) // 2)
 
-    with pytest.raises(ProtocolError, match="table cannot be read"):
+    with pytest.raises(ProtocolError, match="not a Kubernetes table"):
         list(steps(body[:at] + broken + body[at + len(b'"kind":"Widget"') :]))
 
 

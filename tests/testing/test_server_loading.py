@@ -158,7 +158,7 @@ def within_itself() -> dict[str, Any]:
     [
         (within_itself(), "contains itself"),
         (nested(1_000), "is nested more than 300 levels deep"),
-        (shared(12), "repeats its parts too often"),
+        (shared(12), "repeats shared parts too often"),
     ],
     ids=["itself", "deep", "shared"],
 )

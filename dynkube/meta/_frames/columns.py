@@ -134,7 +134,7 @@ def extended(
     if not with_object:
         return list(named.values())
     if fields and "object" in fields:
-        raise InvalidInput("fields has a column 'object', as with_object=True makes one: give it another name")
+        raise InvalidInput("fields has a column 'object', which with_object=True adds as well: rename it")
     whole = FrameColumn("object", FrameType.TEXT, [obj.json.decode() for obj in objects])
     return [*_with_names_of_their_own(named.values(), taken={"object"}), whole]
 
@@ -144,17 +144,19 @@ def _values(name: str, field: Callable[[Unstructured], object], objects: Iterabl
         try:
             yield without_numpy(field(obj))
         except Exception as exc:
-            exc.add_note(f"it is of the column {name!r} of fields, for {obj!r}")
+            exc.add_note(f"in column {name!r} of fields, for {obj!r}")
             raise
 
 
 def _checked(fields: object) -> dict[str, Callable[[Unstructured], object]]:
     if fields is not None and not isinstance(fields, Mapping):
-        raise InvalidInput(f"fields is a {type(fields).__name__}: pass names and JSONPaths, {{'image': '{{.spec.x}}'}}")
+        raise InvalidInput(
+            f"fields is {a_type(fields)}: pass a dict of column names and JSONPaths, {{'image': '{{.spec.x}}'}}"
+        )
     readers: dict[str, Callable[[Unstructured], object]] = {}
     for name, field in (fields or {}).items():
         if not isinstance(name, str) or not name:
-            raise InvalidInput(f"fields: {name!r} is no name of a column")
+            raise InvalidInput(f"fields: {name!r} is not a column name (a non-empty string)")
         readers[name] = _field(name, field)
     return readers
 
@@ -166,7 +168,7 @@ def _field(name: str, field: object) -> Callable[[Unstructured], object]:
         try:
             return _reader(JSONPath.compile(field))
         except InvalidJSONPath as exc:
-            exc.add_note(f"it is the column {name!r} of fields")
+            exc.add_note(f"in column {name!r} of fields")
             raise
     if callable(field):
         return field

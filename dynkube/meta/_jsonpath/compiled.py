@@ -55,7 +55,7 @@ class JSONPath:
 
     def __post_init__(self) -> None:
         if self._find is _uncompiled:
-            raise InvalidJSONPath(f"a JSONPath is made by JSONPath.compile({self.text!r})")
+            raise InvalidJSONPath(f"JSONPath cannot be instantiated directly: use JSONPath.compile({self.text!r})")
 
     def __reduce__(self) -> tuple[Callable[[str, bool], JSONPath], tuple[str, bool]]:
         return _compile, (self.text, self.strict)  # functions cannot be pickled: compile it again
@@ -77,7 +77,7 @@ class JSONPath:
             InvalidJSONPath: it does not parse; the message points at the character.
         """
         if not isinstance(text, str):
-            raise InvalidJSONPath(f"JSONPath is {a_type(text)}: write text like '{{.metadata.name}}'")
+            raise InvalidJSONPath(f"JSONPath is {a_type(text)}: pass a string like '{{.metadata.name}}'")
         return _compile(text, strict)
 
     def find(self, document: object) -> list[object]:
@@ -163,18 +163,18 @@ def _parse_expression(text: str, strict: bool) -> tuple[Step, ...]:
     scanner = Scanner(text, strict=strict)
     scanner.skip_blanks()
     if scanner.at_end:
-        raise scanner.error("it is empty: write a path like '{.metadata.name}'")
+        raise scanner.error("the expression is empty: write a path like '{.metadata.name}'")
     braces = scanner.accept("{")
     scanner.skip_blanks()
     if scanner.at("range") or scanner.at("end}"):
-        raise scanner.error("{range} and {end} make a template, and a single expression is wanted here")
+        raise scanner.error("{range} and {end} are not allowed in a single expression: use JSONPathTemplate")
     steps = parse_steps(scanner, relaxed=True)
     scanner.skip_blanks()
     if braces:
         scanner.expect("}", "at the end of the expression")
         scanner.skip_blanks()
     if scanner.at("{"):
-        raise scanner.error("several expressions make a template, and a single one is wanted here")
+        raise scanner.error("expected a single expression, found several: use JSONPathTemplate")
     if not scanner.at_end:
         raise scanner.error(f"expected '.', '[' or the end, found {scanner.found()}")
     return steps

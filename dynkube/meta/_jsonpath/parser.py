@@ -75,20 +75,20 @@ def _after_descend(scanner: Scanner, *, in_filter: bool) -> tuple[Step, ...]:
     if not scanner.at("["):
         step = _named(scanner, position, in_filter=in_filter, after="'..'")
         if scanner.strict and isinstance(step, Wildcard):
-            raise scanner.error("kubectl takes only a name after '..'", position)
+            raise scanner.error("kubectl allows only a name after '..'", position)
         return (step,)
     steps = _bracket(scanner)
     members = steps[0].members if isinstance(steps[0], Union) else (steps,)
     if scanner.strict and not all(isinstance(member[0], Field) for member in members):
-        raise scanner.error("kubectl takes only a name after '..'", position)
+        raise scanner.error("kubectl allows only a name after '..'", position)
     return steps
 
 
 def _named(scanner: Scanner, position: int, *, in_filter: bool, after: str = "'.'") -> Field | Wildcard:
     match = scanner.match(_NAME_IN_FILTER if in_filter else _NAME)
     if match is None:
-        hint = "; the whole object is written '$'" if scanner.text.strip(" {}") == "." else ""
-        raise scanner.error(f"a name is missing after {after}, found {scanner.found()}{hint}")
+        hint = "; use '$' for the whole object" if scanner.text.strip(" {}") == "." else ""
+        raise scanner.error(f"expected a name after {after}, found {scanner.found()}{hint}")
     return Wildcard(position) if match[0] == "*" else Field(position, _unescape(match[0]))
 
 
@@ -114,7 +114,7 @@ def _bracket(scanner: Scanner) -> tuple[Step, ...]:
         members.append(_selector(scanner))
         scanner.skip_blanks()
     if scanner.strict and len(members) == 1 and " " in (scanner.text[position + 1], scanner.text[scanner.position - 1]):
-        raise scanner.error("kubectl takes no blanks in these brackets", position)
+        raise scanner.error("kubectl does not allow spaces in these brackets", position)
     if not scanner.accept("]"):
         raise scanner.error(f"expected ',' or ']' in brackets, found {scanner.found()}")
     return members[0] if len(members) == 1 else (Union(position, tuple(members)),)
@@ -130,8 +130,8 @@ def _selector(scanner: Scanner) -> tuple[Step, ...]:
     match = scanner.match(_SLICE)
     if match is None or not match[0]:
         if scanner.at("]"):
-            raise scanner.error("the bracket is empty: write [0] or [*]")
-        raise scanner.error(f"expected an index, a slice, '*' or a key in quotes, found {scanner.found()}")
+            raise scanner.error("empty brackets: write [0] or [*]")
+        raise scanner.error(f"expected an index, a slice, '*' or a quoted key, found {scanner.found()}")
     if match[2] is None:
         return (Index(position, int(match[1])),)
     start, end, step = (None if part is None else int(part) for part in match.group(1, 3, 4))
@@ -146,19 +146,19 @@ def _key(scanner: Scanner, key: str, position: int) -> tuple[Step, ...]:
     if not scanner.strict:
         return (Field(position, _unescape(key)),)
     if scanner.text[position] == '"':
-        raise scanner.error("kubectl takes keys only in single quotes", position)
+        raise scanner.error("kubectl allows only single quotes around keys", position)
     # kubectl parses a quoted key like a path: dots and blanks are syntax unless they are escaped.
     inner = Scanner(key, strict=True)
     steps: list[Step] = []
     while True:
         match = inner.match(_NAME)
         if match is None:
-            raise scanner.error("a name is missing in the key", position + 1 + inner.position)
+            raise scanner.error("expected a name in the key", position + 1 + inner.position)
         steps.append(Wildcard(position) if match[0] == "*" else Field(position, _unescape(match[0])))
         if inner.at_end:
             return tuple(steps)
         if not inner.accept("."):
-            raise scanner.error(f"kubectl needs a backslash before {inner.found()}", position + 1 + inner.position)
+            raise scanner.error(f"kubectl requires a backslash before {inner.found()}", position + 1 + inner.position)
 
 
 # ── filters ───────────────────────────────────────────────────────────────────────────────────
@@ -190,7 +190,7 @@ def _combination(scanner: Scanner, operator: str) -> Condition:
 
 def _refuse_extension(scanner: Scanner, what: str) -> None:
     if scanner.strict:
-        raise scanner.error(f"kubectl knows no {what!r} in filters (leave strict mode for it)")
+        raise scanner.error(f"kubectl does not support {what!r} in filters: use strict=False")
 
 
 def _unary(scanner: Scanner) -> Condition:
@@ -202,7 +202,7 @@ def _unary(scanner: Scanner) -> Condition:
         scanner.skip_blanks()
         operand = _operand(scanner)
         if not isinstance(operand, Path):
-            raise scanner.error("'!' asks that a path finds nothing: write it as '!@.x'", position)
+            raise scanner.error("'!' requires a path: write '!@.x'", position)
         return Exists(position, operand, negated=True)
     if scanner.at("("):
         _refuse_extension(scanner, "(")
@@ -223,7 +223,7 @@ def _comparison(scanner: Scanner) -> Condition:
     match = scanner.match(_OPERATOR)
     if match is None:
         if scanner.at("="):
-            raise scanner.error("'=' is no operator: write '=='")
+            raise scanner.error("'=' is not an operator: write '=='")
         if isinstance(left, Path):
             return Exists(position, left)
         raise scanner.error(f"expected an operator (==, !=, <, <=, >, >=), found {scanner.found()}")
@@ -252,11 +252,11 @@ def _is_single(side: Path | Literal) -> bool:
 
 def _check_pattern(scanner: Scanner, left: Path | Literal, right: Path | Literal) -> None:
     if not isinstance(left, Path) or not isinstance(right, Literal) or not isinstance(right.value, str):
-        raise scanner.error("'=~' takes a path on its left and a quoted pattern on its right", left.position)
+        raise scanner.error("'=~' requires a path on the left and a quoted pattern on the right", left.position)
     try:
         re.compile(right.value)
     except re.error as error:
-        raise scanner.error(f"the pattern is no regular expression: {error}", right.position) from error
+        raise scanner.error(f"invalid regular expression: {error}", right.position) from error
 
 
 def _operand(scanner: Scanner) -> Path | Literal:
@@ -271,14 +271,14 @@ def _operand(scanner: Scanner) -> Path | Literal:
         steps = parse_steps(scanner, in_filter=True)
         for step in steps:
             if isinstance(step, Union):
-                raise scanner.error("a filter's path cannot have several members in brackets", step.position)
+                raise scanner.error("a path in a filter cannot contain a union", step.position)
         return Path(position, steps)
     match = scanner.match(_WORD)
     if match is None:
         raise scanner.error(f"expected a path like '@.x' or a value, found {scanner.found()}")
     if match[0] not in _WORDS:
-        raise scanner.error(f"write '@.{match[0]}' for a field, or quotes for text", position)
+        raise scanner.error(f"unknown word {match[0]!r}: write '@.{match[0]}' for a field, or quote a string", position)
     value = _WORDS[match[0]]
     if value is None and scanner.strict:
-        raise scanner.error("kubectl knows no null in filters (leave strict mode for it)", position)
+        raise scanner.error("kubectl does not support null in filters: use strict=False", position)
     return Literal(position, value)

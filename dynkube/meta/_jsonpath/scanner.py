@@ -72,7 +72,7 @@ class Scanner:
             return None
         match = self.match(_QUOTED)
         if match is None:
-            raise self.error("this quote is not closed")
+            raise self.error("unterminated quote")
         return match["body"]
 
     def number(self) -> int | float | None:

@@ -69,7 +69,7 @@ def _slice(step: Slice, value: object) -> Iterator[Complaint]:
     if not 0 <= start < length or not 0 <= end <= length:
         yield f"the slice is out of bounds: the list has {length} elements", step.position
     elif start > end:
-        yield f"the slice starts at {start}, after its end {end}", step.position
+        yield f"the slice starts at {start}, after its end at {end}", step.position
 
 
 def _filter(step: Filter, check_element: Check | None, value: object) -> Iterator[Complaint]:
@@ -86,7 +86,7 @@ def _comparison(comparison: Comparison, finders: tuple[Find, Find], element: obj
         return  # a side without a match: the element is skipped
     for side, values in zip((comparison.left, comparison.right), sides, strict=True):
         if len(values) > 1:
-            yield f"this finds {len(values)} values, and only one can be compared", side.position
+            yield f"the path matches {len(values)} values, but only one can be compared", side.position
             return
     left, right = (_kind(values[0]) for values in sides)
     if any(kind in ("null", "a list", "an object") for kind in (left, right)):
@@ -94,7 +94,7 @@ def _comparison(comparison: Comparison, finders: tuple[Find, Find], element: obj
     elif left != right:
         yield f"{left} and {right} are of different types", comparison.position
     elif left == "a boolean" and comparison.operator not in ("==", "!="):
-        yield f"booleans have no order, so {comparison.operator!r} does not apply", comparison.position
+        yield f"booleans cannot be ordered with {comparison.operator!r}", comparison.position
 
 
 def _kind(value: object) -> str:
@@ -108,7 +108,7 @@ def _kind(value: object) -> str:
         case float():
             return "a float"
         case str():
-            return "text"
+            return "a string"
         case list():
             return "a list"
         case _:

@@ -75,7 +75,7 @@ class JSONPathTemplate:
             InvalidJSONPath: it does not parse; the message points at the character.
         """
         if not isinstance(text, str):
-            raise InvalidJSONPath(f"JSONPath is {a_type(text)}: write text like '{{.metadata.name}}'")
+            raise InvalidJSONPath(f"JSONPath is {a_type(text)}: pass a string like '{{.metadata.name}}'")
         return _compile(text, strict)
 
     def render(self, document: object) -> str:
@@ -135,7 +135,7 @@ class _Parser:
             elif self._keyword("end"):
                 self._close(opening)
                 if not depth:
-                    raise scanner.error("{end} without a {range} before it", opening)
+                    raise scanner.error("{end} without a preceding {range}", opening)
                 break
             else:
                 nodes.append(self._value(opening))
@@ -170,14 +170,14 @@ class _Parser:
     def _path(self) -> tuple[Step, ...]:
         scanner = self._scanner
         if word := _WORD.match(scanner.text, scanner.position):
-            raise scanner.error(f"unknown word {word[0]!r}: a field is written with a dot, '.{word[0]}'")
+            raise scanner.error(f"unknown word {word[0]!r}: write '.{word[0]}' for a field")
         return parse_steps(scanner)
 
     def _close(self, opening: int) -> None:
         scanner = self._scanner
         scanner.skip_blanks()
         if scanner.at_end:
-            raise scanner.error("this brace is not closed", opening)
+            raise scanner.error("unclosed brace", opening)
         if not scanner.accept("}"):
             raise scanner.error(f"expected '}}', found {scanner.found()}; write several expressions as '{{.a}}{{.b}}'")
 

@@ -40,11 +40,10 @@ class FieldRequirement:
 
     def __post_init__(self) -> None:
         if not self.field:
-            raise InvalidSelector(f"no field before {self.operator!r}: write FIELD{self.operator}VALUE")
+            raise InvalidSelector(f"no field name before {self.operator!r}: write FIELD{self.operator}VALUE")
         if _FIELD.fullmatch(self.field) is None:
             raise InvalidSelector(
-                f"field {self.field!r} is not the name of a field (like 'metadata.name'); blanks around "
-                "operators would be part of the name, leave them out"
+                f"invalid field {self.field!r}: expected a path like 'metadata.name', without spaces around operators"
             )
         if self.operator not in ("=", "!="):
             raise InvalidSelector(f"field {self.field!r}: operator {self.operator!r} is neither '=' nor '!='")
@@ -74,7 +73,9 @@ class FieldSelector:
     def __post_init__(self) -> None:
         given: object = self.requirements  # callers are not always type-checked
         if isinstance(given, str | Mapping):
-            raise InvalidSelector(f"a FieldSelector of {a_type(given)} is made by FieldSelector.parse({given!r})")
+            raise InvalidSelector(
+                f"FieldSelector() takes requirements, not {a_type(given)}: use FieldSelector.parse({given!r})"
+            )
         object.__setattr__(self, "requirements", tuple(sorted(set(self.requirements))))
 
     @classmethod
@@ -98,7 +99,7 @@ class FieldSelector:
             return cls(tuple(_parse_term(term, selector) for term in _terms(selector)))
         if not isinstance(selector, Mapping):
             raise InvalidSelector(
-                f"field selector is {a_type(selector)}: write text like 'metadata.name=web', or a dict "
+                f"field selector is {a_type(selector)}: pass a string like 'metadata.name=web', or a dict "
                 "like {'metadata.name': 'web'}"
             )
         return cls(tuple(_from_item(field, value) for field, value in selector.items()))
@@ -148,9 +149,9 @@ def _parse_term(term: str, text: str) -> FieldRequirement:
 
 def _from_item(field: object, value: object) -> FieldRequirement:
     if not isinstance(field, str):
-        raise InvalidSelector(f"field selector: field {field!r} is {a_type(field)}, not text")
+        raise InvalidSelector(f"field selector: field {field!r} is {a_type(field)}, not a string")
     if not isinstance(value, str):
-        raise InvalidSelector(f"field selector: the value of field {field!r} is {value!r}, not text: quote it")
+        raise InvalidSelector(f"field selector: the value of field {field!r} is {value!r}, not a string: quote it")
     return FieldRequirement(field, "=", value)
 
 
@@ -162,7 +163,7 @@ def _unescape(value: str) -> str:
     def literal(match: re.Match[str]) -> str:
         found, escaped = match[0], match[1]
         if escaped is None:
-            raise InvalidSelector(f"value {value!r} has a bare {found!r}: write it as \\{found}")
+            raise InvalidSelector(f"value {value!r} has an unescaped {found!r}: write it as \\{found}")
         if escaped not in ("\\", ",", "="):
             raise InvalidSelector(f"value {value!r} has the unknown escape {found}: write a backslash as \\\\")
         return escaped

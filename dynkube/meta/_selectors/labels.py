@@ -86,15 +86,17 @@ class LabelRequirement:
         name = self.operator.value
         if self.operator in _SETS:
             if not self.values:
-                raise InvalidSelector(f"label {self.key!r}: operator {name!r} needs at least one value")
+                raise InvalidSelector(f"label {self.key!r}: operator {name!r} requires at least one value")
         elif self.operator in _UNARY:
             if self.values:
                 raise InvalidSelector(f"label {self.key!r}: operator {name!r} takes no values, but has {self.values}")
         elif len(self.values) != 1:
-            raise InvalidSelector(f"label {self.key!r}: operator {name!r} takes exactly one value, not {self.values}")
+            raise InvalidSelector(
+                f"label {self.key!r}: operator {name!r} requires exactly one value, not {self.values}"
+            )
         elif self.operator in _NUMERIC and _int64(self.values[0]) is None:
             raise InvalidSelector(
-                f"label {self.key!r}: operator {name!r} compares 64-bit integers, and {self.values[0]!r} is none"
+                f"label {self.key!r}: operator {name!r} requires a 64-bit integer, not {self.values[0]!r}"
             )
 
     def matches(self, labels: Mapping[str, str]) -> bool:
@@ -139,7 +141,9 @@ class LabelSelector:
     def __post_init__(self) -> None:
         given: object = self.requirements  # callers are not always type-checked
         if isinstance(given, str | Mapping):
-            raise InvalidSelector(f"a LabelSelector of {a_type(given)} is made by LabelSelector.parse({given!r})")
+            raise InvalidSelector(
+                f"LabelSelector() takes requirements, not {a_type(given)}: use LabelSelector.parse({given!r})"
+            )
         # Keyed by string: enum members have no order, and equal requirements have the same string.
         unique = {(requirement.key, str(requirement)): requirement for requirement in self.requirements}
         object.__setattr__(self, "requirements", tuple(unique[key] for key in sorted(unique)))
@@ -167,7 +171,7 @@ class LabelSelector:
             return cls(tuple(_requirement(term, selector) for term in parse_terms(selector)))
         if not isinstance(selector, Mapping):
             raise InvalidSelector(
-                f"label selector is {a_type(selector)}: write text like 'app=web', or a dict like {{'app': 'web'}}"
+                f"label selector is {a_type(selector)}: pass a string like 'app=web', or a dict like {{'app': 'web'}}"
             )
         # A label may be named matchLabels; its value is then a string.
         if any(key in _OBJECT_FIELDS and not isinstance(value, str) for key, value in selector.items()):
@@ -220,10 +224,10 @@ def _requirement(term: Term, text: str) -> LabelRequirement:
 def _from_labels(labels: Mapping[str, object], where: str) -> Iterable[LabelRequirement]:
     for key, value in labels.items():
         if not isinstance(key, str):
-            raise InvalidSelector(f"{where}: label key {key!r} is {a_type(key)}, not text")
+            raise InvalidSelector(f"{where}: label key {key!r} is {a_type(key)}, not a string")
         if not isinstance(value, str):
             raise InvalidSelector(
-                f"{where}: the value of label {key!r} is {value!r}, not text: quote it, or write several "
+                f"{where}: the value of label {key!r} is {value!r}, not a string: quote it, or write several "
                 f"values as '{key} in (a,b)'"
             )
         yield LabelRequirement(key, LabelOperator.EQUALS, (value,))
@@ -232,7 +236,7 @@ def _from_labels(labels: Mapping[str, object], where: str) -> Iterable[LabelRequ
 def _from_object(selector: Mapping[str, object]) -> Iterable[LabelRequirement]:
     for field in selector:
         if field not in _OBJECT_FIELDS:
-            raise InvalidSelector(f"label selector: unknown field {field!r} beside matchLabels and matchExpressions")
+            raise InvalidSelector(f"label selector: unknown field {field!r}: expected matchLabels and matchExpressions")
     labels = selector.get("matchLabels")
     if not isinstance(labels, Mapping | None):
         raise InvalidSelector(f"label selector: matchLabels is {labels!r}, not a mapping of labels to values")
@@ -249,10 +253,10 @@ def _from_expression(expression: object, where: str) -> LabelRequirement:
         raise InvalidSelector(f"{where} is {expression!r}, not a mapping with key, operator and values")
     for field in expression:
         if field not in _EXPRESSION_FIELDS:
-            raise InvalidSelector(f"{where}: unknown field {field!r} beside key, operator and values")
+            raise InvalidSelector(f"{where}: unknown field {field!r}: expected key, operator and values")
     key = expression.get("key")
     if not isinstance(key, str):
-        raise InvalidSelector(f"{where}: key is {key!r}, not the name of a label")
+        raise InvalidSelector(f"{where}: key is {key!r}, not a label key")
     operator = _OBJECT_OPERATORS.get(str(expression.get("operator")))
     if operator is None:
         raise InvalidSelector(
@@ -260,7 +264,7 @@ def _from_expression(expression: object, where: str) -> LabelRequirement:
         )
     values = expression.get("values")
     if not isinstance(values, list | tuple | None) or not all(isinstance(value, str) for value in values or ()):
-        raise InvalidSelector(f"{where}: values is {values!r}, not a list of text")
+        raise InvalidSelector(f"{where}: values is {values!r}, not a list of strings")
     try:
         return LabelRequirement(key, operator, tuple(values or ()))
     except InvalidSelector as error:

@@ -58,9 +58,9 @@ def decode_watch_line(line: bytes, decoder: ObjectDecoder) -> WatchEvent:
     try:
         obj = decoder.decode(raw)
     except UNREADABLE as exc:
-        raise ProtocolError(f"{kind} event whose object{_called(raw)} cannot be read: {exc}") from exc
+        raise ProtocolError(f"{kind} event whose object{_called(raw)} cannot be decoded: {exc}") from exc
     if obj.api_version.startswith(VIEWS):
-        raise ProtocolError(f"{kind} event that carries a {word(obj.kind)}, which is not the object itself")
+        raise ProtocolError(f"{kind} event with a {word(obj.kind)} instead of the object")
     if not obj.name:
         raise ProtocolError(f"{kind} event whose object has no metadata.name (kind {word(obj.kind) or 'unknown'!r})")
     return event(obj)
@@ -99,9 +99,9 @@ def _rare_event(kind: str, raw: bytes) -> WatchEvent:
             body = _documents.decode(raw)
             if body.get("kind") != "Status":
                 raise ProtocolError(
-                    f"ERROR event that carries a {word(str(body.get('kind') or 'document'))}, not a Status"
+                    f"ERROR event with a {word(str(body.get('kind') or 'document'))} instead of a Status"
                 )
             raise APIError.from_status(Status.from_mapping(body), request="watch")
     except UNREADABLE as exc:
-        raise ProtocolError(f"{kind} event that cannot be read: {exc}") from exc
+        raise ProtocolError(f"{kind} event that cannot be decoded: {exc}") from exc
     raise ProtocolError(f"watch event of unknown type {word(kind)!r}")

@@ -97,7 +97,7 @@ class ListDecoder:
                 return self._finish_whole()
             return self._finish_split()
         except UNREADABLE as exc:
-            raise ProtocolError(f"the server's list is not a Kubernetes list, or was cut short: {exc}") from exc
+            raise ProtocolError(f"the response is not a Kubernetes list, or is truncated: {exc}") from exc
 
     def _find_items(self) -> bool:
         at = self._buffer.find(b'"items":[')
@@ -191,7 +191,7 @@ class ListDecoder:
         if envelope.items is None and not (envelope.kind or "").endswith("List"):
             raise_failed_status(document)
             kind = word(envelope.kind or "document without kind")
-            raise ProtocolError(f"expected a list, the server answered a {kind}")
+            raise ProtocolError(f"expected a list, the server returned a {kind}")
         prefix = _item_prefix(envelope)
         items: list[Unstructured] = []
         for raw in envelope.items or ():
@@ -210,7 +210,7 @@ def _item_prefix(envelope: _Envelope) -> bytes:
 def _list_of(envelope: _Envelope) -> UnstructuredList:
     if (envelope.api_version or "").startswith(VIEWS):
         raise ProtocolError(
-            f"the server answered a {word(envelope.kind or 'document')}, which does not hold the objects themselves"
+            f"the server returned a {word(envelope.kind or 'document')}, which does not contain the objects"
         )
     meta = envelope.metadata or ListMeta()
     return UnstructuredList(

@@ -131,7 +131,7 @@ class WireTable:
         try:
             obj = decoder.decode(raw)
         except UNREADABLE as exc:
-            raise ProtocolError(f"a row of the server's table has an object that cannot be read: {exc}") from exc
+            raise ProtocolError(f"a row of the table has an object that cannot be decoded: {exc}") from exc
         if not obj.name or not obj.kind or obj.api_version.startswith(VIEWS):
             return None
         cells = (row.cells or [])[: len(self.columns)]
@@ -183,4 +183,4 @@ def _unpacked(body: bytes, packed: slice) -> Iterator[list[_Row]]:
 
 
 def _unreadable(exc: Exception) -> ProtocolError:
-    return ProtocolError(f"the server's table cannot be read, or was cut short: {exc}")
+    return ProtocolError(f"the response is not a Kubernetes table, or is truncated: {exc}")

@@ -154,7 +154,7 @@ def _bases(node: _Node, document: _Document) -> Iterator[dict[str, object]]:
     bases = reversed(node.value) if isinstance(node.value, list) else [node.value]
     for base in bases:
         if not isinstance(base, dict):
-            raise refusal("a merge key (<<) takes a mapping, or a list of mappings", node.mark)
+            raise refusal("a merge key (<<) requires a mapping or a list of mappings", node.mark)
         document.repeat(len(base), 0, node.mark)  # its keys are copied
         yield base
 
@@ -218,7 +218,7 @@ class _Document:
     def alias(self, event: yaml.AliasEvent) -> None:
         mark = event.start_mark
         if event.anchor not in self._anchors:  # its name may be a password that begins with "*"
-            raise refusal("found undefined alias: put text that begins with * in quotes", mark)
+            raise refusal("found undefined alias: quote strings that begin with *", mark)
         found = self._anchors[event.anchor]
         if found.open:
             raise refusal(f"anchor {quoted(event.anchor)} value contains itself", mark)
@@ -237,14 +237,14 @@ class _Document:
         self._aliased += nodes
         self._aliased_bytes += size
         if excessive_aliasing(self._values, self._aliased):
-            much = f"{self._written:,} values are written, and aliases and merge keys (<<) repeat {self._aliased:,}"
+            much = f"{self._written:,} values written, {self._aliased:,} repeated by aliases and merge keys (<<)"
         elif self._aliased_bytes > MAX_ALIASED_BYTES:
-            much = f"aliases repeat more than {MAX_ALIASED_BYTES:,} bytes"
+            much = f"aliases expand to more than {MAX_ALIASED_BYTES:,} bytes"
         elif self._values > self._most_values:
-            much = f"with what aliases repeat there are more than {self._most_values:,} keys and values"
+            much = f"aliases expand the document to more than {self._most_values:,} keys and values"
         else:
             return
-        raise refusal(f"document contains excessive aliasing: {much}; write out what is meant", mark)
+        raise refusal(f"document contains excessive aliasing: {much}; write the values out", mark)
 
     def repeated(self, name: str, mark: _Mark) -> None:
         """Handle a duplicate key: raise, or in lenient mode record it."""
@@ -262,10 +262,10 @@ class _Document:
         elif self._values > self._most_values:
             much = f"{self._most_values:,} keys and values"
         elif self._levels > self._most_levels:
-            much = f"{self._most_levels:,} levels of nesting, those of all its keys and values added up"
+            much = f"{self._most_levels:,} levels of nesting, summed over all keys and values"
         else:
             return
-        raise refusal(f"a document of this size may have {much}: split it into several", mark)
+        raise refusal(f"document exceeds the limit for its size: {much}; split it into several", mark)
 
     def _check_depth(self, height: int, mark: _Mark) -> None:
         if len(self.open) + height > MAX_DEPTH:
@@ -310,7 +310,9 @@ def documents(text: str | bytes, *, lenient: bool, max_values: float = math.inf)
     try:
         encoded = text if isinstance(text, bytes) else text.encode()
         if len(encoded) > MAX_TEXT_BYTES:
-            raise MalformedYAML(f"the text has {len(encoded):,} bytes, at most {MAX_TEXT_BYTES:,} are read: split it")
+            raise MalformedYAML(
+                f"input is too large: {len(encoded):,} bytes, the limit is {MAX_TEXT_BYTES:,}; split it"
+            )
         yield from _documents(encoded, lenient=lenient, max_values=max_values)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
@@ -355,7 +357,7 @@ def unknown_tag(tag: str, mark: _Mark) -> MalformedYAML:
     Also for a tag that is not valid for this kind of node.
     """
     # A local tag may be a password that begins with "!".
-    shown = f"the tag {quoted(tag)}" if tag.startswith("tag:") else "a local tag: put text that begins with ! in quotes"
+    shown = f"the tag {quoted(tag)}" if tag.startswith("tag:") else "a local tag: quote strings that begin with !"
     return refusal(f"could not determine a constructor for {shown}", mark)
 
 

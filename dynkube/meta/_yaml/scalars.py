@@ -68,7 +68,7 @@ def scalar_value(tag: str, text: str) -> Scalar:
 
 def _bool(text: str) -> bool:
     if not _BOOL.match(text):
-        raise ValueError("it is no bool")
+        raise ValueError("not a boolean")
     return text.lower() in _TRUE
 
 
@@ -95,7 +95,7 @@ def _binary(text: str) -> str:
     try:
         return base64.b64decode("".join(text.split()), validate=True).decode()
     except binascii.Error:
-        raise ValueError("it is no base64") from None
+        raise ValueError("not base64") from None
 
 
 def _null(text: str) -> None:
