@@ -192,9 +192,9 @@ def _table(conflicts: Sequence[FieldConflict]) -> Table:
 def _ways_out(conflicts: Sequence[FieldConflict]) -> tuple[str, ...]:
     path = repr(conflicts[0].path) if conflicts else "path"
     return (
-        "leave it out of what you apply, and it stays as its manager has it;",
-        f"take it over, with force=[{path}, ...] for some and force=True for all of them;",
-        "or send the value that is live, and you own it together.",
+        "remove it from your manifest to leave it to its manager;",
+        f"take ownership of it, with force=[{path}, ...] for some of the fields or force=True for all;",
+        "or set the live value in your manifest to share ownership.",
     )
 
 
