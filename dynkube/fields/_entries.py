@@ -85,25 +85,25 @@ def managed(obj: Mapping[str, Any]) -> tuple[ManagedFieldsEntry, ...]:
 def raw_entries(obj: Mapping[str, Any]) -> list[Any]:
     """Return the list ``metadata.managedFields`` unparsed; empty if it has none."""
     if not isinstance(obj, Mapping):
-        raise InvalidInput(f"this is about one object as it was read, not about {a_type(obj)}")
+        raise InvalidInput(f"expected one object as read from the server, not {a_type(obj)}")
     metadata = obj.get("metadata")
     raw = metadata.get("managedFields") if isinstance(metadata, Mapping) else None
     if raw is None:
         return []
     if not isinstance(raw, list):
-        raise InvalidObject(f"metadata.managedFields is {_kind(raw)}, and not a list")
+        raise InvalidObject(f"metadata.managedFields is {_kind(raw)}, not a list")
     return raw
 
 
 def entry_from_json(raw: object, where: str) -> ManagedFieldsEntry:
     """Parse one entry; ``where`` is its location, for the message."""
     if not isinstance(raw, Mapping):
-        raise InvalidObject(f"{where} is {_kind(raw)}, and not an object")
+        raise InvalidObject(f"{where} is {_kind(raw)}, not an object")
     operation = raw.get("operation")
     if operation not in ("Apply", "Update"):
-        raise InvalidObject(f"{where}.operation is {operation!r}, and neither 'Apply' nor 'Update'")
+        raise InvalidObject(f"{where}.operation is {operation!r}, expected 'Apply' or 'Update'")
     if raw.get("fieldsType") != "FieldsV1":
-        raise InvalidObject(f"{where}.fieldsType is {raw.get('fieldsType')!r}; only FieldsV1 can be read")
+        raise InvalidObject(f"{where}.fieldsType is {raw.get('fieldsType')!r}; only FieldsV1 is supported")
     manager = Manager(
         name=_text(raw, "manager", where),
         operation=cast("Operation", operation),
@@ -123,7 +123,7 @@ def _text(raw: Mapping[str, Any], name: str, where: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise InvalidObject(f"{where}.{name} is {_kind(value)}, and not text")
+        raise InvalidObject(f"{where}.{name} is {_kind(value)}, not a string")
     return value
 
 
@@ -133,7 +133,7 @@ def _time(text: str, where: str) -> datetime | None:
     try:
         time = datetime.fromisoformat(text)
     except ValueError as error:
-        raise InvalidObject(f"{where}.time is {text!r}, which is no time: {error}") from error
+        raise InvalidObject(f"{where}.time is {text!r}, which is not a timestamp: {error}") from error
     return time if time.tzinfo is not None else time.replace(tzinfo=UTC)
 
 

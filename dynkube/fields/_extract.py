@@ -67,7 +67,7 @@ def extract(
         try:
             owned = _pick_fields(obj, fields, places, ())
         except RecursionError as error:
-            raise InvalidObject(f"{called(obj)} is nested too deeply to be extracted from") from error
+            raise InvalidObject(f"{called(obj)} is nested too deeply to extract fields from") from error
     owned_metadata = owned.pop("metadata", {})
     metadata |= owned_metadata if isinstance(owned_metadata, dict) else {}
     return Unstructured({"apiVersion": obj["apiVersion"], "kind": obj["kind"], "metadata": metadata, **owned})
@@ -83,9 +83,9 @@ def _identity(obj: Mapping[str, Any]) -> JSONObject:
     metadata = obj["metadata"]  # exists, as it has managedFields
     for name, value in (("apiVersion", obj.get("apiVersion")), ("kind", obj.get("kind"))):
         if not value:
-            raise InvalidObject(f"{called(obj)} has no {name}, so what is extracted from it could not be applied")
+            raise InvalidObject(f"{called(obj)} has no {name}: the extracted fields could not be applied")
     if not metadata.get("name"):
-        raise InvalidObject(f"{called(obj)} has no metadata.name, so what is extracted from it could not be applied")
+        raise InvalidObject(f"{called(obj)} has no metadata.name: the extracted fields could not be applied")
     return {name: metadata[name] for name in ("name", "namespace") if metadata.get(name)}
 
 
@@ -93,8 +93,8 @@ def _check_version(obj: Mapping[str, Any], entry: ManagedFieldsEntry) -> None:
     version = entry.manager.api_version
     if version != obj["apiVersion"]:
         raise InvalidInput(
-            f"{entry.manager.name!r} applied {called(obj)} as {version}, and it is read as {obj['apiVersion']}, where "
-            f"its fields may have other names: read it as {version}, by a resource of that version"
+            f"{entry.manager.name!r} applied {called(obj)} as {version}, but it was read as {obj['apiVersion']}, where "
+            f"fields may have other names: read it as {version}, with a resource of that version"
         )
 
 
@@ -103,12 +103,10 @@ def _who_did(
 ) -> str:
     through = f" through {subresource}" if subresource else ""
     known = ", ".join(dict.fromkeys(str(entry.manager) for entry in entries))
-    problem = f"no manager {manager!r} owns fields of {called(obj)} that it applied{through}; there are: {known}."
+    problem = f"manager {manager!r} has not applied {called(obj)}{through}; its managers are: {known}."
     if any(entry.manager.name == manager and entry.manager.operation == "Update" for entry in entries):
-        return (
-            f"{problem} It wrote without applying: fields_of() tells what, migrate_from_client_side() makes it applied"
-        )
-    return f"{problem} Pass one of these that applied, or missing_ok=True for an object without fields"
+        return f"{problem} It wrote by Update: see fields_of(); convert with migrate_from_client_side()"
+    return f"{problem} Pass a manager that applied it, or missing_ok=True to get an object without fields"
 
 
 # ── owned fields as a tree ────────────────────────────────────────────────────────────────────

@@ -217,15 +217,15 @@ def _copied_entries(obj: Mapping[str, Any]) -> list[JSONObject]:
     try:
         return thaw(raw_entries(obj))  # type: ignore[no-any-return]  # the entries were parsed before
     except RecursionError:
-        raise InvalidObject(f"{called(obj)} has managedFields that are nested too deeply to be changed") from None
+        raise InvalidObject(f"{called(obj)} has managedFields that are nested too deeply to modify") from None
 
 
 def _check_versions(obj: Mapping[str, Any], givers: Iterable[Manager], taker: Manager) -> None:
     for giver in givers:
         if giver.api_version != taker.api_version:
             raise InvalidInput(
-                f"{giver} wrote {called(obj)} as {giver.api_version}, and {taker} as {taker.api_version}, where its "
-                "fields may have other names: let one of them write it in the version of the other first"
+                f"{giver} wrote {called(obj)} as {giver.api_version}, and {taker} as {taker.api_version}, where "
+                "fields may have other names: have one of them write it in the other's version first"
             )
 
 
@@ -241,9 +241,9 @@ def read_paths(paths: PathLike | Iterable[PathLike]) -> list[FieldPath]:
     try:
         given = [paths] if isinstance(paths, str | FieldPath) else list(paths)
     except TypeError:
-        raise InvalidInput(f"paths must be one path, like '.spec.replicas', or several, not {paths!r}") from None
+        raise InvalidInput(f"paths must be a path like '.spec.replicas' or several paths, not {paths!r}") from None
     if not given:
-        raise InvalidInput("paths is empty: name at least one, like '.spec.replicas'")
+        raise InvalidInput("paths is empty: pass at least one, like '.spec.replicas'")
     return [FieldPath.parse(path) for path in given]
 
 
@@ -260,7 +260,7 @@ def several_names(client_side: str | Iterable[str]) -> tuple[str, ...]:
         names = ()
     if not names or any(name == "" or type(name) is not str for name in names):
         raise InvalidInput(
-            f"client_side must be the name of a manager or several, or None for those that kubectl means, not {given!r}"
+            f"client_side must be one or more manager names, or None for kubectl's defaults, not {given!r}"
         )
     return names
 
@@ -271,7 +271,7 @@ def _check_owned(
     """Reject fields that the manager does not own."""
     if not owned:
         known = ", ".join(map(str, all_owners.managers()))
-        raise InvalidInput(f"{giver} owns no field of {called(obj)} that it could give up; there are: {known}")
+        raise InvalidInput(f"{giver} owns no fields of {called(obj)}; its managers are: {known}")
     inside = {path.steps[:length] for path in owned for length in range(len(path) + 1)}
     for path in wanted:
         if path.steps in inside:
@@ -279,9 +279,9 @@ def _check_owned(
         problem = f"{giver} does not own {path} of {called(obj)}"
         whole = next((above for above in owned.leaves() if path.is_within(above)), None)
         if whole is not None:
-            raise InvalidInput(f"{problem} by itself: it owns {whole} as a whole, so name that")
+            raise InvalidInput(f"{problem} separately: it owns {whole} as a whole; pass that path")
         who = all_owners.at(path) or all_owners.within(path).managers()
-        raise InvalidInput(f"{problem}, which belongs to: {', '.join(map(str, who)) or 'nobody'}")
+        raise InvalidInput(f"{problem}; its owners are: {', '.join(map(str, who)) or 'none'}")
 
 
 def _without(fields: FieldSet, gone: Sequence[FieldPath]) -> FieldSet:
@@ -292,7 +292,7 @@ def _without(fields: FieldSet, gone: Sequence[FieldPath]) -> FieldSet:
     for path in gone:
         if path.parent in inner and _is_key(path):
             raise InvalidInput(
-                f"{path} is what the item is found by, and goes with it: name {path.parent}, or others of its fields"
+                f"{path} is a key of its list item and cannot be removed alone: pass {path.parent} or its other fields"
             )
     return left - (above - inner)
 

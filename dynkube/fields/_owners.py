@@ -173,14 +173,14 @@ def name_of(manager: object) -> str:
     """
     name = manager.name if isinstance(manager, Manager) else manager
     if not isinstance(name, str):
-        raise InvalidInput(f"manager is the name of a field manager, or a Manager as owners() tells, not {manager!r}")
+        raise InvalidInput(f"manager must be the name of a field manager, or a Manager from owners(), not {manager!r}")
     return name
 
 
 def check_operation(operation: object) -> None:
     """Reject invalid operations; ``None`` means both."""
     if operation not in (None, "Apply", "Update"):
-        raise InvalidInput(f"operation is {operation!r}: say 'Apply' or 'Update', or leave it out for both")
+        raise InvalidInput(f"invalid operation {operation!r}: pass 'Apply' or 'Update', or omit it for both")
 
 
 def check_subresource(name: object) -> None:
@@ -189,7 +189,7 @@ def check_subresource(name: object) -> None:
     ``None`` means any or none, and ``""`` the object itself.
     """
     if name is not None and (not isinstance(name, str) or "/" in name):
-        raise InvalidInput(f"subresource is {name!r}: say the name of one, like 'status' or 'scale', or leave it out")
+        raise InvalidInput(f"invalid subresource {name!r}; expected for example 'status' or 'scale', or omit it")
 
 
 def recorded(obj: Mapping[str, Any]) -> tuple[ManagedFieldsEntry, ...]:
@@ -201,9 +201,9 @@ def recorded(obj: Mapping[str, Any]) -> tuple[ManagedFieldsEntry, ...]:
     entries = managed(obj)
     if not entries:
         raise InvalidObject(
-            f"{called(obj)} has no metadata.managedFields, so nothing is known of who owns its fields. Informers drop "
-            "them unless they are made with transform=None, and manifests have none: read the object with get(). "
-            "(A server has none of an object in which nobody owns a field, as of a bare Namespace.)"
+            f"{called(obj)} has no metadata.managedFields, so the owners of its fields are unknown: read the object "
+            "with get(). Informers drop managedFields unless created with transform=None, and manifests have none. "
+            "(The server has none for an object without owned fields, such as a bare Namespace.)"
         )
     return entries
 

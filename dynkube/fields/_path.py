@@ -42,11 +42,11 @@ class FieldPath:
 
     def __init__(self, steps: Iterable[Step] = ()) -> None:
         if isinstance(steps, str):
-            raise InvalidInput(f"a path is made of steps; to read text write FieldPath.parse({steps!r})")
+            raise InvalidInput(f"FieldPath() takes steps, not a string: use FieldPath.parse({steps!r})")
         steps = tuple(steps)
         for step in steps:
             if not isinstance(step, Step):
-                raise InvalidInput(f"a path is made of Field, ItemKey, ItemValue and ItemIndex, not {step!r}")
+                raise InvalidInput(f"a step must be a Field, ItemKey, ItemValue or ItemIndex, not {step!r}")
         object.__setattr__(self, "steps", steps)
         object.__setattr__(self, "_hash", hash(steps))
 
@@ -71,7 +71,7 @@ class FieldPath:
         if isinstance(text, FieldPath):
             return text
         if not isinstance(text, str):
-            raise InvalidInput(f"a path is text like '.spec.replicas', or a FieldPath, not {text!r}")
+            raise InvalidInput(f"a path must be a string like '.spec.replicas' or a FieldPath, not {text!r}")
         for path in among:
             if path.as_server() == text:
                 return path
@@ -146,10 +146,10 @@ class FieldPath:
         return True  # has a length, and the empty path is a valid one
 
     def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError("a FieldPath cannot be changed: make a new one, with / or FieldPath.parse")
+        raise AttributeError("FieldPath is immutable: create a new one with / or FieldPath.parse()")
 
     def __delattr__(self, name: str) -> None:
-        raise AttributeError("a FieldPath cannot be changed: make a new one, with / or FieldPath.parse")
+        raise AttributeError("FieldPath is immutable: create a new one with / or FieldPath.parse()")
 
     def __reduce__(self) -> tuple[type[FieldPath], tuple[tuple[Step, ...]]]:
         return FieldPath, (self.steps,)

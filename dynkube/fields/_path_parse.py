@@ -58,7 +58,7 @@ def _refuse_other_notations(text: str) -> None:
         notation, here = "JSONPath", text[1:] or "."
     else:
         return
-    raise InvalidInput(f"path {text!r} is written as {notation} has it: write {here!r}")
+    raise InvalidInput(f"path {text!r} is {notation}: write {here!r}")
 
 
 class _Parser:
@@ -71,7 +71,7 @@ class _Parser:
         if text == ".":
             return ()
         if not text:
-            self._fail("it is empty: write '.' for the whole object")
+            self._fail("the path is empty: write '.' for the whole object")
         steps = []
         while self._at < len(text):
             if text[self._at] == "[":
@@ -80,8 +80,8 @@ class _Parser:
             if text[self._at] == ".":
                 self._at += 1
             elif steps:
-                self._fail("a step starts with '.' or '['")
-            steps.append(Field(self._take(_NAME, "the name of a field is missing")))
+                self._fail("expected '.' or '['")
+            steps.append(Field(self._take(_NAME, "expected a field name")))
         return tuple(steps)
 
     def _bracket(self) -> Step:
@@ -93,11 +93,11 @@ class _Parser:
             self._close()
             return ItemValue(value)
         if self._next() == "*":
-            self._fail(f"a path names one field and has no wildcards: name the list, {self._text[: self._at - 1]!r}")
+            self._fail(f"wildcards are not supported: use the path of the list, {self._text[: self._at - 1]!r}")
         if self._next() == "?":
-            self._fail('there are no filters: write [KEY=VALUE] for a list item, as in [name="web"]')
+            self._fail('filters are not supported: write [KEY=VALUE] for a list item, as in [name="web"]')
         if self._next() == "-":
-            self._fail("positions are counted from the beginning, from 0")
+            self._fail("negative indexes are not supported: indexes start at 0")
         if _INDEX.match(self._text, self._at):
             index = int(self._take(re.compile(r"\d+"), ""))
             self._close()
@@ -109,20 +109,18 @@ class _Parser:
         while True:
             start = self._at
             is_quoted = self._next() in ("'", '"')
-            name = (
-                self._quoted() if is_quoted else self._take(_KEY_NAME, "a key, a position or a quoted name is missing")
-            )
+            name = self._quoted() if is_quoted else self._take(_KEY_NAME, "expected a key, an index or a quoted name")
             self._blanks()
             if is_quoted and not keys and self._next() == "]":
                 self._close()
                 return Field(name)
             if self._next() != "=":
                 self._at = start
-                self._fail(f"write [KEY=VALUE] for a list item, or quote the name of a field: [{json.dumps(name)}]")
+                self._fail(f"write [KEY=VALUE] for a list item, or quote a field name: [{json.dumps(name)}]")
             self._at += 1
             if name in keys:
                 self._at = start
-                self._fail(f"the key {name!r} is there twice")
+                self._fail(f"duplicate key {name!r}")
             keys[name] = self._value()
             if self._next() != ",":
                 self._close()
@@ -137,7 +135,7 @@ class _Parser:
         elif self._next() in ("[", "{"):
             value = self._nested()
         else:
-            value = _scalar(self._take(_BARE_VALUE, "a value is missing"))
+            value = _scalar(self._take(_BARE_VALUE, "expected a value"))
         self._blanks()
         return value
 
@@ -146,13 +144,13 @@ class _Parser:
         try:
             value, self._at = json.JSONDecoder(parse_constant=_refuse_constant).raw_decode(self._text, self._at)
         except (ValueError, RecursionError) as error:
-            self._fail(f"the value is no JSON ({error})")
+            self._fail(f"the value is not valid JSON ({error})")
         return value  # type: ignore[no-any-return]  # the decoder returns JSON
 
     def _quoted(self) -> str:
         match = _QUOTED.match(self._text, self._at)
         if match is None:
-            self._fail("the quote is not closed")
+            self._fail("unterminated quote")
         start = self._at
         self._at = match.end()
         return _ESCAPE.sub(lambda escape: self._unescaped(escape, start), match[0][1:-1])
@@ -166,18 +164,18 @@ class _Parser:
                 code = int(number, 16)
                 if 0xD800 <= code < 0xE000 or code > 0x10FFFF:
                     self._at = start
-                    self._fail(f"{escape[0]} is no character")
+                    self._fail(f"{escape[0]} is not a valid character")
                 return chr(code)
         found = _SHORT.get(single) or _LITERAL.get(single)
         if found is None:
             self._at = start
-            self._fail(f"{escape[0]} is no escape: write a backslash as \\\\")
+            self._fail(f"unknown escape {escape[0]}: write a backslash as \\\\")
         return found
 
     def _close(self) -> None:
         self._blanks()
         if self._next() != "]":
-            self._fail("']' is missing")
+            self._fail("expected ']'")
         self._at += 1
 
     def _next(self) -> str:
@@ -185,7 +183,7 @@ class _Parser:
 
     def _blanks(self) -> None:
         match = _BLANKS.match(self._text, self._at)
-        assert match is not None, "it matches no blanks as well"
+        assert match is not None, "the pattern matches the empty string"
         self._at = match.end()
 
     def _take(self, pattern: re.Pattern[str], otherwise: str) -> str:
@@ -197,7 +195,7 @@ class _Parser:
 
     def _fail(self, problem: str) -> NoReturn:
         text = self._text
-        raise InvalidInput(f"path {text!r} does not parse: {problem}\n  {text}\n  {' ' * self._at}^")
+        raise InvalidInput(f"invalid path {text!r}: {problem}\n  {text}\n  {' ' * self._at}^")
 
 
 def _scalar(text: str) -> JSON:
@@ -210,4 +208,4 @@ def _scalar(text: str) -> JSON:
 
 
 def _refuse_constant(text: str) -> NoReturn:
-    raise ValueError(f"{text} is no JSON")
+    raise ValueError(f"{text} is not JSON")

@@ -44,11 +44,11 @@ class FieldSet(Shown, AbstractSet[FieldPath]):
 
     def __init__(self, paths: Iterable[PathLike] = ()) -> None:
         if isinstance(paths, str):
-            raise InvalidInput(f"a FieldSet is made of paths, so write FieldSet([{paths!r}])")
+            raise InvalidInput(f"FieldSet() takes paths, not a string: use FieldSet([{paths!r}])")
         self._paths = frozenset(map(FieldPath.parse, paths))
         self._sorted = None
         if FieldPath() in self._paths:
-            raise InvalidInput("'.', the whole object, is no field that anybody owns: name fields of it, like '.spec'")
+            raise InvalidInput("'.' (the whole object) cannot be owned: pass fields of it, like '.spec'")
 
     @classmethod
     def from_fields_v1(cls, encoded: Mapping[str, Any]) -> FieldSet:
@@ -62,7 +62,7 @@ class FieldSet(Shown, AbstractSet[FieldPath]):
         while pending:
             steps, node = pending.pop()
             if not isinstance(node, Mapping):
-                raise InvalidObject(f"FieldsV1 has {node!r} at {FieldPath(steps)}, where an object belongs")
+                raise InvalidObject(f"FieldsV1 has {node!r} at {FieldPath(steps)}, expected an object")
             if steps and (not node or "." in node):
                 paths.append(FieldPath(steps))
             for key, below in node.items():

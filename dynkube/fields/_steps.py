@@ -66,8 +66,8 @@ class Step:
             if prefix == "i:":
                 return ItemIndex(int(rest))
         except (*UNREADABLE, ValueError) as error:
-            raise InvalidObject(f"FieldsV1 has the key {text!r}, which cannot be read: {error}") from error
-        raise InvalidObject(f"FieldsV1 has the key {text!r}, which starts with none of f:, k:, v: and i:")
+            raise InvalidObject(f"FieldsV1 has the invalid key {text!r}: {error}") from error
+        raise InvalidObject(f"FieldsV1 has the invalid key {text!r}: expected a prefix f:, k:, v: or i:")
 
     @property
     def order(self) -> Ordering:
@@ -84,10 +84,10 @@ class Step:
         return self.order < other.order
 
     def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a {type(self).__name__} cannot be changed: make a new one")
+        raise AttributeError(f"{type(self).__name__} is immutable: create a new one")
 
     def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"a {type(self).__name__} cannot be changed: make a new one")
+        raise AttributeError(f"{type(self).__name__} is immutable: create a new one")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Step.from_wire, (self.wire,)
@@ -147,7 +147,7 @@ class ItemKey(Step):
     def __init__(self, keys: Mapping[str, JSON]) -> None:
         ordered = _plain(keys)
         if not isinstance(ordered, dict) or not ordered:
-            raise InvalidInput(f"a list item is found by at least one key field, as in {{'name': 'web'}}, not {keys!r}")
+            raise InvalidInput(f"an ItemKey requires at least one key field, as in {{'name': 'web'}}, not {keys!r}")
         super().__init__(f"k:{_as_go_writes(ordered)}")
         object.__setattr__(self, "keys", MappingProxyType(ordered))
 
@@ -215,7 +215,7 @@ class ItemIndex(Step):
 
     def __init__(self, index: int) -> None:
         if type(index) is not int or index < 0:  # excludes True
-            raise InvalidInput(f"the position of a list item is a whole number from 0 on, not {index!r}")
+            raise InvalidInput(f"the index of a list item must be an integer >= 0, not {index!r}")
         super().__init__(f"i:{index}")
         object.__setattr__(self, "index", index)
 
@@ -247,7 +247,7 @@ def same_json(one: object, other: object) -> bool:
 def _plain_text(value: object) -> str:
     if isinstance(value, str):  # a subclass
         return str(value)
-    raise TypeError(f"a {type(value).__name__} is no JSON")
+    raise TypeError(f"a {type(value).__name__} is not JSON")
 
 
 _ENCODER: Final = msgspec.json.Encoder(order="deterministic", enc_hook=_plain_text)
@@ -301,18 +301,20 @@ def _plain(value: object) -> JSON:
         return dict(sorted((_check_text(name), _plain(item)) for name, item in value.items()))
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
-    raise InvalidInput(f"{value!r} is no JSON, so no list item has it")
+    raise InvalidInput(f"{value!r} is not valid JSON, so it cannot match a list item")
 
 
 def _check_text(text: object) -> str:
     if not isinstance(text, str):
-        raise InvalidInput(f"the name of a field is text, not {text!r}")
+        raise InvalidInput(f"a field name must be a string, not {text!r}")
     if text.isascii():
         return text
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise InvalidInput(f"{text!r} is half a character at offset {error.start}, which JSON cannot hold") from None
+        raise InvalidInput(
+            f"{text!r} has a lone surrogate at offset {error.start}, which JSON cannot represent"
+        ) from None
     return text
 
 

@@ -104,7 +104,7 @@ async def test_where_somebody_writes_all_the_time_nothing_is_released(
         (None, ".data.a", "first", InvalidInput, "None is no object: give one, or its name"),
         ("", ".data.a", "first", InvalidInput, "name"),
         ({"kind": "ConfigMap", "apiVersion": "v1"}, ".data.a", "first", InvalidObject, r"no metadata\.name"),
-        ("a", ".data[", "first", InvalidInput, "does not parse"),
+        ("a", ".data[", "first", InvalidInput, "invalid path"),
         ("a", [], "first", InvalidInput, "paths is empty"),
         ("a", ".data.a", "", InvalidInput, "^manager must be the name of a field manager, not ''"),
     ],

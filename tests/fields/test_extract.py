@@ -141,14 +141,16 @@ def test_only_what_was_applied_is_taken_and_through_one_subresource() -> None:
     assert extract(obj, "me", subresource="scale")["spec"] == {"c": 3}
 
 
-def test_who_applied_nothing_is_told_who_did() -> None:
+def test_a_manager_without_an_apply_is_refused_with_the_managers_that_applied() -> None:
     obj = deployment(entry("ci", {"f:spec": {"f:a": {}}}), entry("ops", {"f:spec": {"f:b": {}}}, "Update"), a=1)
 
-    with pytest.raises(InvalidInput, match=r"no manager 'cd' owns .* there are: ci \(Apply\), ops \(Update\)"):
+    with pytest.raises(
+        InvalidInput, match=r"manager 'cd' has not applied .* its managers are: ci \(Apply\), ops \(Update\)"
+    ):
         extract(obj, "cd")
-    with pytest.raises(InvalidInput, match=r"wrote without applying: .* migrate_from_client_side\(\)"):
+    with pytest.raises(InvalidInput, match=r"It wrote by Update: .* migrate_from_client_side\(\)"):
         extract(obj, "ops")
-    with pytest.raises(InvalidInput, match="that it applied through status"):
+    with pytest.raises(InvalidInput, match=r"has not applied .* through status"):
         extract(obj, "ci", subresource="status")
     assert extract(obj, "cd", missing_ok=True) == IDENTITY
 
@@ -156,7 +158,7 @@ def test_who_applied_nothing_is_told_who_did() -> None:
 def test_fields_of_another_version_are_refused() -> None:
     obj = deployment(entry("me", {"f:spec": {"f:a": {}}}, api_version="apps/v1beta1"))
 
-    with pytest.raises(InvalidInput, match="'me' applied Deployment 'web' as apps/v1beta1, and it is read as apps/v1"):
+    with pytest.raises(InvalidInput, match="'me' applied Deployment 'web' as apps/v1beta1, but it was read as apps/v1"):
         extract(obj, "me")
 
 

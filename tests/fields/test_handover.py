@@ -132,14 +132,14 @@ def test_what_a_manager_wrote_can_become_what_it_applied() -> None:
 )
 @pytest.mark.parametrize("paths", [5, 1.5, True])
 def test_what_is_no_paths_is_refused(hand_over: Any, paths: Any) -> None:
-    with pytest.raises(InvalidInput, match=r"paths must be one path, like '.spec.replicas', or several, not"):
+    with pytest.raises(InvalidInput, match=r"paths must be a path like '.spec.replicas' or several paths, not"):
         hand_over(SHARED, paths)
 
 
 def test_an_operation_that_there_is_not_is_refused() -> None:
     wrong: Any = "apply"
 
-    with pytest.raises(InvalidInput, match="operation is 'apply': say 'Apply' or 'Update'"):
+    with pytest.raises(InvalidInput, match="invalid operation 'apply': pass 'Apply' or 'Update'"):
         released(SHARED, ".spec.replicas", "ops", operation=wrong)
 
 
@@ -147,13 +147,21 @@ def test_an_operation_that_there_is_not_is_refused() -> None:
 @pytest.mark.parametrize(
     ("manager", "path", "message"),
     [
-        ("ops", ".spec.paused", r"'ops' does not own .spec.paused of Deployment 'web', .* belongs to: hand \(Update\)"),
-        ("ops", ".spec.strategy", "which belongs to: nobody"),
-        ("ops", ".spec.template", r"which belongs to: ci \(Apply\)"),
-        ("ops", ".spec.selector.matchLabels", "it owns .spec.selector as a whole, so name that"),
-        ("op", ".spec", r"'op' owns no field .* there are: ops \(Apply\), hand \(Update\)"),
-        ("ci", f"{WEB}.name", f"is what the item is found by, and goes with it: name {WEB.replace('[', '.')[:20]}"),
-        ("ci", ".spec[", "does not parse"),
+        (
+            "ops",
+            ".spec.paused",
+            r"'ops' does not own .spec.paused of Deployment 'web'; its owners are: hand \(Update\)",
+        ),
+        ("ops", ".spec.strategy", "its owners are: none"),
+        ("ops", ".spec.template", r"its owners are: ci \(Apply\)"),
+        ("ops", ".spec.selector.matchLabels", "it owns .spec.selector as a whole; pass that path"),
+        ("op", ".spec", r"'op' owns no fields .* its managers are: ops \(Apply\), hand \(Update\)"),
+        (
+            "ci",
+            f"{WEB}.name",
+            f"is a key of its list item and cannot be removed alone: pass {WEB.replace('[', '.')[:20]}",
+        ),
+        ("ci", ".spec[", "invalid path"),
         ("ci", [], "paths is empty"),
     ],
 )
@@ -173,8 +181,8 @@ def test_what_cannot_be_given_is_refused(hand_over: Any, manager: str, path: Any
         lambda wrong: extract(SHARED, "ops", subresource=wrong),
     ],
 )
-def test_what_is_no_name_of_a_subresource_is_refused(hand_over: Any, wrong: Any) -> None:
-    with pytest.raises(InvalidInput, match=f"subresource is {wrong!r}: say the name of one, like 'status'"):
+def test_an_invalid_subresource_is_refused(hand_over: Any, wrong: Any) -> None:
+    with pytest.raises(InvalidInput, match=f"invalid subresource {wrong!r}; expected for example 'status'"):
         hand_over(wrong)
 
 
@@ -187,7 +195,7 @@ def test_what_is_no_name_of_a_subresource_is_refused(hand_over: Any, wrong: Any)
     ],
 )
 def test_of_what_was_chosen_it_is_said_that_nothing_is_owned(chosen: Any, who: str) -> None:
-    with pytest.raises(InvalidInput, match=f"^{who} owns no field of Deployment 'web'"):
+    with pytest.raises(InvalidInput, match=f"^{who} owns no fields of Deployment 'web'"):
         released(SHARED, ".spec.replicas", "hand", **chosen)
 
 

@@ -105,5 +105,5 @@ def test_where_nobody_is_on_record_there_is_nothing_to_go_by() -> None:
 def test_what_names_no_manager_is_refused(client_side: Any) -> None:
     obj = deployment(entry(CSA, ANNOTATION | spec("a"), "Update"))
 
-    with pytest.raises(InvalidInput, match="client_side must be the name of a manager or several, or None"):
+    with pytest.raises(InvalidInput, match="client_side must be one or more manager names, or None"):
         migrated(obj, "me", client_side)

@@ -121,13 +121,13 @@ def test_a_manager_may_be_given_as_it_was_told() -> None:
 
 @pytest.mark.parametrize("read", [fields_of, extract])
 @pytest.mark.parametrize("wrong", [3, None, ["ci"]])
-def test_what_is_no_manager_is_refused(read: Any, wrong: Any) -> None:
-    with pytest.raises(InvalidInput, match=r"manager is the name of a field manager, or a Manager .*, not "):
+def test_an_invalid_manager_is_refused(read: Any, wrong: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"manager must be the name of a field manager, or a Manager .*, not "):
         read(SHARED, wrong)
 
 
 def test_an_operation_that_there_is_not_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="operation is 'apply': say 'Apply' or 'Update'"):
+    with pytest.raises(InvalidInput, match="invalid operation 'apply': pass 'Apply' or 'Update'"):
         fields_of(SHARED, "ci", operation="apply")  # type: ignore[arg-type]  # the mistake in question
 
 
@@ -136,7 +136,7 @@ def test_an_operation_that_there_is_not_is_refused() -> None:
     "metadata", [{"name": "web"}, {"name": "web", "managedFields": []}, {"managedFields": None}, None]
 )
 def test_an_object_without_managed_fields_is_refused_with_what_to_do(read: Any, metadata: Any) -> None:
-    with pytest.raises(InvalidObject, match=r"has no metadata.managedFields.*transform=None.*get\(\)"):
+    with pytest.raises(InvalidObject, match=r"has no metadata.managedFields.*get\(\).*transform=None"):
         read({"kind": "Deployment", "metadata": metadata})
 
 
@@ -159,15 +159,15 @@ def test_an_entry_without_a_time_or_fields_is_one_all_the_same() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"operation": "Patch"}, r"managedFields\[0\].operation is 'Patch', and neither 'Apply' nor 'Update'"),
+        ({"operation": "Patch"}, r"managedFields\[0\].operation is 'Patch', expected 'Apply' or 'Update'"),
         ({"fieldsType": "FieldsV2"}, r"managedFields\[0\].fieldsType is 'FieldsV2'; only FieldsV1"),
-        ({"manager": 7}, r"managedFields\[0\].manager is 7 \(int\), and not text"),
-        ({"time": "noon"}, r"managedFields\[0\].time is 'noon', which is no time"),
-        ({"fieldsV1": {"x:a": {}}}, r"managedFields\[0\], of ci \(Apply\): FieldsV1 has the key 'x:a'"),
+        ({"manager": 7}, r"managedFields\[0\].manager is 7 \(int\), not a string"),
+        ({"time": "noon"}, r"managedFields\[0\].time is 'noon', which is not a timestamp"),
+        ({"fieldsV1": {"x:a": {}}}, r"managedFields\[0\], of ci \(Apply\): FieldsV1 has the invalid key 'x:a'"),
         ({"fieldsV1": [1]}, r"managedFields\[0\], of ci \(Apply\): FieldsV1 has \[1\] at \."),
     ],
 )
-def test_an_entry_that_cannot_be_read_is_told_by_its_place(change: dict[str, Any], message: str) -> None:
+def test_an_invalid_entry_is_refused_with_its_location(change: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidObject, match=message):
         owners(deployment(entry("ci", owned_image()) | change))
 
@@ -181,5 +181,5 @@ def test_managed_fields_that_are_no_entries_are_refused(listed: Any) -> None:
 @pytest.mark.parametrize("read", [owners, lambda obj: fields_of(obj, "a"), lambda obj: extract(obj, "a")])
 @pytest.mark.parametrize(("wrong", "called"), [(None, "None"), ("web", "a str"), ([{}], "a list"), (1, "an int")])
 def test_what_is_no_object_is_refused(read: Any, wrong: Any, called: str) -> None:
-    with pytest.raises(InvalidInput, match=f"one object as it was read, not about {called}"):
+    with pytest.raises(InvalidInput, match=f"expected one object as read from the server, not {called}"):
         read(wrong)

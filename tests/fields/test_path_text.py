@@ -97,31 +97,31 @@ def test_a_name_with_dots_that_a_server_printed_is_found_among_the_paths_that_ma
 @pytest.mark.parametrize(
     ("text", "problem", "at"),
     [
-        ("", "it is empty", 0),
-        (".spec.", "the name of a field is missing", 6),
-        (".spec..a", "the name of a field is missing", 6),
-        (".spec[0]a", "a step starts with '.' or '['", 8),
-        (".a[name=web", "']' is missing", 11),
-        (".a[]", "a key, a position or a quoted name is missing", 3),
-        (".a[name]", r'quote the name of a field: ["name"]', 3),
-        (".a[-1]", "counted from the beginning", 3),
-        (".spec.containers[*].image", "no wildcards: name the list, '.spec.containers'", 17),
-        (".a[?(@.name=='web')]", "there are no filters: write [KEY=VALUE]", 3),
+        ("", "the path is empty", 0),
+        (".spec.", "expected a field name", 6),
+        (".spec..a", "expected a field name", 6),
+        (".spec[0]a", "expected '.' or '['", 8),
+        (".a[name=web", "expected ']'", 11),
+        (".a[]", "expected a key, an index or a quoted name", 3),
+        (".a[name]", r'quote a field name: ["name"]', 3),
+        (".a[-1]", "negative indexes are not supported", 3),
+        (".spec.containers[*].image", "wildcards are not supported: use the path of the list, '.spec.containers'", 17),
+        (".a[?(@.name=='web')]", "filters are not supported: write [KEY=VALUE]", 3),
         (f".a[{'9' * 5000}]", "write [KEY=VALUE]", 3),  # more digits than Python reads
-        (".a[name=]", "a value is missing", 8),
-        (".a[name=web,]", "a key, a position or a quoted name is missing", 12),
-        (".a[name=web,name=db]", "the key 'name' is there twice", 12),
+        (".a[name=]", "expected a value", 8),
+        (".a[name=web,]", "expected a key, an index or a quoted name", 12),
+        (".a[name=web,name=db]", "duplicate key 'name'", 12),
         (".a['x','y']", "write [KEY=VALUE]", 3),
-        ('.a["web', "the quote is not closed", 3),
-        ('.a["\\q"]', "\\q is no escape", 3),
-        ('.a["\\ud800"]', "\\ud800 is no character", 3),
-        ('.a["\\UFFFFFFFF"]', "\\UFFFFFFFF is no character", 3),
-        (".a[={1}]", "the value is no JSON", 4),
-        (".a[=[NaN]]", "the value is no JSON", 4),
-        (".a]", "a step starts with '.' or '['", 2),
+        ('.a["web', "unterminated quote", 3),
+        ('.a["\\q"]', "unknown escape \\q", 3),
+        ('.a["\\ud800"]', "\\ud800 is not a valid character", 3),
+        ('.a["\\UFFFFFFFF"]', "\\UFFFFFFFF is not a valid character", 3),
+        (".a[={1}]", "the value is not valid JSON", 4),
+        (".a[=[NaN]]", "the value is not valid JSON", 4),
+        (".a]", "expected '.' or '['", 2),
     ],
 )
-def test_what_does_not_parse_is_refused_with_the_place(text: str, problem: str, at: int) -> None:
+def test_an_invalid_path_is_refused_with_the_position(text: str, problem: str, at: int) -> None:
     with pytest.raises(InvalidInput) as caught:
         FieldPath.parse(text)
 
@@ -150,7 +150,7 @@ def test_other_notations_are_refused_with_the_right_one(text: str, notation: str
     with pytest.raises(InvalidInput) as caught:
         FieldPath.parse(text)
 
-    assert str(caught.value) == f"path {text!r} is written as {notation} has it: write {here!r}"
+    assert str(caught.value) == f"path {text!r} is {notation}: write {here!r}"
     FieldPath.parse(here)
 
 

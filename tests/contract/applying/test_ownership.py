@@ -97,7 +97,7 @@ async def test_once_nobody_owns_anything_the_server_invents_an_owner(
 async def test_what_a_manager_does_not_own_it_cannot_give(maps: ResourceClient, where: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput, match=r"does not own \.data\.c"):
         await maps.release("a", ".data.c", "first", **where)
-    with pytest.raises(InvalidInput, match="'nobody' owns no field"):
+    with pytest.raises(InvalidInput, match="'nobody' owns no fields"):
         await maps.transfer("a", "nobody", "second", **where)
     with pytest.raises(NotFound):
         await maps.release("b", ".data.c", "first", **where)
