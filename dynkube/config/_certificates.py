@@ -26,11 +26,11 @@ def expiries(pem: bytes) -> list[datetime]:
     """
     blocks = _PEM.findall(pem)
     if not blocks:
-        raise ValueError("holds no PEM certificate (-----BEGIN CERTIFICATE-----)")
+        raise ValueError("contains no PEM certificate (-----BEGIN CERTIFICATE-----)")
     try:
         return [_not_after(binascii.a2b_base64(block)) for block in blocks]
     except (IndexError, ValueError) as error:  # binascii.Error and UnicodeDecodeError are ValueErrors
-        raise ValueError("holds a certificate that does not decode") from error
+        raise ValueError("contains a certificate that cannot be decoded") from error
 
 
 def _not_after(der: bytes) -> datetime:
@@ -62,5 +62,5 @@ def _time(tag: int, text: str) -> datetime:
     if tag == _UTC_TIME:  # a two-digit year: RFC 5280 puts 50-99 in the last century, strptime's %y does not
         text = ("19" if text[:2] >= "50" else "20") + text
     elif tag != _GENERALIZED_TIME:
-        raise ValueError("notAfter is no time")
+        raise ValueError("notAfter is not a time")
     return datetime.strptime(text, "%Y%m%d%H%M%SZ").replace(tzinfo=UTC)

@@ -26,7 +26,7 @@ def read_server(cluster: Entry, *, secure: bool) -> str:
     """
     server = cluster.text("server").strip()
     if not server:
-        raise cluster.error("server", "is missing: write the address of the API server, https://HOST:PORT")
+        raise cluster.error("server", "is missing: set it to the address of the API server, https://HOST:PORT")
     if "://" not in server:
         server = f"{'https' if secure else 'http'}://{server}"
     return server
@@ -45,7 +45,7 @@ def read_tls(cluster: Entry, now: datetime) -> TLSSettings:
     ca_file = cluster.path("certificate-authority") if ca_data is None else None
     if insecure and (ca_data is not None or ca_file is not None):
         raise cluster.error(
-            "insecure-skip-tls-verify", "and a certificate authority exclude each other: delete one of the two"
+            "insecure-skip-tls-verify", "and a certificate authority are mutually exclusive: remove one of them"
         )
     tls = TLSSettings(
         verify=not insecure,

@@ -40,14 +40,14 @@ class Impersonation:
 
     def __post_init__(self) -> None:
         if not self.user:
-            raise ConfigError("impersonation needs a user: groups, uid and extra cannot be impersonated alone")
+            raise ConfigError("impersonation requires a user: groups, uid and extra cannot be impersonated alone")
         if isinstance(self.groups, str) or any(isinstance(values, str) for values in self.extra.values()):
-            raise ConfigError("impersonation takes groups and the values of extra as lists of strings, not as a string")
+            raise ConfigError("impersonation: groups and the values of extra must be lists of strings, not a string")
         object.__setattr__(self, "groups", tuple(self.groups))
         object.__setattr__(self, "extra", {key: tuple(values) for key, values in self.extra.items()})
         for name, value in self.headers():
             if any(character in value for character in "\r\n\0"):
-                raise ConfigError(f"impersonation: {name} must be one line of text")
+                raise ConfigError(f"impersonation: {name} must be a string without line breaks or NUL")
 
     def headers(self) -> tuple[tuple[str, str], ...]:
         """Return the headers to send as pairs, one for each value."""
@@ -91,9 +91,11 @@ class ClientConfig:
         if parts.scheme not in {"http", "https"}:
             raise self._error(f"server {_shown(parts)!r} must start with https:// or http://")
         if parts.query or parts.fragment:
-            raise self._error(f"server {_shown(parts)!r} must end before '?' and '#'")
+            raise self._error(f"server {_shown(parts)!r} must not have a query or fragment ('?', '#')")
         if parts.username is not None or parts.password is not None:
-            raise self._error(f"server {_shown(parts)!r} must not hold a user or password: use a token or username=")
+            raise self._error(
+                f"server {_shown(parts)!r} must not contain a user or password: use a token or basic authentication"
+            )
         object.__setattr__(self, "server", self.server.strip().rstrip("/"))
         if self.proxy_url is not None:
             proxy = _split_url(self.proxy_url, field_name="proxy-url", source=self.source)
@@ -129,7 +131,9 @@ def _split_url(url: str, *, field_name: str, source: str) -> SplitResult:
         prefix = f"{source}: " if source else ""
         shown = "as given" if "@" in url else repr(re.split("[?#]", url.strip())[0])  # hide a password or token
         missing = "" if "://" in url else ", it has no scheme"
-        raise ConfigError(f"{prefix}{field_name} {shown} is no URL{missing}: write it like https://HOST:PORT")
+        raise ConfigError(
+            f"{prefix}{field_name} {shown} is not a valid URL{missing}: expected for example https://HOST:PORT"
+        )
     return parts
 
 

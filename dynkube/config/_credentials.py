@@ -163,7 +163,7 @@ class BasicAuth(_Fixed):
 
     def __init__(self, username: str, password: str, *, where: str = "username") -> None:
         if ":" in username:
-            raise CredentialError(f"{where} has a colon, which basic authentication cannot carry")
+            raise CredentialError(f"{where} contains a colon, which basic authentication does not allow")
         pair = base64.b64encode(f"{username}:{password}".encode()).decode("ascii")
         super().__init__(Credential({"Authorization": f"Basic {pair}"}))
         self.username: str = username
@@ -273,8 +273,8 @@ def bearer(token: str, *, where: str) -> Credential:
         raise CredentialError(f"{where} is empty")
     if not (token.isascii() and token.isprintable()) or " " in token:
         raise CredentialError(
-            f"{where} has white space or other characters inside that an HTTP header cannot carry: "
-            "it is not one bearer token"
+            f"{where} is not a valid bearer token: it contains whitespace or other characters "
+            "that are not allowed in an HTTP header"
         )
     return Credential({"Authorization": f"Bearer {token}"})
 
@@ -284,5 +284,5 @@ def check_expiry(expires_at: datetime, now: datetime, *, where: str) -> None:
     if expires_at <= now:
         raise CredentialError(
             f"{where} expired at {expires_at.isoformat()} (it is {now.isoformat(timespec='seconds')} now): "
-            "get a new one, e.g. by having the kubeconfig written again"
+            "obtain a new one, e.g. by regenerating the kubeconfig"
         )

@@ -91,7 +91,7 @@ class Entry:
             return None
         data = _decoded(text)
         if data is None:
-            raise self.error(field, "is not base64: it must be the base64 of a PEM file, on one line")
+            raise self.error(field, "is not valid base64: expected a base64-encoded PEM file on one line")
         return data
 
     def path(self, field: str) -> str | None:

@@ -62,9 +62,7 @@ class ExecCommand:
     def __post_init__(self) -> None:
         for name, texts in (("command", [self.command]), ("args", self.args), ("env", [*self.env, *self.env.values()])):
             if any("\0" in text for text in texts):
-                raise ConfigError(
-                    f"{self.where}: {name} has a NUL character in it, which no program can be given: take it out"
-                )
+                raise ConfigError(f"{self.where}: {name} contains a NUL character, which is not allowed: remove it")
 
 
 class ExecPlugin:
@@ -109,7 +107,7 @@ class ExecPlugin:
         except CredentialError as error:
             if held is None or self._expires_at is None or self._expires_at <= self._now():
                 raise
-            logger.warning("%s; going on with the credential that expires at %s", error, self._expires_at.isoformat())
+            logger.warning("%s; continuing with the credential that expires at %s", error, self._expires_at.isoformat())
             self._renew_at = self._expires_at
             return held
 
@@ -135,8 +133,7 @@ class ExecPlugin:
 
     def __str__(self) -> str:
         return (
-            f"plugin {self._command.command!r} ({self._command.where}); "
-            "if it wants somebody to log in, do that by hand first"
+            f"plugin {self._command.command!r} ({self._command.where}); if it requires a login, log in manually first"
         )
 
     def _due(self) -> bool:
@@ -181,9 +178,9 @@ class ExecPlugin:
         executable = shutil.which(command.command)
         if executable is None:
             self.calls[1, "plugin_not_found_error"] += 1
-            raise self._error("is not there or not executable: install it or correct the path")
+            raise self._error("was not found or is not executable: install it or correct the path")
         if not os.path.isabs(executable):  # noqa: PTH117 - PATH has "." in it, or Windows looks there first
-            raise self._error("is found in the working directory only, where anybody may have put it: give its path")
+            raise self._error("was found only in the working directory, which is not trusted: specify its path")
         interactive = self._interactive()
         secrets = (*self._secrets, *_secrets_of(self._held))
         timeout = self._seconds(interactive)
@@ -210,7 +207,7 @@ class ExecPlugin:
             return False
         terminal = _terminal()
         if self._command.interactive_mode == "Always" and not terminal:
-            raise self._error("wants a terminal (interactiveMode: Always), and standard input is none")
+            raise self._error("requires a terminal (interactiveMode: Always); stdin is not a TTY")
         return terminal
 
     def _seconds(self, interactive: bool) -> float:
@@ -224,13 +221,15 @@ class ExecPlugin:
         try:
             return json.dumps(info, default=str)  # YAML extensions may contain dates, which JSON lacks
         except (ValueError, TypeError, RecursionError) as error:  # YAML aliases can be cyclic
-            raise self._error("cannot be told of the cluster: its extension is nothing that JSON can hold") from error
+            raise self._error(
+                "cannot receive the cluster info: the cluster's exec extension cannot be encoded as JSON"
+            ) from error
 
     def _error(self, complaint: str, outcome: Outcome | None = None) -> CredentialError:
         message = f"{self._command.where}: plugin {self._command.command!r} {complaint}"
         secrets = (*self._secrets, *_secrets_of(self._held))
         if outcome is not None and (words := outcome.last_words(lambda text: _without(secrets, text, outcome))):
-            message += "\nits last words:\n  " + words.replace("\n", "\n  ")
+            message += "\nlast output:\n  " + words.replace("\n", "\n  ")
         hint = "\n".join(sanitized(line) for line in self._command.install_hint.strip().splitlines())
         if hint and (outcome is None or outcome.start_error is not None):
             message += f"\n{hint}"
@@ -271,11 +270,11 @@ def _status(outcome: Outcome) -> tuple[int, str]:
 
 def _complaint(outcome: Outcome, timeout: float) -> str:
     if outcome.start_error is not None:
-        return f"does not start: {getattr(outcome.start_error, 'strerror', None) or outcome.start_error}"
+        return f"failed to start: {getattr(outcome.start_error, 'strerror', None) or outcome.start_error}"
     if outcome.timed_out:
-        return f"did not end within {timeout:g} s and was stopped: log in by hand first, or raise exec_timeout="
+        return f"timed out after {timeout:g} s and was stopped: log in manually first, or raise exec_timeout="
     if outcome.too_long:
-        return "printed more than any credential has and was stopped"
+        return "printed more output than a credential can have and was stopped"
     if outcome.returncode:
         how = f"exit code {outcome.returncode}" if outcome.returncode > 0 else f"signal {-outcome.returncode}"
         return f"failed with {how}"

@@ -48,13 +48,13 @@ def parse_answer(stdout: bytes, *, api_version: str, now: datetime) -> ExecAnswe
     expires_at = _expiry(status, pair)
     if expires_at is not None and expires_at <= now:
         raise ValueError(
-            f"printed a credential that expired at {expires_at.isoformat()}, and it is "
-            f"{now.isoformat(timespec='seconds')}: log in again, or check the clock of this machine"
+            f"printed a credential that expired at {expires_at.isoformat()} (it is "
+            f"{now.isoformat(timespec='seconds')} now): log in again, or check the clock of this machine"
         )
     try:
         headers = bearer(token, where="status.token").headers if token else {}
     except CredentialError as error:
-        raise ValueError(f"printed a token that cannot be sent: {error}") from error
+        raise ValueError(f"printed an invalid token: {error}") from error
     return ExecAnswer(Credential(headers, pair), expires_at)
 
 
@@ -76,8 +76,8 @@ def _status(stdout: bytes, api_version: str) -> Mapping[str, object]:
         raise ValueError("printed JSON that is not of kind ExecCredential")
     if answer.get("apiVersion") != api_version:
         raise ValueError(
-            f"printed an ExecCredential of another apiVersion than {api_version}, which the kubeconfig asks for: "
-            "make exec.apiVersion what the plugin speaks"
+            f"printed an ExecCredential of another apiVersion than {api_version}, which the kubeconfig requests: "
+            "set exec.apiVersion to the version that the plugin supports"
         )
     status = answer.get("status")
     if not isinstance(status, dict):
@@ -99,7 +99,7 @@ def _decoded(stdout: bytes) -> object:
 def _text(status: Mapping[str, object], name: str) -> str:
     value = status.get(name)
     if value is not None and not isinstance(value, str):
-        raise ValueError(f"printed a status.{name} that is no string")
+        raise ValueError(f"printed a status.{name} that is not a string")
     return value or ""
 
 
@@ -111,11 +111,11 @@ def _expiry(status: Mapping[str, object], pair: ClientCertificate | None) -> dat
         except ValueError:
             end = None
         if end is None or end.tzinfo is None:
-            raise ValueError(f"printed a status.expirationTimestamp that is no RFC 3339 time: {text[:40]!r}")
+            raise ValueError(f"printed a status.expirationTimestamp that is not an RFC 3339 time: {text[:40]!r}")
         ends.append(end)
     if pair is not None:
         try:
             ends.append(pair.expires_at())
         except CredentialError as error:
-            raise ValueError(f"printed a status.clientCertificateData where {error}") from error
+            raise ValueError(f"printed an invalid status.clientCertificateData: {error}") from error
     return min(ends, default=None)

@@ -71,16 +71,16 @@ def explicit_config(
         if value is not None
     ]
     if len(given) > 1:
-        raise InvalidInput(f"{' and '.join(given)} exclude each other: pass one of them")
+        raise InvalidInput(f"{' and '.join(given)} are mutually exclusive: pass one of them")
     if certificate is not None and isinstance(verify, ssl.SSLContext):
         raise InvalidInput(
-            "certificate= and verify=SSLContext exclude each other: call load_cert_chain() on the context, "
+            "certificate= and verify=SSLContext are mutually exclusive: call load_cert_chain() on the context, "
             "or pass the path of the CA as verify="
         )
     if not isinstance(url, str):
-        raise InvalidInput(f"url is {a_type(url)}: pass text like 'https://HOST:PORT'")
+        raise InvalidInput(f"url is {a_type(url)}: pass a string like 'https://HOST:PORT'")
     if not isinstance(token, str | None):
-        raise InvalidInput(f"token is {a_type(token)}: pass the bearer token as text")
+        raise InvalidInput(f"token is {a_type(token)}: pass the bearer token as a string")
     tls = _tls(verify, server_name)
     tls.check(now())
     return ClientConfig(
@@ -100,7 +100,7 @@ def _tls(verify: bool | str | os.PathLike[str] | ssl.SSLContext, server_name: st
     if isinstance(verify, ssl.SSLContext):
         return TLSSettings(context=verify, server_name=server_name)
     if not isinstance(verify, str | os.PathLike):
-        raise InvalidInput(f"verify is {a_type(verify)}: pass True, the path of a PEM file, an ssl.SSLContext or False")
+        raise InvalidInput(f"verify is {a_type(verify)}: pass True, False, the path of a PEM file or an ssl.SSLContext")
     return TLSSettings(ca_file=absolute_path(verify), server_name=server_name)
 
 

@@ -86,7 +86,7 @@ class _Rereading:
                 raise
             # Log a warning once, not every minute.
             level = logging.DEBUG if self._failing else logging.WARNING
-            logger.log(level, "%s; going on with the one read before", error)
+            logger.log(level, "%s; continuing with the previous one", error)
             self._failing = True
         else:
             self._failing = False
@@ -105,7 +105,7 @@ class _Rereading:
             raise CredentialError(f"{self.where}: {path} cannot be read: {error.strerror}") from error
         except UnicodeDecodeError:
             pass  # it contains the data, and would be our error's context
-        raise CredentialError(f"{self.where}: {path} is no text")
+        raise CredentialError(f"{self.where}: {path} is not UTF-8 text")
 
 
 class TokenFile(_Rereading):

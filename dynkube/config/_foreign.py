@@ -72,10 +72,10 @@ def from_kubernetes_configuration(
     if not hasattr(configuration, "auth_settings") or not hasattr(configuration, "host"):
         raise InvalidInput(
             f"configuration= must be a kubernetes.client.Configuration, not {type(configuration).__name__}: "
-            "of an ApiClient, pass its .configuration"
+            "for an ApiClient, pass its .configuration"
         )
     if inspect.iscoroutinefunction(configuration.refresh_api_key_hook):
-        raise ConfigError("configuration= has an asyncio refresh hook, which cannot run here: use load_config()")
+        raise ConfigError("configuration= has an asyncio refresh hook, which is not supported: use load_config()")
     tls = _tls(configuration)
     tls.check(now())
     credentials: Credentials = ConfiguredToken(configuration)
@@ -163,7 +163,9 @@ class ConfiguredToken:
 
 def _tls(configuration: KubernetesConfiguration) -> TLSSettings:
     if configuration.assert_hostname is False and configuration.verify_ssl:
-        raise ConfigError("configuration.assert_hostname=False has no counterpart: set tls_server_name to the name")
+        raise ConfigError(
+            "configuration.assert_hostname=False is not supported: set tls_server_name to the name in the certificate"
+        )
     asserted = configuration.assert_hostname
     data = configuration.ca_cert_data
     if isinstance(data, bytes) and not data.lstrip().startswith(b"-----"):

@@ -49,7 +49,7 @@ def load_incluster(
     host, port = os.environ.get("KUBERNETES_SERVICE_HOST"), os.environ.get("KUBERNETES_SERVICE_PORT")
     if not host or not port:
         raise ConfigError(
-            "in-cluster: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not both set: this is no pod; "
+            "in-cluster: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not both set, not running in a pod: "
             "pass kubeconfig= or url="
         )
     mounted = Path(directory)

@@ -39,16 +39,16 @@ def insecurity(config: ClientConfig) -> str:
         unchecked = not config.tls.verify if context is None else context.verify_mode == ssl.CERT_NONE
         if not unchecked:
             return ""
-        how = "insecure-skip-tls-verify or verify=False" if context is None else "the SSLContext given has CERT_NONE"
+        how = "insecure-skip-tls-verify or verify=False" if context is None else "the given SSLContext has CERT_NONE"
         return (
-            f"the certificate of {config.server} is not checked, as {how}: anybody on the way can read your "
-            "credentials and answer for it; use the cluster's CA instead (certificate-authority-data, verify=PATH)"
+            f"the certificate of {config.server} is not verified ({how}): traffic can be intercepted and modified; "
+            "use the cluster's CA instead (certificate-authority-data, verify=PATH)"
         )
     if isinstance(config.credentials, Anonymous) or _is_loopback(urlsplit(config.server).hostname or ""):
         return ""
     return (
-        f"credentials are sent to {config.server} without TLS: anybody on the way can read them and answer for "
-        "the server; write https://, or leave the credentials out"
+        f"credentials are sent to {config.server} without TLS: traffic can be intercepted and modified; "
+        "use https://, or omit the credentials"
     )
 
 

@@ -78,7 +78,7 @@ def find_files(kubeconfig: str | os.PathLike[str] | None) -> list[str]:
             raise ConfigError(f"kubeconfig {exc.filename}{where} cannot be read: {exc.strerror}") from exc
     text = os.fspath(kubeconfig)
     if not text:
-        raise ConfigError("kubeconfig= is an empty path: leave it out to use $KUBECONFIG or ~/.kube/config")
+        raise ConfigError("kubeconfig= is an empty path: omit it to use $KUBECONFIG or ~/.kube/config")
     try:
         # A file whose name contains the separator (an ARN, say) is one file.
         one = isinstance(kubeconfig, os.PathLike) or _exists(Path(text).expanduser())
@@ -86,7 +86,7 @@ def find_files(kubeconfig: str | os.PathLike[str] | None) -> list[str]:
     except (OSError, ValueError, RuntimeError) as exc:  # mostly the content of a file, which is too long for a path
         reason = exc.strerror if isinstance(exc, OSError) else exc
         raise ConfigError(
-            f"kubeconfig= is no path ({reason}): pass the path of a file, or a decoded kubeconfig (a dict)"
+            f"kubeconfig= is not a valid path ({reason}): pass the path of a file, or a decoded kubeconfig (a dict)"
         ) from exc
     if not files:
         raise ConfigError(f"kubeconfig {text} does not exist: check the path given as kubeconfig=")
@@ -201,9 +201,9 @@ def _loaded(path: str) -> tuple[object, str]:
         return yaml.load_document(text, lenient=True, max_values=yaml.MAX_CONFIG_VALUES), ""
     except yaml.MalformedYAML as error:
         where = f" (line {error.line}, column {error.column})" if error.line is not None else ""
-        return None, f"is no YAML: {error.problem}{where}"
+        return None, f"is not valid YAML: {error.problem}{where}"
     except ValueError:
-        return None, "has several documents: keep one of them"
+        return None, "has several documents, expected one"
 
 
 def _problem_in_merging(merger: _Merger, path: str) -> str:
@@ -215,7 +215,7 @@ def _problem_in_merging(merger: _Merger, path: str) -> str:
     except OSError as error:
         return f"cannot be read: {error.strerror}"
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        return f"it is no YAML that can be read ({type(error).__name__})"
+        return f"it is not valid YAML ({type(error).__name__})"
     except (ConfigException, AttributeError, KeyError, TypeError):
         return "it is malformed"
     return ""
@@ -229,7 +229,7 @@ def _problem(document: object) -> str:
     if not isinstance(document, Mapping):
         return "must be a mapping with clusters, contexts, users and current-context"
     if document.get("kind", "Config") != "Config":
-        return "kind is not Config: this is some other object, not a kubeconfig"
+        return "kind is not Config: not a kubeconfig"
     if not isinstance(document.get("current-context") or "", str):
         return "current-context must be a string: put it in quotes"
     for section, body in _SECTIONS.items():
@@ -250,9 +250,9 @@ def _section_problem(section: str, body: str, entries: Sequence[object]) -> str:
             return f"{section}[{index}] must be a mapping with a name and a {body}"
         name = entry.get("name")
         if not isinstance(name, str) or not name:
-            return f"{section}[{index}].name must be a string that is not empty: put it in quotes"
+            return f"{section}[{index}].name must be a non-empty string: put it in quotes"
         if name in seen:
-            return f"{section} has two entries named {name!r}: rename or delete one"
+            return f"{section} has two entries named {name!r}: rename or remove one"
         if not isinstance(entry.get(body) or {}, Mapping):
             return f"{section}[name={name}].{body} must be a mapping"
         seen.add(name)

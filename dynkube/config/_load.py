@@ -56,20 +56,20 @@ def load_config(
     if not merged.empty:
         return _from_context(merged, context, exec_timeout, now)
     if kubeconfig is not None:
-        raise ConfigError(f"{merged.source} is empty: it names no cluster")
+        raise ConfigError(f"{merged.source} is empty: it defines no cluster")
     if context is not None:
-        raise ConfigError(f"context {context!r} cannot be looked up: {_nowhere()}")
+        raise ConfigError(f"context {context!r} not found: {_nowhere()}")
     if in_cluster():
         return load_incluster(now=now)
     raise ConfigError(
-        f"{_nowhere()}, and this is no pod (KUBERNETES_SERVICE_HOST is not set): pass kubeconfig= or url="
+        f"{_nowhere()}; not running in a pod (KUBERNETES_SERVICE_HOST is not set): pass kubeconfig= or url="
     )
 
 
 def _nowhere() -> str:
     named = os.environ.get("KUBECONFIG")
-    looked = f"$KUBECONFIG is {named}" if named else "$KUBECONFIG is not set, ~/.kube/config is looked at instead"
-    return f"there is no kubeconfig, or it is empty ({looked})"
+    looked = f"$KUBECONFIG is {named}" if named else "$KUBECONFIG is not set, so ~/.kube/config is used"
+    return f"no kubeconfig found, or it is empty ({looked})"
 
 
 def _from_context(
@@ -86,7 +86,7 @@ def _from_context(
         raise ConfigError(f"{merged.source} has no context {name!r} ({_known(merged.contexts)})")
     cluster = _referenced(context, "cluster", merged.clusters)
     if cluster is None:
-        raise context.error("cluster", "is missing: name one of the clusters")
+        raise context.error("cluster", "is missing: set it to one of the clusters")
     user = _referenced(context, "user", merged.users) or Entry({}, context.source, "users")  # no user: anonymous
     tls = read_tls(cluster, now())
     credentials = read_credentials(user, cluster=lambda: exec_cluster(cluster, tls), exec_timeout=exec_timeout, now=now)
@@ -108,7 +108,7 @@ def _referenced(context: Entry, field: str, entries: Mapping[str, Entry]) -> Ent
     if not name:
         return None
     if name not in entries:
-        raise context.error(field, f"names {name!r}, and there is no such {field} ({_known(entries)})")
+        raise context.error(field, f"refers to the unknown {field} {name!r} ({_known(entries)})")
     return entries[name]
 
 

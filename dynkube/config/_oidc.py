@@ -41,7 +41,7 @@ class OIDCToken:
         if self._expires_at is not None and self._expires_at <= self._now():
             raise CredentialError(
                 f"{self._where} expired at {self._expires_at.isoformat()}: run any kubectl command with this context, "
-                "which refreshes it, and load the kubeconfig again; or replace the auth-provider by the exec plugin "
+                "which refreshes it, and load the kubeconfig again; or replace the auth-provider with the exec plugin "
                 "kubelogin (https://github.com/int128/kubelogin)"
             )
         return self._credential

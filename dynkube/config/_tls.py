@@ -89,8 +89,8 @@ class TLSSettings:
         if self.context is not None:
             if certificate is not None:
                 raise ConfigError(
-                    "a client certificate and a ready SSLContext exclude each other: "
-                    "call load_cert_chain() on the context, or let dynkube make the context"
+                    "a client certificate and an SSLContext are mutually exclusive: "
+                    "call load_cert_chain() on the context, or let dynkube create the context"
                 )
             return self.context
         context = self._server_side(now or datetime.now(UTC))
@@ -150,11 +150,11 @@ class TLSSettings:
             latest = max(expiries(pem))
             text = pem.decode("ascii")
         except ValueError as error:
-            raise ConfigError(f"{where} {error}: it must hold the cluster's CA as PEM") from error
+            raise ConfigError(f"{where} {error}: it must contain the cluster's CA as PEM") from error
         if latest <= now:
             raise ConfigError(
                 f"{where} expired at {latest.isoformat()} (it is {now.isoformat(timespec='seconds')} now): "
-                "get the cluster's current CA, e.g. by having the kubeconfig written again"
+                "obtain the cluster's current CA, e.g. by regenerating the kubeconfig"
             )
         return text
 
@@ -180,6 +180,6 @@ def _load_client_certificate(context: ssl.SSLContext, certificate: ClientCertifi
             context.load_cert_chain(os.fspath(chain), os.fspath(key), password=refuse_passphrase)
         except ssl.SSLError as error:
             raise CredentialError(
-                f"client certificate and private key do not fit or are not PEM ({error.reason or error}): "
+                f"client certificate and private key do not match or are not PEM ({error.reason or error}): "
                 "check client-certificate(-data) and client-key(-data)"
             ) from error

@@ -52,7 +52,7 @@ def read_credentials(
     certificate = _certificate(user, now)
     token, password = _token(user, now), _basic_auth(user)
     if token is not None and password is not None:
-        raise user.error("token", "and username/password exclude each other: delete one of the two")
+        raise user.error("token", "and username/password are mutually exclusive: remove one of them")
     authorization = token or password or _plugin(user, cluster, exec_timeout, now) or _auth_provider(user, now)
     if authorization is not None and certificate is not None:
         return Combined(authorization, certificate)
@@ -73,7 +73,7 @@ def read_impersonation(user: Entry) -> Impersonation | None:
     if not name:
         for field, value in (("as-uid", uid), ("as-groups", groups), ("as-user-extra", values)):
             if value:
-                raise user.error(field, "needs 'as': write the user to act as")
+                raise user.error(field, "requires 'as': set it to the user to impersonate")
         return None
     try:
         return Impersonation(user=name, uid=uid, groups=groups, extra=values)
@@ -107,9 +107,11 @@ def _certificate(user: Entry, now: Callable[[], datetime]) -> Credentials | None
     if not has_certificate and not has_key:
         return None
     if not has_key:
-        raise user.error("client-key", "or client-key-data is missing: a client certificate needs its private key")
+        raise user.error("client-key", "or client-key-data is missing: a client certificate requires its private key")
     if not has_certificate:
-        raise user.error("client-certificate", "or client-certificate-data is missing: the key alone proves nothing")
+        raise user.error(
+            "client-certificate", "or client-certificate-data is missing: a key requires its client certificate"
+        )
     if certificate_path is not None and key_path is not None:
         files = CertificateFiles(certificate_path, key_path, where=user.where("client-certificate"), now=now)
         files.check()
@@ -144,14 +146,14 @@ def _plugin(
     if section is None:
         return None
     if user.entry("auth-provider") is not None:
-        raise user.error("auth-provider", "and exec exclude each other: delete one of the two")
+        raise user.error("auth-provider", "and exec are mutually exclusive: remove one of them")
     command, version, mode = section.text("command"), section.text("apiVersion"), section.text("interactiveMode")
     if not command:
-        raise section.error("command", "is missing: write the program to run")
+        raise section.error("command", "is missing: set it to the program to run")
     if version not in _API_VERSIONS:
-        raise section.error("apiVersion", f"must be {' or '.join(_API_VERSIONS)}: have the kubeconfig written again")
+        raise section.error("apiVersion", f"must be {' or '.join(_API_VERSIONS)}: regenerate the kubeconfig")
     if not mode and version == _API_VERSIONS[0]:
-        raise section.error("interactiveMode", f"is missing, which v1 demands: write one of {', '.join(_MODES)}")
+        raise section.error("interactiveMode", f"is missing, which v1 requires: set it to one of {', '.join(_MODES)}")
     if mode and mode not in _MODES:
         raise section.error("interactiveMode", f"must be one of {', '.join(_MODES)}")
     if os.sep in command or "/" in command:  # a path, relative to the file; a bare name is looked up on PATH
@@ -190,6 +192,8 @@ def _auth_provider(user: Entry, now: Callable[[], datetime]) -> Credentials | No
     instead = {
         "gcp": "install gke-gcloud-auth-plugin and run 'gcloud container clusters get-credentials CLUSTER'",
         "azure": "install kubelogin (https://github.com/Azure/kubelogin) and run 'kubelogin convert-kubeconfig'",
-        "oidc": "log in so that the config has an id-token, or use the exec plugin kubelogin instead",
+        "oidc": "log in to obtain an id-token, or use the exec plugin kubelogin instead",
     }.get(name, "use an exec plugin instead")
-    raise provider.error("name", f"{name!r} gives no credential (kubectl dropped all providers but oidc): {instead}")
+    raise provider.error(
+        "name", f"{name!r} provides no credential (kubectl removed all providers except oidc): {instead}"
+    )

@@ -62,16 +62,16 @@ def test_a_certificate_ends_the_credential_if_it_ends_first(issue: Callable[[dat
         (printed(None), "without a status"),
         (printed({}), "neither status.token nor"),
         (printed({"token": ""}), "neither status.token nor"),
-        (printed({"token": 5}), "status.token that is no string"),
-        (printed({"token": "two words"}), "token that cannot be sent"),
+        (printed({"token": 5}), "status.token that is not a string"),
+        (printed({"token": "two words"}), "an invalid token"),
         (printed({"clientCertificateData": "x"}), "only one of"),
         (printed({"clientKeyData": "x"}), "only one of"),
-        (printed({"clientCertificateData": "x", "clientKeyData": "x"}), "clientCertificateData where .* no PEM"),
-        (printed({"token": "t", "expirationTimestamp": "soon"}), "no RFC 3339 time"),
-        (printed({"token": "t", "expirationTimestamp": "2030-01-01T12:00:00"}), "no RFC 3339 time"),
+        (printed({"clientCertificateData": "x", "clientKeyData": "x"}), "clientCertificateData: .* no PEM"),
+        (printed({"token": "t", "expirationTimestamp": "soon"}), "not an RFC 3339 time"),
+        (printed({"token": "t", "expirationTimestamp": "2030-01-01T12:00:00"}), "not an RFC 3339 time"),
         (printed({"token": "t", "expirationTimestamp": "2030-01-01T12:00:00Z"}), "expired at .*check the clock"),
     ],
 )
-def test_what_is_no_credential_is_named(stdout: bytes, complaint: str) -> None:
+def test_invalid_output_is_explained(stdout: bytes, complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):
         parse_answer(stdout, api_version=V1, now=NOW)

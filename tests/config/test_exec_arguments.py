@@ -23,7 +23,7 @@ API = "client.authentication.k8s.io/v1"
     ],
 )
 def test_a_nul_character_is_a_mistake_of_the_configuration(given: dict[str, Any], field: str) -> None:
-    with pytest.raises(ConfigError, match=f"users.u.exec: {field} has a NUL character in it"):
+    with pytest.raises(ConfigError, match=f"users.u.exec: {field} contains a NUL character"):
         ExecCommand(**given, api_version=API, where="users.u.exec")
 
 
@@ -31,5 +31,5 @@ def test_a_nul_character_is_a_mistake_of_the_configuration(given: dict[str, Any]
 async def test_text_that_cannot_be_encoded_is_an_error_of_the_plugin() -> None:
     plugin = ExecPlugin(ExecCommand(command=sys.executable, args=("\ud800",), api_version=API))
 
-    with pytest.raises(CredentialError, match=r"does not start: .*surrogates not allowed"):
+    with pytest.raises(CredentialError, match=r"failed to start: .*surrogates not allowed"):
         await plugin.current()

@@ -63,7 +63,7 @@ async def test_a_failing_plugin_is_an_error_with_its_last_words(plugin: Write) -
     message = str(caught.value)
     assert message.startswith("kubeconfig: users[name=u].user.exec: plugin ")
     assert "failed with exit code 3" in message
-    assert message.endswith("its last words:\n  16\n  17\n  18\n  19\n  please \\x1b[31mlog in")
+    assert message.endswith("last output:\n  16\n  17\n  18\n  19\n  please \\x1b[31mlog in")
 
 
 async def test_a_plugin_killed_from_outside_is_an_error(plugin: Write) -> None:
@@ -77,7 +77,7 @@ async def test_a_plugin_killed_from_outside_is_an_error(plugin: Write) -> None:
         ("pass", "printed nothing"),
         ("print('s3cret garbage')", "printed 15 bytes that are not JSON"),
         ("answer()", "printed neither status.token nor"),
-        ("sys.stdout.write('s3cret' * 1000000)", "printed more than any credential has"),
+        ("sys.stdout.write('s3cret' * 1000000)", "printed more output than a credential can have"),
     ],
 )
 async def test_garbage_is_an_error_that_does_not_repeat_it(plugin: Write, source: str, complaint: str) -> None:
@@ -89,7 +89,7 @@ async def test_garbage_is_an_error_that_does_not_repeat_it(plugin: Write, source
 
 @pytest.mark.scenario("F24", "F26")
 async def test_a_plugin_that_hangs_is_stopped_at_the_deadline(plugin: Write) -> None:
-    with pytest.raises(CredentialError, match=r"did not end within 0\.2 s and was stopped.*exec_timeout="):
+    with pytest.raises(CredentialError, match=r"timed out after 0\.2 s and was stopped.*exec_timeout="):
         await ExecPlugin(plugin("time.sleep(3600)"), timeout=0.2).current()
 
 
@@ -136,17 +136,17 @@ async def test_a_missing_plugin_is_an_error_with_the_install_hint() -> None:
         await ExecPlugin(command).current()
 
     assert str(caught.value) == (
-        "k: exec: plugin 'no-such-plugin-anywhere' is not there or not executable: install it or correct the path\n"
+        "k: exec: plugin 'no-such-plugin-anywhere' was not found or is not executable: install it or correct the path\n"
         "brew install it\\x1b]0;evil\\x07"
     )
 
 
-async def test_a_file_that_is_no_program_is_an_error(tmp_path: Path) -> None:
+async def test_a_file_that_is_not_executable_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "plugin"
     path.write_bytes(b"\x7fELF, but not really")
     path.chmod(0o755)
 
-    with pytest.raises(CredentialError, match="does not start: Exec format error"):
+    with pytest.raises(CredentialError, match="failed to start: Exec format error"):
         await ExecPlugin(ExecCommand(command=str(path), api_version="v1")).current()
 
 
@@ -155,7 +155,7 @@ async def test_a_plugin_that_needs_a_terminal_is_refused_without_one(
 ) -> None:
     monkeypatch.setattr(sys, "stdin", None)
 
-    with pytest.raises(CredentialError, match="wants a terminal"):
+    with pytest.raises(CredentialError, match="requires a terminal"):
         await ExecPlugin(plugin("answer(token='t')", interactive_mode="Always")).current()
 
     assert runs() == 0

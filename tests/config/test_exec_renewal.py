@@ -68,7 +68,7 @@ async def test_where_renewing_fails_early_the_old_token_goes_on_to_its_end(
         assert await source.current() is first
 
     assert runs() == 2
-    assert "failed with exit code 1; going on with the credential that expires at" in caplog.text
+    assert "failed with exit code 1; continuing with the credential that expires at" in caplog.text
     clock.advance(seconds=5)
     with pytest.raises(CredentialError, match="exit code 1"):
         await source.current()

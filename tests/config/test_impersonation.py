@@ -43,10 +43,10 @@ def test_any_extra_key_survives_the_escaping(key: str) -> None:
 @pytest.mark.parametrize(
     ("fields", "complaint"),
     [
-        ({"user": ""}, "needs a user"),
+        ({"user": ""}, "requires a user"),
         ({"user": "jane", "groups": "dev"}, "lists of strings"),
         ({"user": "jane", "extra": {"k": "v"}}, "lists of strings"),
-        ({"user": "jane\r\nX-Evil: 1"}, "Impersonate-User must be one line"),
+        ({"user": "jane\r\nX-Evil: 1"}, "Impersonate-User must be a string without line breaks"),
     ],
 )
 def test_an_impersonation_that_cannot_be_sent_is_refused(fields: dict[str, object], complaint: str) -> None:

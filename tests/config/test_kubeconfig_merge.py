@@ -131,5 +131,5 @@ def test_relative_paths_are_relative_to_the_file_they_stand_in(write: Write, aut
 def test_files_that_are_all_empty_lead_nowhere(write: Write) -> None:
     path = write("empty", "")
 
-    with pytest.raises(ConfigError, match="is empty: it names no cluster"):
+    with pytest.raises(ConfigError, match="is empty: it defines no cluster"):
         load_config(kubeconfig=path)

@@ -138,7 +138,7 @@ async def _asyncio_hook(configuration: object) -> None: ...
 @pytest.mark.parametrize(
     ("argument", "error", "complaint"),
     [
-        (configuration(assert_hostname=False), ConfigError, "assert_hostname=False has no counterpart"),
+        (configuration(assert_hostname=False), ConfigError, "assert_hostname=False is not supported"),
         (configuration(refresh_api_key_hook=_asyncio_hook), ConfigError, "asyncio refresh hook"),
         (configuration(host="api"), ConfigError, "configuration=: server"),
         (object(), InvalidInput, r"must be a kubernetes\.client\.Configuration, not object"),

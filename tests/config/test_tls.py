@@ -144,15 +144,15 @@ def test_an_expired_ca_is_named_with_its_time(authority: trustme.CA, tmp_path: P
 @pytest.mark.parametrize(
     "content", [b"", b"junk", b"\xff\xfe", b"-----BEGIN CERTIFICATE-----\nAA\n-----END CERTIFICATE-----"]
 )
-def test_a_ca_that_is_no_pem_is_named(content: bytes) -> None:
-    with pytest.raises(ConfigError, match=r"certificate-authority-data .*must hold the cluster's CA as PEM"):
+def test_a_ca_that_is_not_pem_is_refused(content: bytes) -> None:
+    with pytest.raises(ConfigError, match=r"certificate-authority-data .*must contain the cluster's CA as PEM"):
         TLSSettings(ca_data=content).ssl_context()
 
 
-def test_a_key_that_does_not_fit_is_refused(issue: Callable[[datetime], ClientCertificate]) -> None:
+def test_a_key_that_does_not_match_is_refused(issue: Callable[[datetime], ClientCertificate]) -> None:
     mixed = ClientCertificate(issue(FAR).certificate_pem, issue(FAR).key_pem)
 
-    with pytest.raises(CredentialError, match="do not fit"):
+    with pytest.raises(CredentialError, match="do not match"):
         TLSSettings().ssl_context(mixed)
 
 
@@ -170,7 +170,7 @@ def test_an_encrypted_key_is_refused_without_asking_the_terminal(
 
 
 def test_a_ready_context_takes_no_certificate(issue: Callable[[datetime], ClientCertificate]) -> None:
-    with pytest.raises(ConfigError, match="exclude each other"):
+    with pytest.raises(ConfigError, match="are mutually exclusive"):
         TLSSettings(context=ssl.create_default_context()).ssl_context(issue(FAR))
 
 

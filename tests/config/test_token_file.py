@@ -93,7 +93,7 @@ async def test_a_file_that_cannot_be_read_leaves_the_old_token(
     with caplog.at_level(logging.WARNING):
         assert await source.current() is first
 
-    assert "going on with the one read before" in caplog.text
+    assert "continuing with the previous one" in caplog.text
     assert str(path.path) in caplog.text
 
 
@@ -214,7 +214,7 @@ def test_a_file_without_a_certificate_is_named(tmp_path: Path) -> None:
     for name in ("tls.crt", "tls.key"):
         (tmp_path / name).write_text("junk")
 
-    with pytest.raises(CredentialError, match=r"tls\.crt: the client certificate holds no PEM certificate"):
+    with pytest.raises(CredentialError, match=r"tls\.crt: the client certificate contains no PEM certificate"):
         CertificateFiles(tmp_path / "tls.crt", tmp_path / "tls.key").check()
 
 

@@ -27,7 +27,9 @@ def test_a_kubeconfig_that_makes_objects_is_refused(tag: str, tmp_path: Path, wr
     value = tag.format(marker=tmp_path / "ran")
     path = write("config", f"apiVersion: v1\nkind: Config\ncurrent-context: c\nusers:\n- name: u\n  user: {value}\n")
 
-    with pytest.raises(ConfigError, match=rf"kubeconfig {path} is no YAML: could not determine a constructor.*line 6"):
+    with pytest.raises(
+        ConfigError, match=rf"kubeconfig {path} is not valid YAML: could not determine a constructor.*line 6"
+    ):
         load_config(kubeconfig=path)
 
     assert not (tmp_path / "ran").exists()
@@ -48,7 +50,7 @@ def test_aliases_that_explode_are_refused_in_a_kubeconfig(write: Callable[..., s
     levels = "\n".join(f"  a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 30))
     path = write("config", f"kind: Config\nextensions:\n  a0: &a0 [x]\n{levels}\ncurrent-context: c\n")
 
-    with pytest.raises(ConfigError, match="is no YAML: document contains excessive aliasing"):
+    with pytest.raises(ConfigError, match="is not valid YAML: document contains excessive aliasing"):
         load_config(kubeconfig=path)
 
 
@@ -63,7 +65,9 @@ def test_what_multiplies_in_a_kubeconfig_is_refused_before_it_is_built(level: st
     levels = "\n".join(f"a{n}: &a{n} {level.format(', '.join([f'*a{n - 1}'] * 10))}" for n in range(1, 9))
     path = write("config", f"kind: Config\na0: &a0 {{k: v}}\n{levels}\n")
 
-    with pytest.raises(ConfigError, match=r"is no YAML: document contains excessive aliasing: .* \(line 5, column \d+"):
+    with pytest.raises(
+        ConfigError, match=r"is not valid YAML: document contains excessive aliasing: .* \(line 5, column \d+"
+    ):
         load_config(kubeconfig=path)
 
 
@@ -88,7 +92,7 @@ def test_a_kubeconfig_that_is_too_large_is_refused_before_it_is_read(tmp_path: P
 def test_the_null_device_is_an_empty_kubeconfig(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KUBECONFIG", os.devnull)
 
-    with pytest.raises(ConfigError, match="there is no kubeconfig, or it is empty"):
+    with pytest.raises(ConfigError, match="no kubeconfig found, or it is empty"):
         load_config()
 
 
@@ -96,7 +100,7 @@ def test_the_null_device_is_an_empty_kubeconfig(monkeypatch: pytest.MonkeyPatch)
 def test_a_kubeconfig_of_too_many_values_is_refused(items: str, write: Callable[..., str]) -> None:
     path = write("config", f"kind: Config\na: &a [{'a,' * 1_000}]\nextensions: [{items}]\n")
 
-    with pytest.raises(ConfigError, match=r"is no YAML: .* 50,000 keys and values"):
+    with pytest.raises(ConfigError, match=r"is not valid YAML: .* 50,000 keys and values"):
         load_config(kubeconfig=path)
 
 

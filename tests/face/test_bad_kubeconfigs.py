@@ -68,14 +68,15 @@ async def test_a_file_that_is_missing_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["apiVersion: v1\nkind: Config\n" + "users: []\n" * 500, "~nosuchuser/config"])
 async def test_a_text_that_can_be_no_path_is_refused_with_what_may_be_passed(text: str) -> None:
-    with pytest.raises(ConfigError, match=r"kubeconfig= is no path .*: pass the path of a file, or a decoded"):
+    with pytest.raises(ConfigError, match=r"kubeconfig= is not a valid path .*: pass the path of a file, or a decoded"):
         async with dynkube.connect(kubeconfig=text):
             pass
 
 
 async def test_no_configuration_at_all_says_where_it_was_looked_for(write: Write) -> None:
     with pytest.raises(
-        ConfigError, match=r"\$KUBECONFIG is not set, ~/.kube/config .*no pod .*: pass kubeconfig= or url="
+        ConfigError,
+        match=r"\$KUBECONFIG is not set, so ~/.kube/config .*not running in a pod .*: pass kubeconfig= or url=",
     ):
         async with dynkube.connect():
             pass
@@ -84,13 +85,13 @@ async def test_no_configuration_at_all_says_where_it_was_looked_for(write: Write
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        ("{a: [b", r"kubeconfig is no YAML: .*\(line 2, column"),
-        ("", "kubeconfig is empty: it names no cluster"),
+        ("{a: [b", r"kubeconfig is not valid YAML: .*\(line 2, column"),
+        ("", "kubeconfig is empty: it defines no cluster"),
         ("hello", "must be a mapping with clusters, contexts, users and current-context"),
-        (kubeconfig(server=""), r"clusters\[name=c\]\.cluster\.server is missing: write the address"),
-        (kubeconfig(server="not a url"), "server .*not a url.* is no URL"),
+        (kubeconfig(server=""), r"clusters\[name=c\]\.cluster\.server is missing: set it to the address"),
+        (kubeconfig(server="not a url"), "server .*not a url.* is not a valid URL"),
         (kubeconfig(**{"certificate-authority": "/nowhere.pem"}), "authority /nowhere.pem cannot be read"),
-        (kubeconfig(**{"certificate-authority-data": "***"}), "certificate-authority-data is not base64"),
+        (kubeconfig(**{"certificate-authority-data": "***"}), "certificate-authority-data is not valid base64"),
         (kubeconfig({"tokenFile": "/nowhere"}), r"users\[name=u\]\.user\.tokenFile: /nowhere cannot be read"),
         (kubeconfig({"auth-provider": {"name": "gcp"}}), r"auth-provider\.name 'gcp' .*: install gke-gcloud-auth"),
     ],
@@ -127,11 +128,11 @@ async def test_an_expired_client_certificate_is_refused_before_any_request(write
 @pytest.mark.parametrize(
     ("user", "complaint"),
     [
-        (plugin("raise SystemExit('please log in')"), r"failed with exit code 1\nits last words:\n  please log in"),
+        (plugin("raise SystemExit('please log in')"), r"failed with exit code 1\nlast output:\n  please log in"),
         (plugin("print('hi')"), "printed 3 bytes that are not JSON: it must print an ExecCredential"),
         (
             plugin("", command="no-such-plugin", installHint="get it at example.org"),
-            "'no-such-plugin' is not there or not executable: install it or correct the path\nget it at example.org",
+            "'no-such-plugin' was not found or is not executable: install it or correct the path\nget it at",
         ),
     ],
 )
@@ -161,7 +162,7 @@ async def test_a_plugin_that_hangs_is_named_when_the_deadline_passes(write: Writ
         ) as caught:
             await client.raw("GET", "/version", timeout=1.0)
 
-    assert "do that by hand first" in str(caught.value)
+    assert "log in manually first" in str(caught.value)
 
 
 @pytest.mark.scenario("F30")
