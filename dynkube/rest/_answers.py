@@ -100,13 +100,13 @@ def check_head(code: int, headers: Mapping[str, str], request: Request, *, text:
         raise ProtocolError(f"{text}: {_redirect(code, headers)}")
     if not 200 <= code < MOST_STATUS:
         raise ProtocolError(
-            f"{text}: answered with {code} as HTTP status, which is none of a response (200 to {MOST_STATUS - 1}): "
+            f"{text}: invalid HTTP status {code} (expected 200 to {MOST_STATUS - 1}): "
             "this is not the Kubernetes API, check server and proxy-url"
         )
     if encoding := _encoding(headers):
         raise ProtocolError(
-            f"{text}: the answer is compressed ({encoding}) although none was asked for: "
-            "something between dynkube and the API server does that; turn it off there"
+            f"{text}: the response is compressed ({encoding}), which was not requested: "
+            "disable compression in the proxy or load balancer before the API server"
         )
     if _media_type(headers) == "text/html" and _wants_json(request):
         raise ProtocolError(f"{text}: {_html_answer(code)}")
@@ -142,12 +142,12 @@ def _status(code: int, body: bytes) -> Status | None:
 
 def _describe(headers: Mapping[str, str], body: bytes, redact: Redactor) -> str:
     if not body.strip():
-        return "the answer has no body"
+        return "the response has no body"
     if encoding := _encoding(headers):
-        return f"the explanation is compressed ({encoding}), although that was not asked for"
+        return f"the error response is compressed ({encoding}), which was not requested"
     excerpt = _excerpt(body, redact)
     if _is_html(headers, body):
-        return f"an HTML page instead of a Status, so from a proxy or load balancer before the API server: {excerpt!r}"
+        return f"an HTML page instead of a Status, probably from a proxy or a load balancer: {excerpt!r}"
     return excerpt
 
 
@@ -172,17 +172,17 @@ def _excerpt(body: bytes, redact: Redactor) -> str:
 def _redirect(code: int, headers: Mapping[str, str]) -> str:
     # The query of a login page's URL has state and tokens; the rest of the URL is enough to diagnose it.
     target = re.sub(r"//[^/]*@", "//", re.split(r"[?#]", headers.get("location", ""))[0])
-    where = f"to {sanitized(target, _EXCERPT)!r}" if target else "without saying where to"
+    where = f"to {sanitized(target, _EXCERPT)!r}" if target else "without a location"
     return (
-        f"redirected (HTTP {code}) {where}, which is not followed, so that credentials go to no other server: "
-        "if that is the API server, use its address as server; a login page means a proxy wants authentication"
+        f"redirected (HTTP {code}) {where}, which is not followed, as it would send credentials to another server: "
+        "if that is the API server, use its address as server; a login page means that a proxy requires authentication"
     )
 
 
 def _html_answer(code: int) -> str:
     return (
-        f"answered (HTTP {code}) with an HTML page where JSON was asked for: this is not the Kubernetes API, "
-        "more likely a proxy or a login page; check server and proxy-url"
+        f"expected JSON, received an HTML page (HTTP {code}): this is not the Kubernetes API, "
+        "probably a proxy or a login page; check server and proxy-url"
     )
 
 

@@ -40,9 +40,9 @@ class Backoff:
         random: random_module.Random | None = None,
     ) -> None:
         if not 0 < initial <= cap:
-            raise InvalidInput(f"initial must be positive and at most cap, not {initial} with cap {cap}")
+            raise InvalidInput(f"initial must be > 0 and <= cap, not {initial} with cap {cap}")
         if factor < 1 or jitter < 0 or reset_after <= 0:
-            raise InvalidInput("factor must be at least 1, jitter not negative and reset_after positive")
+            raise InvalidInput("factor must be >= 1, jitter >= 0 and reset_after > 0")
         self._initial = initial
         self._factor = factor
         self._cap = cap

@@ -65,5 +65,5 @@ class ChunkDecoder:
         """Keep an incomplete size line for the next call, if it may still become valid."""
         begun = line[2:] if self._pattern is _NEXT and line[:2] == b"\r\n" else line
         if b"\n" in begun or len(line) > _MAX_SIZE_LINE:
-            self.fault = f"{line[:20]!r} is not the size of a chunk"
+            self.fault = f"{line[:20]!r} is not a valid chunk size"
         self._pending = line

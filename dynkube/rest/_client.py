@@ -279,7 +279,7 @@ class RESTClient(Bound):
         return Answer(exchange.status, exchange.headers, body, exchange.warnings, call.text, exchange.redact)
 
     async def _read(self, exchange: Exchange, call: Call) -> bytes:
-        call.doing = "reading the answer"
+        call.doing = "reading the response"
         chunks: list[bytes] = []
         while chunk := await exchange.read():
             chunks.append(chunk)
@@ -295,7 +295,7 @@ class RESTClient(Bound):
 
 
 def _too_late(call: Call, timeout: float) -> DeadlineExceeded:
-    before = f"; the try before ended in: {call.last_failure}" if call.last_failure else ""
+    before = f"; the previous attempt failed: {call.last_failure}" if call.last_failure else ""
     # rounded to the caller's value, of which discovery may have used some microseconds
     seconds = f"{round(timeout, 3):g} s"
-    return DeadlineExceeded(f"{call.text}: no complete answer within {seconds}, while {call.doing}{before}")
+    return DeadlineExceeded(f"{call.text}: no complete response within {seconds}, while {call.doing}{before}")

@@ -51,9 +51,11 @@ def pools_over_sockets(config: ClientConfig, limits: Limits, *, proxy_url: str |
         ConfigError: the package needed for ``http2`` or a SOCKS proxy is not installed.
     """
     if http2 and importlib.util.find_spec("h2") is None:
-        raise ConfigError("http2=True needs the package h2: pip install 'dynkube[http2]', or leave http2 off")
+        raise ConfigError("http2=True requires the package h2: pip install 'dynkube[http2]', or omit http2")
     if (proxy_url or "").startswith("socks") and importlib.util.find_spec("socksio") is None:
-        raise ConfigError("a SOCKS proxy needs the package socksio: pip install 'httpx2[socks]', or use an HTTP proxy")
+        raise ConfigError(
+            "a SOCKS proxy requires the package socksio: pip install 'httpx2[socks]', or use an HTTP proxy"
+        )
     encrypted = config.server.startswith("https:")
 
     async def make(certificate: ClientCertificate | None) -> Pools:

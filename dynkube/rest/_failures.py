@@ -95,10 +95,10 @@ def understand(
         )
     lost = _is_lost(exc)
     if received is not None:
-        how = f"was cut after {received} bytes" if lost else f"is no HTTP after {received} bytes"
-        message = f"{text}: the answer of {peer} {how}: {reason}"
+        how = f"was truncated after {received} bytes" if lost else f"is not valid HTTP after {received} bytes"
+        message = f"{text}: the response of {peer} {how}: {reason}"
     else:
-        message = f"{text}: no answer from {peer}: {reason}"
+        message = f"{text}: no response from {peer}: {reason}"
     error = ConnectionLost(message) if lost else ProtocolError(message)
     again = lost and received is None and not isinstance(exc, httpx2.TimeoutException)
     return Failure(error, lost=again, untrusted=False)
@@ -156,17 +156,17 @@ def _words(link: BaseException) -> str:
         case ssl.SSLError():
             return _tls(link)
         case socket.gaierror():
-            return f"the name does not resolve ({link.strerror})"
+            return f"the host name cannot be resolved ({link.strerror})"
         case ConnectionResetError() | BrokenPipeError():
             return "the connection was reset"
         case OSError(errno=int() as number) if number in errno.errorcode:
             return os.strerror(number)  # trio's own strerror repeats the address
         case httpx2.ConnectTimeout() | httpx2.PoolTimeout():
-            return "it did not take the connection in time"
+            return "connecting timed out"
         case httpx2.ReadTimeout() | httpx2.WriteTimeout():
-            return "the connection went silent"
+            return "the connection timed out"
         case httpx2.LocalProtocolError():
-            return "the request cannot be sent as HTTP"  # its message quotes headers, including the token
+            return "the request is not valid HTTP"  # its message quotes headers, including the token
         case _:
             return ""
 
@@ -174,20 +174,20 @@ def _words(link: BaseException) -> str:
 def _untrusted(error: ssl.SSLCertVerificationError) -> str:
     hint = "check the certificate authority (certificate-authority-data, verify=)"
     if error.verify_code == _HOSTNAME_MISMATCH or "mismatch" in error.verify_message.lower():
-        hint = "use a name it holds, or say which with tls-server-name"
+        hint = "use a name in the certificate, or set tls-server-name"
     elif error.verify_code == _EXPIRED:
-        hint = "it has to be renewed on the server, or the clock here is wrong"
-    return f"the server's TLS certificate is not accepted: {error.verify_message.rstrip('.')}; {hint}"
+        hint = "renew it on the server, or check the clock of this machine"
+    return f"the server's TLS certificate cannot be verified: {error.verify_message.rstrip('.')}; {hint}"
 
 
 def _tls(error: ssl.SSLError) -> str:
     reason = error.reason or str(error)
     if reason in _PLAIN_TEXT:
-        return f"the port does not speak TLS ({reason}); does the address begin with http://?"
+        return f"the port does not use TLS ({reason}); should the address begin with http://?"
     if isinstance(error, ssl.SSLEOFError | ssl.SSLZeroReturnError):
-        return "the TLS connection was closed before its end"
+        return "the TLS connection was closed unexpectedly"
     if "ALERT" in reason and ("CERTIFICATE" in reason or "UNKNOWN_CA" in reason):
-        return f"the server refuses the client certificate ({reason})"
+        return f"the server rejected the client certificate ({reason})"
     return f"TLS failed: {reason}"
 
 

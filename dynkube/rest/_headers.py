@@ -60,7 +60,7 @@ def compose(
         fields = {name: value for name, value in fields.items() if not name.startswith("impersonate-")}
     for name, value in credential.headers.items():
         if not value.isprintable():
-            raise CredentialError(f"the credential's {name} has characters that an HTTP header cannot carry")
+            raise CredentialError(f"the credential's {name} has characters that are not allowed in an HTTP header")
         fields[name.lower()] = value.strip()
     raw = _encode(fields.items())
     if impersonate is not None:

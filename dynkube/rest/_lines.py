@@ -73,5 +73,5 @@ class LineSplitter:
 
     def _too_long(self) -> ProtocolError:
         return ProtocolError(
-            f"a line is longer than {self._max_line} bytes ({self._setting}): raise the bound if it is right"
+            f"a line is longer than {self._max_line} bytes ({self._setting}): raise the limit if it is legitimate"
         )

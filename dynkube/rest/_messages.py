@@ -50,16 +50,18 @@ class Request:
 
     def __post_init__(self) -> None:
         if not self.method.isalpha() or not self.method.isupper():
-            raise InvalidInput(f"method {self.method!r} is not an HTTP method in upper case, like 'GET'")
+            raise InvalidInput(f"method {self.method!r} is not an uppercase HTTP method like 'GET'")
         if not self.path.startswith("/") or not (self.path.isascii() and self.path.isprintable()):
-            raise InvalidInput(f"path {self.path!r} must start with '/' and be quoted (urllib.parse.quote)")
+            raise InvalidInput(f"path {self.path!r} must start with '/' and be percent-encoded (urllib.parse.quote)")
         if any(character in self.path for character in "?# "):
-            raise InvalidInput(f"path {self.path!r} must hold no '?', '#' or space: query parameters go into params")
+            raise InvalidInput(
+                f"path {self.path!r} must not contain '?', '#' or spaces: pass query parameters as params"
+            )
         for name, value in {"Content-Type": self.content_type, "Accept": self.accept, **self.headers}.items():
             if _TOKEN.match(name) is None:
-                raise InvalidInput(f"headers: {name!r} is not the name of a header field")
+                raise InvalidInput(f"headers: {name!r} is not a valid header name")
             if not value.isprintable():
-                raise InvalidInput(f"headers: the value of {name} must be one line of printable text")
+                raise InvalidInput(f"headers: the value of {name} must be a printable string without line breaks")
         if self.timeout is not None:
             check_seconds("timeout", self.timeout)
 
@@ -157,14 +159,16 @@ class Limits:
             "burst",
         ):
             if not (is_number(given := getattr(self, name)) and given >= 1):
-                raise InvalidInput(f"Limits.{name} must be a number, at least 1, not {given!r}")
+                raise InvalidInput(f"Limits.{name} must be a number >= 1, not {given!r}")
         if self.max_header_bytes > _MOST_HEADER_BYTES:
-            raise InvalidInput(f"Limits.max_header_bytes must be at most {_MOST_HEADER_BYTES}: more is not understood")
+            raise InvalidInput(
+                f"Limits.max_header_bytes must be at most {_MOST_HEADER_BYTES}, the limit of the HTTP parser"
+            )
         for name in ("max_retries", "max_reconnects", "keepalive"):
             if not (is_number(given := getattr(self, name)) and given >= 0):
-                raise InvalidInput(f"Limits.{name} must be a number that is not negative, not {given!r}")
+                raise InvalidInput(f"Limits.{name} must be a number >= 0, not {given!r}")
         if self.qps is not None and not (is_number(self.qps) and 0 < self.qps < math.inf):
-            raise InvalidInput(f"Limits.qps must be a positive number, or None for no throttle, not {self.qps!r}")
+            raise InvalidInput(f"Limits.qps must be a positive number, or None for no limit, not {self.qps!r}")
 
 
 def check_seconds(name: str, value: object) -> None:

@@ -179,4 +179,4 @@ class PoolKeeper:
 
     def _check_open(self) -> None:
         if self._closed:
-            raise self.closed_error("the client is closed, or its block has been left: connect again")
+            raise self.closed_error("the client is closed, or its with block was exited: connect again")

@@ -159,7 +159,7 @@ class Sender:
         url = self._url(call.request)
         call.doing = f"connecting to {self._peer}"
         pools = await self._pools.acquire(credential.certificate)
-        call.doing = f"waiting for {self._peer} to answer"
+        call.doing = f"waiting for {self._peer} to respond"
         call.attempts += 1
         redact = self._redactor(credential)
         attempt = self._attempts.begin(
@@ -229,7 +229,7 @@ class Sender:
         try:
             return httpx2.Request(request.method, url, headers=headers, content=request.body, extensions=extensions)
         except httpx2.InvalidURL as exc:  # path and server are valid: only the length remains
-            raise InvalidInput(f"{request}: path and params make no URL: {exc}; shorten the selectors") from exc
+            raise InvalidInput(f"{request}: path and params form no valid URL: {exc}; shorten the selectors") from exc
 
     async def _wait_for_turn(self, call: Call) -> None:
         if self._throttle is None or call.watch:
@@ -239,7 +239,7 @@ class Sender:
             return
         self._counters.throttled += 1
         self._counters.throttled_seconds += delay
-        call.doing = f"waiting for a turn (Limits.qps), {delay:.3g} s"
+        call.doing = f"waiting for the rate limit (Limits.qps), {delay:.3g} s"
         try:
             await trio.sleep(delay)
         except trio.Cancelled:
@@ -259,7 +259,7 @@ class Sender:
             await self._pools.forget(pools)
         await pools.release()
         if closed:
-            text = f"{call.text}: the client was closed while waiting for the answer"
+            text = f"{call.text}: the client was closed while waiting for the response"
             raise self._pools.closed_error(text, harmless_cause(exc, redact))
         return failure
 
@@ -276,7 +276,7 @@ class Sender:
 
         Closes the exchange.
         """
-        call.doing = f"reading the {exchange.status} that {self._peer} answered"
+        call.doing = f"reading the {exchange.status} response of {self._peer}"
         try:
             body = await _error_body(exchange)
             reading = partial(
@@ -300,7 +300,7 @@ class Sender:
         return error
 
     async def _refresh(self, call: Call, rejected: Credential, error: APIError | ProtocolError) -> Credential:
-        call.doing = "waiting for a newer credential, since the server rejects this one"
+        call.doing = "waiting for a new credential, since the server rejected the current one"
         call.last_failure = error
         self._counters.refreshes += 1
         with self._patient(call):
@@ -331,9 +331,9 @@ class Sender:
         """Sleep before the next try, or raise ``error`` if there is none in time."""
         if delay is None or not _in_time(call, delay):
             raise error
-        _logger.debug("%s; trying again in %.3g s", error, delay)
+        _logger.debug("%s; retrying in %.3g s", error, delay)
         call.last_failure = error
-        call.doing = f"waiting {delay:.3g} s to try again"
+        call.doing = f"waiting {delay:.3g} s to retry"
         self._counters.retries += 1
         await trio.sleep(delay)
 
@@ -346,7 +346,7 @@ class Sender:
         except Exception as exc:  # a callback of the user
             level = logging.DEBUG if self._warning_failed else logging.ERROR
             self._warning_failed = True
-            _logger.log(level, "on_warning raised for %r; the request goes on", warning, exc_info=exc)
+            _logger.log(level, "on_warning raised for %r; the request continues", warning, exc_info=exc)
 
 
 async def _error_body(exchange: Exchange) -> bytes:

@@ -63,17 +63,17 @@ class RESTStatistics(Shown):
             (
                 ("open", f"{counted(self.open_requests, 'request')}, {counted(self.open_watches, 'watch', 'watches')}"),
                 ("connections", f"{self.connections:,}{idle}"),
-                ("repeated", counted(self.retries, "request") if self.retries else ""),
+                ("retried", counted(self.retries, "request") if self.retries else ""),
                 ("credential", f"renewed {counted(self.refreshes, 'time')}" if self.refreshes else ""),
                 ("throttled", throttled if self.throttled else ""),
                 ("warnings", f"{self.warnings:,}" if self.warnings else ""),
             )
         )
         rows = tuple(
-            (line(verb), line("no answer" if status == 0 else str(status)), line(f"{count:,}"))
+            (line(verb), line("no response" if status == 0 else str(status)), line(f"{count:,}"))
             for (verb, status), count in sorted(self.answers.items())
         )
-        answers = (Grid(("VERB", "STATUS", "ANSWERS"), rows, frozenset({2})),) if rows else ()
+        answers = (Grid(("VERB", "STATUS", "RESPONSES"), rows, frozenset({2})),) if rows else ()
         # Not in red: a 404 is not a failure of the client, and often the last error.
         error = (Note(line(muted(f"last error: {self.last_error}"))),) if self.last_error else ()
         head = line("REST statistics", counted(self.requests, "request"), f"{size_text(self.received)} received")

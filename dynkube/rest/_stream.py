@@ -83,12 +83,12 @@ class Exchange:
         """Return the next chunk; ``b""`` at the end.
 
         Raises:
-            ConnectionLost: the connection ended before the body did.
+            ConnectionLost: the connection ended before the end of the body.
             ProtocolError: the body is not valid HTTP, or exceeds the size limit; nothing beyond the limit is returned.
             ClosedError: the exchange was closed.
         """
         if self._closed:
-            raise ClosedError(f"{self.text}: the stream is closed, or its block has been left")
+            raise ClosedError(f"{self.text}: the stream is closed, or its with block was exited")
         announced = self.headers.get("content-length", "")
         if self._bound is not None and not self.received and announced.isdecimal() and len(announced) < 20:
             self._check_size(int(announced), self._bound)
@@ -110,7 +110,7 @@ class Exchange:
         if self.failure is not None:
             raise self.failure from cause
         if not chunk:
-            raise ClosedError(f"{self.text}: the client was closed under the stream") from cause
+            raise ClosedError(f"{self.text}: the client was closed while the stream was open") from cause
         self.received += len(chunk)
         self._counters.received += len(chunk)
         if self._bound is not None:
@@ -120,8 +120,8 @@ class Exchange:
     def _check_size(self, size: int, bound: int) -> None:
         if size > bound:
             self.failure = ProtocolError(
-                f"{self.text}: the answer is larger than {bound} bytes (Limits.max_response_bytes): ask for less at a "
-                "time (limit=, or page_size of InformerSettings), or raise the bound: connect(limits=...)"
+                f"{self.text}: the response is larger than {bound} bytes (Limits.max_response_bytes): request less "
+                "at a time (limit=, or page_size of InformerSettings), or raise the limit: connect(limits=...)"
             )
             raise self.failure
 
@@ -178,7 +178,7 @@ class ByteStream(AsyncIterator[bytes]):
         """Return the next chunk, never empty.
 
         Raises:
-            ConnectionLost: the connection ended before the body did, or the stream was given up.
+            ConnectionLost: the connection ended before the end of the body, or the stream was given up.
             ProtocolError: the body is not valid HTTP.
             ClosedError: the stream or its client was closed.
         """

@@ -81,8 +81,8 @@ class TappedStream(httpcore2.AsyncNetworkStream):
         self._head += size
         if self._head > self._max_head:
             raise httpcore2.RemoteProtocolError(
-                f"the head of the answer is larger than {self._max_head} bytes (Limits.max_header_bytes): "
-                "it is not an API server that writes so many header fields, or raise the bound"
+                f"the response headers are larger than {self._max_head} bytes (Limits.max_header_bytes): "
+                "this may not be an API server, check server and proxy-url; or raise the limit"
             )
 
     def expect(self, size: int) -> None:

@@ -23,7 +23,7 @@ class TokenBucket:
 
     def __init__(self, qps: float, burst: int) -> None:
         if not qps > 0 or burst < 1:
-            raise InvalidInput(f"qps must be positive and burst at least 1, not {qps} and {burst}")
+            raise InvalidInput(f"qps must be > 0 and burst >= 1, not {qps} and {burst}")
         self._qps = qps
         self._burst = burst
         self._tokens = float(burst)

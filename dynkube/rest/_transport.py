@@ -159,7 +159,7 @@ class _TappedBody(_ParsedBody):
         except _FAILURES as exc:
             raise _mapped(exc) from exc
         if not data:
-            raise httpx2.RemoteProtocolError("the connection ended before the body did")
+            raise httpx2.RemoteProtocolError("the connection ended before the end of the body")
         payload = self._decoder.feed(data)
         if self._decoder.rest is not None:
             self._tap.give_back(self._decoder.rest)
@@ -191,7 +191,7 @@ def _tap_of(response: httpcore2.Response, method: str) -> TappedStream | None:
 
 def _mapped(exc: Exception) -> httpx2.TransportError:
     if isinstance(exc, ValueError):
-        return httpx2.RemoteProtocolError(f"not a response of HTTP/2: {exc}")
+        return httpx2.RemoteProtocolError(f"not a valid HTTP/2 response: {exc}")
     if isinstance(exc, httpcore2.LocalProtocolError) and exc.args and type(exc.args[0]).__module__ == "h2.exceptions":
         # httpcore2 treats all errors of h2 as errors of the request; requests are validated before, responses are not.
         return httpx2.RemoteProtocolError(f"not HTTP/2: {exc} ({type(exc.args[0]).__name__})")

@@ -45,7 +45,7 @@ class WarningLog:
     def __call__(self, text: str) -> None:
         """Log a warning."""
         if text in self._seen or len(self._seen) >= _REMEMBERED:
-            _logger.debug("the API server warns again: %s", text)
+            _logger.debug("repeated API server warning: %s", text)
             return
         self._seen.add(text)
-        _logger.warning("the API server warns: %s", text)
+        _logger.warning("API server warning: %s", text)

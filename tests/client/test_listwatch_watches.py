@@ -91,7 +91,7 @@ async def test_the_parameters_of_a_watch() -> None:
             [event("ERROR", {"kind": "Pod"})], UnreadableEvent, "instead of a Status", id="error that is none"
         ),
         pytest.param([MODIFIED[:-9]], ConnectionLost, "middle of a line", id="ends mid-line"),
-        pytest.param([httpx2.ReadError("reset")], ConnectionLost, "cut after", id="cut"),
+        pytest.param([httpx2.ReadError("reset")], ConnectionLost, "truncated after", id="cut"),
     ],
 )
 async def test_trouble_is_raised_after_the_events_before_it(

@@ -93,7 +93,7 @@ async def test_a_definition_that_may_not_be_read_is_told_of(server: APIServer, c
         (dynkube.testing.Refuse(503), "503 ServiceUnavailable"),
         (dynkube.testing.Refuse(401), "401 Unauthorized"),
         (dynkube.testing.Disconnect(), "Server disconnected"),
-        (dynkube.testing.Hang(), "no complete answer within 20 s"),
+        (dynkube.testing.Hang(), "no complete response within 20 s"),
     ],
 )
 @pytest.mark.parametrize("is_served", [True, False])

@@ -32,8 +32,8 @@ EVERYTHING: list[tuple[Trouble, type[Exception], str]] = [
         ConnectFailed,
         r"cannot connect to embedded\.invalid:80: Connection refused \(server from url=",
     ),
-    (lambda _: html(), ProtocolError, "HTML page where JSON was asked for: .*proxy or a login page; check server and"),
-    (lambda _: html(404), ProtocolError, "HTTP 404 with an HTML page instead of a Status, so from a proxy"),
+    (lambda _: html(), ProtocolError, "expected JSON, received an HTML page .*proxy or a login page; check server and"),
+    (lambda _: html(404), ProtocolError, "HTTP 404 with an HTML page instead of a Status, probably from a proxy"),
     (
         lambda _: httpx2.Response(302, headers={"location": "https://login.example/?state=s3cret"}),
         ProtocolError,
@@ -75,8 +75,12 @@ async def test_a_server_that_is_none_leaves_informers_unknown_not_absent(
 
 COLLECTION: list[tuple[Trouble, type[TransportError], str]] = [
     (for_pods(refused), ConnectFailed, "cannot connect to"),
-    (for_pods(html), ProtocolError, "HTML page where JSON was asked for"),
-    (for_pods(lambda: stream(b'{"kind": "Po', httpx2.ReadError("reset"))), ConnectionLost, "was cut after 12 bytes"),
+    (for_pods(html), ProtocolError, "expected JSON, received an HTML page"),
+    (
+        for_pods(lambda: stream(b'{"kind": "Po', httpx2.ReadError("reset"))),
+        ConnectionLost,
+        "was truncated after 12 bytes",
+    ),
     (for_pods(lambda: stream(b'{"kind": "PodList", "items": [')), ProtocolError, r"truncated: .*\[GET /api/v1/pods\]"),
     (for_pods(lambda: stream(b"hello\n")), ProtocolError, r"response is not a Kubernetes list.*\[GET /api/v1/pods\]"),
     (for_pods(lambda: stream(b'{"kind": "Cat"}')), ProtocolError, r"expected a list.* Cat \[GET /api/v1/pods\]"),

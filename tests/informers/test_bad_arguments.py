@@ -53,7 +53,7 @@ async def never(obj: object) -> bool:
         (lambda c: InformerSettings(page_size=cast("Any", "5")), "page_size must be a positive number, not '5'"),
         (lambda c: InformerSettings(slice=cast("Any", "5")), "slice must be a number that is not negative, not '5'"),
         (lambda c: Limits(max_retries=cast("Any", "5")), r"Limits\.max_retries must be a number"),
-        (lambda c: Limits(burst=cast("Any", "5")), r"Limits\.burst must be a number, at least 1"),
+        (lambda c: Limits(burst=cast("Any", "5")), r"Limits\.burst must be a number >= 1"),
         (lambda c: Limits(qps=cast("Any", "5")), r"Limits\.qps must be a positive number"),
         (
             lambda c: LabelSelector(cast("Any", "a=b")),

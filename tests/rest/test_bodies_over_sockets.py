@@ -125,7 +125,7 @@ async def test_closing_the_client_ends_a_stream_that_waits(nursery: trio.Nursery
         async with client.stream(GET, watch=True) as stream:
             nursery.start_soon(client.aclose)
 
-            with pytest.raises(ClosedError, match=r"\(watch\): the client was closed under the stream"):
+            with pytest.raises(ClosedError, match=r"\(watch\): the client was closed while the stream was open"):
                 await anext(stream)
 
 

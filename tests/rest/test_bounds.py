@@ -57,7 +57,7 @@ async def test_an_answer_without_end_is_ended_by_its_size(make_client: MakeClien
 async def test_an_answer_that_drips_for_ever_is_ended_by_the_deadline(make_client: MakeClient) -> None:
     wire = Wire(lambda request: httpx2.Response(200, content=endless(b"x", pause=1)))
 
-    with pytest.raises(DeadlineExceeded, match="within 32 s, while reading the answer"):
+    with pytest.raises(DeadlineExceeded, match="within 32 s, while reading the response"):
         await make_client(wire).request(GET)
 
     assert trio.current_time() == 32

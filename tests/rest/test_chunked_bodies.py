@@ -69,7 +69,7 @@ def test_what_is_no_size_of_a_chunk_is_a_fault(wire: bytes) -> None:
 
     decoder.feed(wire)
 
-    assert "is not the size of a chunk" in decoder.fault
+    assert "is not a valid chunk size" in decoder.fault
 
 
 def test_what_came_before_a_fault_is_given() -> None:

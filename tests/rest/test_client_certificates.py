@@ -125,5 +125,5 @@ async def test_a_server_that_wants_a_certificate_and_gets_none_is_said_to_refuse
     config = ClientConfig(server=f"https://localhost:{listener.getsockname()[1]}", tls=tls)
     async with RESTClient(config) as client, trio.open_nursery() as nursery:
         nursery.start_soon(trio.to_thread.run_sync, refuse)
-        with listener, pytest.raises(ConnectFailed, match="the server refuses the client certificate"):
+        with listener, pytest.raises(ConnectFailed, match="the server rejected the client certificate"):
             await client.request(GET)

@@ -71,8 +71,8 @@ async def test_causes_of_a_status_are_kept(make_client: MakeClient) -> None:
     [
         (404, "text/plain", b"404 page not found\n", NotFound, "404 page not found"),
         (502, "text/html", b"<html><head><title>502 Bad Gateway</title></head><body><h1>Oh</h1>nginx</body></html>",
-         ServerError, "an HTML page instead of a Status, so from a proxy .*'502 Bad Gateway: Oh nginx'"),
-        (503, "", b"", ServiceUnavailable, "the answer has no body"),
+         ServerError, "an HTML page instead of a Status, probably from a proxy .*'502 Bad Gateway: Oh nginx'"),
+        (503, "", b"", ServiceUnavailable, "the response has no body"),
         (403, "application/json", b'{"error": "denied by gateway"}', Forbidden, "denied by gateway"),
         (500, "text/plain", b"a\x1b[31mb\x00\r\nc\xff", APIError, r"a\\x1b\[31mb\\x00 c\ufffd"),
         (500, "application/json", b"[" * 100_000, APIError, r"\[{200}… \(65,336 characters more\)"),

@@ -29,10 +29,10 @@ def status(code: str) -> Answer:
 
 
 ANSWERS: dict[str, tuple[Answer, str]] = {
-    "no number": (status("abc"), "not a response of HTTP/2"),
-    "too large": (status("999"), "answered with 999 as HTTP status"),
-    "far too large": (status("2000"), "answered with 2000 as HTTP status"),
-    "negative": (status("-5"), "answered with -5 as HTTP status"),
+    "no number": (status("abc"), "not a valid HTTP/2 response"),
+    "too large": (status("999"), "invalid HTTP status 999"),
+    "far too large": (status("2000"), "invalid HTTP status 2000"),
+    "negative": (status("-5"), "invalid HTTP status -5"),
     "data for no stream": (lambda server: b"\0\0\1\0\0\0\0\0\0x", "not HTTP/2: .*ProtocolError"),
     "an unknown stream": (lambda server: b"\0\0\1\0\0\0\0\0\x09x", "not HTTP/2: .*Error"),
 }
@@ -65,7 +65,7 @@ async def test_a_fault_of_the_server_is_not_called_one_of_the_request(answer: An
         nursery.cancel_scope.cancel()
 
     assert isinstance(caught.value, ProtocolError)
-    assert "the request cannot be sent" not in str(caught.value)
+    assert "the request is not valid" not in str(caught.value)
 
 
 @pytest.mark.parametrize("line", ["HTTP/1.1 999 X", "HTTP/1.1 600 X", "HTTP/1.1 2000 X", "HTTP/1.1 000 X"])

@@ -76,7 +76,7 @@ async def test_after_the_login_the_request_has_the_time_it_had(make_client: Make
         await trio.sleep_forever()
         raise AssertionError
 
-    with pytest.raises(DeadlineExceeded, match=r"within 32 s, while waiting for .* to answer"):
+    with pytest.raises(DeadlineExceeded, match=r"within 32 s, while waiting for .* to respond"):
         await make_client(Wire(silent), config=config(200, Patience(300, interactive=True))).request(GET)
 
     assert trio.current_time() == 232

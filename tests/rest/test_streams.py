@@ -77,10 +77,12 @@ async def test_a_cut_stream_raises_after_what_had_come(make_client: MakeClient, 
 
     async with client.stream(GET, watch=True) as stream:
         assert [await anext(stream), await anext(stream)] == [b"12", b"345"]
-        with pytest.raises(ConnectionLost, match=r"\(watch\): the answer of api.example:6443 was cut after 5 bytes"):
+        with pytest.raises(
+            ConnectionLost, match=r"\(watch\): the response of api.example:6443 was truncated after 5 bytes"
+        ):
             await anext(stream)
 
-    assert "was cut after 5 bytes" in client.statistics().last_error
+    assert "was truncated after 5 bytes" in client.statistics().last_error
 
 
 async def test_leaving_the_block_closes_the_body_at_once(make_client: MakeClient) -> None:

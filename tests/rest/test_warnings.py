@@ -49,7 +49,7 @@ async def test_without_a_callback_warnings_are_logged(
 
     await make_client(wire).request(GET)
 
-    assert ("dynkube.rest", logging.WARNING, "the API server warns: old") in caplog.record_tuples
+    assert ("dynkube.rest", logging.WARNING, "API server warning: old") in caplog.record_tuples
 
 
 async def test_what_is_logged_steers_no_terminal(make_client: MakeClient, caplog: pytest.LogCaptureFixture) -> None:
@@ -57,7 +57,7 @@ async def test_what_is_logged_steers_no_terminal(make_client: MakeClient, caplog
 
     await make_client(wire).request(GET)
 
-    assert "the API server warns: ol\\x9b31md" in caplog.messages
+    assert "API server warning: ol\\x9b31md" in caplog.messages
 
 
 async def test_a_callback_that_raises_is_logged_and_the_answer_still_comes(

@@ -21,7 +21,9 @@ async def test_html_where_json_was_asked_for_points_to_a_proxy_or_login_page(
 ) -> None:
     wire = Wire(httpx2.Response(200, headers={"Content-Type": content_type}, content=LOGIN))
 
-    with pytest.raises(ProtocolError, match=r"GET /api/v1/pods: answered \(HTTP 200\) with an HTML page.*login page"):
+    with pytest.raises(
+        ProtocolError, match=r"GET /api/v1/pods: expected JSON, received an HTML page \(HTTP 200\).*login page"
+    ):
         await make_client(wire).request(GET)
 
 
@@ -96,7 +98,9 @@ async def test_a_body_announced_to_be_over_the_bound_is_not_read(make_client: Ma
 async def test_an_answer_cut_in_its_body_says_after_how_much(make_client: MakeClient) -> None:
     wire = Wire(httpx2.Response(200, content=chunks(b"12345", httpx2.ReadError(""))))
 
-    with pytest.raises(ConnectionLost, match=r"the answer of api\.example:6443 was cut after 5 bytes: ReadError"):
+    with pytest.raises(
+        ConnectionLost, match=r"the response of api\.example:6443 was truncated after 5 bytes: ReadError"
+    ):
         await make_client(wire).request(GET)
 
     assert len(wire.requests) == 1
