@@ -38,7 +38,7 @@ Definitions: TypeAlias = Callable[[str], Unstructured | None]
 """Returns the CRD of a name, if it is known. Does no I/O."""
 
 _VERBS: Final = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
-_CHANGED: Final = "The cluster has changed since this was read: the next verb reads it anew."
+_CHANGED: Final = "The cluster has changed since this was read: the next request reads it again."
 _FAILURES: Final = 20
 _COLUMNS: Final = (
     Column("NAME", lambda each: short(each.gvr.resource, 120)),
@@ -79,9 +79,7 @@ def named_card(
     crd = definition(named) if named else None
     if mapper is None:
         head = line("resource", Span(short(str(name), 200), Tone.STRONG))
-        return Card(
-            head, (*_defined(crd), Note(line("Not known yet: availability() asks the server, and so does every verb.")))
-        )
+        return Card(head, (*_defined(crd), Note(line("Not known yet: availability() and every request look it up."))))
     try:
         resource = mapper.resource_for(name)
     except NoMatch as exc:
@@ -103,7 +101,7 @@ def absent_card(name: object, why: str, definition: Unstructured | None = None, 
         outdated: whether that may have changed.
     """
     chip = Span("was not installed" if outdated else "not installed", Tone.WARN if outdated else Tone.PLAIN, chip=True)
-    goes_live = "An informer on its full name follows it from the moment that it is served."
+    goes_live = "An informer on its full name starts as soon as it is served."
     notes = (Note(line(_CHANGED)),) if outdated else (Note(line(short(why, 400))), Note(line(goes_live)))
     return Card(line("resource", Span(short(str(name), 200), Tone.STRONG), chip), (*_defined(definition), *notes))
 
@@ -135,7 +133,7 @@ def resource_card(
             ("verbs", several(verbs_of(resource)) or muted("none")),
             ("subresources", several(sorted(resource.subresources))),
             ("versions", several(versions) if len(versions) > 1 and definition is None else ""),
-            ("preferred", f"{preferred}, and not {gvr.version}" if preferred not in ("", gvr.version) else ""),
+            ("preferred", f"{preferred}, not {gvr.version}" if preferred not in ("", gvr.version) else ""),
             *_definition_rows(definition),
         ]
     )
@@ -154,7 +152,7 @@ def _defined(definition: Unstructured | None) -> Iterator[Block]:
 
 def _definition_rows(definition: Unstructured | None) -> Iterator[tuple[str, str | Line]]:
     if definition is not None:
-        yield "definition", inline(definition.name, 200)
+        yield "CRD", inline(definition.name, 200)
         yield "versions", definition_versions(definition)
 
 

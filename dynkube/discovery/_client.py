@@ -68,7 +68,7 @@ class DiscoveryClient:
         core, groups = await self._settle(self._root, ("/api", "/apis"))
         if isinstance(core, NotFound) and isinstance(groups, NotFound):
             core = groups = ProtocolError(
-                "the server has neither /api nor /apis: it is no Kubernetes API, or its URL needs another path"
+                "the server has neither /api nor /apis: not a Kubernetes API server, or its URL lacks a path prefix"
             )
         if isinstance(core, NotFound) and not self._core_seen:
             core = RootDocument(aggregated=True)  # an API server without the core group, as aggregated ones are
@@ -206,7 +206,7 @@ class DiscoveryClient:
                 raise result
         late = DeadlineExceeded(
             f"discovery read {len(results):,} of {len(wanted):,} documents within {self._timeout:g} s; the others are "
-            "read when it is asked again"
+            "read at the next lookup"
         )
         return [results.get(place, late) for place in range(len(wanted))]
 
@@ -230,5 +230,5 @@ def _segment(what: str, text: str) -> str:
     """Return a percent-encoded path segment; raise where it would change the path."""
     # Groups and versions are ASCII; quote() would raise for lone surrogates.
     if text in {"", ".", ".."} or "/" in text or "%" in text or not text.isascii():
-        raise InvalidInput(f"{what} {text!r} cannot be part of a path: an API group is a DNS name, a version like 'v1'")
+        raise InvalidInput(f"invalid {what} {text!r}: expected an API group like 'apps' or a version like 'v1'")
     return quote(text, safe="")

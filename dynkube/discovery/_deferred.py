@@ -344,21 +344,21 @@ class DeferredRESTMapper(Bound):
         lost, found = sorted(now.keys() - before.keys()), sorted(before.keys() - now.keys())
         for gv in lost[:_LOGGED]:
             _log.warning(
-                "discovery of %s failed, what is known of it stays: %s", gv, now[gv], extra={"group_version": gv}
+                "discovery of %s failed, using the previous result: %s", gv, now[gv], extra={"group_version": gv}
             )
         for gv in found[:_LOGGED]:
-            _log.info("discovery of %s works again", gv, extra={"group_version": gv})
+            _log.info("discovery of %s recovered", gv, extra={"group_version": gv})
         if len(lost) > _LOGGED:
             _log.warning("discovery of %d more group-versions failed", len(lost) - _LOGGED)
         if len(found) > _LOGGED:
-            _log.info("discovery of %d more group-versions works again", len(found) - _LOGGED)
+            _log.info("discovery of %d more group-versions recovered", len(found) - _LOGGED)
 
     def _failed(self, error: Exception) -> None:
         self._counters.failures += 1
         self._counters.last_error = sanitized(f"{type(error).__name__}: {error}")
 
     def _known(self) -> RESTMapper:
-        assert self._mapper is not None, "asked again before anything was loaded"
+        assert self._mapper is not None, "the mapper was never loaded"
         return self._mapper
 
     def _recent_miss(self, lookup: Lookup) -> _Miss | None:

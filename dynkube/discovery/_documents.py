@@ -82,7 +82,7 @@ def parse_root(body: bytes, *, path: str) -> RootDocument:
 def _check_number(number: int, path: str) -> None:
     if number > MOST_VERSIONS:
         raise ProtocolError(
-            f"GET {path}: lists {number:,} versions of API groups, and {MOST_VERSIONS:,} are taken at most: "
+            f"GET {path}: lists {number:,} versions of API groups, the limit is {MOST_VERSIONS:,}: "
             "this is not the Kubernetes API, check server and proxy-url"
         )
 
@@ -145,7 +145,7 @@ def parse_version(body: bytes, *, path: str) -> ServerVersion:
     """
     version = _decode(body, _Version, path)
     if not (version.git_version or version.major):
-        raise ProtocolError(f"GET {path}: the answer has no version in it; is this a Kubernetes API server?")
+        raise ProtocolError(f"GET {path}: the response contains no version; is this a Kubernetes API server?")
     return ServerVersion(**msgspec.structs.asdict(version))
 
 

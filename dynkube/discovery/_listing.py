@@ -75,7 +75,7 @@ def listing(
         ("all_versions", all_versions, bool),
     ):
         if wish is not None and not isinstance(wish, wanted):
-            raise InvalidInput(f"{name} is {wish!r}: pass {'one text' if wanted is str else 'True or False'}")
+            raise InvalidInput(f"{name} is {wish!r}: pass {'a string' if wanted is str else 'True or False'}")
     chosen = (
         each
         for each in (discovery.resources if all_versions else _in_best_version(discovery))

@@ -76,7 +76,7 @@ class RESTMapper:
             if resource.gvr.resource == lookup.name.lower():
                 return resource
         names = tuple(str(resource.gvr) for resource in rivals)
-        raise AmbiguousMatch(f"{lookup.text!r} may mean {' or '.join(names)}: write one of these", candidates=names)
+        raise AmbiguousMatch(f"{lookup.text!r} is ambiguous: use {' or '.join(names)}", candidates=names)
 
     def resources_for(self, arg: ResourceLike) -> tuple[APIResource, ...]:
         """Return every resource that ``arg`` may name, by priority; never empty.

@@ -63,5 +63,7 @@ def _read(
     if isinstance(answer, DynkubeError):
         return (), answer
     if version.stale:
-        return answer, DiscoveryFailed(f"the API server behind {gv} does not answer its discovery (freshness: Stale)")
+        return answer, DiscoveryFailed(
+            f"discovery of {gv} is stale: its API server does not respond (freshness: Stale)"
+        )
     return answer, None

@@ -25,20 +25,20 @@ def not_installed(why: str, is_defined: bool) -> str:
 
     Refers to its CRD if there is one nevertheless.
     """
-    return "its definition is there, and does not serve it: see its conditions and versions" if is_defined else why
+    return "its CRD exists but does not serve it: see the CRD's conditions and versions" if is_defined else why
 
 
 def no_category(name: str, known: Iterable[str]) -> str:
     """Return the message for a category without resources, with the known categories."""
     names = ", ".join(sorted(known))
-    return f"the server has no resources in category {name!r}" + (f"; it has {names}" if names else "")
+    return f"the server has no resources in category {name!r}" + (f"; its categories are {names}" if names else "")
 
 
 def cannot_tell(text: str, failures: Mapping[str, Exception]) -> str:
     """Return the message for an unresolved name, with the group-versions that failed."""
     shown = [f"{_failed(key)} ({error})" for key, error in list(failures.items())[:_SHOWN]]
     more = f" and {len(failures) - _SHOWN} more" if len(failures) > _SHOWN else ""
-    return f"cannot tell whether the server serves {text!r}: could not read {', '.join(shown)}{more}"
+    return f"unknown whether the server serves {text!r}: could not read {', '.join(shown)}{more}"
 
 
 def _failed(key: str) -> str:
@@ -54,7 +54,7 @@ def _hint(lookup: Lookup, resources: tuple[APIResource, ...]) -> str:
     if elsewhere := names.get(name):
         return f"; it serves {_join(str(resource.gvr) for resource in elsewhere)}"
     if lookup.group is None and any(name in resource.categories for resource in resources):
-        return ": that is a category of resources, so name one of them"
+        return ": it is a category; name one of its resources"
     # Names in the right group are preferred.
     here = [spelling for spelling, found in names.items() if any(lookup.may_concern(r.gvr.group) for r in found)]
     near = get_close_matches(name, here, n=_SHOWN, cutoff=0.7) or get_close_matches(name, names, n=_SHOWN, cutoff=0.7)

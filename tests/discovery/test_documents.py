@@ -120,6 +120,6 @@ def test_what_is_no_discovery_document_says_what_it_is_instead(body: bytes, mess
     assert message in str(caught.value)
 
 
-def test_a_version_without_a_version_in_it_is_an_error() -> None:
-    with pytest.raises(ProtocolError, match="no version in it"):
+def test_a_version_document_without_a_version_is_an_error() -> None:
+    with pytest.raises(ProtocolError, match="contains no version"):
         parse_version(b'{"hello": "world"}', path="/version")

@@ -144,12 +144,14 @@ async def test_where_nothing_can_be_read_what_is_known_stays() -> None:
     assert list(found.failures) == ["v1", "*"]
 
 
-async def test_a_server_with_neither_list_is_no_kubernetes_api() -> None:
+async def test_a_server_with_neither_list_is_an_error() -> None:
     server = DiscoveryServer()
     server.refusals |= {"/api": 404, "/apis": 404}
 
     async with server.client() as client:
-        with pytest.raises(DiscoveryFailed, match="no Kubernetes API, or its URL needs another path") as caught:
+        with pytest.raises(
+            DiscoveryFailed, match="not a Kubernetes API server, or its URL lacks a path prefix"
+        ) as caught:
             await client.fetch()
 
     assert isinstance(caught.value.__cause__, ProtocolError)
@@ -197,7 +199,7 @@ async def test_what_cannot_be_part_of_a_path_is_refused_without_a_request(gv: Gr
     server = DiscoveryServer()
 
     async with server.client() as client:
-        with pytest.raises(InvalidInput, match=r"(group|version) '.*' cannot be part of a path"):
+        with pytest.raises(InvalidInput, match=r"invalid (group|version) '.*'"):
             await client.fetch_group_version(gv)
 
     assert server.paths == []

@@ -25,7 +25,7 @@ def mapper(**failures: Exception) -> RESTMapper:
         ("httproutes.v3.gateway.networking.k8s.io", "it serves httproutes.v1.gateway.networking.k8s.io and httproutes"),
         ("zzz.v1.gateway.networking.io", "no API group 'gateway.networking.io', but gateway.networking.k8s.io"),
         ("zzz.v1.nothing.like.it", "it has no API group 'nothing.like.it'"),
-        ("all", "does not serve 'all': that is a category of resources"),
+        ("all", "does not serve 'all': it is a category"),
         ("zzz", "the server does not serve 'zzz': correct the name, or install the CRD that defines it"),
     ],
 )
@@ -98,7 +98,7 @@ def test_many_failures_are_counted_rather_than_listed() -> None:
 
 
 def test_an_unknown_category_names_the_known_ones() -> None:
-    with pytest.raises(NoMatch, match="category 'everything'; it has all"):
+    with pytest.raises(NoMatch, match="category 'everything'; its categories are all"):
         mapper().category("everything")
     with pytest.raises(DiscoveryFailed, match="category everything"):
         mapper(v1=DOWN).category("everything")

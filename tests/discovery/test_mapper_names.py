@@ -88,7 +88,7 @@ def test_a_short_name_of_two_resources_in_one_group_version_is_ambiguous() -> No
     bars = resource("bars.v1.example.com", "Bar", short_names=("x",))
     foos = resource("foos.v1.example.com", "Foo", short_names=("x",))
 
-    with pytest.raises(AmbiguousMatch, match="'x' may mean") as caught:
+    with pytest.raises(AmbiguousMatch, match="'x' is ambiguous: use ") as caught:
         RESTMapper(snapshot(bars, foos)).resource_for("x")
 
     assert caught.value.candidates == ("bars.v1.example.com", "foos.v1.example.com")

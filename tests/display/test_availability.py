@@ -25,9 +25,7 @@ async def test_what_is_served_says_scope_verbs_versions_and_the_conditions_of_it
     assert found.conditions == {"NamesAccepted": "True", "Established": "True"}
     shown = Page(found._card(NOW))
     assert shown.text(".dk-head") == "example.com/v1 Widget · widgets · in namespaces"
-    assert {"shortwidget", "definitionwidgets.example.com", "versionsv1 (stored), v1beta1"} <= set(
-        shown.all(".dk-facts tr")
-    )
+    assert {"shortwidget", "CRDwidgets.example.com", "versionsv1 (stored), v1beta1"} <= set(shown.all(".dk-facts tr"))
     assert shown.all(".dk-chip") == ["NamesAccepted=True", "Established=True"]
 
 
@@ -50,7 +48,7 @@ async def test_a_definition_that_does_not_count_says_why(server: APIServer, clie
     found = await client[name].availability()
 
     assert not found
-    assert found.message == "its definition is there, and does not serve it: see its conditions and versions"
+    assert found.message == "its CRD exists but does not serve it: see the CRD's conditions and versions"
     assert found.conditions == {"NamesAccepted": "False", "Established": "False"}
     assert "NamesAccepted=False KindConflict" in " ".join(Page(found._card(NOW)).all(".dk-chip"))
 
@@ -140,5 +138,7 @@ async def test_what_is_known_to_have_changed_says_so(server: APIServer, client: 
 
         assert absent[0] == f"resource · {WIDGETS} · not installed"
         assert changed.all(".dk-chip") == ["was not installed", "NamesAccepted=True", "Established=True"]
-        assert changed.all(".dk-note") == ["The cluster has changed since this was read: the next verb reads it anew."]
+        assert changed.all(".dk-note") == [
+            "The cluster has changed since this was read: the next request reads it again."
+        ]
         assert len(server.requests) == asked

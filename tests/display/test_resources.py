@@ -37,7 +37,7 @@ def test_one_resource_says_what_discovery_says() -> None:
         "categoriesall",
         "verbsget, list, watch",
         "subresourcesscale, status",
-        "preferredv1, and not v1beta1",
+        "preferredv1, not v1beta1",
     ]
 
 
@@ -69,14 +69,14 @@ def test_a_name_is_shown_as_far_as_it_is_known() -> None:
 
     assert "versionsv1, v1beta1" in Page(known).all(".dk-facts tr")
     assert Page(unknown).text(".dk-head") == "resource · gadgets · not installed"
-    assert Page(unasked).text().endswith("Not known yet: availability() asks the server, and so does every verb.")
+    assert Page(unasked).text().endswith("Not known yet: availability() and every request look it up.")
 
 
 def test_names_that_mean_several_resources_say_which() -> None:
     two = (resource("webs"), resource("sites"))
     served = RESTMapper(APIDiscovery(resources=tuple(each for each in two)))
 
-    assert "may mean" in Page(named_card("x", served)).text(".dk-bad")
+    assert "is ambiguous" in Page(named_card("x", served)).text(".dk-bad")
 
 
 async def test_the_verbs_of_a_resource_show_what_it_is_without_asking(server: APIServer, client: Client) -> None:

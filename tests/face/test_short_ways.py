@@ -96,7 +96,7 @@ async def test_a_name_that_is_none_is_refused(client: dynkube.Client, names: str
 
 
 async def test_a_category_is_told_apart_from_a_resource(client: dynkube.Client) -> None:
-    with pytest.raises(NoMatch, match="that is a category of resources, so name one of them"):
+    with pytest.raises(NoMatch, match="it is a category; name one of its resources"):
         await client.get("all")
 
 
@@ -132,9 +132,9 @@ async def test_a_choice_that_nothing_fits_is_an_empty_list_as_kubectls(
 @pytest.mark.parametrize(
     ("wish", "message"),
     [
-        ({"group": 3}, "group is 3: pass one text"),
-        ({"verb": ["get", "list"]}, "verb is .*: pass one text"),
-        ({"category": b"all"}, "category is b'all': pass one text"),
+        ({"group": 3}, "group is 3: pass a string"),
+        ({"verb": ["get", "list"]}, "verb is .*: pass a string"),
+        ({"category": b"all"}, "category is b'all': pass a string"),
         ({"namespaced": "yes"}, "namespaced is 'yes': pass True or False"),
     ],
 )
