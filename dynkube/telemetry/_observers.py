@@ -51,7 +51,7 @@ class Hook(Generic[_P, _R]):
     def _note(self, exc: Exception) -> None:
         if not self._failed:
             self._failed = True
-            _log.error("observer %s failed; what else fails there is not logged", self._name, exc_info=exc)
+            _log.error("observer %s failed; further failures of it are not logged", self._name, exc_info=exc)
 
 
 class Observers:
@@ -68,7 +68,7 @@ class Observers:
 
     def __init__(self, observers: Iterable[Observer] = ()) -> None:
         if isinstance(observers, Observer):
-            raise InvalidInput(f"observers is one {type(observers).__name__}: pass a list, observers=[...]")
+            raise InvalidInput(f"observers is a single {type(observers).__name__}: pass a list, observers=[...]")
         given = tuple(observers)
         for position, observer in enumerate(given):
             _check(observer, position)
@@ -137,21 +137,25 @@ def _check_fields(fields: object) -> None:
         InvalidInput: it is not a mapping, a name or value is malformed, or a name is reserved for HTTP framing.
     """
     if not isinstance(fields, Mapping):
-        raise InvalidInput(f"request_started returned {a_type(fields)}: return a mapping of names, or None")
+        raise InvalidInput(f"request_started returned {a_type(fields)}: return a mapping of header fields, or None")
     for name, value in fields.items():
         if not isinstance(name, str) or _TOKEN.match(name) is None:
-            raise InvalidInput(f"request_started returned {name!r}, which is not the name of a header field")
+            raise InvalidInput(f"request_started returned {name!r}, which is not a valid header name")
         if name.lower() in _FRAMING:
-            raise InvalidInput(f"request_started returned {name!r}, which only the request itself may have")
+            raise InvalidInput(f"request_started returned {name!r}, which is reserved for the client")
         if not isinstance(value, str) or not value.isprintable():
-            raise InvalidInput(f"request_started returned for {name!r} what is not one line of printable text")
+            raise InvalidInput(
+                f"request_started returned an invalid value for {name!r}: expected one line of printable text"
+            )
 
 
 def _check(observer: object, position: int) -> None:
     if isinstance(observer, type) and issubclass(observer, Observer):
         raise InvalidInput(f"observers[{position}] is the class {observer.__name__}: pass an instance of it")
     if not isinstance(observer, Observer):
-        raise InvalidInput(f"observers[{position}] is {a_type(observer)}: derive it from dynkube.telemetry.Observer")
+        raise InvalidInput(
+            f"observers[{position}] is {a_type(observer)}: pass an instance of a subclass of dynkube.telemetry.Observer"
+        )
 
 
 NOBODY: Final = Observers()

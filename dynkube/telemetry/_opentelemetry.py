@@ -42,7 +42,7 @@ class OpenTelemetryTracing(Observer):
             from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
         except ImportError as error:
             raise ConfigError(
-                "OpenTelemetryTracing needs the package opentelemetry-api: pip install 'dynkube[opentelemetry]'"
+                "OpenTelemetryTracing requires the package opentelemetry-api: pip install 'dynkube[opentelemetry]'"
             ) from error
         self._trace = trace
         self._propagator = TraceContextTextMapPropagator()
@@ -70,7 +70,7 @@ class OpenTelemetryTracing(Observer):
 
     def _failed(self, span: Span, error: BaseException) -> None:
         cancelled = isinstance(error, trio.Cancelled)
-        description = "cancelled, by its deadline or by its caller" if cancelled else str(error)
+        description = "cancelled by a deadline or by the caller" if cancelled else str(error)
         span.set_status(self._trace.Status(self._trace.StatusCode.ERROR, description))
         if not cancelled:
             span.record_exception(error)

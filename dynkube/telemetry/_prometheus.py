@@ -52,7 +52,7 @@ class PrometheusMetrics(Observer):
             import prometheus_client
         except ImportError as error:
             raise ConfigError(
-                "PrometheusMetrics needs the package prometheus-client: pip install 'dynkube[prometheus]'"
+                "PrometheusMetrics requires the package prometheus-client: pip install 'dynkube[prometheus]'"
             ) from error
         registry = prometheus_client.REGISTRY if registry is None else registry
         self._name = name
@@ -63,8 +63,8 @@ class PrometheusMetrics(Observer):
             registry.register(_Scraped(self._clients, name))
         except ValueError as error:
             raise InvalidInput(
-                "the registry has client-go's metrics already: give the same PrometheusMetrics to all clients, "
-                f"or another registry ({error})"
+                "the registry has client-go's metrics already: pass the same PrometheusMetrics to all clients, "
+                f"or use another registry ({error})"
             ) from error
 
     def client_opened(self, client: ObservedClient) -> None:
@@ -122,30 +122,30 @@ class _Requests:
         )
         self._retries = Counter(
             "rest_client_request_retries_total",
-            "Number of requests that repeated another, by status code, verb and host.",
+            "Number of request retries, by status code, verb and host.",
             ["code", "verb", "host"],
             registry=registry,
         )
         self._seconds = Histogram(
             "rest_client_request_duration_seconds",
-            "Seconds from sending a request until its answer was read, watches aside.",
+            "Request latency in seconds, until the response is read; watches excluded.",
             host,
             buckets=_LATENCY,
             registry=registry,
         )
         self._sent = Histogram(
-            "rest_client_request_size_bytes", "Bytes of a request's body.", host, buckets=_SIZE, registry=registry
+            "rest_client_request_size_bytes", "Request body size in bytes.", host, buckets=_SIZE, registry=registry
         )
         self._received = Histogram(
             "rest_client_response_size_bytes",
-            "Bytes of an answer's body, watches aside.",
+            "Response body size in bytes; watches excluded.",
             host,
             buckets=_SIZE,
             registry=registry,
         )
         self._throttled = Histogram(
             "rest_client_rate_limiter_duration_seconds",
-            "Seconds that a request waited for its turn (Limits.qps).",
+            "Client-side rate limiter latency in seconds (Limits.qps).",
             host,
             buckets=_LATENCY,
             registry=registry,
@@ -176,23 +176,29 @@ class _Work:
 
         self.handlers = Histogram(
             "informer_processing_latency_seconds",
-            "Seconds that a handler took for one event.",
+            "Handler run time for one event in seconds.",
             _GVR,
             buckets=_PROCESSING,
             registry=registry,
         )
-        self.lists = Counter("reflector_lists_total", "Number of lists, failed ones included.", _GVR, registry=registry)
-        self.list_seconds = Summary("reflector_list_duration_seconds", "Seconds of a list.", _GVR, registry=registry)
-        self.list_items = Summary("reflector_items_per_list", "Objects of a list.", _GVR, registry=registry)
+        self.lists = Counter(
+            "reflector_lists_total", "Number of lists, including failed ones.", _GVR, registry=registry
+        )
+        self.list_seconds = Summary(
+            "reflector_list_duration_seconds", "Duration of a list in seconds.", _GVR, registry=registry
+        )
+        self.list_items = Summary("reflector_items_per_list", "Number of objects in a list.", _GVR, registry=registry)
         self.watches = Counter("reflector_watches_total", "Number of watches that ended.", _GVR, registry=registry)
         self.short_watches = Counter(
             "reflector_short_watches_total",
-            "Number of watches that ended within a second, without any event.",
+            "Number of watches that ended within a second without events.",
             _GVR,
             registry=registry,
         )
-        self.watch_seconds = Summary("reflector_watch_duration_seconds", "Seconds of a watch.", _GVR, registry=registry)
-        self.watch_items = Summary("reflector_items_per_watch", "Events of a watch.", _GVR, registry=registry)
+        self.watch_seconds = Summary(
+            "reflector_watch_duration_seconds", "Duration of a watch in seconds.", _GVR, registry=registry
+        )
+        self.watch_items = Summary("reflector_items_per_watch", "Number of events in a watch.", _GVR, registry=registry)
 
 
 class _Scraped:
@@ -237,8 +243,8 @@ def _shared_names(name: str, informers: list[ObservedInformer]) -> Iterator[Metr
         if informer.resource_version.isdigit():
             version = float(informer.resource_version[-_VERSION_DIGITS:])
             versions[labels] = min(version, versions.get(labels, version))
-    yield _gauge("informer_queued_items", "Objects that wait to be shown to handlers.", _GVR, queued.items())
-    text = "The 15 least significant digits of the resourceVersion that was followed, of the informer furthest behind."
+    yield _gauge("informer_queued_items", "Number of objects queued for handlers.", _GVR, queued.items())
+    text = "The 15 least significant digits of the last observed resourceVersion, of the informer furthest behind."
     yield _gauge("informer_store_resource_version", text, _GVR, versions.items())
 
 
@@ -247,7 +253,7 @@ def _states(name: str, informers: list[ObservedInformer]) -> Iterator[Metric]:
     for informer in informers:
         for phase in _PHASES:
             samples[*_labels(name, informer), phase] |= int(informer.state.phase == phase)
-    text = "1 for the phase that an informer is in, 0 for the others."
+    text = "1 for the current state of an informer, 0 for the others."
     yield _gauge("dynkube_informer_state", text, (*_INFORMER, "state"), samples.items())
 
 
@@ -264,23 +270,32 @@ def _numbers(name: str, informers: list[ObservedInformer]) -> Iterator[Metric]:
         errors[labels] += informer.handler_errors
         if informer.lag is not None:
             lag[labels] = max(informer.lag, lag.get(labels, 0.0))
-    yield _gauge("dynkube_informer_objects", "Objects in the cache.", _INFORMER, objects.items())
-    yield _gauge("dynkube_informer_backlog", "Objects that wait to be shown.", _INFORMER, backlog.items())
-    yield _gauge("dynkube_informer_users", "Informers that share the cache.", _INFORMER, users.items())
-    yield _gauge("dynkube_informer_lag_seconds", "Seconds since the server was heard of.", _INFORMER, lag.items())
-    yield _counter("dynkube_informer_restarts", "Watches that followed another.", _INFORMER, restarts.items())
-    yield _counter("dynkube_informer_failures", "Lists and watches that failed.", _INFORMER, failures.items())
-    yield _counter("dynkube_informer_handler_errors", "Events on which handlers raised.", _INFORMER, errors.items())
+    yield _gauge("dynkube_informer_objects", "Number of objects in the cache.", _INFORMER, objects.items())
+    yield _gauge("dynkube_informer_backlog", "Number of objects queued for handlers.", _INFORMER, backlog.items())
+    yield _gauge("dynkube_informer_users", "Number of informers that share the cache.", _INFORMER, users.items())
+    yield _gauge(
+        "dynkube_informer_lag_seconds",
+        "Seconds since the last event or response of the server.",
+        _INFORMER,
+        lag.items(),
+    )
+    yield _counter("dynkube_informer_restarts", "Number of watches that were restarted.", _INFORMER, restarts.items())
+    yield _counter("dynkube_informer_failures", "Number of failed lists and watches.", _INFORMER, failures.items())
+    yield _counter(
+        "dynkube_informer_handler_errors", "Number of events for which a handler raised.", _INFORMER, errors.items()
+    )
 
 
 def _of_clients(counts: list[ObservedCounts]) -> Iterator[Metric]:
-    yield _single("dynkube_client_open_watches", "Watches that are open.", sum(c.open_watches for c in counts))
-    yield _single("dynkube_client_connections", "Connections, idle ones included.", sum(c.connections for c in counts))
+    yield _single("dynkube_client_open_watches", "Number of open watches.", sum(c.open_watches for c in counts))
+    yield _single(
+        "dynkube_client_connections", "Number of connections, including idle ones.", sum(c.connections for c in counts)
+    )
     calls: Counter[tuple[str, ...]] = Counter()
     for count in counts:
         for (code, status), number in count.plugin_calls.items():
             calls[str(code), status] += number
-    text = "Runs of the exec plugin, by exit code and by how they went."
+    text = "Number of exec plugin runs, by exit code and result."
     yield _counter("rest_client_exec_plugin_call", text, ("code", "call_status"), calls.items())
 
 

@@ -36,11 +36,11 @@ async def test_the_header_of_an_observer_cannot_replace_the_credential(notes: No
     [
         (["traceparent"], "returned a list: return a mapping"),
         ("traceparent", "returned a str: return a mapping"),
-        ({"x-number": 1}, "returned for 'x-number' what is not one line"),
-        ({"x-lines": "a\r\nX-Evil: b"}, "returned for 'x-lines' what is not one line"),
-        ({"x noted": "a"}, "'x noted', which is not the name"),
-        ({"Content-Length": "7"}, "'Content-Length', which only the request itself"),
-        ({"Host": "elsewhere.example"}, "'Host', which only the request itself"),
+        ({"x-number": 1}, "returned an invalid value for 'x-number'"),
+        ({"x-lines": "a\r\nX-Evil: b"}, "returned an invalid value for 'x-lines'"),
+        ({"x noted": "a"}, "'x noted', which is not a valid header name"),
+        ({"Content-Length": "7"}, "'Content-Length', which is reserved for the client"),
+        ({"Host": "elsewhere.example"}, "'Host', which is reserved for the client"),
     ],
 )
 async def test_header_fields_that_cannot_be_sent_are_reported_once_and_break_no_request(

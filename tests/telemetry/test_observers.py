@@ -188,17 +188,17 @@ async def test_an_observer_that_raises_is_reported_once_and_breaks_nothing(
     ("observer", "complaint"),
     [
         (Notes, "the class Notes: pass an instance"),
-        (print, "a builtin_function_or_method: derive it from dynkube.telemetry.Observer"),
+        (print, "a builtin_function_or_method: pass an instance of a subclass of dynkube.telemetry.Observer"),
     ],
 )
-def test_what_is_no_observer_is_refused_where_it_is_passed(observer: Any, complaint: str) -> None:
+def test_an_invalid_observer_is_refused_where_it_is_passed(observer: Any, complaint: str) -> None:
     with pytest.raises(InvalidInput, match=rf"observers\[0\] is {complaint}"):
         dynkube.connect(url="http://api.invalid", observers=[observer])
 
 
-def test_one_observer_has_to_come_in_a_list() -> None:
+def test_a_single_observer_outside_of_a_list_is_refused() -> None:
     alone: Any = Notes()
-    with pytest.raises(InvalidInput, match=r"observers is one Notes: pass a list, observers=\[...\]"):
+    with pytest.raises(InvalidInput, match=r"observers is a single Notes: pass a list, observers=\[...\]"):
         dynkube.connect(url="http://api.invalid", observers=alone)
 
 

@@ -142,7 +142,7 @@ async def test_a_request_without_an_answer_tells_its_error(
 
     span = last(exporter)
     assert (span.attributes or {})["error.type"] == "Cancelled"
-    assert span.status.description == "cancelled, by its deadline or by its caller"
+    assert span.status.description == "cancelled by a deadline or by the caller"
 
 
 async def test_no_span_shows_a_credential(

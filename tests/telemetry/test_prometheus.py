@@ -188,7 +188,7 @@ async def test_a_client_that_is_closed_is_asked_no_more(server: APIServer, regis
 def test_two_on_one_registry_are_refused(registry: CollectorRegistry) -> None:
     PrometheusMetrics(registry)
 
-    with pytest.raises(InvalidInput, match="give the same PrometheusMetrics to all clients"):
+    with pytest.raises(InvalidInput, match="pass the same PrometheusMetrics to all clients"):
         PrometheusMetrics(registry)
 
 
