@@ -19,6 +19,6 @@ class Bound:
         name = type(self).__name__
         article = "an" if name[0] in "AEIOU" else "a"
         raise TypeError(
-            f"{article} {name} can be neither pickled nor copied: it has connections or tasks of this process. "
-            "In another process connect again; objects, lists, tables and errors can be sent there"
+            f"{article} {name} cannot be pickled or copied: it holds connections or tasks of this process; "
+            "connect again in the other process, and send objects, lists, tables or errors instead"
         )

@@ -91,11 +91,11 @@ class Client(Bound, ShortWays, ManifestVerbs):
         """
         if not trio.lowlevel.in_trio_run():
             raise InvalidInput(
-                "this client is for programs on trio, and another event loop runs here: start yours with "
-                "trio.run(main), or take dynkube.sync.connect(), which needs no await and works everywhere"
+                "this client requires trio, but no trio event loop is running: run it with "
+                "trio.run(main), or use dynkube.sync.connect(), which works without an event loop"
             )
         if self._entered:
-            raise ClosedError("this client was entered before; make another one with dynkube.connect(...)")
+            raise ClosedError("this client was entered before; create a new one with dynkube.connect(...)")
         self._entered = True
         async with AsyncExitStack() as stack:
             # Kubeconfig files are small, but importing what reads them takes a second.
@@ -163,18 +163,18 @@ class Client(Bound, ShortWays, ManifestVerbs):
         """
         if self._ended_by is not None:
             raise ClosedError(
-                f"the client has ended by itself ({repr_of(self._ended_by)}): connect again"
+                f"the client was closed by an error ({repr_of(self._ended_by)}): connect again"
             ) from self._ended_by
 
     @property
     def _now(self) -> _Running:
         if self._running is None and self._entered:
             self._check_not_ended()
-            raise ClosedError("the client is closed, or its block has been left: connect again")
+            raise ClosedError("the client is closed, or its with block was exited: connect again")
         if self._running is None:
             raise ClosedError(
-                "the client is not open: use it inside 'async with dynkube.connect() as client:', or take "
-                "dynkube.sync.connect() for code without await"
+                "the client is not open: use it inside 'async with dynkube.connect() as client:', or use "
+                "dynkube.sync.connect() in synchronous code"
             )
         return self._running
 

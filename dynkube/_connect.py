@@ -82,17 +82,17 @@ def connect(
     sources = {"url": url, "configuration": configuration, "kubeconfig": kubeconfig}
     given = [name for name, value in sources.items() if value is not None]
     if len(given) > 1:
-        raise InvalidInput(f"{' and '.join(given)} exclude each other: each says which cluster; pass one")
+        raise InvalidInput(f"{' and '.join(given)} are mutually exclusive: each selects the cluster; pass one")
     if context is not None and (url is not None or configuration is not None):
-        raise InvalidInput(f"context={context!r} names an entry of a kubeconfig; it means nothing with {given[0]}")
+        raise InvalidInput(f"context={context!r} requires a kubeconfig: it cannot be combined with {given[0]}")
     if url is None and transport is not None and not given:
         url = _EMBEDDED
     if url is None and (token is not None or verify is not True):
-        raise InvalidInput("token and verify go with url=...; a kubeconfig brings its own")
+        raise InvalidInput("token and verify require url=...: a kubeconfig has its own")
     if exec_timeout is not None and (url is not None or configuration is not None):
-        raise InvalidInput("exec_timeout is for the plugin that a kubeconfig names: it means nothing without one")
+        raise InvalidInput("exec_timeout requires a kubeconfig: it is the timeout of its exec plugin")
     if namespace == "":
-        raise InvalidInput("namespace='' names no namespace: leave it out (None) for the context's")
+        raise InvalidInput("namespace='' is not a valid namespace: omit it (None) to use the context's")
     resource_path(_ANYTHING, namespace=namespace)  # validates the namespace once, instead of in every call
     _check_options(settings, limits, transport)
     configure: Callable[[], ClientConfig] = partial(

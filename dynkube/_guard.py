@@ -133,7 +133,7 @@ def _in_main_thread() -> bool:
 def _as_exception(exc: BaseException) -> Exception:
     if isinstance(exc, Exception):
         return exc
-    failure = RuntimeError(f"{text_of(exc)} was raised outside of the main thread, where it ends no program")
+    failure = RuntimeError(f"{text_of(exc)} was raised outside of the main thread, where it cannot end the program")
     failure.__cause__ = exc
     return failure
 
@@ -144,7 +144,7 @@ def text_of(exc: BaseException) -> str:
     Works for an exception whose ``__str__`` raises, too.
     """
     name = type(exc).__name__
-    text = attempt(lambda: str(exc), "(it has no text: its __str__ failed)", _ignore)
+    text = attempt(lambda: str(exc), "(its __str__ failed)", _ignore)
     return f"{name}: {_limited(text)}" if text else name
 
 

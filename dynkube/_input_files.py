@@ -68,7 +68,7 @@ def _chunks(read: Callable[[], bytes | None], name: str | os.PathLike[str], limi
     while chunk := read():
         left -= len(chunk)
         if left < 0:
-            raise _too_large(name, limit, "it has more")
+            raise _too_large(name, limit, "it is too large")
         yield chunk
 
 
@@ -87,9 +87,9 @@ def _is_empty(path: str | os.PathLike[str], status: os.stat_result) -> bool:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
     if stat.S_ISCHR(status.st_mode) and os.path.samestat(status, Path(os.devnull).stat()):
         return True
-    kind = next((kind for matches, kind in _KINDS if matches(status.st_mode)), "no regular file")
-    raise OSError(errno.EINVAL, f"it is {kind}: copy what it gives into a file", os.fspath(path))
+    kind = next((kind for matches, kind in _KINDS if matches(status.st_mode)), "not a regular file")
+    raise OSError(errno.EINVAL, f"it is {kind}: copy its content to a file", os.fspath(path))
 
 
 def _too_large(name: str | os.PathLike[str], limit: int, found: str) -> OSError:
-    return OSError(errno.EFBIG, f"{found}, at most {limit:,} are read", os.fspath(name))
+    return OSError(errno.EFBIG, f"{found}, the limit is {limit:,} bytes", os.fspath(name))

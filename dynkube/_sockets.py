@@ -88,7 +88,7 @@ class SocketBackend(httpcore2.AsyncNetworkBackend):
                 return stream
             with trio.CancelScope(shield=True):  # it was established when the scope was cancelled
                 await stream.aclose()
-        raise httpcore2.ConnectError("the connection pool was closed while it connected")
+        raise httpcore2.ConnectError("the connection pool was closed while connecting")
 
 
 class SocketStream(httpcore2.AsyncNetworkStream):

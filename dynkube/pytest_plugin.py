@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _MARKER = "api_server"
 _ABOUT = (
     f"{_MARKER}(*, load=None, tls=False, **options): options of the fixtures with an embedded API server: manifests to "
-    "load (paths are relative to the test's file), whether to serve TLS, and whatever dynkube.testing.APIServer takes"
+    "load (paths are relative to the test's file), whether to serve TLS, and any options of dynkube.testing.APIServer"
 )
 
 
@@ -61,7 +61,7 @@ async def api_server(request: pytest.FixtureRequest) -> AsyncIterator[APIServer]
 
     if not trio.lowlevel.in_trio_run():
         _refuse(
-            "the fixtures api_server and kube_client run on trio: let the fixture anyio_backend return 'trio', or take "
+            "the fixtures api_server and kube_client run on trio: let the fixture anyio_backend return 'trio', or use "
             "virtual_time_backend; on asyncio use served_api_server"
         )
     options = _Options.of(request)
@@ -118,7 +118,7 @@ def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlP
         try:
             stack.enter_context(plane)
         except (ControlPlaneError, ImportError) as error:
-            message = f"the fixture control_plane does not start: {error}"
+            message = f"the fixture control_plane failed to start: {error}"
             raise pytest.fail.Exception(message, pytrace=False) from None  # or pytest would print the error twice
         yield plane
 
@@ -158,7 +158,7 @@ class _Options:
         given: dict[str, object] = {}
         for marker in reversed(list(request.node.iter_markers(_MARKER))):
             if marker.args:
-                _refuse(f"the marker {_MARKER} takes its options by name, and was given {marker.args[0]!r}")
+                _refuse(f"the marker {_MARKER} accepts only keyword arguments, not {marker.args[0]!r}")
             given |= marker.kwargs
         load, tls = given.pop("load", None), bool(given.pop("tls", False))
         _check_names(given)
@@ -191,7 +191,7 @@ def _check_names(given: dict[str, object]) -> None:
     for name in given:
         if name not in known:
             close = difflib.get_close_matches(name, known, n=1)
-            hint = f"did you mean {close[0]}?" if close else f"there are: {', '.join(sorted(known))}"
+            hint = f"did you mean {close[0]}?" if close else f"available options: {', '.join(sorted(known))}"
             _refuse(f"the marker {_MARKER} has no option {name!r}; {hint}")
 
 

@@ -16,7 +16,7 @@ def test_a_file_is_read_up_to_the_limit_and_not_beyond(tmp_path: Path) -> None:
     path.write_bytes(b"12345")
 
     assert read_file(path, limit=5) == b"12345"
-    with pytest.raises(OSError, match="it has 5 bytes, at most 4 are read") as caught:
+    with pytest.raises(OSError, match="it has 5 bytes, the limit is 4 bytes") as caught:
         read_file(path, limit=4)
     assert caught.value.filename == str(path)
 
@@ -26,7 +26,7 @@ def test_a_large_sparse_file_is_refused_by_its_size(tmp_path: Path) -> None:
     with path.open("wb") as file:
         file.truncate(1 << 40)
 
-    with pytest.raises(OSError, match="it has 1,099,511,627,776 bytes, at most 1,000 are read"):
+    with pytest.raises(OSError, match="it has 1,099,511,627,776 bytes, the limit is 1,000 bytes"):
         read_file(path, limit=1_000)
 
 
@@ -34,7 +34,7 @@ def test_a_fifo_that_nobody_writes_to_is_refused_at_once(tmp_path: Path) -> None
     path = tmp_path / "fifo"
     os.mkfifo(path)
 
-    with pytest.raises(OSError, match=r"it is a named pipe \(FIFO\): copy what it gives into a file"):
+    with pytest.raises(OSError, match=r"it is a named pipe \(FIFO\): copy its content to a file"):
         read_file(path, limit=1)
 
 
@@ -79,10 +79,13 @@ def test_a_file_that_does_not_tell_its_size_is_read_up_to_the_limit() -> None:
         pytest.skip("there is no /proc here")
 
     assert b"Max open files" in read_file(found, limit=1 << 20)
-    with pytest.raises(OSError, match="it has more, at most 10 are read"):
+    with pytest.raises(OSError, match="it is too large, the limit is 10 bytes"):
         read_file(found, limit=10)
 
 
 def test_an_open_file_is_read_up_to_the_limit(tmp_path: Path) -> None:
-    with Path("/dev/zero").open("rb") as zeros, pytest.raises(OSError, match="it has more, at most 1,000 are read"):
+    with (
+        Path("/dev/zero").open("rb") as zeros,
+        pytest.raises(OSError, match="it is too large, the limit is 1,000 bytes"),
+    ):
         read_descriptor(zeros.fileno(), "<stdin>", limit=1_000)

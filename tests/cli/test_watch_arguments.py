@@ -44,8 +44,8 @@ def test_a_filter_that_is_no_path_names_the_option(text: str) -> None:
         (["pods.v1", "-n", "a", "-A"], "error: -n and -A exclude each other"),
         (["a..b"], "error: resource 'a..b'"),
         ([""], "error: resource is empty"),
-        (["pods.v1", "--token", "t"], "error: token and verify go with url="),
-        (["pods.v1", "--url", "http://h.invalid", "--kubeconfig", "/x"], "exclude each other"),
+        (["pods.v1", "--token", "t"], "error: token and verify require url="),
+        (["pods.v1", "--url", "http://h.invalid", "--kubeconfig", "/x"], "mutually exclusive"),
         (["pods.v1", "--kubeconfig", "/no/such/file"], "error: kubeconfig /no/such/file does not exist"),
     ],
 )

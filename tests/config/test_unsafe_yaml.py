@@ -75,7 +75,7 @@ def test_a_kubeconfig_that_is_no_file_is_refused_at_once(tmp_path: Path) -> None
     os.mkfifo(tmp_path / "fifo")
 
     for path, kind in ((tmp_path / "fifo", r"a named pipe \(FIFO\)"), ("/dev/zero", "a device")):
-        with pytest.raises(ConfigError, match=f"kubeconfig {path} cannot be read: it is {kind}: copy what it gives"):
+        with pytest.raises(ConfigError, match=f"kubeconfig {path} cannot be read: it is {kind}: copy its content"):
             load_config(kubeconfig=path)
 
 
@@ -84,7 +84,7 @@ def test_a_kubeconfig_that_is_too_large_is_refused_before_it_is_read(tmp_path: P
         file.truncate(1 << 40)
 
     with pytest.raises(
-        ConfigError, match="cannot be read: it has 1,099,511,627,776 bytes, at most 16,777,216 are read"
+        ConfigError, match="cannot be read: it has 1,099,511,627,776 bytes, the limit is 16,777,216 bytes"
     ):
         load_config(kubeconfig=tmp_path / "config")
 

@@ -52,18 +52,18 @@ async def test_a_namespace_argument_overrides_the_contexts(server: APIServer) ->
 def test_another_event_loop_is_told_what_to_do() -> None:
     entering = dynkube.connect(url="http://127.0.0.1:9").__aenter__()
 
-    with pytest.raises(InvalidInput, match=r"trio.run\(main\), or take dynkube.sync.connect"):
+    with pytest.raises(InvalidInput, match=r"trio.run\(main\), or use dynkube.sync.connect"):
         entering.send(None)  # as asyncio would
 
 
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ({"token": "t"}, r"token and verify go with url=\.\.\."),
-        ({"verify": False}, r"token and verify go with url=\.\.\."),
-        ({"url": "https://a", "kubeconfig": "b"}, "url and kubeconfig exclude each other"),
-        ({"url": "https://a", "context": "dev"}, "context='dev' names an entry of a kubeconfig; .*nothing with url"),
-        ({"namespace": ""}, r"namespace='' names no namespace: leave it out"),
+        ({"token": "t"}, r"token and verify require url=\.\.\."),
+        ({"verify": False}, r"token and verify require url=\.\.\."),
+        ({"url": "https://a", "kubeconfig": "b"}, "url and kubeconfig are mutually exclusive"),
+        ({"url": "https://a", "context": "dev"}, "context='dev' requires a kubeconfig: it cannot be combined with url"),
+        ({"namespace": ""}, r"namespace='' is not a valid namespace: omit it"),
         ({"namespace": ["shop"]}, r"namespace is a list \(\['shop'\]\), not a string"),
         ({"limits": {"qps": 5}}, r"limits is a dict: pass dynkube.Limits\(...\)"),
         ({"transport": APIServer().transport}, "transport is a method: pass one of httpx2.s"),
@@ -123,7 +123,7 @@ async def test_a_client_is_entered_once(server: APIServer) -> None:
     client = dynkube.connect(transport=server.transport())
 
     async with client:
-        with pytest.raises(ClosedError, match=r"entered before; make another one with dynkube\.connect"):
+        with pytest.raises(ClosedError, match=r"entered before; create a new one with dynkube\.connect"):
             await client.__aenter__()
         assert await client.resource("pods").list() is not None
     with pytest.raises(ClosedError, match="entered before"):
@@ -135,7 +135,7 @@ async def test_a_client_that_is_not_open_says_how_to_open_it(server: APIServer) 
     informer = client.informer("pods.v1")
 
     for use in (lambda: client.resource("pods"), lambda: client.config, lambda: client.namespace):
-        with pytest.raises(ClosedError, match=r"use it inside .* or take dynkube\.sync\.connect"):
+        with pytest.raises(ClosedError, match=r"use it inside .* or use dynkube\.sync\.connect"):
             use()
     with pytest.raises(ClosedError, match="the client is not open"):
         await informer.__aenter__()

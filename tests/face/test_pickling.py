@@ -86,11 +86,11 @@ async def test_what_is_told_of_a_client_can_be_sent_elsewhere(
     assert asdict(told[0])["answers"] == told[0].answers
 
 
-REFUSED = "can be neither pickled nor copied: it has connections or tasks of this process"
+REFUSED = "cannot be pickled or copied: it holds connections or tasks of this process"
 
 
 @copies
-async def test_what_has_connections_or_tasks_says_that_it_cannot(
+async def test_objects_with_connections_or_tasks_refuse_pickling_and_copying(
     client: dynkube.Client, same: Callable[[Any], Any]
 ) -> None:
     async with client.informer("configmaps.v1") as informer, informer.events() as events:

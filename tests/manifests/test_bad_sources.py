@@ -250,8 +250,8 @@ def test_what_is_no_file_is_told_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo.yaml")
 
     assert told([tmp_path, "/dev/zero", config("good")]) == [
-        f"{tmp_path}/fifo.yaml: it cannot be read: it is a named pipe (FIFO): copy what it gives into a file",
-        "/dev/zero: it cannot be read: it is a device: copy what it gives into a file",
+        f"{tmp_path}/fifo.yaml: it cannot be read: it is a named pipe (FIFO): copy its content to a file",
+        "/dev/zero: it cannot be read: it is a device: copy its content to a file",
         "good",
     ]
 
@@ -261,7 +261,7 @@ def test_a_file_that_is_too_large_is_told_before_it_is_read(tmp_path: Path) -> N
     with path.open("wb") as file:
         file.truncate(1 << 40)
 
-    assert told(path) == [f"{path}: it cannot be read: it has 1,099,511,627,776 bytes, at most 104,857,600 are read"]
+    assert told(path) == [f"{path}: it cannot be read: it has 1,099,511,627,776 bytes, the limit is 104,857,600 bytes"]
 
 
 def test_standard_input_that_never_ends_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -269,7 +269,7 @@ def test_standard_input_that_never_ends_is_told(monkeypatch: pytest.MonkeyPatch)
 
     (manifest,) = read(leaves("-"), read_stdin)
 
-    assert str(manifest.error) == "it cannot be read: it has more, at most 104,857,600 are read"
+    assert str(manifest.error) == "it cannot be read: it is too large, the limit is 104,857,600 bytes"
 
 
 def test_directives_without_a_document_are_looked_at_once() -> None:

@@ -261,7 +261,7 @@ def test_a_handler_cannot_end_the_program_from_its_thread(k: dynkube.sync.Client
     maps.wait_for(k.resource(CONFIGMAPS).create(config_map("two")), timeout=10)
 
     assert (logged.errors >= 1, called.errors >= 1, maps.state.phase) == (True, True, dynkube.LIVE)
-    assert "outside of the main thread, where it ends no program" in logged.statistics().last_error
+    assert "outside of the main thread, where it cannot end the program" in logged.statistics().last_error
     assert isinstance(errors[0].__cause__, SystemExit | KeyboardInterrupt)
     assert "SystemExit" in maps.statistics().last_error
 
