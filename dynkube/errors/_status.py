@@ -102,4 +102,4 @@ def _text(mapping: Mapping[str, object], key: str) -> str:
     # Cut at a space if there is one nearby: half a token would not be recognized as a credential, and would not be
     # redacted from messages.
     end = value.rfind(" ", _MOST_TEXT - _LONGEST_WORD, _MOST_TEXT)
-    return f"{value[: end if end >= 0 else _MOST_TEXT]} … (cut: it has {len(value):,} characters)"
+    return f"{value[: end if end >= 0 else _MOST_TEXT]} … (truncated, {len(value):,} characters)"

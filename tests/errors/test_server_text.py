@@ -45,7 +45,7 @@ def test_a_status_keeps_a_million_characters_of_a_text() -> None:
     status = Status.from_mapping({"message": "word " * 1_000_000})
 
     assert len(status.message) < 1.1 * (1 << 20)
-    assert status.message.endswith("word … (cut: it has 5,000,000 characters)")
+    assert status.message.endswith("word … (truncated, 5,000,000 characters)")
 
 
 def test_no_record_of_the_log_has_more_lines_than_one(caplog: pytest.LogCaptureFixture) -> None:

@@ -71,7 +71,7 @@ def test_without_binaries_whoever_asks_for_it_fails_and_is_told_why(
     result = run(project, "def test_one(control_plane): pass\ndef test_two(): pass")
 
     result.assert_outcomes(errors=1, passed=1)
-    result.stdout.fnmatch_lines(["the fixture control_plane does not start: no kube-apiserver at /nowhere/*"])
+    result.stdout.fnmatch_lines(["the fixture control_plane failed to start: no kube-apiserver at /nowhere/*"])
     section, _, _ = result.stdout.str().partition("short test summary")  # which repeats it, where $CI is set
     assert section.count("no kube-apiserver at /nowhere/") == 1
     assert "Traceback" not in result.stdout.str()
