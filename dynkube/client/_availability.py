@@ -52,6 +52,6 @@ async def _definition(target: Target, name: str | None, deadline: Deadline) -> t
     except NotFound:  # built-in, or of an aggregated API
         return None, ""
     except Forbidden as exc:
-        return None, f"its definition may not be read: {exc}"
+        return None, f"no permission to read its CRD: {exc}"
     except (APIError, TransportError) as exc:
-        return None, f"its definition could not be read: {exc}"
+        return None, f"its CRD could not be read: {exc}"

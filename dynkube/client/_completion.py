@@ -44,7 +44,7 @@ class Resources(Shown, Generic[R]):
     def __getattr__(self, name: str) -> R:
         # Tools probe every object for names such as _repr_png_ or __array__; no resource name looks like these.
         if name.startswith("_"):
-            raise AttributeError(f"{name!r} cannot be the name of a resource")
+            raise AttributeError(f"{name!r} is not a valid resource name")
         try:
             return self._verbs(name)
         except InvalidInput as exc:
@@ -86,4 +86,5 @@ class Resources(Shown, Generic[R]):
         mapper = self._known()
         if mapper is not None:
             return listing(mapper.discovery)._card(now)
-        return Card(line("resources", "none known yet"), (Note(line("The server is asked when a verb is used.")),))
+        note = Note(line("Discovery runs when the first verb is called."))
+        return Card(line("resources", "not discovered yet"), (note,))

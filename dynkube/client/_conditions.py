@@ -41,7 +41,7 @@ def parse_condition(condition: ConditionLike, *, uid: str | None = None) -> Cond
         InvalidJSONPath: its path is malformed.
     """
     if condition != "delete" and uid is not None:
-        raise InvalidInput("uid says which object's deletion is waited for, so it goes with condition='delete' only")
+        raise InvalidInput("uid is allowed only with condition='delete': it says whose deletion to wait for")
     if callable(condition):
         return Predicate(condition)
     if not isinstance(condition, str):
@@ -70,7 +70,7 @@ class Exists:
 
     def seen(self, obj: Unstructured | None) -> str:
         """Describe the actual state."""
-        return "there was no such object" if obj is None else f"{obj!r}"
+        return "the object did not exist" if obj is None else f"{obj!r}"
 
     def __str__(self) -> str:
         return "created"
@@ -92,9 +92,9 @@ class Absent:
     def seen(self, obj: Unstructured | None) -> str:
         """Describe the actual state."""
         if obj is None:
-            return "there was no such object"
+            return "the object did not exist"
         if obj.deletion_timestamp is None:
-            return f"{obj!r} was there and nobody had deleted it"
+            return f"{obj!r} existed and was not being deleted"
         metadata = obj["metadata"]
         finalizers = metadata.get("finalizers") if isinstance(metadata, Mapping) else None
         held = f", held by the finalizers {', '.join(map(str, finalizers))}" if finalizers else ""
@@ -126,7 +126,7 @@ class StatusCondition:
     def seen(self, obj: Unstructured | None) -> str:
         """Describe the actual state."""
         if obj is None:
-            return "there was no such object"
+            return "the object did not exist"
         entry = self._entry(obj)
         if entry is None:
             names = [str(other.get("type")) for other in _entries(obj)]
@@ -167,10 +167,10 @@ class JSONPathCondition:
     def seen(self, obj: Unstructured | None) -> str:
         """Describe the actual state."""
         if obj is None:
-            return "there was no such object"
+            return "the object did not exist"
         found = obj.jsonpath(self.path)
         values = ", ".join(_text(value) for value in found[:5])
-        return f"{obj!r} had {self.path.text} = {values}" if found else f"{obj!r} had nothing at {self.path.text}"
+        return f"{obj!r} had {self.path.text} = {values}" if found else f"{obj!r} had no value at {self.path.text}"
 
     def __str__(self) -> str:
         return self.path.text if self.value is None else f"{self.path.text} = {self.value}"
@@ -191,10 +191,10 @@ class Predicate:
 
     def seen(self, obj: Unstructured | None) -> str:
         """Describe the actual state."""
-        return "there was no such object" if obj is None else f"{obj!r}"
+        return "the object did not exist" if obj is None else f"{obj!r}"
 
     def __str__(self) -> str:
-        return f"as {getattr(self.function, '__name__', 'the function')}() wants it"
+        return f"accepted by {getattr(self.function, '__name__', 'the function')}()"
 
 
 def _entries(obj: Unstructured) -> list[Mapping[str, object]]:
@@ -238,7 +238,7 @@ def _parse_jsonpath(text: str) -> JSONPathCondition:
             break
     path, value = text[:end], text[end + 1 :]
     if end < len(text) and not value:
-        raise InvalidInput(f"condition 'jsonpath={text}' has nothing after '=': write a value, or leave the '=' out")
+        raise InvalidInput(f"condition 'jsonpath={text}' has no value after '=': add a value, or leave the '=' out")
     return JSONPathCondition(JSONPath.compile(path), _unquoted(value) if end < len(text) else None)
 
 

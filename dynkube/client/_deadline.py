@@ -54,5 +54,5 @@ class Deadline:
             return None
         left = self.at - trio.current_time()
         if left <= 0:
-            raise DeadlineExceeded(f"not done within {self.seconds} s, with answers to every request so far")
+            raise DeadlineExceeded(f"not done within {self.seconds} s, although every request so far was answered")
         return left

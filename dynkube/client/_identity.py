@@ -39,6 +39,6 @@ def check_identity(obj: Unstructured, resource: APIResource, name: str, namespac
 
 def _message(request: str, field: str, came: str, wanted: str) -> str:
     return (
-        f"{request}: answered with another object: its {field} is {word(came)!r}, {word(wanted)!r} was asked for; "
-        "something between dynkube and the API server mixes up its answers (client.raw() takes any answer)"
+        f"{request}: the response is another object: its {field} is {word(came)!r}, but {word(wanted)!r} was requested"
+        "; something between dynkube and the API server mixes up responses (client.raw() accepts any response)"
     )

@@ -61,12 +61,12 @@ class Paging:
         self._empty = 0 if len(page) else self._empty + 1
         if hash(token) in self._tokens:
             raise EndlessList(
-                f"{self._request}: page {self._pages} has the continue token of an earlier one, so that the same pages "
-                "would come again: the server's paging is broken; page_size=None asks for one answer"
+                f"{self._request}: page {self._pages} has the continue token of an earlier one, so the same pages "
+                "would be returned again: the server's paging is broken; page_size=None requests one response"
             )
         self._tokens.add(hash(token))
         if self._empty >= _MAX_EMPTY_PAGES:
-            raise self._endless(f"{self._empty} pages in a row are empty, and none is the last one")
+            raise self._endless(f"{self._empty} consecutive pages are empty, and more follow")
         if self._pages >= self._limits.max_list_pages:
             raise self._endless(f"it has more than {self._limits.max_list_pages} pages (Limits.max_list_pages)")
         return token
@@ -86,6 +86,6 @@ class Paging:
 
     def _endless(self, why: str) -> EndlessList:
         return EndlessList(
-            f"{self._request}: the list is given up after {self._pages} pages and {self._bytes} bytes: {why}; "
-            "narrow it by a namespace or selectors, or raise the bound: connect(limits=...)"
+            f"{self._request}: the list was aborted after {self._pages} pages and {self._bytes} bytes: {why}; "
+            "narrow it with a namespace or selectors, or raise the limit: connect(limits=...)"
         )

@@ -38,11 +38,11 @@ def check_kind(obj: Unstructured, resource: APIResource) -> None:
         ("kind", obj.kind, resource.kind),
     ):
         if not value:
-            raise InvalidObject(f"{_called(obj)} has no {name}: add {name}: {right!r}, as it is sent to {resource.gvr}")
+            raise InvalidObject(f"{_called(obj)} has no {name}: add {name}: {right!r}, as required by {resource.gvr}")
     is_now, belongs = GVK.parse(obj.api_version, obj.kind), resource.gvk
     if is_now != belongs:
         raise WrongKind(
-            f"{_called(obj)} is {is_now}, but {resource.gvr} takes {belongs}: correct apiVersion and kind, "
+            f"{_called(obj)} is {is_now}, but {resource.gvr} expects {belongs}: correct apiVersion and kind, "
             f"or use client.resource({GVK.__name__}({is_now.group!r}, {is_now.version!r}, {is_now.kind!r}))"
         )
 
@@ -57,9 +57,7 @@ def check_complete(obj: Unstructured, subresource: str) -> None:
     """
     for field, value in (("apiVersion", obj.api_version), ("kind", obj.kind)):
         if not value:
-            raise InvalidObject(
-                f"the object for {subresource!r} has no {field}: add it, the server needs to know what it is"
-            )
+            raise InvalidObject(f"the object for {subresource!r} has no {field}: add it, the server requires it")
 
 
 def check_name(obj: Unstructured, *, generate: bool = False) -> None:
@@ -71,7 +69,7 @@ def check_name(obj: Unstructured, *, generate: bool = False) -> None:
     if obj.name:
         return
     if not generate:
-        raise InvalidObject(f"{obj.kind} has no metadata.name: add it, it says which object is meant")
+        raise InvalidObject(f"{obj.kind} has no metadata.name: add it, it identifies the object")
     metadata = obj.get("metadata")
     if not (isinstance(metadata, Mapping) and metadata.get("generateName")):
         raise InvalidObject(f"{obj.kind} has neither metadata.name nor metadata.generateName: add one of them")
@@ -90,7 +88,7 @@ def namespace_of_one(resource: APIResource, namespace: str | None, *, default: s
         return None
     _check_namespace(namespace, hint="the context's namespace")
     if not (namespace or default):
-        raise WrongScope(f"{resource.gvr} live in namespaces and the context names none: pass namespace=")
+        raise WrongScope(f"{resource.gvr} are namespaced and the context has no namespace: pass namespace=")
     return namespace or default
 
 
@@ -122,7 +120,7 @@ def namespace_of_object(obj: Unstructured, resource: APIResource, namespace: str
         )
     if own and namespace is not None and own != namespace:
         raise InvalidObject(
-            f"{_called(obj)} has metadata.namespace {own!r}, but the call says namespace={namespace!r}: "
+            f"{_called(obj)} has metadata.namespace {own!r}, but the call has namespace={namespace!r}: "
             "leave one of them out"
         )
     return namespace_of_one(resource, own or namespace, default=default)
@@ -134,9 +132,7 @@ def _called(obj: Unstructured) -> str:
 
 def _refuse_namespace(resource: APIResource, namespace: str | None) -> None:
     if namespace is not None:
-        raise WrongScope(
-            f"{resource.gvr} are cluster-scoped and live in no namespace: leave namespace={namespace!r} out"
-        )
+        raise WrongScope(f"{resource.gvr} are cluster-scoped and have no namespace: leave namespace={namespace!r} out")
 
 
 def _check_namespace(namespace: str | None, *, hint: str) -> None:
@@ -145,4 +141,4 @@ def _check_namespace(namespace: str | None, *, hint: str) -> None:
     if given is not None and not isinstance(given, str):
         raise InvalidInput(f"namespace is {a_type(given)}: pass its name, or leave it out (None) for {hint}")
     if given in {"", "*"}:
-        raise InvalidInput(f"namespace={namespace!r} names no namespace: leave it out (None) for {hint}")
+        raise InvalidInput(f"namespace={namespace!r} is not the name of a namespace: leave it out (None) for {hint}")

@@ -85,13 +85,13 @@ class ListOptions:
         _check_choice("resource_version_match", self.resource_version_match, ResourceVersionMatch)
         if self.resource_version_match and not self.resource_version:
             raise InvalidInput(
-                f"resource_version_match={self.resource_version_match!r} says how resource_version is meant: give both"
+                f"resource_version_match={self.resource_version_match!r} requires a resource_version: pass both"
             )
         if self.resource_version_match == "Exact" and self.resource_version == "0":
             raise InvalidInput("resource_version '0' means any version, so it cannot be matched 'Exact'")
         if self.continue_token and self.resource_version:
             raise InvalidInput(
-                "continue_token and resource_version exclude each other: the token holds the version of its first page"
+                "continue_token and resource_version are mutually exclusive: the token contains a resourceVersion"
             )
 
 
@@ -145,12 +145,10 @@ class DeleteOptions:
         _check_choice("propagation_policy", self.propagation_policy, PropagationPolicy)
         seconds: object = self.grace_period_seconds  # callers are not always type-checked
         if seconds is not None and not (isinstance(seconds, int) and seconds >= 0):
-            raise InvalidInput(
-                f"grace_period_seconds must be a whole number, 0 or more, not {seconds!r}; 0 deletes at once"
-            )
+            raise InvalidInput(f"grace_period_seconds must be an integer >= 0, not {seconds!r}; 0 deletes at once")
         for name, text in (("uid", self.uid), ("resource_version", self.resource_version)):
             if text is not None and not text:
-                raise InvalidInput(f"{name} is empty: as a precondition of a delete it would never hold; leave it out")
+                raise InvalidInput(f"{name} is empty: as a precondition of a delete it would never match; leave it out")
 
     def body(self) -> bytes:
         """Return the API's ``DeleteOptions``, the body of the request."""

@@ -215,7 +215,7 @@ class ObjectIterator(Bound, AsyncIterator[Unstructured]):
 
 
 _HINT = (
-    "the pages took longer than the server keeps their moment in history (5 minutes by default): use larger pages, "
-    "do the work after reading, use list(), which reads everything again, or allow_inconsistent=True, which goes on "
-    "with the next page as it is now"
+    "reading the pages took longer than the server keeps their revision (5 minutes by default): use larger pages, "
+    "process the objects after reading them, use list(), which starts over, or allow_inconsistent=True, which "
+    "continues with the next page at the current revision"
 )

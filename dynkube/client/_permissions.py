@@ -108,7 +108,7 @@ async def whoami(api: APIClient, timeout: float | None) -> UserInfo:
     except NoMatch as exc:
         version = await api.server_version(timeout=deadline.left())
         raise NoMatch(
-            f"the server ({version}) does not tell users who they are: Kubernetes does since 1.28, by SelfSubjectReview"
+            f"the server ({version}) does not serve SelfSubjectReview: whoami() requires Kubernetes 1.28 or later"
         ) from exc
     answer = await _review(
         api, resource_path(found.gvr), found.gvr.api_version, "SelfSubjectReview", {}, deadline.left()
@@ -135,7 +135,7 @@ class Question:
     def __post_init__(self) -> None:
         for what, text in (("verb", self.verb), ("name", self.name), ("subresource", self.subresource)):
             if not (isinstance(text, str) and text) and (text is not None or what == "verb"):
-                raise InvalidInput(f"{what} is {text!r}: pass text")
+                raise InvalidInput(f"{what} is {text!r}: pass a string that is not empty")
 
 
 async def can(api: APIClient, question: Question, timeout: float | None) -> Permission:
@@ -162,7 +162,7 @@ async def can(api: APIClient, question: Question, timeout: float | None) -> Perm
 def _about_path(question: Question, path: str) -> tuple[dict[str, str], str]:
     for what in ("namespace", "name", "subresource"):
         if getattr(question, what) is not None:
-            raise InvalidInput(f"{path!r} is a path and no resource: leave {what} out")
+            raise InvalidInput(f"{path!r} is a path, not a resource: leave {what} out")
     _check_verb(question.verb, _OF_PATHS, path)
     return {"path": path, "verb": question.verb}, f"{question.verb} {path}"
 
@@ -201,8 +201,8 @@ def _check_served(question: Question, known: APIResource | None, gvr: GVR) -> No
     if not question.verb.startswith(CONSTRAINED):
         _check_verb(question.verb, verbs, str(gvr.resource))
     if known and question.subresource not in (None, "*", *known.subresources):
-        there_are = f"{', '.join(sorted(known.subresources))} and no other" if known.subresources else "none"
-        raise InvalidInput(f"subresource {question.subresource!r}: {gvr} have {there_are}")
+        served = f"only {', '.join(sorted(known.subresources))}" if known.subresources else "no subresources"
+        raise InvalidInput(f"subresource {question.subresource!r}: {gvr} have {served}")
     resource_path(gvr, name=question.name)
 
 
@@ -267,8 +267,8 @@ def _check_verb(verb: str, verbs: tuple[str, ...], what: str) -> None:
         return
     plain = verb.lower().replace("_", "").replace("-", "")
     near = [_OTHER_WORDS[plain]] if plain in _OTHER_WORDS else get_close_matches(plain, verbs, n=1)
-    hint = f"did you mean {near[0]!r}?" if near and near[0] in verbs else f"it is one of {', '.join(verbs)}"
-    raise InvalidInput(f"verb {verb!r} is none that {what} know: {hint}")
+    hint = f"did you mean {near[0]!r}?" if near and near[0] in verbs else f"use one of {', '.join(verbs)}"
+    raise InvalidInput(f"unknown verb {verb!r} for {what}: {hint}")
 
 
 async def _review(
@@ -279,7 +279,7 @@ async def _review(
     try:
         return Unstructured(answer.body)
     except InvalidObject as exc:
-        raise ProtocolError(f"{answer.request}: answered with something else than a {kind}: {exc}") from exc
+        raise ProtocolError(f"{answer.request}: the response is not a {kind}: {exc}") from exc
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

@@ -183,7 +183,7 @@ class ShortWays:
         given = {"label_selector": label_selector, "field_selector": field_selector, "limit": limit}
         for what, value in given.items():
             if value is not None:
-                raise InvalidInput(f"{what} chooses from many objects, and name={name!r} is one: leave one of them out")
+                raise InvalidInput(f"{what} selects among many objects, name={name!r} only one: leave one of them out")
         return await self._api.resource(resource).get(name, namespace=namespace, timeout=timeout)
 
     async def api_resources(
@@ -223,10 +223,10 @@ class ShortWays:
         check_timeout(timeout)
         mapper = self._api.mapper
         mapper.invalidate()
-        with within(timeout, "the server has not told what it serves"), plain_failures():
+        with within(timeout, "discovery of the served resources did not complete"), plain_failures():
             found = (await mapper.load()).discovery
             if EVERYTHING in found.failures:  # stale data must not pass as the current state
-                raise DiscoveryFailed("cannot tell what the server serves", failures=found.failures)
+                raise DiscoveryFailed("the served resources could not be discovered", failures=found.failures)
         return listing(
             found,
             group=group,
@@ -323,6 +323,6 @@ def _refuse_pair(resource: ResourceLike) -> None:
         kind, name = resource.split("/")
         if kind and name and not is_version(kind) and not is_version(name):
             raise InvalidInput(
-                f"resource {resource!r} has a slash in it: write get({kind!r}, {name!r}) for one object, "
+                f"resource {resource!r} contains a slash: use get({kind!r}, {name!r}) for one object, "
                 f"or {f'{name}.{kind}'!r} for a resource of a group"
             )

@@ -266,6 +266,6 @@ def _complete(obj: ObjectLike, subresource: str) -> Unstructured:
 def _same(given: str | None, own: str, field: str) -> str | None:
     if given is not None and own and given != own:
         raise InvalidObject(
-            f"the object has metadata.{field} {own!r}, but the call says {field}={given!r}: leave one of them out"
+            f"the object has metadata.{field} {own!r}, but the call has {field}={given!r}: leave one of them out"
         )
     return own or given

@@ -23,4 +23,4 @@ def check_subresource(name: object) -> None:
         InvalidInput: it is empty, or has a slash.
     """
     if not isinstance(name, str) or not name or "/" in name:
-        raise InvalidInput(f"subresource {name!r} is not the name of one, like 'status' or 'scale'")
+        raise InvalidInput(f"invalid subresource {name!r}: pass a name like 'status' or 'scale'")

@@ -68,7 +68,7 @@ class Target:
         Raises:
             DynkubeError: those of the mapper; if nothing could be read at all, those of any request.
         """
-        with within(timeout, f"{self.spec}: the server has not told whether it serves that"), plain_failures():
+        with within(timeout, f"{self.spec}: discovery did not complete"), plain_failures():
             return await self.session.mapper.resolve(self.spec)
 
     async def resolve_for(self, use: Callable[[APIResource], T], timeout: float | None = None) -> tuple[APIResource, T]:
@@ -214,8 +214,8 @@ def as_answered(answer: Answer) -> Unstructured:
         kind = sanitized(answer.headers.get("content-type", "unknown type"), 100)
         answer.redact.error(exc)
         raise ProtocolError(
-            f"{answer.request}: answered with {len(answer.body)} bytes of {kind} instead of an object; "
-            f"client.raw() reads anything: {exc}"
+            f"{answer.request}: the response is {len(answer.body)} bytes of {kind} instead of an object; "
+            f"client.raw() accepts any response: {exc}"
         ) from exc
 
 

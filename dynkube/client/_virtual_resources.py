@@ -68,10 +68,10 @@ class VirtualResources:
             return cause
         names = [*self.groups, *self.served]
         *first, last = names
-        purpose = f"the verb {self.verb!r} is for {', '.join(first)}{' and ' if first else ''}{last}"
+        purpose = f"the verb {self.verb!r} applies to {', '.join(first)}{' and ' if first else ''}{last}"
         if near := get_close_matches(name.lower(), names, n=1):
-            return NoMatch(f"{purpose}, and not for {resource!r}: did you mean {near[0]!r}?")
-        return NoMatch(f"{cause}; {purpose}" if cause else f"{purpose}, and not for {resource!r}")
+            return NoMatch(f"{purpose}, not to {resource!r}: did you mean {near[0]!r}?")
+        return NoMatch(f"{cause}; {purpose}" if cause else f"{purpose}, not to {resource!r}")
 
     def _may_be(self, group: str) -> bool:
         return group in ("", *self.groups.values())

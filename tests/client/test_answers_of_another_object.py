@@ -14,9 +14,9 @@ from tests.client.wire import JSON, ScriptedServer, connect, ok, pod, status, st
 @pytest.mark.parametrize(
     ("answer", "complaint"),
     [
-        (pod("b"), "its metadata.name is 'b', 'a' was asked for"),
-        (pod("a", namespace="kube-system"), "its metadata.namespace is 'kube-system', 'shop' was asked for"),
-        (pod("a") | {"kind": "Secret"}, "its kind is 'Secret', 'Pod' was asked for"),
+        (pod("b"), "its metadata.name is 'b', but 'a' was requested"),
+        (pod("a", namespace="kube-system"), "its metadata.namespace is 'kube-system', but 'shop' was requested"),
+        (pod("a") | {"kind": "Secret"}, "its kind is 'Secret', but 'Pod' was requested"),
         (pod("a") | {"kind": "x" * 1000}, r"its kind is 'x+… \(747 characters more\)'"),
     ],
 )

@@ -139,9 +139,9 @@ async def test_a_conflict_shows_no_value_that_was_read_before_it(again: Answer, 
 @pytest.mark.parametrize(
     ("live", "message"),
     [
-        (config("1"), "live is a dict: give the object as it was read"),  # a Secret's values stay out of it
+        (config("1"), "live is a dict: pass the object as it was read"),  # a Secret's values stay out of it
         (Unstructured(config()), "with its resourceVersion, or leave it out"),
-        (Unstructured(config("1", metadata={"name": "b", "resourceVersion": "1"})), "give the same object"),
+        (Unstructured(config("1", metadata={"name": "b", "resourceVersion": "1"})), "pass the object to be compared"),
     ],
 )
 async def test_what_cannot_be_the_live_object_is_refused(live: Any, message: str) -> None:
@@ -178,7 +178,7 @@ async def test_subresources_are_applied_to_as_well(subresource: str, obj: dict[s
 
 
 async def test_what_is_no_subresource_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="subresource 'status/x' is not the name of one"):
+    with pytest.raises(InvalidInput, match="invalid subresource 'status/x'"):
         await apply(subresource="status/x")
 
 

@@ -68,7 +68,7 @@ def test_the_deletion_of_one_object_is_not_hidden_by_another_of_its_name() -> No
 @pytest.mark.parametrize(
     ("condition", "seen", "words"),
     [
-        ("condition=Ready", None, "there was no such object"),
+        ("condition=Ready", None, "the object did not exist"),
         ("condition=Ready", obj(), "had no conditions"),
         ("condition=Missing", obj(ready("True")), "had no condition Missing, only Other, Ready"),
         (
@@ -78,14 +78,14 @@ def test_the_deletion_of_one_object_is_not_hidden_by_another_of_its_name() -> No
         ),
         ("condition=Ready", obj(ready("True", observedGeneration=1), generation=2), "for an older generation"),
         ("jsonpath={.status.phase}=Running", obj({"phase": "Pending"}), r"had \{.status.phase\} = Pending"),
-        ("jsonpath={.status.phase}=Running", obj(), "had nothing at"),
-        ("delete", obj(), "nobody had deleted it"),
+        ("jsonpath={.status.phase}=Running", obj(), "had no value at"),
+        ("delete", obj(), "existed and was not being deleted"),
         (
             "delete",
             obj(deletionTimestamp="2026-11-21T00:00:00Z", finalizers=["a/b"]),
             "being deleted since 2026-11-21T00:00:00Z, held by the finalizers a/b",
         ),
-        ("create", None, "there was no such object"),
+        ("create", None, "the object did not exist"),
         (lambda o: False, obj(), "<Pod v1 web>"),
     ],
 )
@@ -101,7 +101,7 @@ def test_what_was_seen_is_told_in_words(condition: Any, seen: Unstructured | Non
         ("ready", InvalidInput, "condition 'ready' is not one of 'condition=Ready'"),
         ("condition=", InvalidInput, "is not one of"),
         ("jsonpath=", InvalidInput, "is not one of"),
-        ("jsonpath={.a}=", InvalidInput, "nothing after '='"),
+        ("jsonpath={.a}=", InvalidInput, "no value after '='"),
         ("jsonpath={.a[}=x", InvalidJSONPath, "a"),
         (None, InvalidInput, "condition is None"),
     ],
@@ -111,6 +111,6 @@ def test_a_condition_that_is_none_shows_the_forms(condition: Any, error: type[Ex
         parse_condition(condition)
 
 
-def test_a_uid_goes_with_deletion_only() -> None:
-    with pytest.raises(InvalidInput, match="condition='delete' only"):
+def test_a_uid_is_allowed_with_deletion_only() -> None:
+    with pytest.raises(InvalidInput, match="only with condition='delete'"):
         parse_condition("create", uid="u")

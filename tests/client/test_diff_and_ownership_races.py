@@ -101,7 +101,7 @@ async def test_where_somebody_writes_all_the_time_nothing_is_released(
 @pytest.mark.parametrize(
     ("obj", "paths", "manager", "error", "message"),
     [
-        (None, ".data.a", "first", InvalidInput, "None is no object: give one, or its name"),
+        (None, ".data.a", "first", InvalidInput, "None is not an object: pass an object, or its name"),
         ("", ".data.a", "first", InvalidInput, "name"),
         ({"kind": "ConfigMap", "apiVersion": "v1"}, ".data.a", "first", InvalidObject, r"no metadata\.name"),
         ("a", ".data[", "first", InvalidInput, "invalid path"),

@@ -57,7 +57,7 @@ def test_long_values_are_cut_in_the_table() -> None:
 
 @pytest.mark.parametrize(
     ("number", "note"),
-    [(0, None), (1, "1 field is owned by others"), (2, "2 fields are owned by others")],
+    [(0, None), (1, "1 field is owned by another manager"), (2, "2 fields are owned by other managers")],
 )
 def test_that_force_is_needed_is_said_below(number: int, note: str | None) -> None:
     conflicts = (FieldConflict(path=".data.a", manager="other"),) * number
@@ -65,7 +65,7 @@ def test_that_force_is_needed_is_said_below(number: int, note: str | None) -> No
 
     last = shown.table().splitlines()[-1]
     assert last.startswith(note) if note else last.startswith(".data.a")
-    assert (note in shown._repr_html_()) if note else ("owned by others" not in shown._repr_html_())
+    assert (note in shown._repr_html_()) if note else ("is owned by" not in shown._repr_html_())
 
 
 def test_where_nothing_differs_it_says_so() -> None:

@@ -43,7 +43,7 @@ def one(number: int) -> httpx2.Response:
 KINDS: dict[str, tuple[Callable[[int], httpx2.Response], int, str]] = {
     "a token that repeats": (lambda n: pods(1, pod(f"p{n}"), token="t"), 2, "has the continue token of an earlier one"),
     "tokens in a circle": (lambda n: pods(1, pod(f"p{n}"), token=f"t{n % 3}"), 4, "the continue token of an earlier"),
-    "empty pages": (lambda n: pods(1, token=f"t{n}"), 100, "100 pages in a row are empty"),
+    "empty pages": (lambda n: pods(1, token=f"t{n}"), 100, "100 consecutive pages are empty"),
     "many pages": (one, 500, r"more than 500 pages \(Limits.max_list_pages\)"),
 }
 

@@ -221,7 +221,7 @@ async def test_waiting_for_a_condition_a_deletion_and_a_deadline(server: APIServ
             await trio.testing.wait_all_tasks_blocked()
 
     assert seen == ["create", "jsonpath={.data.x}=1", "delete"]
-    with pytest.raises(DeadlineExceeded, match="no such object"):
+    with pytest.raises(DeadlineExceeded, match="the object did not exist"):
         await maps.wait_for("a", "create", timeout=3)
 
 

@@ -96,10 +96,10 @@ async def test_other_clients_words_for_all_namespaces_are_refused(namespace: str
         (lambda r: r.get("a", timeout=0), "timeout must be a positive number"),
         (lambda r: r.list(limit=0), "limit must be at least 1"),
         (lambda r: r.list(page_size=-1), "page_size must be at least 1"),
-        (lambda r: r.list(resource_version_match="Exact"), "give both"),
+        (lambda r: r.list(resource_version_match="Exact"), "requires a resource_version: pass both"),
         (lambda r: r.list(resource_version="0", resource_version_match="Exact"), "'0' means any"),
         (lambda r: r.list(resource_version="5", resource_version_match="Newer"), "one of 'NotOlderThan', 'Exact'"),
-        (lambda r: r.list(resource_version="5", continue_token="x"), "exclude each other"),
+        (lambda r: r.list(resource_version="5", continue_token="x"), "mutually exclusive"),
     ],
 )
 async def test_what_cannot_be_right_is_refused_before_anything_is_sent(call: Call, message: str) -> None:

@@ -27,7 +27,10 @@ async def test_before_the_server_was_asked_nothing_is_known(server: APIServer, c
     assert (list(resources), len(resources), "pods" in resources) == ([], 0, False)
     assert [name for name in dir(resources) if not name.startswith("_")] == []
     assert repr(resources) == "<Resources: 0 known>"
-    assert lines(resources._card(NOW)) == ["resources · none known yet", "The server is asked when a verb is used."]
+    assert lines(resources._card(NOW)) == [
+        "resources · not discovered yet",
+        "Discovery runs when the first verb is called.",
+    ]
     assert server.requests == []
 
 

@@ -62,8 +62,8 @@ async def test_writes_name_the_field_manager_and_take_the_options() -> None:
     ("subresource", "call", "error", "message"),
     [
         ("status", lambda s: s.update(SCALE), InvalidObject, "is autoscaling/v1 Scale, but"),
-        ("status", lambda s: s.update(DEPLOYMENT, name="other"), InvalidObject, "name 'web', but the call says"),
-        ("scale", lambda s: s.update(SCALE, name="other"), InvalidObject, "name 'web', but the call says name='other'"),
+        ("status", lambda s: s.update(DEPLOYMENT, name="other"), InvalidObject, "name 'web', but the call has"),
+        ("scale", lambda s: s.update(SCALE, name="other"), InvalidObject, "name 'web', but the call has name='other'"),
         ("scale", lambda s: s.update({**SCALE, "metadata": {}}), InvalidInput, "name is empty"),
         ("scale", lambda s: s.update({"kind": "Scale"}), InvalidObject, "'scale' has no apiVersion"),
         ("eviction", lambda s: s.create("web", {"apiVersion": "policy/v1"}), InvalidObject, "'eviction' has no kind"),
@@ -82,5 +82,5 @@ async def test_what_contradicts_itself_is_refused(
 
 @pytest.mark.parametrize("name", ["", "scale/x"])
 def test_a_name_that_is_none_is_refused_at_once(name: str) -> None:
-    with pytest.raises(InvalidInput, match="not the name of one"):
+    with pytest.raises(InvalidInput, match="invalid subresource"):
         connect(ScriptedServer()).resource("pods").subresource(name)

@@ -90,12 +90,12 @@ async def test_the_deadline_says_what_was_wanted_and_what_was_seen() -> None:
 
 
 async def test_the_deadline_says_if_the_object_was_gone() -> None:
-    with pytest.raises(DeadlineExceeded, match="last seen: there was no such object"):
+    with pytest.raises(DeadlineExceeded, match="last seen: the object did not exist"):
         await wait("condition=Ready", pods(5, pod("a")), stream(event("DELETED", pod("a", 6)), FOREVER), timeout=20)
 
 
 async def test_the_deadline_says_if_nothing_was_seen() -> None:
-    with pytest.raises(DeadlineExceeded, match="the server did not answer"):
+    with pytest.raises(DeadlineExceeded, match="the server did not respond"):
         await wait("create", stream(FOREVER), timeout=20)
 
 

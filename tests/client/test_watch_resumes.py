@@ -182,7 +182,7 @@ async def test_leaving_ends_the_request_and_the_events() -> None:
 
     async with connect(ScriptedServer(answer)).resource("pods").watch(resource_version="1") as events:
         await anext(events)
-    with pytest.raises(ClosedError, match="block has been left"):
+    with pytest.raises(ClosedError, match="after its 'async with' block"):
         await anext(events)
 
     assert answer.stream.closed_at == 0  # type: ignore[union-attr]  # the stream is the test's own Body

@@ -80,8 +80,8 @@ async def test_a_definition_that_may_not_be_read_is_told_of(server: APIServer, c
     found = await client["widgets"].availability()
 
     assert found
-    assert found.message.startswith("its definition may not be read: 403")
-    assert lines(found._card(NOW))[-1].startswith("its definition may not be read")
+    assert found.message.startswith("no permission to read its CRD: 403")
+    assert lines(found._card(NOW))[-1].startswith("no permission to read its CRD")
 
 
 @pytest.mark.parametrize(
@@ -104,8 +104,8 @@ async def test_where_a_definition_cannot_be_read_what_is_known_is_answered(
     found = await client[WIDGETS].availability(timeout=20)
 
     assert (bool(found), found.definition, found.conditions) == (is_served, None, {})
-    assert found.message.startswith("its definition could not be read" if is_served else "the server does not serve")
-    assert re.search(f"its definition could not be read: .*{why}", str(found))
+    assert found.message.startswith("its CRD could not be read" if is_served else "the server does not serve")
+    assert re.search(f"its CRD could not be read: .*{why}", str(found))
     assert why in Page(found._card(NOW)).text()
 
 

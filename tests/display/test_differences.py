@@ -67,7 +67,7 @@ def test_who_owns_the_fields_stands_beside_them_and_below() -> None:
     diff = compare(POD, after(spec={}))
     page = shown(Diff(subject="x", names=diff.names, before={}, after={}, changes=diff.changes, conflicts=(conflict,)))
 
-    assert page.text(".dk-note") == "1 field is owned by others: an apply without force is a conflict."
+    assert page.text(".dk-note") == "1 field is owned by another manager: an apply without force fails with a conflict."
 
 
 def test_what_only_a_folded_section_would_show_is_not_reckoned_for_a_large_object() -> None:

@@ -78,14 +78,14 @@ async def test_a_client_is_no_container(client: dynkube.Client) -> None:
 
 
 async def test_an_object_as_kubectl_writes_it_is_refused_with_the_fix(client: dynkube.Client) -> None:
-    with pytest.raises(InvalidInput, match=r"'pod/web' has a slash in it: write get\('pod', 'web'\) for one object"):
+    with pytest.raises(InvalidInput, match=r"'pod/web' contains a slash: use get\('pod', 'web'\) for one object"):
         await client.get("pod/web")
     with pytest.raises(InvalidInput, match=r"or 'deploy\.apps' for a resource of a group"):
         await client.get("apps/deploy")
 
 
 async def test_what_chooses_from_many_does_not_go_with_a_name(client: dynkube.Client) -> None:
-    with pytest.raises(InvalidInput, match=r"label_selector chooses from many objects, and name='web' is one"):
+    with pytest.raises(InvalidInput, match=r"label_selector selects among many objects, name='web' only one"):
         await client.get("cm", "web", label_selector="a=b")  # type: ignore[call-overload]
 
 
@@ -201,27 +201,27 @@ async def test_who_one_is(server: APIServer) -> None:
     assert "jane" in me._repr_html_()
 
 
-async def test_verbs_that_do_not_exist_are_told_with_the_one_that_may_be_meant(client: dynkube.Client) -> None:
+async def test_an_unknown_verb_is_refused_with_a_suggestion(client: dynkube.Client) -> None:
     for verb, hint in (
-        ("frobnicate", "it is one of get, list, watch, create"),
+        ("frobnicate", "use one of get, list, watch, create"),
         ("apply", "did you mean 'patch'"),
         ("delete_collection", "did you mean 'deletecollection'"),
         ("lst", "did you mean 'list'"),
         ("List", "did you mean 'list'"),
     ):
-        with pytest.raises(InvalidInput, match=f"verb '{verb}' is none that pods know: {hint}"):
+        with pytest.raises(InvalidInput, match=f"unknown verb '{verb}' for pods: {hint}"):
             await client.can(verb, "pods")
 
 
 @pytest.mark.parametrize(
     ("question", "message"),
     [
-        ({"resource": "pods", "subresource": "logs"}, "subresource 'logs': pods.v1 have .*log.* and no other"),
+        ({"resource": "pods", "subresource": "logs"}, "subresource 'logs': pods.v1 have only .*log"),
         ({"resource": "pods", "name": ""}, "name is ''"),
-        ({"resource": "cm", "subresource": "log"}, "subresource 'log': configmaps.v1 have none"),
+        ({"resource": "cm", "subresource": "log"}, "subresource 'log': configmaps.v1 have no subresources"),
         ({"resource": "pods/log"}, "a subresource as a separate argument"),
         ({"resource": "nodes", "namespace": "shop"}, "cluster-scoped"),
-        ({"resource": "/metrics", "namespace": "shop"}, "is a path and no resource: leave namespace out"),
+        ({"resource": "/metrics", "namespace": "shop"}, "is a path, not a resource: leave namespace out"),
         ({"resource": None}, "resource is None"),
         ({"resource": "pods", "namespace": "Shop"}, "namespace 'Shop' may only contain lowercase letters"),
         ({"resource": "pods", "namespace": "a b"}, "namespace 'a b' may only contain lowercase letters"),

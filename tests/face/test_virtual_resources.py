@@ -33,13 +33,13 @@ from tests.manifests.kit import definition
 async def test_what_is_almost_a_name_says_which_is_meant(
     client: dynkube.Client, verb: str, resource: str, meant: str
 ) -> None:
-    with pytest.raises(NoMatch, match=f"the verb '{verb}' is for .*, and not for '{resource}': did you mean '{meant}'"):
+    with pytest.raises(NoMatch, match=f"the verb '{verb}' applies to .*, not to '{resource}': did you mean '{meant}'"):
         await client.can(verb, resource)
 
 
 @pytest.mark.parametrize("verb", ["impersonate", "impersonate:user-info"])
-async def test_what_is_no_such_name_says_which_there_are(client: dynkube.Client, verb: str) -> None:
-    with pytest.raises(NoMatch, match=f"the verb '{verb}' is for users, groups, uids, userextras.* and "):
+async def test_an_unknown_name_is_refused_with_the_valid_ones(client: dynkube.Client, verb: str) -> None:
+    with pytest.raises(NoMatch, match=f"the verb '{verb}' applies to users, groups, uids, userextras.* and "):
         await client.can(verb, "jane")
 
 

@@ -72,7 +72,7 @@ async def test_an_object_of_a_cluster_scoped_resource_says_no_namespace(client: 
 async def test_an_object_and_a_call_that_name_two_namespaces_are_refused(client: dynkube.Client) -> None:
     config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "namespace": "a"}}
 
-    with pytest.raises(InvalidObject, match=r"metadata\.namespace 'a', but the call says namespace='b': leave one"):
+    with pytest.raises(InvalidObject, match=r"metadata\.namespace 'a', but the call has namespace='b': leave one"):
         await client.resource("configmaps").create(config_map, namespace="b")
 
 

@@ -135,7 +135,7 @@ async def test_objects_go_into_the_namespace_that_is_given_unless_they_name_it(c
 
     assert [entry.namespace for entry in report] == ["shop", "shop", "other", ""]
     assert [str(entry.outcome) for entry in report] == ["created", "created", "failed", "created"]
-    assert "the call says namespace='shop'" in report[2].message
+    assert "the call has namespace='shop'" in report[2].message
 
 
 @pytest.mark.parametrize(

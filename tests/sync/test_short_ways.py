@@ -40,7 +40,7 @@ def test_a_call_that_cannot_be_right_is_refused(k: dynkube.sync.Client) -> None:
 
 def test_whom_one_may_act_as_is_asked_by_the_right_name(k: dynkube.sync.Client) -> None:
     assert k.can("impersonate", "users", name="jane").action == "impersonate users named jane"
-    with pytest.raises(NoMatch, match="and not for 'user': did you mean 'users'"):
+    with pytest.raises(NoMatch, match="not to 'user': did you mean 'users'"):
         k.can("impersonate", "user")
 
 

@@ -97,6 +97,6 @@ def _path_of(target: Target, obj: Named, namespace: str | None) -> Callable[[API
     if isinstance(obj, str):
         return lambda resource: target.path(resource, obj, namespace)
     if not isinstance(obj, Mapping):
-        raise InvalidInput(f"{obj!r} is no object: give one, or its name")
+        raise InvalidInput(f"{obj!r} is not an object: pass an object, or its name")
     found = as_object(obj)
     return lambda resource: target.path_of(resource, found, namespace)

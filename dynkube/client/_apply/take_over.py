@@ -65,7 +65,7 @@ async def apply_taking(application: Application, paths: tuple[FieldPath, ...]) -
             if application.body.resource_version:
                 raise  # a retry cannot fulfil the caller's own precondition
             last = error
-    assert last is not None, "there was no attempt"
+    assert last is not None, "no attempt was made"
     raise last
 
 

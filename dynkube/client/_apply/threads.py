@@ -35,4 +35,4 @@ async def calculated(calculation: Callable[[], T], *objects: Unstructured | None
         return await trio.to_thread.run_sync(calculation, abandon_on_cancel=True)
     except RecursionError:
         which = next(obj for obj in objects if obj is not None)
-        raise InvalidObject(f"{which!r} is nested too deeply to be worked on: make it flatter") from None
+        raise InvalidObject(f"{which!r} is nested too deeply to be processed: reduce its nesting") from None

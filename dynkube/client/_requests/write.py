@@ -77,7 +77,7 @@ async def patch(
     """PATCH an object or a subresource of it."""
     kind = PatchType.parse(patch_type)
     if options.force is not None and kind is not PatchType.APPLY:
-        raise InvalidInput(f"force goes with the patch type 'apply' only, not with {kind.value!r}: leave it out")
+        raise InvalidInput(f"force is allowed only with patch type 'apply', not with {kind.value!r}: leave it out")
     body = _patch_body(change, kind)
     resource, path, options = await target.resolve_within(
         options, lambda found: target.path(found, name, namespace, subresource=subresource)
@@ -148,7 +148,7 @@ def _patch_body(change: PatchLike, kind: PatchType) -> bytes:
     if kind is PatchType.JSON:
         fits, wanted = (isinstance(change, list | tuple), _OPERATIONS)
     if not fits:
-        raise InvalidInput(f"a patch of type {kind.value!r} is {wanted}, not {a_type(change)}")
+        raise InvalidInput(f"a patch of type {kind.value!r} must be {wanted}, not {a_type(change)}")
     return json_of(change, "the patch")
 
 

@@ -24,7 +24,7 @@ async def wait_for(
 ) -> Unstructured | None:
     """Wait until the condition holds, and return the object."""
     if not name:
-        raise InvalidInput("name is empty: say which object is waited for")
+        raise InvalidInput("name is empty: pass the name of the object to wait for")
     if timeout is not None and not is_seconds(timeout):
         raise InvalidInput(f"timeout must be a positive number of seconds, or None for no deadline, not {timeout!r}")
     seconds = math.inf if timeout is None else timeout
@@ -79,4 +79,4 @@ class _Waiting:
 
     def explain(self) -> str:
         """Describe the last state seen."""
-        return self.condition.seen(self.present) if self._asked else "nothing, the server did not answer"
+        return self.condition.seen(self.present) if self._asked else "nothing, the server did not respond"

@@ -52,8 +52,8 @@ _TOO_LARGE: Final = "ResourceVersionTooLarge"  # the server lags behind, or was 
 _GOOD_WHILE: Final = 10.0
 _MANY_SHORT: Final = 3  # consecutive short requests after which backoff starts
 _GONE_HINT: Final = (
-    "the server no longer has the history from the resource_version this watch began at: list again and watch from the "
-    "list's resource_version, or leave resource_version out, then the watch lists again by itself when it has to"
+    "the server no longer keeps the resource_version at which this watch started: list again and watch from the "
+    "list's resource_version, or leave resource_version out, then the watch lists again by itself when necessary"
 )
 
 
@@ -131,7 +131,7 @@ class Watch(Bound, AsyncIterator[WatchEvent]):
 
     async def __anext__(self) -> WatchEvent:
         if self._closed:
-            raise ClosedError("the watch is closed, or its block has been left: open another one")
+            raise ClosedError("the watch is closed, as is every watch after its 'async with' block: open another one")
         while not self._ready:
             await trio.sleep_until(self._not_before)
             try:
@@ -210,7 +210,7 @@ class Watch(Bound, AsyncIterator[WatchEvent]):
             self._silences += 1
             if self._silences > 1:
                 self._forget_history(probe=True)
-        raise DeadlineExceeded(f"{self._collection}: neither event nor bookmark for {self._settings.silence:g} s")
+        raise DeadlineExceeded(f"{self._collection}: no event and no bookmark for {self._settings.silence:g} s")
 
     def _take(self, batch: Batch) -> None:
         self._told = True
@@ -233,7 +233,7 @@ class Watch(Bound, AsyncIterator[WatchEvent]):
         if is_older(version, self._version):  # restored from a backup, or one of several servers lags behind
             self._forget_history(probe=True)
             raise TransportError(
-                f"{self._collection}: a bookmark of version {version} came, although {self._version} was told before"
+                f"{self._collection}: received a bookmark of resourceVersion {version} after {self._version}"
             )
 
     def _was_healthy(self) -> bool:
@@ -261,7 +261,7 @@ class Watch(Bound, AsyncIterator[WatchEvent]):
         try:
             await self._collection.list(resource_version=self._version, resource_version_match="Exact", limit=1)
         except (BadRequest, Invalid) as exc:  # an aggregated API may not support Exact
-            _log.debug("%r: cannot ask for an exact version: %s", self._collection, exc)
+            _log.debug("%r: cannot list at an exact resourceVersion: %s", self._collection, exc)
         self._must_probe = False
 
     def _recover(self, exc: APIError | TransportError) -> None:

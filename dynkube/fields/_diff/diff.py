@@ -104,8 +104,9 @@ class Diff(Shown):
     def _note(self) -> str:
         if not self.conflicts:
             return ""
-        owned = "1 field is" if len(self.conflicts) == 1 else f"{len(self.conflicts)} fields are"
-        return f"{owned} owned by others: an apply without force is a conflict."
+        count = len(self.conflicts)
+        owned = "1 field is owned by another manager" if count == 1 else f"{count} fields are owned by other managers"
+        return f"{owned}: an apply without force fails with a conflict."
 
     def _nothing(self) -> str:
         return printable(f"{self.subject}: nothing differs")

@@ -78,7 +78,7 @@ async def test_what_would_be_taken_from_others_is_told_with_who_they_are(cluster
     assert told(diff) == [(f"{web}.args[0]", "a", "b"), (f"{web}.image", "web:1", "web:2")]
     assert [[manager.name for manager in each.managers] for each in diff.changes] == [["first"], ["first"]]
     assert {each.path for each in diff.conflicts} == {f"{web}.args", f"{web}.image"}
-    assert diff.table().endswith("2 fields are owned by others: an apply without force is a conflict.")
+    assert diff.table().endswith("2 fields are owned by other managers: an apply without force fails with a conflict.")
 
 
 async def test_it_reads_like_kubectl_diff(cluster: Cluster, maps: ResourceClient) -> None:
@@ -141,4 +141,4 @@ async def test_that_force_is_needed_is_told_also_where_nobody_is_on_record(
     diff = await maps.diff(config(a="2", b="1"), namespace=where, field_manager="me")
 
     assert [(each.path, each.ours, each.live) for each in diff.conflicts] == [(".data.a", "2", "1")]
-    assert "an apply without force is a conflict" in diff.table()
+    assert "an apply without force fails with a conflict" in diff.table()
