@@ -79,7 +79,7 @@ def informer_card(what: Following, numbers: InformerStatistics, objects: Sequenc
     ]
     blocks: list[Block] = [Facts.of(facts)]
     if numbers.state.phase == "ABSENT":
-        blocks.append(Note(line("Nothing is wrong: it follows the resource from the moment that it is served.")))
+        blocks.append(Note(line("This is not an error: the informer starts when the resource is served.")))
     return Card(head, (*blocks, *_handlers(numbers.handlers), *_objects(objects, now)))
 
 

@@ -92,7 +92,7 @@ class Sources:
         given: object = objects
         for obj in given if isinstance(given, Iterable) and not isinstance(given, str | Mapping) else (given,):
             if not isinstance(obj, Unstructured):
-                raise InvalidInput(f"sources has {obj!r} in it: pass informers, lists of objects, or objects")
+                raise InvalidInput(f"sources contains {obj!r}: pass informers, lists of objects, or objects")
             self._known[obj.uid] = obj
             for uid in dict.fromkeys(owner_uids(obj)):
                 self._owned.setdefault(uid, []).append(obj)
@@ -133,7 +133,7 @@ class Sources:
         for source in self._informers:
             state = source.state
             if state.phase not in (Phase.LIVE, Phase.ABSENT):
-                yield f"of {source.gvr or 'a resource'} something may be missing: {state}"
+                yield f"objects of {source.gvr or 'a resource'} may be missing: {state}"
 
 
 @dataclass(slots=True)

@@ -73,7 +73,7 @@ class FollowedNamespaces:
     @property
     def pending(self) -> str:
         """What the initial sync waits for, for people."""
-        return f"the namespaces, which are {self._shared.state}"
+        return f"the informer of namespaces, which is {self._shared.state}"
 
     def close(self) -> None:
         """Stop watching for this filter."""

@@ -160,13 +160,13 @@ class Informer(Bound, Waits, Shown):
                 return (await factory.mapper.resolve(self._resource)).gvr
         except NoMatch as exc:
             raise NoMatch(
-                f"{exc}; to follow what is not installed yet, write RESOURCE.VERSION.GROUP, "
+                f"{exc}; to follow a resource that is not installed yet, pass RESOURCE.VERSION.GROUP, "
                 "like httproutes.v1.gateway.networking.k8s.io"
             ) from None
 
     def _check_unused(self) -> None:
         if self._shared is not None or self._closed:
-            raise ClosedError("this informer was entered before; make another one with client.informer(...)")
+            raise ClosedError("this informer was entered before; create another one with client.informer(...)")
 
     async def __aexit__(
         self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
@@ -366,7 +366,7 @@ class Informer(Bound, Waits, Shown):
 
     def _new_index(self, name: str, source: str | IndexFunc) -> Index:
         if not isinstance(name, str):
-            raise InvalidInput(f"the name of an index is {name!r}: write it as text")
+            raise InvalidInput(f"the name of an index is {name!r}: pass a string")
         return Index(name, index_func(source), lambda exc, obj: self._report(f"index {name!r}", exc, obj))
 
     def _card(self, now: datetime) -> Card:

@@ -144,9 +144,9 @@ def _check_options(index: object, from_top: object, depth: object, limit: object
         raise InvalidInput(f"from_top is {from_top!r}: pass True or False")
     for name, value, least in (("depth", depth, 0), ("limit", limit, 1)):
         if not isinstance(value, int) or isinstance(value, bool):
-            raise InvalidInput(f"{name} is {a_type(value)}: pass a whole number, {least} or more")
+            raise InvalidInput(f"{name} is {a_type(value)}: pass an integer >= {least}")
         if value < least:
-            raise InvalidInput(f"{name} is {value}: pass {least} or more")
+            raise InvalidInput(f"{name} is {value}: pass an integer >= {least}")
 
 
 def _ends(growth: Growth, depth: int, limit: int) -> Iterator[str]:
@@ -155,7 +155,7 @@ def _ends(growth: Growth, depth: int, limit: int) -> Iterator[str]:
         yield f"cut after {limit:,} objects: a larger limit shows more"
     if growth.deeper:
         own = "1 object owns" if growth.deeper == 1 else f"{growth.deeper:,} objects own"
-        yield f"{own} more, below {depth} level{'' if depth == 1 else 's'}: a larger depth shows it"
+        yield f"{own} more, deeper than {depth} level{'' if depth == 1 else 's'}: a larger depth shows it"
 
 
 def _tree(growth: Growth, notes: tuple[str, ...]) -> OwnerTree:

@@ -60,7 +60,7 @@ class Reads:
         Raises:
             InvalidInput: the namespace is not a string, or the selector does not parse.
         """
-        _check_namespace(namespace, "all that are followed")
+        _check_namespace(namespace, "all watched namespaces")
         snapshot = self._snapshot
         known = self._view.known(snapshot, self._latest) if namespace is None and label_selector is None else None
         source = snapshot if known is None else known
@@ -107,11 +107,11 @@ class Reads:
         """
         given: object = value  # callers are not always type-checked
         if not isinstance(given, str):
-            raise InvalidInput(f"value is {a_type(given)}: an index files under text, like '80' or 'true'")
+            raise InvalidInput(f"value is {a_type(given)}: pass a string, like '80' or 'true'")
         found = self._view.indexes.get(index)
         if found is None:
             known = ", ".join(sorted(self._view.indexes)) or "none"
-            raise InvalidInput(f"no index {index!r} (there are: {known}); pass indexes={{...}} or call add_index first")
+            raise InvalidInput(f"no index {index!r} (known: {known}); pass indexes={{...}} or call add_index first")
         if not found.built:
             return self._view.visible(found.scan(self._snapshot, value))
         return self._view.visible(found.lookup(value))
@@ -193,11 +193,11 @@ class Reads:
 
 def _check_namespace(given: object, otherwise: str) -> None:
     if given is not None and not isinstance(given, str):
-        raise InvalidInput(f"namespace={given!r} names no namespace: leave it out (None) for {otherwise}")
+        raise InvalidInput(f"namespace={given!r} is not the name of a namespace: leave it out (None) for {otherwise}")
 
 
 def _no_name(given: object) -> str:
     if not isinstance(given, str):
         return f"name is {a_type(given)}: pass metadata.name of the object"
     namespace, _, name = given.partition("/")  # client-go's key
-    return f"name {given!r} has a slash in it: write get({name!r}, namespace={namespace!r})"
+    return f"name {given!r} contains a slash: use get({name!r}, namespace={namespace!r})"

@@ -80,15 +80,15 @@ class InformerSettings:
 
     def __post_init__(self) -> None:
         if iscoroutinefunction(self.crd_filter):  # the coroutine it returns would count as true
-            raise InvalidInput(f"crd_filter {self.crd_filter!r} must be a plain function: nobody would await it")
+            raise InvalidInput(f"crd_filter {self.crd_filter!r} must be a synchronous function: it is not awaited")
         if self.consistency not in _CONSISTENCIES:
             raise InvalidInput(f"consistency must be one of {', '.join(_CONSISTENCIES)}, not {self.consistency!r}")
         low, high = self.watch_timeout
         if not 1 <= low <= high:  # the server counts whole seconds
-            raise InvalidInput(f"watch_timeout {self.watch_timeout} is not a range (low, high) of at least one second")
+            raise InvalidInput(f"watch_timeout {self.watch_timeout} must be a range (low, high) of at least 1 second")
         for name in ("watch_margin", "reconnect_spread", "linger", "decoded_bodies", "slice"):
             if not (is_number(given := getattr(self, name)) and given >= 0):
-                raise InvalidInput(f"{name} must be a number that is not negative, not {given!r}")
+                raise InvalidInput(f"{name} must be a number >= 0, not {given!r}")
         for name in (
             "silence",
             "page_size",

@@ -244,7 +244,7 @@ class SharedInformer:
             if self.state.phase is Phase.UNKNOWN:  # else the last known state stays
                 self._set_state(Phase.UNKNOWN, now.reason, now.message)
         elif now.presence is Presence.ABSENT and now.lost is not None:
-            message = f"{now.message}, as far as is known; since then: {now.lost.message}"
+            message = f"{now.message}, according to the last known state; since then: {now.lost.message}"
             await self._vanish(Phase.DEGRADED, now.lost.reason, message)
         elif now.presence is Presence.ABSENT:
             await self._vanish(Phase.ABSENT, now.reason, now.message)
@@ -253,7 +253,7 @@ class SharedInformer:
 
     async def _follow_generation(self, generation: Generation) -> None:
         if self.key.namespace is not None and not generation.namespaced:
-            message = f"{self.key.gvr} is cluster-scoped, it has no namespaces: leave namespace= out"
+            message = f"{self.key.gvr} is cluster-scoped: leave namespace= out"
             await self._vanish(Phase.ABSENT, "WrongScope", message)
         elif generation.continues(self._generation):
             self._generation = generation

@@ -43,13 +43,13 @@ class Waits(Reads):
         await self._until_entered()
         await self._view.settled.wait()
         if not self._view.synced:
-            raise ClosedError("the informer was closed before it had synced")
+            raise ClosedError("the informer was closed before its initial sync")
         self._check_open()
 
     def _check_open(self) -> None:
         """Raise ClosedError if the informer is closed."""
         if self._closed or (self._shared is not None and self._shared.state.phase is Phase.STOPPED):
-            raise ClosedError("this informer is closed, and nothing will change: make another one")
+            raise ClosedError("this informer is closed: create another one with client.informer(...)")
 
     async def _until_entered(self) -> None:
         """Wait while it is being entered; raise ClosedError if it was not entered."""
@@ -57,8 +57,7 @@ class Waits(Reads):
             await self._entering.wait()
         if self._shared is None and not self._closed:
             raise ClosedError(
-                "this informer was not entered, so it follows nothing: use it inside "
-                "'async with client.informer(...) as informer:'"
+                "this informer was not entered: use it inside 'async with client.informer(...) as informer:'"
             )
 
     async def wait_state(self, *phases: Phase) -> State:
@@ -75,7 +74,7 @@ class Waits(Reads):
         """
         if not phases or any(phase not in tuple(Phase) for phase in phases):
             known = ", ".join(Phase)
-            raise InvalidInput(f"wait_state takes one or more of {known} (dynkube.LIVE, ...), not {phases!r}")
+            raise InvalidInput(f"wait_state requires one or more of {known} (dynkube.LIVE, ...), not {phases!r}")
         while (state := self.state).phase not in phases:
             await self._progress(f"become {' or '.join(phases)}")
         await trio.lowlevel.checkpoint()
@@ -152,7 +151,8 @@ class Waits(Reads):
         left = shared.snapshot.get(obj.key) is not None or self._caught_up(obj)  # it matched before that write
         if not (key.label_selector.matches(obj.labels) or left):
             raise InvalidInput(
-                f"{obj!r} does not match the informer's label_selector {str(key.label_selector)!r}: it never comes"
+                f"{obj!r} does not match the informer's label_selector {str(key.label_selector)!r}: "
+                "it is never in the cache"
             )
 
     def _caught_up(self, obj: Unstructured) -> bool:

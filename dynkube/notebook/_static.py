@@ -43,7 +43,7 @@ def _blocks(picture: Picture, now: datetime, most: int) -> Iterator[Block]:
     if picture.head.message:
         yield Note(line(picture.head.message))
     if picture.head.phase == "ABSENT":
-        yield Note(line(muted("Nothing is wrong: rows come as soon as it is served.")))
+        yield Note(line(muted("This is not an error: rows appear as soon as it is served.")))
     shown = [heading.shown for heading in picture.headings]
     tops = list(compress(picture.headings, shown))
     if picture.rows:

@@ -19,8 +19,10 @@ UNREACHABLE = ("--url", "http://127.0.0.1:1")
 
 
 @pytest.mark.parametrize("resource", ["httproutes", "httproutes.gateway.networking.k8s.io", "HTTPRoute"])
-async def test_a_short_name_that_nobody_serves_says_how_to_wait_for_it(resource: str, server: APIServer) -> None:
-    with pytest.raises(NoMatch, match=r"does not serve.*to follow what is not .* write RESOURCE\.VERSION\.GROUP"):
+async def test_an_unknown_short_name_is_refused_with_how_to_wait_for_it(resource: str, server: APIServer) -> None:
+    with pytest.raises(
+        NoMatch, match=r"does not serve.*to follow a resource that is not .* pass RESOURCE\.VERSION\.GROUP"
+    ):
         await run_watch(connect(transport=server.transport()), Query(resource=resource), "table")
 
 

@@ -39,7 +39,7 @@ async def test_an_absent_resource_is_no_trouble(server: APIServer, client: Clien
 
     assert shown.text(".dk-head") == "informer · gadgets.v1.example.com · all namespaces · ABSENT"
     assert "no CRD gadgets.example.com is installed" in shown.text()
-    assert shown.text(".dk-note").startswith("Nothing is wrong")
+    assert shown.text(".dk-note").startswith("This is not an error")
     assert not shown.all(".dk-bad")
 
 

@@ -95,7 +95,7 @@ def test_an_owner_in_a_namespace_owns_nothing_elsewhere_and_a_cluster_scoped_one
     [
         ({"limit": 10}, ("cut after 10 objects: a larger limit shows more",)),
         ({"limit": 51}, ()),
-        ({"depth": 0}, ("1 object owns more, below 0 levels: a larger depth shows it",)),
+        ({"depth": 0}, ("1 object owns more, deeper than 0 levels: a larger depth shows it",)),
         ({"depth": 1}, ()),
     ],
 )
@@ -176,11 +176,11 @@ def test_what_is_beyond_a_namespace_is_no_owner_to_begin_with_either() -> None:
         ({"index": 7}, "index is 7: pass the name of an index, such as 'owner'"),
         ({"index": ""}, "index is ''"),
         ({"from_top": "yes"}, "from_top is 'yes': pass True or False"),
-        ({"depth": None}, "depth is None: pass a whole number, 0 or more"),
-        ({"depth": -1}, "depth is -1: pass 0 or more"),
+        ({"depth": None}, "depth is None: pass an integer >= 0"),
+        ({"depth": -1}, "depth is -1: pass an integer >= 0"),
         ({"depth": True}, "depth is a bool"),
-        ({"limit": 0}, "limit is 0: pass 1 or more"),
-        ({"limit": 2.5}, "limit is a float: pass a whole number, 1 or more"),
+        ({"limit": 0}, "limit is 0: pass an integer >= 1"),
+        ({"limit": 2.5}, "limit is a float: pass an integer >= 1"),
     ],
 )
 def test_options_that_cannot_be_right_are_refused(option: Any, message: str) -> None:
@@ -195,9 +195,9 @@ def test_options_that_cannot_be_right_are_refused(option: Any, message: str) -> 
         ({"kind": "Pod"}, [], "pass an object as it was read"),
         (WEB, WEB, "pass a list of informers or of objects"),
         (WEB, "pods", "pass a list of informers or of objects"),
-        (WEB, ["pods"], "sources has 'pods' in it"),
-        (WEB, [[{"kind": "Pod"}]], "sources has {'kind': 'Pod'} in it"),
-        (WEB, [{"kind": "Pod"}], "sources has {'kind': 'Pod'} in it"),
+        (WEB, ["pods"], "sources contains 'pods'"),
+        (WEB, [[{"kind": "Pod"}]], "sources contains {'kind': 'Pod'}"),
+        (WEB, [{"kind": "Pod"}], "sources contains {'kind': 'Pod'}"),
     ],
 )
 def test_what_cannot_be_right_is_refused(root: Any, informers: Any, message: str) -> None:
@@ -246,5 +246,5 @@ async def test_an_informer_that_does_not_follow_is_told_of(server: APIServer, cl
 
         tree = owner_tree(WEB, [absent, late])
 
-    assert tree.notes == ("of pods.v1 something may be missing: STOPPED (NotEntered)",)
+    assert tree.notes == ("objects of pods.v1 may be missing: STOPPED (NotEntered)",)
     assert Page(tree._card(NOW)).all(".dk-note") == list(tree.notes)

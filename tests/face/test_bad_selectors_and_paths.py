@@ -117,5 +117,5 @@ async def test_what_is_no_filter_is_refused_and_the_old_filter_stays(
 
 async def test_an_index_that_is_not_there_is_named_with_those_that_are(client: dynkube.Client) -> None:
     async with client.informer("pods.v1", indexes={"node": "{.spec.nodeName}"}) as pods:
-        with pytest.raises(InvalidInput, match=r"no index 'nodes' \(there are: node\); pass indexes="):
+        with pytest.raises(InvalidInput, match=r"no index 'nodes' \(known: node\); pass indexes="):
             pods.by_index("nodes", "worker-1")

@@ -33,25 +33,25 @@ async def never(obj: object) -> bool:
     [
         (lambda c: c.informer(WIDGETS, transform=3), "transform is an int"),
         (lambda c: c.informer(WIDGETS, indexes=["a"]), "indexes is a list"),
-        (lambda c: c.informer(WIDGETS, indexes={3: "{.a}"}), "the name of an index is 3: write it as text"),
+        (lambda c: c.informer(WIDGETS, indexes={3: "{.a}"}), "the name of an index is 3: pass a string"),
         (lambda c: c.informer(WIDGETS).add_index("a", cast("Any", 3)), "JSONPath is an int"),
         (lambda c: c.informer(WIDGETS, filter=LabelFilter), "filter is an ABCMeta"),
-        (lambda c: c.informer(WIDGETS, filter=never), "must be a plain function"),
-        (lambda c: PredicateFilter(cast("Any", 3)), "must be a plain function"),
-        (lambda c: JSONPathFilter("{.spec.n}", equals=cast("Any", 3)), "write it as text"),
+        (lambda c: c.informer(WIDGETS, filter=never), "must be a synchronous function"),
+        (lambda c: PredicateFilter(cast("Any", 3)), "must be a synchronous function"),
+        (lambda c: JSONPathFilter("{.spec.n}", equals=cast("Any", 3)), "pass a string"),
         (lambda c: c.informer(WIDGETS).add_handler(), "at least one of on_add"),
         (lambda c: c.informer(WIDGETS).add_handler(on_add=3), "on_add is an int"),
-        (lambda c: c.informer(WIDGETS).add_handler(on_add=print, on_error=never), "must be a plain function"),
-        (lambda c: c.informer(WIDGETS).get("shop/web"), r"has a slash in it: write get\('web', namespace='shop'\)"),
+        (lambda c: c.informer(WIDGETS).add_handler(on_add=print, on_error=never), "must be a synchronous function"),
+        (lambda c: c.informer(WIDGETS).get("shop/web"), r"contains a slash: use get\('web', namespace='shop'\)"),
         (lambda c: c.informer(WIDGETS).get(3), "name is an int: pass metadata.name"),
-        (lambda c: c.informer(WIDGETS).list(namespace=["shop"]), r"namespace=\['shop'\] names no namespace"),
-        (lambda c: c.informer(WIDGETS).get("w", namespace=["shop"]), r"namespace=\['shop'\] names no namespace"),
+        (lambda c: c.informer(WIDGETS).list(namespace=["shop"]), r"namespace=\['shop'\] is not the name of"),
+        (lambda c: c.informer(WIDGETS).get("w", namespace=["shop"]), r"namespace=\['shop'\] is not the name of"),
         (
             lambda c: c.informer(WIDGETS, indexes={"n": "{.n}"}).by_index("n", 1),
-            "value is an int.*text, like '80' or",
+            "value is an int.*: pass a string, like '80' or",
         ),
         (lambda c: InformerSettings(page_size=cast("Any", "5")), "page_size must be a positive number, not '5'"),
-        (lambda c: InformerSettings(slice=cast("Any", "5")), "slice must be a number that is not negative, not '5'"),
+        (lambda c: InformerSettings(slice=cast("Any", "5")), "slice must be a number >= 0, not '5'"),
         (lambda c: Limits(max_retries=cast("Any", "5")), r"Limits\.max_retries must be a number"),
         (lambda c: Limits(burst=cast("Any", "5")), r"Limits\.burst must be a number >= 1"),
         (lambda c: Limits(qps=cast("Any", "5")), r"Limits\.qps must be a positive number"),
@@ -64,8 +64,8 @@ async def never(obj: object) -> bool:
             r"FieldSelector\(\) takes requirements, not a str: use FieldSelector\.parse",
         ),
         (lambda c: LabelFilter("app") and LabelFilter("tier"), "combine filters with &, | and ~"),
-        (lambda c: not LabelFilter("app"), "neither true nor false"),
-        (lambda c: InformerSettings(crd_filter=cast("Any", never)), "must be a plain function"),
+        (lambda c: not LabelFilter("app"), "has no truth value"),
+        (lambda c: InformerSettings(crd_filter=cast("Any", never)), "must be a synchronous function"),
     ],
 )
 async def test_an_argument_that_cannot_work_is_named(
@@ -97,7 +97,7 @@ async def iterate(informer: Informer) -> None:
 async def test_waiting_on_an_informer_that_nobody_has_entered_is_refused(
     client: Client, wait: Callable[[Informer], Awaitable[object]]
 ) -> None:
-    with pytest.raises(ClosedError, match=r"it follows nothing: use it inside 'async with client\.informer"):
+    with pytest.raises(ClosedError, match=r"was not entered: use it inside 'async with client\.informer"):
         await wait(client.informer(WIDGETS))
 
 

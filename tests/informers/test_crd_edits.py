@@ -103,7 +103,7 @@ async def test_9_the_server_counts_from_before_its_answer_arrives(server: APISer
 
 
 def test_9_less_than_nothing_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="reconnect_spread must be a number that is not negative, not -1"):
+    with pytest.raises(InvalidInput, match="reconnect_spread must be a number >= 0, not -1"):
         dynkube.InformerSettings(reconnect_spread=-1)
 
 

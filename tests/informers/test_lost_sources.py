@@ -84,7 +84,7 @@ async def test_an_absence_that_cannot_be_observed_any_more_is_degraded(
         with server.inject(LOSSES[loss]):
             server.end_watches(how="reset")
             state = await widgets.wait_state(DEGRADED)
-            assert "no CRD widgets.example.com is installed, as far as is known" in state.message
+            assert "no CRD widgets.example.com is installed, according to the last known state" in state.message
             assert (widgets.list(), widgets.has_synced) == ([], True)
         await widgets.wait_state(ABSENT)
 

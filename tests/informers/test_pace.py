@@ -87,7 +87,7 @@ def test_the_third_short_watch_in_a_row_is_a_failure() -> None:
     for _ in range(2):
         pace.after_end(5, 400, 0, news=True)
 
-    with pytest.raises(StreamCutShort, match="one watch after the other"):
+    with pytest.raises(StreamCutShort, match="the server repeatedly ends watches"):
         pace.after_end(5, 400, 0, news=True)
 
 

@@ -48,7 +48,7 @@ def test_a_server_that_has_got_as_far_is_watched_on(version: str) -> None:
 
 
 def test_a_server_that_is_behind_what_it_has_sent_went_back() -> None:
-    with pytest.raises(HistoryWentBack, match="the server is at version 6, and had sent version 7"):
+    with pytest.raises(HistoryWentBack, match="the server is at resourceVersion 6, but had sent 7"):
         Confirming("7").confirm("6")
 
 
@@ -58,13 +58,13 @@ def test_a_list_that_is_as_recent_as_was_asked_leads_to_its_watch(version: str) 
 
 
 def test_a_list_that_is_older_than_was_asked_is_refused() -> None:
-    with pytest.raises(HistoryWentBack, match="a list of version 6 came, not older than 7 was asked"):
+    with pytest.raises(HistoryWentBack, match="received a list of resourceVersion 6, requested not older than 7"):
         Listing("7").complete("6")
 
 
 def test_a_bookmark_that_is_older_than_what_was_seen_is_refused() -> None:
     Watching("7").check_bookmark("7")
-    with pytest.raises(HistoryWentBack, match="a bookmark of version 6 came after version 7"):
+    with pytest.raises(HistoryWentBack, match="received a bookmark of resourceVersion 6 after 7"):
         Watching("7").check_bookmark("6")
 
 

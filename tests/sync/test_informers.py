@@ -189,7 +189,7 @@ def test_a_time_to_wait_that_is_none_is_refused(k: dynkube.sync.Client, timeout:
 def test_a_phase_that_is_none_is_refused(k: dynkube.sync.Client) -> None:
     wrong: Any = 3
 
-    with pytest.raises(InvalidInput, match="wait_state takes one or more of"):
+    with pytest.raises(InvalidInput, match="wait_state requires one or more of"):
         k.informer(WIDGETS).wait_state(wrong)
 
 
@@ -218,7 +218,7 @@ def test_a_closed_informer_is_empty_and_takes_no_handler(k: dynkube.sync.Client)
 
 
 def test_an_informer_that_cannot_be_is_refused_by_the_call(k: dynkube.sync.Client) -> None:
-    with pytest.raises(dynkube.errors.NoMatch, match=r"nosuchthings.*; to follow what is not installed yet, write RES"):
+    with pytest.raises(dynkube.errors.NoMatch, match=r"nosuchthings.*; to follow a resource that is not installed yet"):
         k.informer("nosuchthings")
 
 

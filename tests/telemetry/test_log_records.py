@@ -120,7 +120,7 @@ async def test_crds_that_may_not_be_watched_are_told_once(
 
         records = [record for record in caplog.records if vars(record).get("gvr", "").startswith(CRDS)]
         assert [record.levelname for record in records] == ["WARNING", "INFO"]
-        assert "discovery is read as well" in records[0].getMessage()
+        assert "polling discovery as well" in records[0].getMessage()
 
 
 async def test_a_crd_filter_that_fails_is_told_once_for_each_crd(

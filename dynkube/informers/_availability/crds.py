@@ -153,7 +153,7 @@ class CRDWatcher:
             self._lose(SourceFailure(reason_of(exc), sanitized(str(exc))), logging.WARNING if refused else logging.INFO)
         elif isinstance(exc, APIError) and refused and not self._unwatchable:
             self._unwatchable = True
-            text = "CRDs can be listed and not watched (%s): they are listed at intervals"
+            text = "CRDs can be listed but not watched (%s): polling their list instead"
             _log.warning(text, exc, extra={"gvr": str(CRDS), "reason": reason_of(exc)})
 
     def _lose(self, failure: SourceFailure, level: int) -> None:
@@ -164,7 +164,7 @@ class CRDWatcher:
         self.source = replace(before, failure=failure, failed_at=failed_at)
         if level > self._logged:  # once per loss, and again if permissions turn out to be missing
             self._logged = level
-            text = "CRDs cannot be read (%s): what is known of them stays, and discovery is read as well"
+            text = "CRDs cannot be read (%s): keeping those already known, and polling discovery as well"
             _log.log(level, text, failure.message, extra={"gvr": str(CRDS), "reason": failure.reason})
         self._on_source()
 

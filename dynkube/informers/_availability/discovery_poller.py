@@ -164,7 +164,7 @@ class DiscoveryPoller:
             # A 404 may come from a proxy, or from an API server that is still starting. It counts only if the list of
             # group-versions does not have this one.
             if resources is None and await self._discovery.lists(gv):
-                raise DiscoveryFailed(f"the server lists {gv}, and answers 404 for its discovery document")
+                raise DiscoveryFailed(f"the server lists {gv}, but responds 404 for its discovery document")
         except DynkubeError as exc:
             self._failed(gv, exc)
         else:

@@ -165,10 +165,10 @@ class AvailabilityTracker:
         if attempt_with(accepts, crd, False, failures.append):
             return judge_crd(gvr, crd)
         if not failures:
-            return absent("CRDFiltered", f"CRD {crd.name} is installed, and left out by crd_filter")
+            return absent("CRDFiltered", f"CRD {crd.name} is installed, but excluded by crd_filter")
         level = logging.DEBUG if crd.name in self._filter_failed else logging.ERROR
         self._filter_failed.add(crd.name)
-        _log.log(level, "crd_filter failed on CRD %s; it counts as left out", crd.name, exc_info=failures[0])
+        _log.log(level, "crd_filter failed on CRD %s; it counts as excluded", crd.name, exc_info=failures[0])
         return absent("CRDFilterFailed", f"crd_filter failed on CRD {crd.name}: {text_of(failures[0])}")
 
     def _rejudge(self, gvrs: list[GVR]) -> None:

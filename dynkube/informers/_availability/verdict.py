@@ -263,7 +263,7 @@ def _later_than(denied: Denial | None, time: float) -> Denial | None:
 def _not_served(gvr: GVR, answer: DiscoveryAnswer) -> str:
     hint = ""
     if near := get_close_matches(gvr.resource, answer.resources or (), n=1):
-        hint = f"; its version serves {GVR(gvr.group, gvr.version, near[0])} (resources are named by their plural)"
+        hint = f"; did you mean {GVR(gvr.group, gvr.version, near[0])}? (resources are named in the plural)"
     if may_be_custom(gvr):
         return f"no CRD {gvr.crd_name} is installed{hint}"
     return f"the server does not serve {gvr}{hint}"

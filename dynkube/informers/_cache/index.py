@@ -147,5 +147,5 @@ async def prepare(indexes: Sequence[Index], changes: Iterable[Change], slices: S
 
 def _listed(values: Iterable[object]) -> Iterable[object]:
     if isinstance(values, str):  # iterable as well: each letter would be a value
-        raise InvalidInput(f"an index function returned the text {values!r}: return a list of values, [{values!r}]")
+        raise InvalidInput(f"an index function returned the string {values!r}: return a list of values, [{values!r}]")
     return values

@@ -113,8 +113,8 @@ class Filter(Shown, abc.ABC):
     def __bool__(self) -> bool:
         # ``a and b`` would silently be b alone; numpy and polars raise for the same reason.
         raise InvalidInput(
-            "a filter is neither true nor false: combine filters with &, | and ~, not with and, or, not; "
-            "whether there is one is asked by 'is None'"
+            "a filter has no truth value: combine filters with &, | and ~, not with and, or, not; "
+            "use 'is None' to test whether one is set"
         )
 
     @abc.abstractmethod
@@ -271,7 +271,7 @@ class JSONPathFilter(Filter):
     def __init__(self, path: str | JSONPath, *, equals: str | None = None) -> None:
         self.path: JSONPath = path if isinstance(path, JSONPath) else JSONPath.compile(path)
         if equals is not None and not isinstance(equals, str):
-            raise InvalidInput(f"equals is {equals!r}: write it as text, as kubectl prints the value ('true', '3')")
+            raise InvalidInput(f"equals is {equals!r}: pass a string, as kubectl prints the value ('true', '3')")
         self.equals: str | None = equals
 
     def bind(self, context: FilterContext) -> BoundFilter:
@@ -317,7 +317,7 @@ class PredicateFilter(Filter):
         given: object = predicate  # callers are not always type-checked
         if not callable(given) or inspect.iscoroutinefunction(given):
             shown = repr_of(predicate)
-            raise InvalidInput(f"predicate {shown} must be a plain function of the object: reads call it too")
+            raise InvalidInput(f"predicate {shown} must be a synchronous function of the object: reads call it, too")
         self.predicate: Predicate = predicate
         self.object_only: bool = object_only
         self._changed: list[Callable[[], None]] = []

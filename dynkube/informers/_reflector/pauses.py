@@ -50,7 +50,7 @@ class Pace:
             StreamCutShort: the end counts as a failure, as it came too soon.
         """
         if age < _AT_ONCE and not news:
-            raise StreamCutShort("the server ended the watch at once, without any news")
+            raise StreamCutShort("the server ended the watch at once, without any events")
         if age >= GOOD_WHILE:
             self.held()
             self._short = 0
@@ -59,7 +59,7 @@ class Pace:
             return self._settings.random.uniform(0, self._settings.reconnect_spread) if early else 0.0
         self._short += 1
         if self._short >= _MANY_SHORT:
-            raise StreamCutShort(f"the server ends one watch after the other within {GOOD_WHILE:g} s")
+            raise StreamCutShort(f"the server repeatedly ends watches within {GOOD_WHILE:g} s")
         return self._backoff.next(now)
 
     def held(self) -> None:

@@ -251,7 +251,7 @@ class Reflector:
         finally:
             stream.open = False
         if isinstance(self._state, Streaming):
-            raise StreamSilent("the watch ended before the end of the initial objects was marked")
+            raise StreamSilent("the watch ended before the bookmark that ends the initial events")
         now, news = trio.current_time(), followed(self._state) != before
         await trio.sleep(self._pace.after_end(stream.age(now), seconds, now, news=news))
         if before and not (news or self._idle.bookmarked):
@@ -284,7 +284,7 @@ class Reflector:
         if isinstance(self._state, Streaming):
             return StreamSilent(f"no event and no bookmark for {stream.idle:g} s")
         if stream.overdue(trio.current_time()):
-            return StreamSilent("the server did not end the watch, although its time was up: it is not heard any more")
+            return StreamSilent("the server did not end the watch at its timeoutSeconds, so the connection may be lost")
         return self._idle.expired(stream.idle)
 
     def _opened(self, nursery: trio.Nursery, stream: Stream) -> None:

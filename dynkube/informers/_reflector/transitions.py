@@ -87,7 +87,7 @@ class Watching:
             HistoryWentBack: the bookmark is older.
         """
         if is_older(version, self.resource_version):
-            raise HistoryWentBack(f"a bookmark of version {version} came after version {self.resource_version}")
+            raise HistoryWentBack(f"received a bookmark of resourceVersion {version} after {self.resource_version}")
 
     @property
     def listing(self) -> Listing:
@@ -112,7 +112,7 @@ class Confirming:
             HistoryWentBack: ``version`` is older.
         """
         if is_older(version, self.resource_version):
-            raise HistoryWentBack(f"the server is at version {version}, and had sent version {self.resource_version}")
+            raise HistoryWentBack(f"the server is at resourceVersion {version}, but had sent {self.resource_version}")
         return self.watching
 
     @property
@@ -146,7 +146,9 @@ class Listing:
             HistoryWentBack: ``version`` is older than requested.
         """
         if is_older(version, self.resource_version):
-            raise HistoryWentBack(f"a list of version {version} came, not older than {self.resource_version} was asked")
+            raise HistoryWentBack(
+                f"received a list of resourceVersion {version}, requested not older than {self.resource_version}"
+            )
         return Watching(version)
 
     @property

@@ -53,13 +53,13 @@ class Handler:
             if function is not None and not callable(function):
                 raise InvalidInput(f"{name} is {a_type(function)}, not a function")
         if not (self.on_add or self.on_update or self.on_delete):
-            raise InvalidInput("a handler needs at least one of on_add, on_update and on_delete")
+            raise InvalidInput("a handler requires at least one of on_add, on_update and on_delete")
         if not callable(self.on_error) and self.on_error not in ("log", "cancel"):
             raise InvalidInput(
                 f"on_error is {repr_of(self.on_error)}: pass 'log', 'cancel' or a function of (error, event)"
             )
         if inspect.iscoroutinefunction(self.on_error):
-            raise InvalidInput(f"on_error {repr_of(self.on_error)} must be a plain function: nobody would await it")
+            raise InvalidInput(f"on_error {repr_of(self.on_error)} must be a synchronous function: it is not awaited")
         object.__setattr__(self, "_asks_initial", _asks_for(self.on_add, "initial"))
 
     def describe(self) -> str:
@@ -298,7 +298,7 @@ class HandlerTask(Subscriber):
             text = "on_error of handler %s failed on %r (failure %d of the handler)"
             attempt(partial(on_error, exc, event), None, partial(self._log_failure, text, event))
         else:
-            self._log_failure("handler %s failed on %r (failure %d); it goes on with the next event", event, exc)
+            self._log_failure("handler %s failed on %r (failure %d); it continues with the next event", event, exc)
 
     def _log_failure(self, text: str, event: InformerEvent, exc: Exception) -> None:
         # A handler that fails on one object mostly fails on all: logged as an error the 1st, 2nd, 4th, 8th, ... time.

@@ -93,7 +93,7 @@ class Subscriber(Bound):
         """
         await self._settled.wait()
         if not self._synced:
-            raise ClosedError("it was removed before it had synced, and never will have")
+            raise ClosedError("the subscriber was removed before its initial sync")
 
     def take_nowait(self) -> tuple[InformerEvent, ...]:
         """Return the next key's events; ``()`` if nothing is pending or it is closed."""

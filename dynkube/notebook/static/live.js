@@ -297,7 +297,7 @@ export class Table {
     this.filter.append(element("span", "dkl-muted", "filter "), this.filterText);
     this.message = told("div", "dkl-message");
     this.said = element("div");
-    this.hint = element("div", "dkl-muted", "Nothing is wrong: rows come as soon as it is served.");
+    this.hint = element("div", "dkl-muted", "This is not an error: rows appear as soon as it is served.");
     this.message.append(this.said, this.hint);
     this.scroll = element("div", "dkl-scroll");
     this.scroll.tabIndex = 0; // so that the arrow keys scroll it

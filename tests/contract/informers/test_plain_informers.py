@@ -102,4 +102,4 @@ async def test_a_singular_where_a_plural_belongs_is_absent_with_a_hint(client: C
         state = await pods.wait_state(ABSENT)
 
         assert state.reason == "NotServed"
-        assert "serves pods.v1 (resources are named by their plural)" in state.message
+        assert "did you mean pods.v1? (resources are named in the plural)" in state.message
