@@ -33,7 +33,7 @@ class Source:
         paths = ["-" if path == STDIN else path for path in self.filename]
         for path in paths:
             if "\n" in path or "{" in path or not path.strip():
-                raise CommandFailed(f"-f {path!r} is no path: name files or folders, or - for standard input")
+                raise CommandFailed(f"-f {path!r} is not a path: pass files or folders, or - for standard input")
         if paths.count("-") > 1:
             raise CommandFailed("-f - is given twice: standard input can be read only once")
         return paths

@@ -97,7 +97,7 @@ class Applier:
             entry = self._failure(item, error)
         except trio.Cancelled:
             if item.sent:
-                reason = "sent, and the run ended before the answer"
+                reason = "sent, but the run ended before the response"
                 self._record(item, item.entry(Outcome.INTERRUPTED, reason=reason))
             raise
         finally:
@@ -112,14 +112,14 @@ class Applier:
             and definition is not None
             and item.version in definition.versions
         ):
-            reason = f"its CRD {definition.name} would serve it, and does not yet: the server cannot check this"
+            reason = f"its CRD {definition.name} does not serve it yet: the server cannot check this"
             return item.entry(Outcome.SKIPPED, reason=reason)
         namespace = item.object.namespace or self._namespace
         if missing_namespace(error, namespace):
             if namespace in self.missing:
                 reason = f"its namespace {namespace} would be created, and without it the server cannot check this"
                 return item.entry(Outcome.SKIPPED, reason=reason)
-            reason = f"there is no namespace {namespace}: create it, or add a Namespace to the source"
+            reason = f"namespace {namespace} does not exist: create it, or add a Namespace to the source"
             return item.entry(Outcome.FAILED, error=error, reason=reason)
         outcome = Outcome.CONFLICTED if isinstance(error, ApplyConflict) else Outcome.FAILED
         return item.entry(outcome, error=error)

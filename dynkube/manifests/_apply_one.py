@@ -158,7 +158,7 @@ class Sender:
                 if item.object.resource_version:  # a retry cannot fulfil the manifest's own precondition
                     raise
                 last = error
-        reason = f"it was read and applied {_ATTEMPTS} times, and others had written it each time in between"
+        reason = f"it was read and applied {_ATTEMPTS} times, and changed by other clients in between each time"
         return item.entry(Outcome.FAILED, error=last, reason=reason)
 
     async def _send(
@@ -313,7 +313,7 @@ def _done(item: Item, outcome: Outcome, obj: Unstructured) -> Entry:
     """Return the entry of an object that was applied or is up to date."""
     reason = ""
     if obj.deletion_timestamp is not None:
-        reason = f"it is being deleted since {obj.deletion_timestamp}, and this goes with it: apply it again afterwards"
+        reason = f"it is being deleted since {obj.deletion_timestamp}, with this change: apply it again afterwards"
     return Entry(outcome=outcome, place=item.manifest.place, object=obj, reason=reason)
 
 

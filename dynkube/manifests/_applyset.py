@@ -58,10 +58,10 @@ class ApplySet:
 
     def __post_init__(self) -> None:
         if not self.name or "/" in self.name:
-            raise InvalidInput(f"ApplySet name {self.name!r}: give the name of its parent object, like 'shop'")
+            raise InvalidInput(f"ApplySet name {self.name!r}: pass the name of its parent object, like 'shop'")
         if not self.resource:
             raise InvalidInput(
-                "ApplySet resource is empty: 'secrets', 'configmaps' or a custom one like 'sets.example.com'"
+                "ApplySet resource is empty: pass 'secrets', 'configmaps' or a custom one like 'sets.example.com'"
             )
         if self.tooling and not all(self.tooling.rpartition("/")):
             raise InvalidInput(f"ApplySet tooling {self.tooling!r} is not NAME/VERSION, like 'kubectl/v1.37.0'")
@@ -175,17 +175,17 @@ class Parent:
         tooling = live.annotations.get(TOOLING)
         if tooling is None:
             raise InvalidObject(
-                f"{self} exists and is no ApplySet. Choose another name for the set; or, if it was made to be one, "
-                f"give it the annotations {TOOLING}={self.tooling!r} and {KINDS}='', and the label {ID}={self.id!r}"
+                f"{self} exists and is not an ApplySet: choose another name for the set; or, if it was created as one, "
+                f"add the annotations {TOOLING}={self.tooling!r} and {KINDS}='', and the label {ID}={self.id!r}"
             )
         if _tool(tooling) != self.tool:
             raise InvalidObject(
-                f"the ApplySet of {self} is managed by {tooling!r} and not by {self.tool!r}: let that tool prune it, "
-                f"or say that both do, with tooling={tooling!r}"
+                f"the ApplySet of {self} is managed by {tooling!r}, not by {self.tool!r}: prune it with that tool, "
+                "or pass that as the tooling to share it"
             )
         if (found := live.labels.get(ID)) != self.id:
             raise InvalidObject(
-                f"{self} has {ID}={found!r} where {self.id!r} belongs: it was copied from elsewhere, or edited"
+                f"{self} has {ID}={found!r}, expected {self.id!r}: it was copied from another object, or edited"
             )
 
     @staticmethod
@@ -207,9 +207,7 @@ class Parent:
             return Scope(frozenset(map(GroupKind.parse, _split(annotations, KINDS))), namespaces), frozenset()
         if RESOURCES in annotations:
             return Scope(frozenset(), namespaces), _split(annotations, RESOURCES)
-        raise InvalidObject(
-            f"the ApplySet of {self} lacks the annotation {KINDS}, so nobody knows where its members are"
-        )
+        raise InvalidObject(f"the ApplySet of {self} has no annotation {KINDS}, so its members cannot be found")
 
 
 def labelled(obj: Unstructured, applyset_id: str) -> Unstructured:
@@ -223,7 +221,7 @@ def labelled(obj: Unstructured, applyset_id: str) -> Unstructured:
     said = labels.get(PART_OF, applyset_id)
     if said != applyset_id:
         raise InvalidObject(
-            f"it has the label {PART_OF}={said!r}, of another ApplySet: remove it, the label is set here"
+            f"it has the label {PART_OF}={said!r}, of another ApplySet: remove it, the label is set by the apply"
         )
     return obj.evolve(metadata={**metadata, "labels": {**labels, PART_OF: applyset_id}})
 
@@ -237,8 +235,8 @@ def check_member(live: Unstructured, applyset_id: str) -> None:
     found = live.labels.get(PART_OF, applyset_id)
     if found != applyset_id:
         raise InvalidObject(
-            f"it belongs to another ApplySet ({PART_OF}={found}): each would undo and prune what the other does. "
-            "Remove it from one of the two sources; to move it here, remove that label from the live object first"
+            f"it belongs to another ApplySet ({PART_OF}={found}): the two would overwrite and prune each other. "
+            "Remove it from one of the sources; to move it here, remove that label from the live object first"
         )
 
 

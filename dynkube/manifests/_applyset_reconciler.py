@@ -113,7 +113,7 @@ class Keeper:
             if str((await self._resource.resolve()).gvr) in _MADE_WHEN_NEEDED:
                 return None
             raise InvalidInput(
-                f"{parent} does not exist: create it first; only Secrets and ConfigMaps are made as they are needed"
+                f"{parent} does not exist: create it first; only Secrets and ConfigMaps are created automatically"
             ) from error
 
     async def _write(self, scope: Scope, live: Unstructured | None) -> Unstructured | None:
@@ -203,7 +203,7 @@ class Keeper:
         try:
             await self._narrow()
         except DynkubeError as error:
-            tell(_failed(f"all is applied and pruned, but {self.parent} could not be updated", error))
+            tell(_failed(f"all objects were applied and pruned, but {self.parent} could not be updated", error))
 
     async def _members(self) -> list[Unstructured]:
         """Return all objects with the set's label, in the parent's scope."""
@@ -285,18 +285,21 @@ class Keeper:
             return None
         except DynkubeError as error:
             return Entry(
-                outcome=Outcome.FAILED, object=obj, error=error, reason="it left the source and cannot be pruned"
+                outcome=Outcome.FAILED,
+                object=obj,
+                error=error,
+                reason="it is no longer in the source, but could not be pruned",
             )
         except trio.Cancelled:
             tell(
                 Entry(
                     outcome=Outcome.INTERRUPTED,
                     object=obj,
-                    reason="its deletion was sent, and the run ended before the answer",
+                    reason="its deletion was sent, but the run ended before the response",
                 )
             )
             raise
-        busy = InvalidInput(f"it changed {_ATTEMPTS} times while it was to be deleted: left for the next run")
+        busy = InvalidInput(f"it changed {_ATTEMPTS} times during its deletion: prune it with another run")
         return Entry(outcome=Outcome.FAILED, object=obj, error=busy)
 
 

@@ -68,7 +68,7 @@ class _Differ:
             return told
         await self._compare_all(add)
         if any(entry.error is not None for entry in told):
-            add(DiffEntry(reason="what would be pruned is not known, as not everything could be applied"))
+            add(DiffEntry(reason="the objects to prune are not known, as not all objects could be applied"))
             return told
         left: list[Entry] = []  # in any order, as they are deleted in parallel
         await keeper.prune(self._uids, members.named, left.append)
@@ -132,7 +132,7 @@ class _Differ:
     async def _compare(self, index: int, manifest: Manifest) -> DiffEntry:
         place, obj, item = manifest.place, manifest.object, self._items.get(index)
         if manifest.same_as is not None:
-            return DiffEntry(place=place, object=obj, reason=f"the same stands at {manifest.same_as}")
+            return DiffEntry(place=place, object=obj, reason=f"identical to the object at {manifest.same_as}")
         error = manifest.error or self._refused.get(index)
         if error is not None or item is None or obj is None:
             return DiffEntry(place=place, object=obj, error=error)
@@ -142,13 +142,13 @@ class _Differ:
             return DiffEntry(place=place, object=obj, diff=diff)
         except NoMatch as error:
             if item.definition is not None and item.version in item.definition.versions:
-                reason = f"it would be created, once its CRD {item.definition.name} is there"
+                reason = f"it would be created, once its CRD {item.definition.name} exists"
                 return DiffEntry(place=place, object=obj, new=True, reason=reason)
             return DiffEntry(place=place, object=obj, error=error)
         except NotFound as error:
             namespace = obj.namespace or self._options.namespace or self._api.namespace
             if missing_namespace(error, namespace) and namespace in self._namespaces:
-                reason = f"it would be created, once its namespace {namespace} is there"
+                reason = f"it would be created, once its namespace {namespace} exists"
                 return DiffEntry(place=place, object=obj, new=True, reason=reason)
             return DiffEntry(place=place, object=obj, error=error)
         except DynkubeError as error:

@@ -178,7 +178,7 @@ def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) < len(pairs):
         repeated = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
-        raise ValueError(f'key "{repeated}" is there twice')
+        raise ValueError(f'key "{repeated}" is duplicated')
     return found
 
 
@@ -188,4 +188,4 @@ def _finite(digits: str) -> float:
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is not a number that JSON has")
+    raise ValueError(f"{constant} is not a valid JSON number")

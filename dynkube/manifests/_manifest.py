@@ -47,7 +47,7 @@ class Manifest:
     @property
     def checked(self) -> Unstructured:
         """The object, if the manifest has no error."""
-        assert self.object is not None, "asked for the object of a manifest that has none"
+        assert self.object is not None, "the manifest has no object"
         return self.object
 
 
@@ -66,7 +66,7 @@ def from_document(document: Document, lists: int = 0) -> Iterator[Manifest]:
         if lists < _MAX_LISTS:
             yield from _unfold(data, document, lists + 1)
         else:
-            error = InvalidObject(f"it is a List within {_MAX_LISTS} others: put its items into one List")
+            error = InvalidObject(f"it is a List nested in {_MAX_LISTS} others: put its items into one List")
             yield Manifest(place=document.place, error=error)
     else:
         yield from_data(data, document.place)
@@ -124,7 +124,7 @@ def _problem(obj: Unstructured) -> DynkubeError | None:
     """Return why the object cannot be applied."""
     for name, value in (("apiVersion", obj.api_version), ("kind", obj.kind)):
         if not value:
-            return InvalidObject(f"it has no {name}: add it, the server needs to know what it is")
+            return InvalidObject(f"it has no {name}: add it, the server requires it")
     try:
         _ = obj.gvk
         metadata = obj.get("metadata")
@@ -134,9 +134,9 @@ def _problem(obj: Unstructured) -> DynkubeError | None:
         return None
     if isinstance(metadata, Mapping) and metadata.get("generateName"):
         return InvalidObject(
-            "it has metadata.generateName: apply needs a metadata.name, as it says which object is meant"
+            "it has metadata.generateName and no metadata.name: add metadata.name, an apply requires it"
         )
-    return InvalidObject("it has no metadata.name: add it, it says which object is meant")
+    return InvalidObject("it has no metadata.name: add it, it identifies the object")
 
 
 def identity(manifest: Manifest, namespace: str) -> Identity:
@@ -153,7 +153,7 @@ def check_not_empty(manifests: Sequence[Manifest], prune: ApplySet | None) -> No
     """
     if prune is not None and not manifests:
         raise InvalidInput(
-            "source has no objects, so all of the ApplySet would be pruned: delete them, if that is meant"
+            "source has no objects, so all members of the ApplySet would be pruned: delete them, if that is intended"
         )
 
 
@@ -177,6 +177,6 @@ def refuse_contradictions(manifests: Iterable[Manifest], namespace: str) -> list
         all_places = [manifests[index].place for index in indexes]
         for index in indexes:
             others = ", ".join(str(place) for place in all_places if place != manifests[index].place)
-            error = InvalidObject(f"the same object stands at {others} with other content: keep one of them")
+            error = InvalidObject(f"the same object is defined at {others} with other content: keep one of them")
             manifests[index] = replace(manifests[index], error=error)
     return manifests

@@ -37,9 +37,7 @@ class ApplyOptions:
         if self.field_manager is not None:
             check_field_manager(self.field_manager)
         if type(self.parallel) is not int or self.parallel < 1:
-            raise InvalidInput(
-                f"parallel must be at least 1 (requests at once), and a whole number, not {self.parallel!r}"
-            )
+            raise InvalidInput(f"parallel must be an integer >= 1 (requests at once), not {self.parallel!r}")
         if not is_seconds(self.crd_timeout):
             raise InvalidInput(f"crd_timeout must be a positive number of seconds, not {self.crd_timeout!r}")
         if self.timeout is not None and not is_seconds(self.timeout):
@@ -52,7 +50,9 @@ class ApplyOptions:
         if not isinstance(self.dry_run, bool):
             raise InvalidInput(f"dry_run must be True or False, not {self.dry_run!r}")
         if self.namespace is not None and (type(self.namespace) is not str or self.namespace in {"", "*"}):
-            raise InvalidInput(f"namespace={self.namespace!r} names no namespace: leave it out for the context's")
+            raise InvalidInput(
+                f"namespace={self.namespace!r} is not the name of a namespace: leave it out for that of the context"
+            )
 
 
 def read_force(force: bool | Iterable[PathLike]) -> bool | tuple[FieldPath, ...]:

@@ -79,7 +79,7 @@ class ApplyRun:
             ClosedError: it was started before, or its client is not open.
         """
         if self._began:
-            raise ClosedError("this run was begun before: call apply_all(...) again for another one")
+            raise ClosedError("this run was started before: call apply_all(...) again for another one")
         self._began = True
         api, informers = self._clients()
         nursery = await self._nursery.__aenter__()
@@ -107,7 +107,7 @@ class ApplyRun:
     async def __anext__(self) -> Entry:
         if not self._began:  # it would wait forever
             raise ClosedError(
-                "this run was not begun: enter it, async with client.apply_all(...) as run, and iterate over run inside"
+                "this run was not started: iterate over it inside 'async with client.apply_all(...) as run:'"
             )
         try:
             entry = await self._receive.receive()
@@ -143,7 +143,7 @@ class ApplyRun:
         if entry is not None or not self._over:
             return entry
         manifest = self._manifests[index]
-        reason = "not sent: the run was interrupted before"
+        reason = "not sent: the run was interrupted"
         return Entry(outcome=Outcome.SKIPPED, place=manifest.place, object=manifest.object, reason=reason)
 
     # ── the task ─────────────────────────────────────────────────────────────────────────────

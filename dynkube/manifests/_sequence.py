@@ -91,7 +91,7 @@ class Work:
                 entry = Entry(outcome=Outcome.FAILED, place=place, object=obj, error=manifest.error)
                 self._keep(index, entry)
             elif manifest.same_as is not None:
-                reason = f"the same stands at {manifest.same_as}"
+                reason = f"identical to the object at {manifest.same_as}"
                 self._keep(index, Entry(outcome=Outcome.SKIPPED, place=place, object=obj, reason=reason))
             else:
                 definition = definitions.of(manifest.gvk)
@@ -147,7 +147,7 @@ class Work:
         self.entries[index] = entry
         self._tell(entry)
         if entry.outcome in TROUBLE and self._options.on_error == "stop":
-            self._stop.because(f"not sent: the run stops at the first that is not applied, {entry.source}")
+            self._stop.because(f"not sent: the run stopped at the first failure, {entry.source}")
 
     # ── the ApplySet ─────────────────────────────────────────────────────────────────────────
 
@@ -192,7 +192,7 @@ class Work:
         missing = [entry for entry in self.entries.values() if entry.outcome in TROUBLE]
         if missing or self._stop.reason:
             # An object that could not be applied may be the replacement of one to be pruned.
-            reason = "nothing was pruned, as not everything was applied"
+            reason = "nothing was pruned, as not all objects were applied"
             self._keep_other(Entry(outcome=Outcome.SKIPPED, reason=reason))
             return
         applied = {entry.object.uid for entry in self.entries.values() if entry.outcome in DONE and entry.object}

@@ -66,7 +66,7 @@ def leaves(source: object) -> list[Leaf]:
     try:
         unfolded = list(_leaves(source))
     except RecursionError:
-        raise InvalidInput("source is lists in lists without end: pass one list") from None
+        raise InvalidInput("source contains itself or is nested too deeply: pass a flat list") from None
     for leaf in unfolded:
         if isinstance(leaf, Mapping):
             objects += 1
@@ -100,7 +100,7 @@ def _leaves(source: object) -> Iterator[_Text | Path | Mapping[str, object] | No
 
 def _of_text(source: str) -> Iterator[_Text | Path | None]:
     if not source.strip():
-        raise InvalidInput("source is an empty text: pass a path, YAML or JSON, or '-' for standard input")
+        raise InvalidInput("source is an empty string: pass a path, YAML or JSON, or '-' for standard input")
     if source == _STDIN:
         yield None
     elif "\n" in source or "{" in source:
@@ -111,9 +111,9 @@ def _of_text(source: str) -> Iterator[_Text | Path | None]:
 
 def _path(text: str) -> Path:
     if text.startswith(("https://", "http://")):
-        raise InvalidInput(f"source {text!r} is a URL: download it, and pass its text, its path, or '-' with a pipe")
+        raise InvalidInput(f"source {text!r} is a URL: download it, and pass its content or its path")
     if "\0" in text:
-        raise InvalidInput(f"source {text[:80]!r} is no path, as there is a NUL in it, and no text, as it has no lines")
+        raise InvalidInput(f"source {text[:80]!r} contains a NUL character, so it is neither a path nor YAML or JSON")
     return Path(text)
 
 
@@ -208,7 +208,7 @@ def _read_path(path: Path) -> Iterator[Manifest]:
         yield _unreadable(Path(error.filename or path), error)
         return
     if not files:
-        nothing = InvalidInput("there is no .yaml, .yml or .json file in this folder")
+        nothing = InvalidInput("it has no .yaml, .yml or .json file")
         yield Manifest(place=Place(str(path)), error=nothing)
     for file in files:
         try:
@@ -234,7 +234,7 @@ def _raise(error: OSError) -> None:
 
 
 def _unreadable(path: Path, error: OSError) -> Manifest:
-    why = "there is no such file or folder" if isinstance(error, FileNotFoundError) else error.strerror or str(error)
+    why = "no such file or directory" if isinstance(error, FileNotFoundError) else error.strerror or str(error)
     return Manifest(place=Place(str(path)), error=InvalidInput(f"it cannot be read: {why}"))
 
 

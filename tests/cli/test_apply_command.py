@@ -93,7 +93,7 @@ async def test_where_the_rest_is_not_sent_it_says_what_sends_it(
     code = await applied(server, config("a"), config("a", x="1"), config("b"))
 
     out, err = capfd.readouterr()
-    stopped = "1 not sent: the run stops at the first that is not applied, <object 1>"
+    stopped = "1 not sent: the run stopped at the first failure, <object 1>"
     assert err == f"2 failed, 1 skipped\n{stopped}; --go-on applies everything else\n"
     assert "configmap/b" not in out
     assert code == 1
@@ -122,12 +122,12 @@ async def test_nothing_to_apply_is_a_mistake_here(server: APIServer) -> None:
         (["--tooling", "kubectl/v1"], "it goes with --prune --applyset NAME"),
         (["--prune", "--applyset", "configmaps/"], "neither NAME nor RESOURCE/NAME"),
         (["--force", "--take", ".data.x"], "--force takes every field, --take only some"),
-        (["-f", "a{b"], "is no path"),
+        (["-f", "a{b"], "is not a path"),
         (["-f", "-", "-f", "-"], "standard input can be read only once"),
         (["--take", ".data["], ".data["),
         (["--field-manager", "x" * 200], "at most 128 characters"),
-        (["--parallel", "0"], "parallel must be at least 1"),
-        (["-n", ""], "namespace='' names no namespace"),
+        (["--parallel", "0"], "parallel must be an integer >= 1"),
+        (["-n", ""], "namespace='' is not the name of a namespace"),
     ],
 )
 def test_options_that_cannot_be_right_are_told(

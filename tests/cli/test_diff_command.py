@@ -98,8 +98,8 @@ async def test_what_needs_a_definition_or_a_namespace_of_the_same_source_would_b
     reasons = [line.partition(": ")[2] for line in lines if line.startswith("# ")]
     assert code == 1
     assert reasons == [
-        "it would be created, once its CRD widgets.example.com is there",
-        "it would be created, once its namespace n is there",
+        "it would be created, once its CRD widgets.example.com exists",
+        "it would be created, once its namespace n exists",
     ]
 
 
@@ -135,7 +135,7 @@ def test_a_server_that_is_not_there_ends_it_with_2_and_not_with_1(
     code = main(["diff", "-f", str(tmp_path / "no"), "--url", "http://127.0.0.1:1", "--parallel", "0"])
 
     assert code == 2
-    assert capsys.readouterr().err.startswith("error: parallel must be at least 1")
+    assert capsys.readouterr().err.startswith("error: parallel must be an integer >= 1")
 
 
 @pytest.mark.parametrize(

@@ -104,16 +104,16 @@ async def test_what_a_callback_raises_ends_the_run_and_comes_out_as_it_is(client
     assert run.report.interrupted
 
 
-async def test_a_run_is_begun_once(client: dynkube.Client) -> None:
+async def test_a_run_is_started_once(client: dynkube.Client) -> None:
     run = client.apply_all(config("a"))
     await run
 
-    with pytest.raises(ClosedError, match="begun before"):
+    with pytest.raises(ClosedError, match="started before"):
         await run
 
 
 async def test_a_run_that_was_not_entered_cannot_be_followed(client: dynkube.Client) -> None:
-    with pytest.raises(ClosedError, match="not begun: enter it"):
+    with pytest.raises(ClosedError, match="not started: iterate over it inside"):
         async for _ in client.apply_all(config("a")):
             pass
 
@@ -142,17 +142,17 @@ async def test_objects_go_into_the_namespace_that_is_given_unless_they_name_it(c
     ("option", "message"),
     [
         ({"on_error": "ignore"}, "on_error must be 'stop' or 'continue', not 'ignore'"),
-        ({"parallel": 0}, "parallel must be at least 1"),
-        ({"parallel": 2.5}, "parallel must be at least 1"),
-        ({"parallel": "5"}, "parallel must be at least 1"),
+        ({"parallel": 0}, "parallel must be an integer >= 1"),
+        ({"parallel": 2.5}, "parallel must be an integer >= 1"),
+        ({"parallel": "5"}, "parallel must be an integer >= 1"),
         ({"crd_timeout": "1m"}, "crd_timeout must be a positive number"),
         ({"timeout": -1}, "timeout must be a positive number"),
         ({"timeout": "1m"}, "timeout must be a positive number"),
         ({"field_validation": "strict"}, "field_validation must be one of 'Ignore', 'Warn', 'Strict', not 'strict'"),
-        ({"namespace": 7}, "namespace=7 names no namespace"),
+        ({"namespace": 7}, "namespace=7 is not the name of a namespace"),
         ({"crd_timeout": 0}, "crd_timeout must be a positive number"),
         ({"dry_run": "client"}, "dry_run must be True or False"),
-        ({"namespace": ""}, "namespace='' names no namespace"),
+        ({"namespace": ""}, "namespace='' is not the name of a namespace"),
         ({"prune": 7}, "prune is 7: pass the name of an ApplySet"),
         ({"prune": "configmaps/"}, "neither NAME nor RESOURCE/NAME"),
     ],

@@ -77,11 +77,11 @@ def changed(field: str, key: str, value: str | None) -> Unstructured:
 @pytest.mark.parametrize(
     ("field", "key", "value", "told"),
     [
-        ("annotations", "tooling", None, "exists and is no ApplySet"),
-        ("annotations", "tooling", "helm/v3", "is managed by 'helm/v3' and not by 'dynkube'"),
+        ("annotations", "tooling", None, "exists and is not an ApplySet"),
+        ("annotations", "tooling", "helm/v3", "is managed by 'helm/v3', not by 'dynkube'"),
         ("annotations", "tooling", "a/b/v1", "is managed by 'a/b/v1'"),
         ("labels", "id", None, "has applyset.kubernetes.io/id=None"),
-        ("labels", "id", "applyset-other-v1", "it was copied from elsewhere"),
+        ("labels", "id", "applyset-other-v1", "it was copied from another object"),
     ],
 )
 def test_a_parent_that_is_not_ours_is_refused(field: str, key: str, value: str | None, told: str) -> None:
@@ -96,7 +96,7 @@ def test_another_version_of_the_same_tool_may_go_on() -> None:
 
 
 def test_a_parent_that_does_not_say_where_its_members_are_is_refused() -> None:
-    with pytest.raises(InvalidObject, match=r"lacks the annotation .*/contains-group-kinds"):
+    with pytest.raises(InvalidObject, match=r"has no annotation .*/contains-group-kinds"):
         parent().scope(changed("annotations", "applyset.kubernetes.io/contains-group-kinds", None))
 
 

@@ -76,7 +76,7 @@ def test_lines_are_those_of_the_file_wherever_the_document_stands(tmp_path: Path
     [
         ('{"kind": "Pod"\n "x": [}', ":2:2: malformed JSON: Expecting ',' delimiter"),
         ('{"kind":\t"Pod"]', ":1:15: malformed JSON: Expecting ',' delimiter"),
-        ('{"a": 1, "a": 2}', ':1: malformed JSON: key "a" is there twice'),
+        ('{"a": 1, "a": 2}', ':1: malformed JSON: key "a" is duplicated'),
     ],
 )
 def test_a_json_file_is_judged_as_json(text: str, mistake: str, tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_what_aliases_repeat_within_the_limits_is_applied() -> None:
 
 @pytest.mark.parametrize("source", [TO_ITSELF, [TO_ITSELF, GOOD]])
 def test_sources_within_themselves_are_refused(source: ManifestSource) -> None:
-    with pytest.raises(InvalidInput, match="source is lists in lists without end: pass one list"):
+    with pytest.raises(InvalidInput, match="source contains itself or is nested too deeply: pass a flat list"):
         leaves(source)
 
 
@@ -119,7 +119,7 @@ def test_lists_in_lists_in_lists_are_told() -> None:
 
     (mistake,) = told(f"# YAML\n{text}")
 
-    assert "it is a List within 10 others: put its items into one List" in mistake
+    assert "it is a List nested in 10 others: put its items into one List" in mistake
 
 
 def test_a_dict_that_contains_itself_or_is_too_deep_is_told() -> None:
@@ -155,8 +155,8 @@ def test_a_path_that_is_not_there_and_a_folder_without_manifests_are_told(tmp_pa
     (tmp_path / "empty").mkdir()
 
     assert told([tmp_path / "no.yaml", tmp_path / "empty", config("good")]) == [
-        f"{tmp_path}/no.yaml: it cannot be read: there is no such file or folder",
-        f"{tmp_path}/empty: there is no .yaml, .yml or .json file in this folder",
+        f"{tmp_path}/no.yaml: it cannot be read: no such file or directory",
+        f"{tmp_path}/empty: it has no .yaml, .yml or .json file",
         "good",
     ]
 
@@ -178,7 +178,7 @@ def test_of_a_folder_that_may_not_be_read_its_own_path_is_told(tmp_path: Path, m
 
 @pytest.mark.parametrize("source", ["a\0b", Path("a\0b")])
 def test_a_path_with_a_nul_is_refused_at_once(source: ManifestSource) -> None:
-    with pytest.raises(InvalidInput, match="there is a NUL in it"):
+    with pytest.raises(InvalidInput, match="contains a NUL character"):
         leaves(source)
 
 
@@ -199,8 +199,8 @@ def test_texts_are_told_apart() -> None:
     texts = [f"{GOOD}data: {{x: '{number}'}}\n" for number in (1, 2)]
 
     assert told(texts) == [
-        "<text>:1: the same object stands at <text 2>:1 with other content: keep one of them",
-        "<text 2>:1: the same object stands at <text>:1 with other content: keep one of them",
+        "<text>:1: the same object is defined at <text 2>:1 with other content: keep one of them",
+        "<text 2>:1: the same object is defined at <text>:1 with other content: keep one of them",
     ]
 
 
@@ -224,8 +224,8 @@ def test_contradicting_manifests_of_one_object_each_name_the_others() -> None:
 
     first, second, third = told(objects)
 
-    assert first == "<object 1>: the same object stands at <object 2> with other content: keep one of them"
-    assert second.startswith("<object 2>: the same object stands at <object 1>")
+    assert first == "<object 1>: the same object is defined at <object 2> with other content: keep one of them"
+    assert second.startswith("<object 2>: the same object is defined at <object 1>")
     assert third == "a"
 
 
@@ -236,7 +236,7 @@ def test_another_version_of_a_kind_is_the_same_object() -> None:
         "metadata": {"name": "a"},
     }
 
-    assert all("stands at" in mistake for mistake in told([old, old | {"apiVersion": "autoscaling/v2"}]))
+    assert all("is defined at" in mistake for mistake in told([old, old | {"apiVersion": "autoscaling/v2"}]))
 
 
 def test_the_same_said_twice_is_no_mistake() -> None:

@@ -96,7 +96,7 @@ async def test_a_definition_whose_names_are_taken_is_told_as_such(client: dynkub
 async def test_a_version_that_the_definition_does_not_serve_fails_at_once(client: dynkube.Client) -> None:
     report = await client.apply_all([definition(), widget("w", version="v2")], on_error="continue")
 
-    assert report[1].message == "its CRD widgets.example.com (<object 1>) does not serve v2, but v1"
+    assert report[1].message == "its CRD widgets.example.com (<object 1>) does not serve v2, only v1"
     assert trio.current_time() == 0
 
 
@@ -174,7 +174,7 @@ async def test_a_dry_run_of_a_version_that_is_to_come_says_so(client: dynkube.Cl
 
     assert trio.current_time() - began < 1, "what is not written is not waited for"
     assert [entry.outcome for entry in report] == [Outcome.CHANGED, Outcome.SKIPPED]
-    assert report[1].reason.startswith("its CRD widgets.example.com would serve it, and does not yet")
+    assert report[1].reason.startswith("its CRD widgets.example.com does not serve it yet")
 
 
 @pytest.mark.parametrize(("changed", "outcome"), [(True, Outcome.CREATED), (False, Outcome.FAILED)])

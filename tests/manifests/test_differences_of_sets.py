@@ -51,7 +51,7 @@ async def test_nothing_is_told_of_pruning_where_not_everything_could_be_applied(
 
     assert "it belongs to another ApplySet" in report[0].message
     assert "of another ApplySet: remove it" in report[2].message
-    assert str(report[4]) == "# what would be pruned is not known, as not everything could be applied"
+    assert str(report[4]) == "# the objects to prune are not known, as not all objects could be applied"
     assert (report.ok, report.summary) == (False, "0 differ, 1 do not, 3 failed")
 
 
@@ -88,7 +88,7 @@ async def test_what_may_not_be_deleted_is_told(server: APIServer, client: dynkub
     report = await client.diff_all([config("b")], prune="set")
 
     assert not report.ok
-    assert "it left the source and cannot be pruned: 403 " in str(report)
+    assert "it is no longer in the source, but could not be pruned: 403 " in str(report)
 
 
 @pytest.mark.parametrize(("source", "prune"), [([], "set"), ([config("a")], "configmaps/")])

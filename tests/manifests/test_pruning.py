@@ -94,7 +94,7 @@ async def test_nothing_is_pruned_where_anything_failed_and_the_next_run_prunes_i
     later = await client.apply_all([config("b")], prune="set")
 
     assert failing[-1].outcome is Outcome.SKIPPED
-    assert failing[-1].reason == "nothing was pruned, as not everything was applied"
+    assert failing[-1].reason == "nothing was pruned, as not all objects were applied"
     assert between == ["a", "b"]
     assert outcomes(later)[1:] == [("pruned", "configmap/a")]
 
@@ -148,7 +148,7 @@ async def test_what_cannot_be_deleted_is_told_and_stays_in_the_set(server: APISe
     later = await client.apply_all([config("a"), definition()], prune="set")
 
     assert outcomes(failed)[2:] == [("failed", "widget.example.com/w")]
-    assert failed[2].message.startswith("it left the source and cannot be pruned: 403 ")
+    assert failed[2].message.startswith("it is no longer in the source, but could not be pruned: 403 ")
     assert outcomes(later)[2:] == [("pruned", "widget.example.com/w")]
 
 

@@ -94,7 +94,7 @@ async def test_what_is_written_again_and_again_is_told_after_some_rounds(
 
     assert report[0].outcome is Outcome.FAILED
     assert report[0].message.startswith(
-        "it was read and applied 5 times, and others had written it each time in between: 409 "
+        "it was read and applied 5 times, and changed by other clients in between each time: 409 "
     )
 
 

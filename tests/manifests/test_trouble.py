@@ -59,7 +59,7 @@ async def test_force_takes_over_everything_or_what_is_named(client: dynkube.Clie
     [
         (
             config("a", namespace="nowhere"),
-            "there is no namespace nowhere: create it, or add a Namespace to the source",
+            "namespace nowhere does not exist: create it, or add a Namespace to the source",
         ),
         (selecting("other"), "field is immutable"),
         (config("no spaces allowed"), "a lowercase RFC 1123 subdomain"),
@@ -115,7 +115,7 @@ async def test_without_going_on_nothing_more_is_sent_after_the_first_that_fails(
     report = await client.apply_all([config("a"), config("b", namespace="nowhere"), config("c")], parallel=1)
 
     assert [entry.outcome for entry in report] == [Outcome.CREATED, Outcome.FAILED, Outcome.SKIPPED]
-    assert report[2].reason == "not sent: the run stops at the first that is not applied, <object 2>"
+    assert report[2].reason == "not sent: the run stopped at the first failure, <object 2>"
 
 
 async def test_what_is_out_when_another_fails_is_waited_for(server: APIServer, client: dynkube.Client) -> None:
@@ -149,7 +149,7 @@ async def test_contradicting_manifests_are_refused_and_equal_ones_applied_once(c
     )
 
     assert [str(entry.outcome) for entry in report] == ["failed", "failed", "created", "skipped"]
-    assert report[3].reason == "the same stands at <object 3>"
+    assert report[3].reason == "identical to the object at <object 3>"
 
 
 async def test_an_interrupted_run_says_what_it_did(server: APIServer, client: dynkube.Client) -> None:
@@ -161,8 +161,8 @@ async def test_an_interrupted_run_says_what_it_did(server: APIServer, client: dy
 
     assert [str(entry.outcome) for entry in run.report] == ["created", "interrupted", "skipped"]
     assert [entry.reason for entry in run.report][1:] == [
-        "sent, and the run ended before the answer",
-        "not sent: the run was interrupted before",
+        "sent, but the run ended before the response",
+        "not sent: the run was interrupted",
     ]
     assert run.report.summary == "1 created, 1 skipped, 1 interrupted; the run was interrupted"
 
