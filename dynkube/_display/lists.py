@@ -140,7 +140,7 @@ def _cell(said: str | Span) -> Line:
 def _elsewhere(remaining: int | None, more: bool) -> str:
     if remaining:
         return f"{remaining:,} more on the server"
-    return "more on the server, which does not say how many" if more else ""
+    return "more on the server, number not reported" if more else ""
 
 
 def _hidden(columns: Sequence[str]) -> str:

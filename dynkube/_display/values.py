@@ -180,7 +180,7 @@ def _quoted(text: str, width: int) -> str:
 
 def _number(value: bool | float, width: int) -> str:
     if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 3 * width:
-        return f"a number of {value.bit_length()} bits"  # str() of an int is limited to 4,300 digits
+        return f"an integer of {value.bit_length()} bits"  # str() of an int is limited to 4,300 digits
     return short(json.dumps(value), width)
 
 

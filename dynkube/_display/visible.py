@@ -62,12 +62,12 @@ class _Sizes(Mapping[str, Aside]):
 
 def _size(section: str, value: object) -> str:
     if not isinstance(value, str):
-        return "no text"
+        return "not a string"
     if section != "data":
         return size_text(len(value.encode(errors="replace")))
     try:
         # Of a large value only the beginning is decoded, to check that it is base64; the size follows from the length.
         read = len(base64.b64decode(value[:_LARGE] if len(value) > _LARGE else value, validate=True))
     except (binascii.Error, ValueError):
-        return "no base64"
+        return "not base64"
     return size_text(read if len(value) <= _LARGE else len(value) // 4 * 3 - value[-2:].count("="))
