@@ -14,7 +14,7 @@ from dynkube.errors import ClosedError
 
 T = TypeVar("T")
 
-ENDED: Final = "the trio thread that this belongs to has ended: connect again"
+ENDED: Final = "the trio thread of this client has ended: connect again"
 # Seconds between checks for interrupts in the waiting thread. CPython checks for signals between bytecodes: a signal
 # after the last check and before the wait in C does not end the wait, and on Windows none does (python/cpython#74157).
 _LOOK: Final = 0.1

@@ -222,7 +222,7 @@ class Client(Facade[aio.Client]):
     def _check_open(self) -> None:
         if self._held.ended:
             self._inner._check_not_ended()
-            raise ClosedError("this client is closed: make another one with dynkube.sync.connect(...)")
+            raise ClosedError("this client is closed: create another one with dynkube.sync.connect(...)")
 
     def _start(self, function: Callable[[], Awaitable[None]]) -> None:
         self._check_open()

@@ -99,7 +99,7 @@ class Held(Generic[T]):
             ClosedError: the manager is not open.
         """
         if self._users is None:
-            raise ClosedError("what this would use is closed")
+            raise ClosedError("the client is closed")
         self._users.start_soon(function)
 
     async def _close(self) -> None:
@@ -144,7 +144,7 @@ class Held(Generic[T]):
                 raise
             self._error = exc  # raised by open() or close()
             if self._open and not self._leave.is_set():  # close() may never be called
-                _log.error("a client or a stream has ended by itself, and all that is in it", exc_info=exc)
+                _log.error("a client or stream has failed and was closed", exc_info=exc)
         finally:
             self._ended.set()
             self._turn.set()

@@ -15,7 +15,7 @@ from dynkube.notebook import ColumnSource, LiveTable, live_table
 from dynkube.sync._held import Start
 from dynkube.sync._thread import TrioThread
 
-_NARROWER = "a label_selector, or a namespace, of the list narrows all"
+_NARROWER = "list with a label_selector or a namespace to narrow them"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class _Selected:
         __tracebackhide__ = True
         if self._follow is None:
             raise InvalidInput(
-                "nobody knows where this list is from: read it by client.get(...) or client.resource(...).list()"
+                "the origin of this list is not known: read it with client.get(...) or client.resource(...).list()"
             )
         shows_all = wide or getattr(self, "_wide", False)  # lists have no _wide
         return self._follow.live(columns, limit, wide=shows_all)

@@ -76,7 +76,7 @@ class Stream(Bound, Iterator[T], Generic[T]):
     def _fetch(self, timeout: float | None) -> None:
         __tracebackhide__ = True
         # Items that arrive while the step is being interrupted are kept for the next step.
-        call = Call(lambda: within(self._take, timeout, "nothing came"), on_late=self._buffer.extend)
+        call = Call(lambda: within(self._take, timeout, "no event"), on_late=self._buffer.extend)
         batch = self._thread.wait(call)
         if not batch:
             raise StopIteration
@@ -241,7 +241,7 @@ class States(Stream[State]):
 
 def _check(timeout: object) -> None:
     if not isinstance(timeout, int | float) or isinstance(timeout, bool) or not timeout >= 0:
-        raise InvalidInput(f"timeout must be a number of seconds, 0 or more, not {timeout!r}")
+        raise InvalidInput(f"timeout must be a number of seconds >= 0, not {timeout!r}")
 
 
 async def within(

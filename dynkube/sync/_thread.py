@@ -142,23 +142,23 @@ class TrioThread:
         self.cancel(self._scope)
         self._thread.join(timeout)
         if self._thread.is_alive():
-            _log.warning("the trio thread did not end within %g s: something in it does not yield", timeout)
+            _log.warning("the trio thread did not end within %g s: one of its tasks does not yield", timeout)
 
     def _open(self) -> BlockingPortal:
         if in_function_of_a_read():
             raise InvalidInput(
-                "a blocking call in a filter or an index function would be made for each object, in whichever thread "
-                "reads: let the function look at the object, or at another informer"
+                "a blocking call in a filter or index function would run once per object, in every thread that "
+                "reads: use only the object, or the cache of another informer"
             )
         if threading.current_thread() is self._thread:
             raise InvalidInput(
-                "a blocking call in the trio thread would wait for itself: transforms, columns of live tables and "
-                "async handlers run there. Plain handlers have threads of their own: call it from one of those"
+                "a blocking call in the trio thread would deadlock: transforms, columns of live tables and async "
+                "handlers run there; call it from a synchronous handler, which runs in a thread of its own"
             )
         if trio.lowlevel.in_trio_run():
             raise InvalidInput(
-                "a blocking call would stop the trio run that it is made in: use dynkube.connect() there, or make "
-                "the call in a thread, by trio.to_thread.run_sync"
+                "a blocking call would block the trio run that calls it: use dynkube.connect() there, or make "
+                "the call in a thread, with trio.to_thread.run_sync"
             )
         if self.pid != os.getpid():
             raise ClosedError("this was opened before the process was forked: connect again in the new process")
@@ -182,7 +182,7 @@ class TrioThread:
         try:
             trio.run(self._main)
         except BaseException as exc:  # noqa: BLE001  # logged here; a thread's exception is not raised anywhere
-            _log.critical("the trio thread has failed, everything in it has ended", exc_info=exc)
+            _log.critical("the trio thread has failed, and its clients and streams are closed", exc_info=exc)
             self._failure = exc
         finally:
             self._portal = None

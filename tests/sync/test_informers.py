@@ -142,7 +142,7 @@ def test_a_filter_may_call_the_client_in_no_thread_and_read_informers_in_any(k: 
 
     assert (calling, [obj.name for obj in reading]) == ([], ["one"])
     assert threading.main_thread().name in asked
-    assert "in whichever thread reads" in maps.statistics().last_error
+    assert "in every thread that reads" in maps.statistics().last_error
 
 
 def test_an_index_function_that_calls_the_client_is_told_that_it_cannot(k: dynkube.sync.Client) -> None:
@@ -153,7 +153,7 @@ def test_an_index_function_that_calls_the_client_is_told_that_it_cannot(k: dynku
     maps.add_index("x", lambda obj: [k.get(CONFIGMAPS, obj.name).name])
 
     assert maps.by_index("x", "one") == []
-    assert "a blocking call in a filter or an index function" in maps.statistics().last_error
+    assert "a blocking call in a filter or index function" in maps.statistics().last_error
 
 
 def test_a_filter_that_calls_the_client_is_told_that_it_cannot(k: dynkube.sync.Client) -> None:
@@ -166,7 +166,7 @@ def test_a_filter_that_calls_the_client_is_told_that_it_cannot(k: dynkube.sync.C
         hidden = next(events)
 
     assert (type(shown), type(hidden)) == (dynkube.Added, dynkube.Deleted)
-    assert "a blocking call in a filter or an index function" in maps.statistics().last_error
+    assert "a blocking call in a filter or index function" in maps.statistics().last_error
 
 
 def test_waiting_in_vain_tells_the_state(k: dynkube.sync.Client) -> None:
