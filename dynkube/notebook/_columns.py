@@ -160,14 +160,14 @@ _AGE: Final = Column("Age", _age, Kind.AGE)
 
 def _own(heading: object, source: object) -> Column:
     if not isinstance(heading, str) or not heading.strip():
-        raise InvalidInput(f"columns: {heading!r} is no heading: pass a text that says what is in the column")
+        raise InvalidInput(f"columns: {heading!r} is not a heading: pass a string that is not empty")
     if isinstance(source, str | JSONPath):
         path = source if isinstance(source, JSONPath) else JSONPath.compile(source)
         return Column(clean(heading), lambda obj: Cell(_joined(obj.jsonpath(path))), title=clean(str(source)))
     if callable(source):
         return Column(clean(heading), lambda obj: Cell(_text(source(obj))))
     raise InvalidInput(
-        f"columns[{heading!r}] is a {type(source).__name__}: pass a JSONPath as text, or a function of the object"
+        f"columns[{heading!r}] is a {type(source).__name__}: pass a JSONPath as a string, or a function of the object"
     )
 
 

@@ -47,7 +47,7 @@ def _block(block: Block) -> dict[str, Any]:
             inner = [_block(each) for each in blocks]
             return {"section": printable(title), "hint": printable(hint), "open": is_open, "blocks": inner}
         case _:
-            raise AssertionError(f"no object shows a {type(block).__name__}")
+            raise AssertionError(f"unexpected block {type(block).__name__}")
 
 
 def _line(line: Line) -> list[Any]:

@@ -166,7 +166,7 @@ class Follower:
             head = replace(self._picture.head, phase=str(Phase.UNKNOWN), reason="NotFollowed", message=str(exc))
             self._send_picture(replace(self.picture, head=head))
         except Exception:  # noqa: BLE001  # it would end the event loop, and every informer with it
-            _log.exception("a live table of %s has failed, and is no longer followed", self._picture.head.title)
+            _log.exception("a live table of %s has failed and is no longer updated", self._picture.head.title)
         finally:
             over = over or self._closed
             is_wanted = not over and self.error is None and not self._audience.is_gone(trio.current_time())
@@ -326,7 +326,7 @@ class Follower:
             self._picture.head,
             phase=str(Phase.STOPPED),
             reason="Closed",
-            message="this table is no longer followed",
+            message="this table is no longer updated",
             since=self._now().timestamp(),
             following=False,
         )

@@ -143,7 +143,7 @@ class PageTable(LiveTable):
             try:
                 handle.update(bundle, raw=True)
             except Exception:  # noqa: BLE001  # the kernel is shutting down
-                _log.debug("a picture could not be shown", exc_info=True)
+                _log.debug("a table could not be rendered", exc_info=True)
 
 
 class WidgetTable(LiveTable):
@@ -197,7 +197,7 @@ def live_table(
     columns: Mapping[str, ColumnSource] | None = None,
     limit: int = 200,
     wide: bool = False,
-    narrower: str = "informer.set_filter(…) narrows all",
+    narrower: str = "narrow them with informer.set_filter(…)",
 ) -> LiveTable:
     """Return a live table of a source.
 

@@ -119,7 +119,7 @@ def test_what_is_going_says_so_also_where_a_definition_says_what_is_shown() -> N
     [
         (["image"], "columns is a list: pass"),
         ({"image": 3}, r"columns\['image'\] is a int: pass a JSONPath"),
-        ({"": "{.a}"}, "'' is no heading"),
+        ({"": "{.a}"}, "'' is not a heading"),
         ({"image": "{.spec[}"}, "spec"),
     ],
 )

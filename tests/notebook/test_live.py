@@ -138,7 +138,7 @@ def test_closing_the_table_or_the_client_leaves_no_task(k: dynkube.sync.Client, 
 
     assert (before < without_first < with_tables, tasks() < before) == (True, True)
     comms.until(lambda page: page.head.get("following") is False)
-    assert second.text.splitlines() == ["pods.v1 · STOPPED · Closed · 0 objects", "this table is no longer followed"]
+    assert second.text.splitlines() == ["pods.v1 · STOPPED · Closed · 0 objects", "this table is no longer updated"]
 
 
 def test_a_saved_notebook_keeps_the_text(own: ServerThread, k: dynkube.sync.Client, comms: Comms) -> None:
@@ -205,7 +205,7 @@ def test_a_column_function_may_not_call_the_client(own: ServerThread, k: dynkube
     page = comms.until(lambda page: bool(page.rows))
 
     cell = page.rows["/default"][1][4]
-    assert (cell["t"], "wait for itself" in cell["h"]) == ("(failed)", True)
+    assert (cell["t"], "would deadlock" in cell["h"]) == ("(failed)", True)
 
 
 def test_a_process_with_live_tables_ends_without_a_word(own: ServerThread) -> None:

@@ -5,11 +5,11 @@
 // whatever is unfolded stay as they are.
 
 const FLASH = 1600; // milliseconds that a change is highlighted
-const MANY = 1000; // more changes at once are not highlighted: nobody could tell which
+const MANY = 1000; // more changes at once are not highlighted: too many to tell apart
 const SILENT = 40; // seconds without a word after which a page says so, and asks; the kernel says something every 15
 const HERE = 30; // seconds after which a page that hears something says that it is still there
-const NOBODY = "no kernel has a table for this place: run the cell again";
-const LATE = "no word from the kernel for a while: this may be old";
+const UNKNOWN_TABLE = "the kernel has no table for this output: run the cell again";
+const LATE = "no message from the kernel for a while: this may be outdated";
 const NAME = 1; // the place of the column that says which object it is
 const FOCUSED = new Set(["button", "input", "summary", "pre"]); // what can have the focus
 const TONES = new Set(["plain", "strong", "muted", "key", "good", "warn", "bad", "info", "added", "removed"]);
@@ -162,7 +162,7 @@ class Row {
   // What is unfolded and was not told yet.
   awaitDetails() {
     const target = this.more?.querySelector(".dkl-details");
-    if (target && !target.dataset.filled) setText(target, this.table.lost ? "the kernel does not answer" : "…");
+    if (target && !target.dataset.filled) setText(target, this.table.lost ? "the kernel does not respond" : "…");
   }
 
   showDetails(blocks) {
@@ -506,7 +506,7 @@ export class Table {
     const limited = this.head && this.head.shown < this.head.matching;
     const notes = [];
     if (this.words.length) notes.push(`${shown} of these ${ordered.length} rows match`);
-    if (limited) notes.push(["sorting and finding look at the rows that are shown", this.head.narrower].filter(Boolean).join("; "));
+    if (limited) notes.push(["sorting and search apply only to the rows shown", this.head.narrower].filter(Boolean).join("; "));
     setText(this.note, notes.join(" · "));
     this.note.hidden = !notes.length;
     this.drawHead();
@@ -552,7 +552,7 @@ export class Table {
     if (!this.stopped()) for (const row of this.rows.values()) row.tick(); // an age that grows looks alive
     const silent = (Date.now() - this.heard) / 1000;
     if (silent <= SILENT || this.ended || this.head?.following === false) return;
-    if (!this.lost) this.lose(this.seq === null ? NOBODY : LATE);
+    if (!this.lost) this.lose(this.seq === null ? UNKNOWN_TABLE : LATE);
     if (Date.now() - this.spoke >= SILENT * 1000) this.send({ kind: "hello" }); // a table that rests comes back
   }
 

@@ -186,7 +186,7 @@ def test_a_page_that_nobody_tells_anything_says_what_to_do(bare: Bare) -> None:
     bare.page.clock.run_for(60_000)
     bare.page.evaluate("table.tick()")
 
-    assert bare.text(".dkl-message") == "no kernel has a table for this place: run the cell again"
+    assert bare.text(".dkl-message") == "the kernel has no table for this output: run the cell again"
     assert bare.text(".dkl-pill") == "STOPPED"
 
 
@@ -198,7 +198,7 @@ def test_silence_is_told_and_forgotten_when_there_is_a_word(bare: Bare) -> None:
 
     bare.hear({"kind": "pulse"}, 2)
 
-    assert silent == "no word from the kernel for a while: this may be old"
+    assert silent == "no message from the kernel for a while: this may be outdated"
     assert [message["kind"] for message in bare.said()] == ["hello"]
     assert not bare.page.locator(".dkl-message").is_visible()
     assert bare.text(".dkl-pill") == "LIVE"
