@@ -13,7 +13,7 @@ from dynkube.cli._owners import owners
 from dynkube.cli._serve import serve
 from dynkube.cli._watch import watch
 
-_HELP = "A Kubernetes client that knows no types in advance."
+_HELP = "Dynamic Kubernetes client: works with any resource, without generated types."
 
 
 def build_app() -> App:

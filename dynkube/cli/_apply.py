@@ -19,6 +19,7 @@ from dynkube.cli._signals import cancel_at_signal
 from dynkube.cli._source import Source
 from dynkube.manifests import ApplyRun, Entry, Outcome
 from dynkube.manifests._report import TROUBLE
+from dynkube.meta._arguments import is_seconds
 
 
 async def apply(
@@ -37,27 +38,29 @@ async def apply(
 ) -> int:
     """Apply manifests by server-side apply: namespaces and CRDs first, then the rest in parallel.
 
-    Prints a line for each object as it is done, and the numbers at the end; with Ctrl-C, what was done by then. Ends
-    with 0 if everything was applied, and 1 otherwise.
+    Prints a line for each object as it is applied, and a summary at the end, also after Ctrl-C. Exits with 0 if
+    all objects were applied, and with 1 otherwise.
 
     Args:
-        source: Which manifests.
-        force: Take fields that others own with other values.
-        take: Take this field only, like .spec.replicas; may be given several times.
-        dry_run: Have the server check everything, and write nothing.
-        prune: Delete what was applied before as part of --applyset and is not in the manifests any more.
-        applyset: The set that the manifests are: NAME of a Secret, or RESOURCE/NAME (configmaps/shop), in the namespace
+        source: The manifests.
+        force: Take over conflicting fields from other field managers.
+        take: Take over only this field, like .spec.replicas; may be repeated.
+        dry_run: Validate everything on the server, without writing anything.
+        prune: Delete objects that were applied before as part of --applyset and are no longer in the manifests.
+        applyset: The ApplySet of the manifests: NAME of a Secret, or RESOURCE/NAME (configmaps/shop), in the namespace
             of -n or the context.
-        tooling: Share the set with another tool, like kubectl/v1.37.0, as which its parent then says it is managed.
-        go_on: Apply everything else where something fails; otherwise nothing more is sent then, and nothing at all
-            where the manifests themselves have mistakes.
-        crd_timeout: Seconds after which the objects of a CRD that is not served fail.
-        quiet: Print no line for what is unchanged, unless it is being deleted.
-        cluster: Which cluster.
+        tooling: Tool recorded as manager of the ApplySet, to share it with another tool, like kubectl/v1.37.0.
+        go_on: Continue after failures. By default nothing more is sent after the first one, and nothing at all if a
+            manifest is invalid.
+        crd_timeout: Seconds to wait until a CRD is served; after that its objects fail.
+        quiet: Do not print unchanged objects, unless they are being deleted.
+        cluster: The cluster.
     """
     pruned = read_prune(prune, applyset, tooling, source.namespace)
     if force and take:
-        raise CommandFailed("--force takes every field, --take only some: give one of them")
+        raise CommandFailed("--force and --take are mutually exclusive: --force takes every field, --take only some")
+    if not is_seconds(crd_timeout):
+        raise CommandFailed(f"--crd-timeout must be a positive number of seconds, not {crd_timeout}")
     client = cluster.client()
     paths = source.paths()
 
@@ -104,7 +107,7 @@ async def run_apply(
         raise
     report = run.report
     if not report and not interrupted:
-        raise CommandFailed("there are no objects in what -f names")
+        raise CommandFailed("no objects found in the files or folders of -f")
     _tell_rest(run, shown, quiet=quiet, hint=not (go_on or interrupted))
     return INTERRUPTED if interrupted else 0 if report.ok else FAILED
 
@@ -127,7 +130,8 @@ def _tell_rest(run: ApplyRun, shown: Sequence[Entry], *, quiet: bool, hint: bool
     if unsent:
         # Only for objects of the source: if the ApplySet itself fails, a run ends in any case.
         helps = any(entry.outcome in TROUBLE and entry.place is not None for entry in report)
-        note(printable(f"{unsent} {run.stopped}" + ("; --go-on applies everything else" if hint and helps else "")))
+        fix = "; pass --go-on to apply everything else" if hint and helps else ""
+        note(printable(f"{unsent} {run.stopped}{fix}"))
 
 
 def _is_unsaid(entry: Entry, run: ApplyRun, *, quiet: bool) -> bool:

@@ -18,15 +18,15 @@ class Cluster:
     """Which cluster, and as whom."""
 
     context: str | None = None
-    """Another context of the kubeconfig than its current one."""
+    """Context of the kubeconfig, instead of its current one."""
     kubeconfig: Path | None = None
-    """Instead of $KUBECONFIG, ~/.kube/config, or the pod's service account."""
+    """Path of the kubeconfig, instead of $KUBECONFIG, ~/.kube/config, or the pod's service account."""
     url: str | None = None
-    """A server's address, instead of any kubeconfig."""
+    """URL of the API server, instead of any kubeconfig."""
     token: str | None = None
     """Bearer token, with --url."""
     insecure: Annotated[bool, Parameter(negative="")] = False
-    """With --url: do not check the server's certificate."""
+    """With --url: do not verify the server's certificate."""
 
     def client(self) -> Client:
         """Return the client, not entered yet.

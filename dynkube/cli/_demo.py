@@ -31,8 +31,8 @@ _PATIENCE = 10.0  # seconds within which the expectations of a step have to hold
 async def demo(*, fast: Annotated[bool, Parameter(negative="")] = False) -> int:
     """Show what a lazy informer does, without a cluster: absent, appear, fill, filter, delete, return.
 
-    Everything runs in this process, on an embedded API server. Each step shows the Python that it runs and what came
-    of it; a step that does not hold is marked FAILED and ends the demo with exit code 1.
+    Everything runs in this process, on an embedded API server. Each step shows the Python code that it runs and its
+    results; a failed check is marked FAILED and ends the demo with exit code 1.
 
     Args:
         fast: Do not pause between steps.
@@ -72,12 +72,12 @@ async def tell(server: APIServer, console: Console, story: Sequence[Step], *, pa
     Return whether all checks held.
     """
     teller = Teller(console)
-    teller.introduce("On an embedded API server, in this process. The Python that is shown is what runs.")
-    teller.begin("An informer on HTTPRoutes, which nobody has installed here", source(opening))
+    teller.introduce("Runs on an embedded API server in this process. The Python code shown is the code that runs.")
+    teller.begin("An informer on HTTPRoutes, whose CRD is not installed", source(opening))
     told = Timeline()
     async with opening(server, told) as (client, routes), trio.open_nursery() as nursery:
         scene = Scene(server, client, routes, told)
-        held = teller.judge([Check("routes.list(), before anything is known", [], scene.shown)])
+        held = teller.judge([Check("routes.list(), before the initial sync", [], scene.shown)])
         nursery.start_soon(told.follow_states, routes)
         for number, step in enumerate(story, 1):
             if held:
@@ -85,7 +85,7 @@ async def tell(server: APIServer, console: Console, story: Sequence[Step], *, pa
                 teller.begin(f"{number}. {step.title}", source(step.act))
                 held = await _perform(step, scene, teller)
         if held:
-            teller.begin("The whole story, as the server counts", "")
+            teller.begin("All steps, as counted by the server", "")
             held = teller.judge(_whole_story(scene))
         nursery.cancel_scope.cancel()
     teller.end(held)
@@ -108,7 +108,7 @@ async def _perform(step: Step, scene: Scene, teller: Teller) -> bool:
     checks = [
         Check("state", step.phase, scene.routes.state.phase),
         Check("list", sorted(step.shown), scene.shown),
-        Check("handler told", sorted(step.told), told),
+        Check("handler calls", sorted(step.told), told),
         # While no CRD defines the resource, APIServices are watched too, as one may serve it.
         Check("watches", {"CRDs": 1, "APIServices": 1 - step.watches, "HTTPRoutes": step.watches}, scene.watches),
     ]
@@ -126,5 +126,5 @@ def _whole_story(scene: Scene) -> list[Check]:
     return [
         Check("most watches at once", dict.fromkeys(_WATCHED, 1), most),
         Check(f"opened on HTTPRoutes, of {asked} in routes.statistics()", min(opened, asked), opened),
-        Check("told beyond that", [], scene.told.events),
+        Check("other handler calls", [], scene.told.events),
     ]

@@ -31,16 +31,16 @@ async def diff(
 ) -> int:
     """Show what applying manifests would change, without changing anything.
 
-    The server tries each object in a dry run, so that defaults, webhooks and validation count. As with kubectl diff it
-    ends with 0 where nothing would change, with 1 where something would, and with 2 where anything went wrong.
+    The server processes each object in a dry run, with defaults, webhooks and validation. Like kubectl diff, it exits
+    with 0 if nothing would change, with 1 if something would, and with 2 on errors.
 
     Args:
-        source: Which manifests.
-        prune: Show what apply would delete with the same options, too.
-        applyset: The set that the manifests are: NAME of a Secret, or RESOURCE/NAME (configmaps/shop), in the namespace
+        source: The manifests.
+        prune: Also show the objects that apply would delete with the same options.
+        applyset: The ApplySet of the manifests: NAME of a Secret, or RESOURCE/NAME (configmaps/shop), in the namespace
             of -n or the context.
-        tooling: Share the set with another tool, like kubectl/v1.37.0, as which its parent says it is managed.
-        cluster: Which cluster.
+        tooling: Tool recorded as manager of the ApplySet, to share it with another tool, like kubectl/v1.37.0.
+        cluster: The cluster.
     """
     try:
         pruned = read_prune(prune, applyset, tooling, source.namespace)
@@ -70,7 +70,7 @@ async def run_diff(client: Client, source: Source, *, prune: ApplySet | None = N
             parallel=source.parallel,
         )
     if not len(report):
-        raise CommandFailed("there are no objects in what -f names")
+        raise CommandFailed("no objects found in the files or folders of -f")
     out = Output.standard()
     for entry in report:
         if text := str(entry):

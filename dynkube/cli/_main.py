@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if missing.name != package:
                 raise
             # Plain output, as cyclopts and rich may be missing.
-            note(f"error: the dynkube command needs {package}: pip install 'dynkube[cli]'")
+            note(f"error: the dynkube command requires {package}: pip install 'dynkube[cli]'")
             return _CANNOT_RUN
     from dynkube.cli._app import build_app
     from dynkube.cli._run import run

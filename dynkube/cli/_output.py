@@ -34,7 +34,7 @@ class Output:
             CommandFailed: the process was started without one (``>&-``), and another file may have its descriptor.
         """
         if sys.__stdout__ is None:
-            raise CommandFailed("standard output is closed: send it to /dev/null if nobody is to read it")
+            raise CommandFailed("standard output is closed: redirect it to /dev/null to discard it")
         return cls(sys.stdout.fileno())
 
     async def line(self, text: str | bytes) -> None:

@@ -23,14 +23,14 @@ async def owners(
     field: str = "",
     cluster: Cluster = Cluster(),  # noqa: B008  # immutable, and without options of its own
 ) -> None:
-    """Show who owns which field of an object, how (by Apply, or by an Update of any kind) and since when.
+    """Show the managers of an object's fields, their operation (Apply, or an Update of any kind) and its time.
 
     Args:
-        resource: What kubectl takes: deploy, deployments.apps, httproutes.v1.gateway.networking.k8s.io.
-        name: Of the object.
-        namespace: Of the object; the context's unless given.
-        field: Only this field and what is below it, like .spec.template or '.spec.containers[name="web"]'.
-        cluster: Which cluster.
+        resource: As for kubectl: deploy, deployments.apps, httproutes.v1.gateway.networking.k8s.io.
+        name: Name of the object.
+        namespace: Namespace of the object; by default the context's.
+        field: Only this field and those below it, like .spec.template or '.spec.containers[name="web"]'.
+        cluster: The cluster.
     """
     await run_owners(cluster.client(), resource, name, namespace=namespace, field=field)
 
@@ -51,5 +51,5 @@ async def run_owners(
     if field:
         found = found.within(field)
         if not found:
-            raise CommandFailed(f"nobody owns {field} of {obj.kind} {name}, nor anything below it")
+            raise CommandFailed(f"{field} of {obj.kind} {name} has no manager, nor has any field below it")
     await Output.standard().line(printable(str(found), keep="\n"))

@@ -13,9 +13,9 @@ def read_prune(prune: bool, name: str | None, tooling: str | None, namespace: st
         CommandFailed: one of the options was given without the other.
     """
     if prune != (name is not None):
-        raise CommandFailed("--prune and --applyset NAME go together: what left the set of that name is deleted")
+        raise CommandFailed("--prune and --applyset NAME require each other: pass both, or none")
     if name is None:
         if tooling is not None:
-            raise CommandFailed("--tooling says who manages an ApplySet: it goes with --prune --applyset NAME")
+            raise CommandFailed("--tooling requires --prune and --applyset NAME: it is recorded in the ApplySet")
         return None
     return ApplySet.parse(name, namespace=namespace, tooling=tooling or "")

@@ -47,29 +47,28 @@ async def serve(
     kubeconfig_out: Annotated[Path | None, Parameter(name=("--kubeconfig-out", "--kubeconfig"))] = None,
     stats: Annotated[bool, Parameter(negative="")] = False,
 ) -> None:
-    """Run a small Kubernetes API server in memory, until Ctrl-C.
+    """Run a small in-memory Kubernetes API server until Ctrl-C.
 
-    kubectl and other clients can use it: CRDs, watches, server-side apply. What they put there is gone when it stops,
-    unless --state names a file to keep it in.
+    kubectl and other clients can use it: CRDs, watches, server-side apply. Its data is lost when it stops, unless
+    --state names a file to keep it in.
 
     Args:
         host: Address to listen on.
-        port: Port to listen on; 0 takes a free one.
-        tls: Serve HTTPS, with a certificate authority made for this run.
-        token: Let in only who brings this bearer token: the administrator, who may do everything. kubectl sends
-            tokens over HTTPS only: add --tls.
-        user: Let in a user as well, as NAME=TOKEN; may be given several times. The administrator gets a token of
-            their own then, in the kubeconfig.
-        rbac: Let stored roles and bindings decide who may do what, with the default roles of a cluster.
-        accept_hosts: Hosts that requests may name besides loopback and --host: names, or regular expressions for whole
-            names, separated by commas or spaces. Without --token and --user any other is refused, as are web pages of
-            other origins: a browser on this machine could be made to read and write everything.
-        load: Manifests (YAML or JSON files, or folders of them) to create or replace at the start.
-        state: Where to keep what is stored, with UIDs and resourceVersions: read at the start if the file exists,
-            written when it stops and while it runs. Writing is atomic: a crash loses the last seconds, not the file.
-        save_every: Seconds between such writes while it runs; nothing is written where nothing changed.
-        kubeconfig_out: Where to write the kubeconfig; a temporary file, removed at the end, unless given.
-        stats: At the end, say which watches each client has had: opened in all, and at most at once.
+        port: Port to listen on; 0 picks a free one.
+        tls: Serve HTTPS, with a certificate authority generated for this run.
+        token: Require this bearer token, which has all permissions. kubectl sends tokens over HTTPS only: add --tls.
+        user: Additional user, as NAME=TOKEN; may be repeated. The administrator then gets a generated token, in the
+            kubeconfig.
+        rbac: Enforce RBAC by the stored roles and bindings, with the default roles of a cluster.
+        accept_hosts: Host names allowed in requests besides loopback and --host: names, or regular expressions for
+            whole names, separated by commas or spaces. Without --token and --user all others are refused, as are web
+            pages of other origins: they could make a browser on this machine read and write everything.
+        load: Manifests (YAML or JSON files, or folders of them) to create or replace at startup.
+        state: File that keeps the stored objects, with UIDs and resourceVersions: read at startup if it exists, written
+            periodically and on exit. Writes are atomic: a crash loses the last seconds, not the file.
+        save_every: Seconds between writes to --state; nothing is written if nothing changed.
+        kubeconfig_out: File to write the kubeconfig to; by default a temporary file, removed on exit.
+        stats: On exit, print the number of watches of each client: opened in total, and at most at once.
     """
     with _kubeconfig_path(kubeconfig_out) as path, _told_in_words():
         from dynkube.testing import APIServer
@@ -102,7 +101,7 @@ async def _announce_and_wait(endpoint: Endpoint, kubeconfig: Path, *, open_to_al
         print(f"Kubernetes API at {endpoint.url}")
         print(f"export KUBECONFIG={shlex.quote(str(kubeconfig))}", flush=True)
         if open_to_all:
-            note("warning: whoever reaches this address may use it; --token restricts that")
+            note("warning: any client that reaches this address has full access; pass --token to restrict it")
         async for _ in signals:
             break
 
@@ -116,12 +115,12 @@ def _told_in_words() -> Iterator[None]:
         missing = _missing_package(error)
         if missing is None:
             raise
-        raise CommandFailed(f"dynkube serve needs {missing}: pip install 'dynkube[cli,serve]'") from error
+        raise CommandFailed(f"dynkube serve requires {missing}: pip install 'dynkube[cli,serve]'") from error
     except OSError as error:
         if error.errno not in _CANNOT_LISTEN:
             raise
         raise CommandFailed(
-            f"{error.strerror or error}; choose another --host or --port (0 takes a free one)"
+            f"{error.strerror or error}; choose another --host or --port (0 picks a free one)"
         ) from error
 
 
@@ -133,9 +132,9 @@ def _users(pairs: Sequence[str]) -> dict[str, User]:
     for pair in pairs:
         name, equals, token = pair.partition("=")
         if not (name and equals and token):
-            raise CommandFailed(f"--user {name}: give NAME=TOKEN, like alice=secret")
+            raise CommandFailed(f"--user {name}: pass NAME=TOKEN, like alice=secret")
         if token in users:
-            raise CommandFailed(f"--user {name}: has the token of {users[token].name}; give each user one of their own")
+            raise CommandFailed(f"--user {name}: has the same token as {users[token].name}; pass another one")
         users[token] = User(name)
     return users
 

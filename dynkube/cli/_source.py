@@ -16,20 +16,24 @@ class Source:
     """Which manifests, and as whose."""
 
     filename: Annotated[list[str], Parameter(name=["--filename", "-f"], consume_multiple=True, negative="")]
-    """Files or folders (with all below them) of YAML or JSON; - for standard input. May be given several times."""
+    """Files of YAML or JSON, or folders (recursively); - for standard input. May be repeated."""
     namespace: Annotated[str | None, Parameter(name=["--namespace", "-n"])] = None
-    """Of objects that name none, instead of the context's. An object that names another one is refused."""
+    """Namespace of objects without one, instead of the context's. An object with another namespace is refused."""
     field_manager: str = "dynkube"
-    """Whose fields they are."""
+    """Name of the field manager."""
     parallel: int = 10
-    """How many requests go out at once."""
+    """Maximum number of concurrent requests."""
 
     def paths(self) -> list[str]:
         """Return the paths to read.
 
         Raises:
-            CommandFailed: a value cannot be a path, or standard input is given twice.
+            CommandFailed: an option is invalid: a value cannot be a path, or standard input is given twice.
         """
+        if self.namespace == "":
+            raise CommandFailed("-n is empty: pass the name of a namespace, or leave it out for the context's")
+        if self.parallel < 1:
+            raise CommandFailed(f"--parallel must be an integer >= 1, not {self.parallel}")
         paths = ["-" if path == STDIN else path for path in self.filename]
         for path in paths:
             if "\n" in path or "{" in path or not path.strip():

@@ -83,8 +83,8 @@ class StateFile:
                 remove_temporaries(target)
             except InUse as error:
                 raise CommandFailed(
-                    f"--state {self._path}: another dynkube serve uses it (and has locked {lock}); stop that one, "
-                    "or give another file"
+                    f"--state {self._path}: in use by another dynkube serve (which has locked {lock}); stop that one, "
+                    "or pass another file"
                 ) from error
             except OSError as error:
                 raise CommandFailed(f"--state {self._path}: cannot be locked: {error.strerror or error}") from error
@@ -143,7 +143,8 @@ class StateFile:
         try:
             self._server.snapshot().save(self._path)
         except OSError as error:
-            raise CommandFailed(f"--state {self._path}: the last state is lost: {error.strerror or error}") from error
+            reason = error.strerror or error
+            raise CommandFailed(f"--state {self._path}: the final state could not be saved: {reason}") from error
 
     async def _save_by_and_by(self, path: Path) -> None:
         while True:
@@ -168,7 +169,7 @@ def _checked(path: Path) -> Path:
     if not folder.is_dir():
         raise CommandFailed(f"--state {path}: the directory {folder} does not exist")
     if path.is_dir():
-        raise CommandFailed(f"--state {path}: is a directory; give the path of a file, which need not exist yet")
+        raise CommandFailed(f"--state {path}: is a directory; pass the path of a file, which may not exist yet")
     if path.exists() and not path.is_file():
-        raise CommandFailed(f"--state {path}: is not a regular file; give the path of one, which need not exist yet")
+        raise CommandFailed(f"--state {path}: is not a regular file; pass the path of one, which may not exist yet")
     return path

@@ -92,18 +92,18 @@ def route(name: str, *, team: str) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def opening(server: APIServer, told: Timeline) -> AsyncIterator[tuple[Client, Informer]]:
+async def opening(server: APIServer, timeline: Timeline) -> AsyncIterator[tuple[Client, Informer]]:
     async with (
         connect(transport=server.transport()) as client,
         client.informer("httproutes.v1.gateway.networking.k8s.io") as routes,
     ):
-        routes.add_handler(on_add=told.added, on_update=told.updated, on_delete=told.deleted)
+        routes.add_handler(on_add=timeline.added, on_update=timeline.updated, on_delete=timeline.deleted)
         yield client, routes
 
 
 async def wait(client: Client, routes: Informer) -> None:
-    routes.list()  # answers at once, with []
-    await routes.wait_synced()  # the truth is known: there are none, as there is no CRD
+    routes.list()  # returns at once, with []
+    await routes.wait_synced()  # synced: there are no objects, as the CRD is not installed
 
 
 async def install(client: Client, routes: Informer) -> None:
@@ -152,24 +152,24 @@ async def reinstall(client: Client, routes: Informer) -> None:
 
 
 STORY = (
-    Step(title="Its resource does not exist: an empty list, at once", act=wait, phase=ABSENT, watches=0),
-    Step(title="Somebody installs the CRD: the informer goes live by itself", act=install),
+    Step(title="The resource does not exist: an empty list, at once", act=wait, phase=ABSENT, watches=0),
+    Step(title="The CRD is installed: the informer goes live by itself", act=install),
     Step(
         title="Objects are created",
         act=create,
         told=("added default/web", "added default/api", "added default/docs"),
         shown=("web", "api", "docs"),
     ),
-    Step(title="One is changed", act=change, told=("updated default/web",), shown=("web", "api", "docs")),
+    Step(title="An object is changed", act=change, told=("updated default/web",), shown=("web", "api", "docs")),
     Step(
-        title="A filter: what it hides is told as deleted, and nothing is asked of the server",
+        title="A filter: hidden objects are reported as deleted, without a request to the server",
         act=narrow,
         told=("deleted default/api",),
         shown=("web", "docs"),
         requests=False,
     ),
     Step(
-        title="Another filter: exactly the difference is told",
+        title="Another filter: exactly the difference is reported",
         act=flip,
         told=("added default/api", "deleted default/docs"),
         shown=("web", "api"),
@@ -184,14 +184,14 @@ STORY = (
     ),
     Step(title="An object is deleted", act=delete, told=("deleted default/docs",), shown=("web", "api")),
     Step(
-        title="The CRD is deleted: each object is told as deleted, and the watch ends",
+        title="The CRD is deleted: each object is reported as deleted, and the watch ends",
         act=uninstall,
         phase=ABSENT,
         told=("deleted default/web", "deleted default/api"),
         watches=0,
     ),
     Step(
-        title="The CRD returns: the same informer and the same handler go on",
+        title="The CRD is installed again: the same informer and handler continue",
         act=reinstall,
         told=("added default/web",),
         shown=("web",),

@@ -82,9 +82,9 @@ class Teller:
         """Print the last line."""
         self._console.print()
         if held:
-            self._console.print(Text("Everything held.", style="bold green"))
+            self._console.print(Text("All checks passed.", style="bold green"))
         else:
-            self._console.print(Text(f"{self._failed} of the above did not hold: see FAILED.", style="bold red"))
+            self._console.print(Text(f"{self._failed} of the above checks failed: see FAILED.", style="bold red"))
 
 
 def _complaint(check: Check) -> str:

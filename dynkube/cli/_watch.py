@@ -63,24 +63,24 @@ async def watch(
 ) -> None:
     """Follow a resource until Ctrl-C, whether or not it exists yet.
 
-    Says in which state it is and why: ABSENT while nobody has installed its CRD, LIVE once its objects are followed,
-    ABSENT again when the CRD goes. On a terminal objects are a live table; elsewhere each event is a line. With
-    -o json and -o name, stdout has events only and states go to stderr.
+    Shows its state and the reason: ABSENT while its CRD is not installed, LIVE once its objects are watched, ABSENT
+    again when the CRD is deleted. On a terminal, objects are shown as a live table; elsewhere each event is a line.
+    With -o json and -o name, stdout has events only and states go to stderr.
 
     Args:
         resource: RESOURCE.VERSION.GROUP, like httproutes.v1.gateway.networking.k8s.io; or a short form (deploy,
             pods), which must exist.
-        namespace: Only this namespace; all of them unless given.
-        all_namespaces: All namespaces, which is what happens without -n too.
+        namespace: Only this namespace; by default all namespaces.
+        all_namespaces: All namespaces, which is the default.
         selector: Only objects with these labels (app=web,tier in (fe,be)); the server selects.
         field: Only objects with these fields (metadata.name=web); the server selects.
-        filter: Show only objects in which this JSONPath finds something: {.spec.suspend}, or {.spec.x}=value.
-        output: A table, which is lines unless stdout is a terminal; or one JSON object, or one name, per event.
-        stats: At the end, say on stderr what was asked of the server.
-        cluster: Which cluster.
+        filter: Show only objects that match this JSONPath: {.spec.suspend}, or {.spec.x}=value.
+        output: A table (lines, unless stdout is a terminal), or one JSON object or one name per event.
+        stats: On exit, print the numbers of requests and events to stderr.
+        cluster: The cluster.
     """
     if namespace is not None and all_namespaces:
-        raise CommandFailed("-n and -A exclude each other: one namespace or all of them")
+        raise CommandFailed("-n and -A are mutually exclusive: pass one namespace, or all of them")
     query = read_query(resource, namespace=namespace, selector=selector, field=field, filter_text=filter)
     client = cluster.client()
     async with trio.open_nursery() as nursery:
@@ -136,7 +136,7 @@ def read_query(
     """
     ResourceArg.parse(resource)
     if namespace == "":
-        raise InvalidInput("-n is empty: name a namespace, or leave it out for all of them")
+        raise InvalidInput("-n is empty: pass the name of a namespace, or leave it out for all of them")
     for option, parse, text in (("-l", LabelSelector.parse, selector), ("--field", FieldSelector.parse, field)):
         try:
             parse(text)

@@ -94,7 +94,7 @@ async def test_where_the_rest_is_not_sent_it_says_what_sends_it(
 
     out, err = capfd.readouterr()
     stopped = "1 not sent: the run stopped at the first failure, <object 1>"
-    assert err == f"2 failed, 1 skipped\n{stopped}; --go-on applies everything else\n"
+    assert err == f"2 failed, 1 skipped\n{stopped}; pass --go-on to apply everything else\n"
     assert "configmap/b" not in out
     assert code == 1
 
@@ -110,27 +110,28 @@ async def test_going_on_is_not_named_where_it_would_not_help(
 
 
 async def test_nothing_to_apply_is_a_mistake_here(server: APIServer) -> None:
-    with pytest.raises(CommandFailed, match="no objects in what -f names"):
+    with pytest.raises(CommandFailed, match="no objects found in the files or folders of -f"):
         await applied(server)
 
 
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--prune"], "--prune and --applyset NAME go together"),
-        (["--applyset", "shop"], "--prune and --applyset NAME go together"),
-        (["--tooling", "kubectl/v1"], "it goes with --prune --applyset NAME"),
+        (["--prune"], "--prune and --applyset NAME require each other"),
+        (["--applyset", "shop"], "--prune and --applyset NAME require each other"),
+        (["--tooling", "kubectl/v1"], "--tooling requires --prune and --applyset NAME"),
         (["--prune", "--applyset", "configmaps/"], "neither NAME nor RESOURCE/NAME"),
-        (["--force", "--take", ".data.x"], "--force takes every field, --take only some"),
+        (["--force", "--take", ".data.x"], "--force and --take are mutually exclusive"),
         (["-f", "a{b"], "is not a path"),
         (["-f", "-", "-f", "-"], "standard input can be read only once"),
         (["--take", ".data["], ".data["),
         (["--field-manager", "x" * 200], "at most 128 characters"),
-        (["--parallel", "0"], "parallel must be an integer >= 1"),
-        (["-n", ""], "namespace='' is not the name of a namespace"),
+        (["--parallel", "0"], "--parallel must be an integer >= 1"),
+        (["--crd-timeout", "0"], "--crd-timeout must be a positive number of seconds, not 0.0"),
+        (["-n", ""], "-n is empty: pass the name of a namespace"),
     ],
 )
-def test_options_that_cannot_be_right_are_told(
+def test_invalid_options_are_refused(
     arguments: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     given = [] if "-f" in arguments else ["-f", str(tmp_path)]

@@ -53,7 +53,7 @@ def test_without_the_extra_it_says_how_to_install_it(package: str) -> None:
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
 
     assert (ended.returncode, ended.stdout) == (2, "")
-    assert ended.stderr == f"error: the dynkube command needs {package}: pip install 'dynkube[cli]'\n"
+    assert ended.stderr == f"error: the dynkube command requires {package}: pip install 'dynkube[cli]'\n"
 
 
 def test_a_broken_installation_is_not_taken_for_a_missing_extra() -> None:

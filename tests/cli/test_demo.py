@@ -42,7 +42,7 @@ async def test_the_whole_story_holds() -> None:
 
     assert held
     assert "FAILED" not in text
-    assert text.endswith("Everything held.\n")
+    assert text.endswith("All checks passed.\n")
     for number, step in enumerate(STORY, 1):
         assert f"{number}. {step.title}\n" in text
 
@@ -73,7 +73,7 @@ async def test_a_step_that_does_nothing_where_something_is_claimed_fails(step: S
 
     assert not held
     assert "  FAILED  " in text
-    assert text.endswith("did not hold: see FAILED.\n")
+    assert text.endswith("checks failed: see FAILED.\n")
 
 
 async def test_a_failure_says_what_was_expected_and_what_was_found_and_ends_the_story() -> None:
@@ -81,7 +81,7 @@ async def test_a_failure_says_what_was_expected_and_what_was_found_and_ends_the_
 
     assert not held
     assert "  FAILED  list: expected [api, web], found [api, docs, web]\n" in text
-    assert "  FAILED  handler told: expected [deleted default/docs], found []\n" in text
+    assert "  FAILED  handler calls: expected [deleted default/docs], found []\n" in text
     assert "9. " not in text
 
 

@@ -19,7 +19,7 @@ def test_it_holds_and_says_so_in_plain_text() -> None:
     ended = subprocess.run(COMMAND, capture_output=True, text=True, check=False)
 
     assert (ended.returncode, ended.stderr) == (0, "")
-    assert ended.stdout.endswith("Everything held.\n")
+    assert ended.stdout.endswith("All checks passed.\n")
     assert "\x1b" not in ended.stdout
     assert all(line == line.rstrip() for line in ended.stdout.splitlines())
 

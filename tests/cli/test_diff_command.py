@@ -75,7 +75,7 @@ def test_half_of_what_pruning_takes_is_told(tmp_path: Path, capsys: pytest.Captu
     code = main(["diff", "-f", str(tmp_path), "--prune", "--url", "http://127.0.0.1:1"])
 
     assert code == 2
-    assert "--prune and --applyset NAME go together" in capsys.readouterr().err
+    assert "--prune and --applyset NAME require each other" in capsys.readouterr().err
 
 
 async def test_nothing_is_written(server: APIServer, tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_a_server_that_is_not_there_ends_it_with_2_and_not_with_1(
     code = main(["diff", "-f", str(tmp_path / "no"), "--url", "http://127.0.0.1:1", "--parallel", "0"])
 
     assert code == 2
-    assert capsys.readouterr().err.startswith("error: parallel must be an integer >= 1")
+    assert capsys.readouterr().err.startswith("error: --parallel must be an integer >= 1")
 
 
 @pytest.mark.parametrize(
@@ -179,10 +179,10 @@ async def test_owners_are_a_table_of_fields_and_managers(server: APIServer, capf
     assert row.split()[:3] == [".data.x", "dynkube", "Apply"]
 
 
-async def test_owners_of_a_field_that_nobody_owns_or_of_no_object_are_told(server: APIServer) -> None:
+async def test_owners_of_a_field_without_manager_or_of_no_object_are_refused(server: APIServer) -> None:
     await have(server, config("a", x="1"))
 
-    with pytest.raises(CommandFailed, match=r"nobody owns \.data\.y of ConfigMap a"):
+    with pytest.raises(CommandFailed, match=r"\.data\.y of ConfigMap a has no manager"):
         await run_owners(connect(transport=server.transport()), "cm", "a", field=".data.y")
     with pytest.raises(InvalidInput):
         await run_owners(connect(transport=server.transport()), "cm", "a", field=".data[")

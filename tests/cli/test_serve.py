@@ -151,7 +151,7 @@ def test_listening_for_everybody_without_a_token_is_warned_of() -> None:
         code, errors = served.stop()
 
     assert code == 0
-    assert errors == "warning: whoever reaches this address may use it; --token restricts that\n"
+    assert errors == "warning: any client that reaches this address has full access; pass --token to restrict it\n"
 
 
 @pytest.mark.parametrize(("package", "option"), [("h11", "--port=0"), ("trustme", "--tls")])
@@ -164,7 +164,7 @@ def test_without_the_extra_it_says_how_to_install_it(package: str, option: str) 
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
 
     assert (ended.returncode, ended.stdout) == (1, "")
-    assert ended.stderr == f"error: dynkube serve needs {package}: pip install 'dynkube[cli,serve]'\n"
+    assert ended.stderr == f"error: dynkube serve requires {package}: pip install 'dynkube[cli,serve]'\n"
 
 
 def test_a_host_is_answered_that_was_named() -> None:

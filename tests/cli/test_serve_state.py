@@ -177,7 +177,7 @@ def test_two_servers_cannot_use_one_file_whatever_leads_to_it(tmp_path: Path) ->
         second.stop()
 
     for path, text in zip((state, link), told, strict=True):
-        assert f"--state {path}: another dynkube serve uses it (and has locked {tmp_path}/.state.lock)" in text
+        assert f"--state {path}: in use by another dynkube serve (which has locked {tmp_path}/.state.lock)" in text
     assert found == ["a"]
     assert sorted(tmp_path.iterdir()) == [link, state], "the lock is gone"
 

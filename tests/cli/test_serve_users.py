@@ -41,10 +41,10 @@ def test_without_roles_every_user_may_do_everything() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--user", "alice"], "--user alice: give NAME=TOKEN, like alice=secret"),
-        (["--user", "alice="], "--user alice: give NAME=TOKEN"),
-        (["--user", "alice=x", "--user", "bob=x"], "--user bob: has the token of alice"),
+        (["--user", "alice"], "--user alice: pass NAME=TOKEN, like alice=secret"),
+        (["--user", "alice="], "--user alice: pass NAME=TOKEN"),
+        (["--user", "alice=x", "--user", "bob=x"], "--user bob: has the same token as alice"),
     ],
 )
-def test_a_user_that_is_none_is_named(arguments: list[str], message: str) -> None:
+def test_an_invalid_user_is_refused(arguments: list[str], message: str) -> None:
     assert message in failing(*arguments)

@@ -41,7 +41,7 @@ def test_a_filter_that_is_no_path_names_the_option(text: str) -> None:
         (["pods.v1", "--field", "a"], "error: --field: "),
         (["pods.v1", "--filter", "{.a"], "error: --filter: JSONPath: expected '}'"),
         (["pods.v1", "-n", ""], "error: -n is empty"),
-        (["pods.v1", "-n", "a", "-A"], "error: -n and -A exclude each other"),
+        (["pods.v1", "-n", "a", "-A"], "error: -n and -A are mutually exclusive"),
         (["a..b"], "error: resource 'a..b'"),
         ([""], "error: resource is empty"),
         (["pods.v1", "--token", "t"], "error: token and verify require url="),
