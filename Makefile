@@ -8,12 +8,12 @@ STAMPS := $(VENV)/.stamps
 .DEFAULT_GOAL := help
 .PHONY: help docs demo notebook notebooks test browser model mutants fuzz fuzz-inputs test-cluster control-plane scenarios check format bench soak restarts clean
 
-help: ## say what there is
+help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 15
 
 # An interpreter of its own, and a pip that knows dependency groups (PEP 735).
 $(STAMPS)/venv:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "dynkube needs Python 3.11 or later; say 'make PYTHON=python3.12 ...'"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "dynkube requires Python 3.11 or later; run 'make PYTHON=python3.12 ...'"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
 	@mkdir -p $(STAMPS) && touch $@
@@ -46,64 +46,64 @@ $(STAMPS)/notebook: $(STAMPS)/venv pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable . --group notebooks
 	@touch $@
 
-demo: $(STAMPS)/demo ## show the main job: a resource that appears, fills, goes and returns
+demo: $(STAMPS)/demo ## run the demo: an informer whose resource is installed, filled, deleted and installed again
 	$(BIN)/dynkube demo
 
-notebook: $(STAMPS)/notebook ## open the notebooks in JupyterLab; ARGS="--no-browser" goes to it
+notebook: $(STAMPS)/notebook ## open the notebooks in JupyterLab; ARGS="--no-browser" is passed on
 	$(BIN)/jupyter lab --notebook-dir=notebooks $(ARGS)
 
-notebooks: $(STAMPS)/test ## run the notebooks, and write what they show into them; ARGS="02" for some
+notebooks: $(STAMPS)/test ## run the notebooks and store their outputs; ARGS="02" for some
 	@$(BIN)/python -m tools.notebooks run $(ARGS)
 
-test: $(STAMPS)/test ## run the tests, on all cores; ARGS="..." goes to pytest, JOBS=0 keeps them in one process
+test: $(STAMPS)/test ## run the tests on all cores; ARGS="..." is passed to pytest, JOBS=0 runs them in one process
 	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
 
-browser: $(STAMPS)/browser ## drive JupyterLab, and pages of strangers, in a chromium without a window; ARGS="--pictures" writes docs/images
+browser: $(STAMPS)/browser ## run the browser tests (JupyterLab, foreign web pages) in headless Chromium; ARGS="--pictures" writes docs/images
 	$(BIN)/python -m pytest tests/notebook/browser tests/testing/browser $(ARGS)
 
-test-cluster: $(STAMPS)/test ## run what a cluster decides on real API servers too; builds them first; ARGS="..." goes to pytest
+test-cluster: $(STAMPS)/test ## run the contract tests on real API servers too, building these first; ARGS="..." is passed to pytest
 	@$(BIN)/python -m tools.control_plane test $(if $(OPTIONAL),--optional) $(ARGS)
 
-model: $(STAMPS)/test ## play 10,000 random scripts of what may happen to informers; ARGS="--seeds 0-49 --examples 200 --jobs 2"
+model: $(STAMPS)/test ## run 10,000 random scripts against the model of informers; ARGS="--seeds 0-49 --examples 200 --jobs 2"
 	$(BIN)/python -m tests.informers.model $(ARGS)
 
-mutants: $(STAMPS)/mutants ## change the code in 300 places, one at a time, and see whether tests fail; ARGS="--seed 7 --count 20 --jobs 2 rest"
+mutants: $(STAMPS)/mutants ## mutation testing: change the code in 300 places, one at a time; ARGS="--seed 7 --count 20 --jobs 2 rest"
 	$(BIN)/python -m tools.mutants $(ARGS)
 
 fuzz: $(STAMPS)/test ## compare random requests with a real API server; ARGS="--cluster a=KUBECONFIG --differential-examples 1000"
 	$(BIN)/python -m pytest tests/contract/differential/test_differential.py -q -k "not embedded" $(ARGS)
 
-fuzz-inputs: $(STAMPS)/test ## random bytes and requests where they come in from outside; ARGS="patches --seconds 900"
+fuzz-inputs: $(STAMPS)/test ## fuzz all input from outside with random bytes and requests; ARGS="patches --seconds 900"
 	$(BIN)/python -m tests.fuzzing $(ARGS)
 
-control-plane: $(STAMPS)/venv ## build these API servers, once (22 minutes on one core), and print their folders
+control-plane: $(STAMPS)/venv ## build the API servers, once (22 minutes on one core), and print their folders
 	@$(BIN)/python -m tools.control_plane build
 
 docs: $(STAMPS)/docs ## build the documentation site, with the API reference: build/docs/docs/index.html
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -c docs -b html . build/docs
 
-scenarios: $(STAMPS)/test ## write docs/scenarios.md: which test shows which scenario
+scenarios: $(STAMPS)/test ## write docs/scenarios.md: the tests of each scenario
 	@$(BIN)/python -m tools.scenarios
 
-check: $(STAMPS)/check ## lint, format, types, floors
+check: $(STAMPS)/check ## check lint, format, types and import layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	PATH="$(CURDIR)/$(BIN):$$PATH" pyright --verifytypes dynkube --ignoreexternal
 	$(BIN)/lint-imports
 
-format: $(STAMPS)/check ## mend what can be mended
+format: $(STAMPS)/check ## fix lint and format where possible
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(STAMPS)/test ## measure against the budgets, side by side with the peers
+bench: $(STAMPS)/test ## run the benchmarks against the budgets, side by side with other clients
 	$(BIN)/python -m benchmarks.compare $(ARGS)
 
-soak: $(STAMPS)/test ## informers for an hour of virtual time, with faults; ARGS="cluster --folder FOLDER" for ten minutes of a real server
+soak: $(STAMPS)/test ## run informers for an hour of virtual time with faults; ARGS="cluster --folder FOLDER" for ten minutes on a real server
 	$(BIN)/python -m benchmarks.soak $(or $(ARGS),embedded)
 
 restarts: $(STAMPS)/test ## kill real API servers 50 times under informers; ARGS="--folder FOLDER --no-crd-rights"
 	$(BIN)/python -m benchmarks.restarts $(ARGS)
 
-clean: ## remove what make made
+clean: ## remove everything that make created
 	rm -rf $(VENV) build/docs .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
