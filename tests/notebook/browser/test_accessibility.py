@@ -136,7 +136,7 @@ def test_a_table_that_stopped_says_so_in_words_and_does_not_look_alive(bare: Bar
     told = bare.page.get_by_role("status").all_inner_texts()
     assert told[:2] == ["STOPPED", "the kernel has ended: run the cell again"]
     assert ages.all_inner_texts() == before
-    assert bare.page.locator(".dkl-details").all_inner_texts() == ["the kernel does not answer"] * 2
+    assert bare.page.locator(".dkl-details").all_inner_texts() == ["the kernel does not respond"] * 2
     assert bare.page.locator(".dkl-scroll").evaluate("node => getComputedStyle(node).filter") == "grayscale(1)"
 
 
