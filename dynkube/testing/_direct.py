@@ -209,7 +209,7 @@ class DirectAccess:
     def _kind_of(self, body: JSONObject) -> Kind:
         api_version, kind_name = body.get("apiVersion"), body.get("kind")
         if not isinstance(api_version, str) or not isinstance(kind_name, str):
-            raise InvalidInput(f"the object needs apiVersion and kind as text, and has {api_version!r}, {kind_name!r}")
+            raise InvalidInput(f"the object must have apiVersion and kind as strings: {api_version!r}, {kind_name!r}")
         if (kind := self._find(api_version, kind_name)) is not None:
             return kind
         raise NoMatch(f"the embedded server does not serve {api_version} {kind_name} now")
@@ -275,7 +275,7 @@ def _metadata(body: JSONObject) -> Mapping[str, object]:
 def _name(body: JSONObject) -> str:
     name = _metadata(body).get("name")
     if not isinstance(name, str) or not name:
-        raise InvalidInput("the object needs metadata.name")
+        raise InvalidInput("the object requires metadata.name")
     return name
 
 

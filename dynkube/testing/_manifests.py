@@ -52,7 +52,7 @@ def read_manifests(source: Source) -> list[Manifest]:
     try:
         manifests = list(_read(source))
     except RecursionError:
-        raise InvalidInput("the manifests are lists in lists without end: pass one list") from None
+        raise InvalidInput("the manifests contain themselves or are nested too deeply: pass a flat list") from None
     return sorted(manifests, key=lambda manifest: manifest.body.get("kind") not in _FIRST)
 
 
@@ -64,9 +64,7 @@ def _read(source: object) -> Iterator[Manifest]:
     elif isinstance(source, str | os.PathLike):
         yield from _read_path(Path(source))
     elif isinstance(source, bytes) or not isinstance(source, Iterable):
-        raise InvalidInput(
-            f"manifests come from a path, YAML text, a mapping or a list of these, not from {a_type(source)}"
-        )
+        raise InvalidInput(f"manifests must be a path, YAML text, a mapping or a list of these, not {a_type(source)}")
     else:
         for part in source:
             yield from _read(part)
@@ -82,7 +80,7 @@ def _read_path(path: Path) -> Iterator[Manifest]:
         return
     files = sorted(file for file in path.rglob("*") if file.suffix in _SUFFIXES and file.is_file())
     if not files:
-        raise InvalidInput(f"{path}: there is no .yaml, .yml or .json file in this folder")
+        raise InvalidInput(f"{path}: the folder has no .yaml, .yml or .json file")
     for file in files:
         yield from _parse(_text_of(file), str(file))
 

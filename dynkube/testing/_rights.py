@@ -70,7 +70,7 @@ class Rights(DirectAccess):
     def _granted(self, resource: str | GVR) -> tuple[str, str]:
         """Return the API group and the plural (with subresource) of a grant's resource."""
         if not self._access.rbac:
-            raise InvalidInput("this server allows everybody everything; grants need APIServer(rbac=True)")
+            raise InvalidInput("this server allows all requests; grants require APIServer(rbac=True)")
         if resource == "*":
             return "*", "*"
         base, slash, subresource = str(resource).partition("/") if isinstance(resource, str) else (resource, "", "")

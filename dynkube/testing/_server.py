@@ -170,12 +170,9 @@ class APIServer(Rights, Records, Trouble):
 
     async def __aenter__(self) -> Self:
         if not trio.lowlevel.in_trio_run():
-            raise InvalidInput(
-                "APIServer is for programs and tests on trio, and another event loop runs here: "
-                "serve_in_thread() serves one to everybody"
-            )
+            raise InvalidInput("APIServer requires trio, but another event loop is running: use serve_in_thread()")
         if self._manager is not None:
-            raise ClosedError("this APIServer was entered before; make a new one for a new history")
+            raise ClosedError("this APIServer was entered before; create a new one")
         self._manager = trio.open_nursery()
         self._nursery = await self._manager.__aenter__()
         self._nursery.start_soon(self._engine.run)

@@ -126,7 +126,7 @@ async def test_a_save_that_fails_is_told_of_and_tried_again(
     ("content", "message"),
     [
         ("a: [", "seed.yaml: yaml: line 2, column 1"),
-        ("kind: Pod\n", "seed.yaml:1: the object needs apiVersion and kind as text"),
+        ("kind: Pod\n", "seed.yaml:1: the object must have apiVersion and kind as strings"),
         (CONFIG % "a" + "---\n" + CONFIG % "B_", 'ConfigMap "B_" is invalid'),
         (CONFIG % "a" + "---\n" + CONFIG % "B_", "seed.yaml:5)"),
     ],
@@ -152,7 +152,7 @@ def test_a_file_that_is_no_state_is_named_and_left_alone(tmp_path: Path) -> None
 
     told = failing("--state", str(tmp_path / "state"))
 
-    assert f"--state {tmp_path}/state: is no saved state of an embedded server" in told
+    assert f"--state {tmp_path}/state: not a saved state of an embedded server" in told
     assert (tmp_path / "state").read_text() == "mine"
 
 

@@ -102,7 +102,7 @@ def test_the_servers_refusals_are_raised(bare: APIServer) -> None:
 @pytest.mark.parametrize(
     ("obj", "error", "message"),
     [
-        ({"kind": "ConfigMap"}, InvalidInput, "needs apiVersion and kind"),
+        ({"kind": "ConfigMap"}, InvalidInput, "must have apiVersion and kind"),
         ("just text", InvalidInput, "is a str, not a mapping"),
         ("a: [", InvalidInput, "not YAML: yaml: line"),
         ({"apiVersion": "acme.example/v1", "kind": "Widget"}, NoMatch, "does not serve acme.example/v1 Widget"),

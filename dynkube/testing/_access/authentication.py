@@ -96,5 +96,5 @@ def check_users(users: Mapping[str, User]) -> dict[str, User]:
     """
     for token in users:
         if not token or not token.isascii() or any(character.isspace() for character in token):
-            raise InvalidInput(f"users has the token {token!r}; tokens are ASCII text without spaces")
+            raise InvalidInput(f"users has the token {token!r}; tokens must be ASCII without spaces")
     return {token: as_user(user) for token, user in users.items()}

@@ -19,7 +19,7 @@ _FOLDER_VARIABLE = "KUBEBUILDER_ASSETS"
 _DEFAULT_FOLDER = Path("/usr/local/kubebuilder/bin")
 _HOW_TO_GET = (
     "Get kube-apiserver and etcd with setup-envtest (`setup-envtest use -p path` prints their folder), or build them "
-    f"(`make control-plane` in the sources of dynkube), and name that folder in ${_FOLDER_VARIABLE} or as "
+    f"(`make control-plane` in the sources of dynkube), and set that folder in ${_FOLDER_VARIABLE} or as "
     "ControlPlane(assets=...)"
 )
 _VERSION_SECONDS = 60
@@ -77,11 +77,11 @@ class Assets:
     def _place(self, name: str) -> tuple[Path, str]:
         variable = f"TEST_ASSET_{name.upper().replace('-', '_')}"
         if self.folder is not None:
-            return (self.folder / name).absolute(), "in the folder given as assets"
+            return (self.folder / name).absolute(), "in the folder of assets="
         if path := self.environment.get(variable):
-            return Path(path).absolute(), f"as ${variable} says"
+            return Path(path).absolute(), f"set by ${variable}"
         if folder := self.environment.get(_FOLDER_VARIABLE):
-            return (Path(folder) / name).absolute(), f"as ${_FOLDER_VARIABLE} says"
+            return (Path(folder) / name).absolute(), f"set by ${_FOLDER_VARIABLE}"
         return _DEFAULT_FOLDER / name, f"the default, as neither ${_FOLDER_VARIABLE} nor ${variable} is set"
 
 
@@ -90,9 +90,9 @@ def _missing(name: str, path: Path, reason: str) -> str:
         return f"{path} ({reason}) is a folder, not the program {name}. {_HOW_TO_GET}"
     nested = path.parent / "bin" / name
     if nested.is_file():
-        return f"no {name} at {path} ({reason}), but at {nested}: name the folder {nested.parent}"
+        return f"no {name} at {path} ({reason}), but at {nested}: pass the folder {nested.parent}"
     if not path.parent.is_dir():
-        return f"no {name} at {path} ({reason}): there is no folder {path.parent}. {_HOW_TO_GET}"
+        return f"no {name} at {path} ({reason}): folder {path.parent} does not exist. {_HOW_TO_GET}"
     return f"no {name} at {path} ({reason}). {_HOW_TO_GET}"
 
 
@@ -101,19 +101,19 @@ def _foreign(path: Path) -> str:
     with path.open("rb") as file:
         head = file.read(20)
     if not head:
-        return "is empty: the download or the build of it was cut off"
+        return "is empty: its download or build was interrupted"
     machine, system = platform.machine(), platform.system()
     if head[:4] == b"\x7fELF" and len(head) == 20:
         (number,) = struct.unpack("<H" if head[5] == 1 else ">H", head[18:20])
         built_for = _ELF_MACHINES.get(number, f"ELF machine {number}")
         here = _MACHINES.get(machine.lower(), machine)
         if system != "Linux":
-            return f"is a program for Linux ({built_for}), and this is {system} ({here})"
-        return "" if built_for == here else f"is a program for {built_for}, and this machine is {here}"
+            return f"is a program for Linux ({built_for}), but this is {system} ({here})"
+        return "" if built_for == here else f"is a program for {built_for}, but this machine is {here}"
     if head[:4] in _MACH_O and system != "Darwin":
-        return f"is a program for macOS, and this is {system} ({machine})"
+        return f"is a program for macOS, but this is {system} ({machine})"
     if head[:2] == b"MZ":
-        return f"is a program for Windows, and this is {system} ({machine})"
+        return f"is a program for Windows, but this is {system} ({machine})"
     return ""
 
 
@@ -133,11 +133,11 @@ def version_of(program: Path, pattern: str) -> str:
     except OSError as error:  # unknown executable format, missing loader, file system mounted with noexec
         raise ControlPlaneError(f"{program} cannot be run: {error.strerror}") from error
     except subprocess.TimeoutExpired as error:
-        raise ControlPlaneError(f"`{program} --version` had not ended after {_VERSION_SECONDS} seconds") from error
+        raise ControlPlaneError(f"`{program} --version` did not exit within {_VERSION_SECONDS} seconds") from error
     if found := re.search(pattern, done.stdout):
         return found[1]
     said = "\n".join((done.stdout + done.stderr).splitlines()[-20:]) or "(nothing)"
     raise ControlPlaneError(
-        f"`{program} --version` ended with exit code {done.returncode} and named no version; is it {program.name}? "
-        f"It said:\n{said}"
+        f"`{program} --version` exited with code {done.returncode} and printed no version; is it {program.name}? "
+        f"Its output:\n{said}"
     )

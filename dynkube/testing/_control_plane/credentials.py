@@ -31,7 +31,7 @@ class Credentials:
             from dynkube.testing._control_plane.certificates import Authority, signing_key
         except ImportError as error:
             raise ImportError(
-                "a control plane needs the 'control-plane' extra: pip install 'dynkube[control-plane]'"
+                "a control plane requires the 'control-plane' extra: pip install 'dynkube[control-plane]'"
             ) from error
         # Two CAs, so that a server certificate cannot be used to authenticate as a client.
         serving = Authority("dynkube control plane: servers", now)
@@ -59,13 +59,13 @@ class Credentials:
             InvalidInput: The user or a group is empty or too long for a certificate, or ``groups`` is a string.
         """
         if isinstance(groups, str):
-            raise InvalidInput(f"groups must be a list of names, not the text {groups!r}; say groups=[{groups!r}]")
+            raise InvalidInput(f"groups must be a list of names, not the string {groups!r}; pass groups=[{groups!r}]")
         named = tuple(groups)
         for what, name in (("the user", user), *(("a group", group) for group in named)):
             if not name:
                 raise InvalidInput(f"the name of {what} is empty")
             if len(name) > 64:  # limit of RFC 5280 for both fields
-                raise InvalidInput(f"the name of {what} may have 64 characters in a certificate, and {name!r} has more")
+                raise InvalidInput(f"the name of {what} must have at most 64 characters, not {len(name)}: {name!r}")
         pair = self._clients.client(user, named)
         return Endpoint(
             url=f"https://{LOOPBACK}:{port}", ca_pem=self.ca_pem, certificate_pem=pair.certificate, key_pem=pair.key

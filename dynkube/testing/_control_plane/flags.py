@@ -22,14 +22,14 @@ _ADVERTISED = "192.0.2.1"
 _NAME = re.compile(r"[a-z0-9][a-zA-Z0-9.-]*\Z")
 
 _OWN_OF_API_SERVER = {
-    "secure-port": "say ControlPlane(port=...)",
+    "secure-port": "pass ControlPlane(port=...)",
     "etcd-servers": "the control plane has an etcd of its own",
-    "tls-cert-file": "its certificates are made for each run",
-    "tls-private-key-file": "its certificates are made for each run",
-    "client-ca-file": "add_user() makes users with certificates of this authority",
+    "tls-cert-file": "its certificates are generated for each run",
+    "tls-private-key-file": "its certificates are generated for each run",
+    "client-ca-file": "add_user() creates users with certificates of this authority",
 }
 _OWN_OF_ETCD = {
-    "data-dir": "say ControlPlane(folder=...)",
+    "data-dir": "pass ControlPlane(folder=...)",
     "listen-client-urls": "its port is chosen at each start",
     "advertise-client-urls": "its port is chosen at each start",
 }
@@ -106,14 +106,14 @@ def _unwritable(value: object) -> str:
     """Return why a value is invalid for a flag; empty if it is valid."""
     if isinstance(value, Mapping):
         pairs = ",".join(f"{key}={_text(each)}" for key, each in value.items())
-        return f"is given a dict; write it as the command line has it: {pairs!r}"
+        return f"is a dict; write it as on the command line: {pairs!r}"
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):
         return next((f"has in its list {_unfit(each)}" for each in value if not isinstance(each, _SINGLE)), "")
     return "" if value is None or isinstance(value, _SINGLE) else f"is given {_unfit(value)}"
 
 
 def _unfit(value: object) -> str:
-    return f"{value!r} ({type(value).__name__}); say a text, a number, a bool, a path or a list of these"
+    return f"{value!r} ({type(value).__name__}); pass a string, a number, a bool, a path or a list of these"
 
 
 def _arguments(defaults: Flags, given: Flags) -> list[str]:

@@ -43,7 +43,7 @@ class Folder:
             self.release()
             taken = isinstance(error, BlockingIOError)
             trouble = "is in use by another control plane" if taken else f"cannot be locked: {error.strerror}"
-            raise ControlPlaneError(f"{self.path} {trouble}; name another folder=") from error
+            raise ControlPlaneError(f"{self.path} {trouble}; pass another folder=") from error
         (self.path / "certificates").mkdir(mode=0o700, exist_ok=True)
 
     def write(self, name: str, content: bytes) -> Path:

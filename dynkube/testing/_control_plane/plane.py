@@ -77,7 +77,7 @@ class ControlPlane:
         stop_timeout: float = 90.0,
     ) -> None:
         if not 0 <= port <= 65535:
-            raise InvalidInput(f"port {port} is not between 0 and 65535 (0 takes any free one)")
+            raise InvalidInput(f"port {port} is not between 0 and 65535 (0 picks a free one)")
         check_flags(api_server_flags or {}, etcd_flags or {})
         self._settings = Settings(
             assets=Assets(folder=given_path(assets), environment=dict(os.environ)),
@@ -102,7 +102,7 @@ class ControlPlane:
                 "a control plane runs on Linux and macOS; Windows lacks the signals for its servers"
             )
         if self._entered:
-            raise ClosedError("this ControlPlane was entered before; make a new one")
+            raise ClosedError("this ControlPlane was entered before; create a new one")
         self._entered = True
         self._holdings.owner = os.getpid()
         self._folder = self._holdings.folder = Folder(self._given_folder)
@@ -122,7 +122,7 @@ class ControlPlane:
 
     async def __aenter__(self) -> Self:
         if not trio.lowlevel.in_trio_run():
-            raise RuntimeError("'async with ControlPlane()' is for trio; elsewhere say 'with', or enter it in a thread")
+            raise RuntimeError("'async with ControlPlane()' requires trio: use 'with', or enter it in a thread")
         return await trio.to_thread.run_sync(self.__enter__)
 
     async def __aexit__(
@@ -152,7 +152,7 @@ class ControlPlane:
         assert self._folder is not None
         crashed = self._holdings.end_servers()
         self._abandoned.detach()
-        endings = [f"{server.name} ended by itself, {server.ending}" for server in crashed]
+        endings = [f"{server.name} exited unexpectedly, {server.ending}" for server in crashed]
         story = "; ".join([*endings, f"the logs of the control plane are in {self._folder.path}"])
         # Only an Exception is a failure; others are cancellation, a skipped test, or KeyboardInterrupt.
         failure = error if isinstance(error, Exception) and self._folder.has_logs else None

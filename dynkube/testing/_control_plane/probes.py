@@ -79,10 +79,10 @@ def _post(etcd: Site, path: str, body: object, *, fine: str | None = None) -> st
     try:
         status, text = etcd.ask(path, body, timeout=_COMPACTION_SECONDS)
     except (OSError, http.client.HTTPException) as error:
-        raise ControlPlaneError(f"etcd does not answer, so it cannot be compacted: {error}") from error
+        raise ControlPlaneError(f"etcd does not respond, so it cannot be compacted: {error}") from error
     if status == http.client.OK or (fine and fine in text):
         return text
-    raise ControlPlaneError(f"etcd refuses to be compacted: {path} answers {status}: {text.strip()}")
+    raise ControlPlaneError(f"etcd refused the compaction: {path} responded {status}: {text.strip()}")
 
 
 def _expect(site: Site, path: str, bad: int | None = None) -> str:
@@ -92,11 +92,11 @@ def _expect(site: Site, path: str, bad: int | None = None) -> str:
     """
     status, text = site.ask(path)
     good = status == http.client.OK if bad is None else status != bad
-    return "" if good else f"{path} answers {status}: {text.strip()}"
+    return "" if good else f"{path} responded {status}: {text.strip()}"
 
 
 def _trouble(probe: Callable[[], str]) -> str:
     try:
         return probe()
     except (OSError, http.client.HTTPException) as error:
-        return f"it does not answer: {error}"
+        return f"it does not respond: {error}"

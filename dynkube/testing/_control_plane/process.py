@@ -97,7 +97,7 @@ class ServerProcess:
         """
         with self._starting:
             if self._retired:
-                raise ClosedError(f"the control plane of this {self.name} has ended")
+                raise ClosedError(f"the control plane of this {self.name} has stopped")
             if self.running:
                 return
             self._log_offset = self.log.stat().st_size if self.log.exists() else 0
@@ -141,7 +141,7 @@ class ServerProcess:
             if time.monotonic() > deadline:
                 run.kill()
                 late = f"{self._stop_timeout:g} seconds after SIGTERM (stop_timeout=)"
-                raise ControlPlaneError(f"{self.name} had not ended {late}, and was killed{self._said()}")
+                raise ControlPlaneError(f"{self.name} had not exited {late}, and was killed{self._said()}")
 
     def kill(self) -> None:
         """Kill the server at once (SIGKILL), which cuts its connections.
@@ -209,7 +209,7 @@ class ServerProcess:
                 late = f"{self._start_timeout:g} seconds (start_timeout=)"
                 raise ControlPlaneError(f"{self.name} was not ready after {late}: {trouble}{self._said()}")
             run.ended.wait(_POLL_SECONDS)
-        raise ControlPlaneError(f"{self.name} ended before it was ready, {run.ending}{self._said()}")
+        raise ControlPlaneError(f"{self.name} exited before it was ready, {run.ending}{self._said()}")
 
     def _said(self) -> str:
         """Return the last log lines for a message, without etcd's usage text."""

@@ -47,7 +47,7 @@ class Startup:
         self._rng = random.SystemRandom()
         if settings.port and not is_free(settings.port):
             where = f"port {settings.port} of {LOOPBACK}"
-            raise ControlPlaneError(f"{where} is taken: end what listens there, or say port=0")
+            raise ControlPlaneError(f"{where} is in use: stop the process that listens there, or pass port=0")
         self._api_server_program = settings.assets.program("kube-apiserver")
         self._etcd_program = settings.assets.program("etcd")
         self.version = version_of(self._api_server_program, r"Kubernetes (v\d+\.\d+\.\d\S*)")

@@ -51,7 +51,7 @@ class Cut:
             if (value := getattr(self, name)) is not None
         }
         if len(given) > 1:
-            raise InvalidInput(f"give one of {' and '.join(given)}: an answer breaks off once")
+            raise InvalidInput(f"give one of {' and '.join(given)}: a response is cut only once")
         for name, value in given.items():
             if name == "after_seconds":
                 check_seconds(name, value)

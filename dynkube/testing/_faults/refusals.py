@@ -58,11 +58,11 @@ class Refuse:
 
     def __post_init__(self) -> None:
         if not 200 <= self.status <= 599:
-            raise InvalidInput(f"status {self.status} is no HTTP status of an answer; give one of 200 to 599")
+            raise InvalidInput(f"status {self.status} is not a final HTTP status; give one from 200 to 599")
         if self.body is not None and not (self.reason is None and self.message is None):
-            raise InvalidInput("reason and message are those of a Status; give them, or a body in its place")
+            raise InvalidInput("body is mutually exclusive with reason and message, the fields of a Status")
         if self.status in _BODILESS and any(given is not None for given in (self.body, self.reason, self.message)):
-            raise InvalidInput(f"an answer of {self.status} has no body: leave out body, reason and message")
+            raise InvalidInput(f"a response with status {self.status} has no body: leave out body, reason and message")
         if self.retry_after is not None and not isinstance(self.retry_after, str):
             check_seconds("retry_after", self.retry_after)
 

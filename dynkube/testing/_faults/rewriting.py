@@ -117,7 +117,7 @@ class _Rewriting:
         for piece in result if isinstance(result, list) else () if result is None else (result,):
             if not isinstance(piece, bytes | dict):
                 raise InvalidInput(
-                    f"the function of Rewrite returned {a_type(piece)}; it has to return a document, bytes, a "
-                    "list of these, or None (and rewrites.rewind and its like are called first: rewrites.rewind(10))"
+                    f"the function of Rewrite returned {a_type(piece)}; it must return a document, bytes, a "
+                    "list of these, or None (functions like rewrites.rewind must be called first: rewrites.rewind(10))"
                 )
             yield piece if isinstance(piece, bytes) else msgspec.json.encode(piece) + end

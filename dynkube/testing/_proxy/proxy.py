@@ -102,7 +102,7 @@ class FaultProxy(Injection, Records):
             OSError: The address cannot be listened on.
         """
         if self._entered:
-            raise ClosedError("this FaultProxy was entered before; make a new one")
+            raise ClosedError("this FaultProxy was entered before; create a new one")
         self._entered = True
         # Imported here because importing them is slow.
         from dynkube.testing._proxy.forward import Forward

@@ -28,15 +28,15 @@ def endpoint_of(
     """
     if upstream is None:
         if url is None:
-            raise InvalidInput("name the API server behind the proxy: FaultProxy(endpoint), or url=...")
+            raise InvalidInput("pass the API server behind the proxy: FaultProxy(endpoint), or url=...")
         upstream = Endpoint(url=url, ca_pem=ca_pem, token=token)
     elif url is not None or ca_pem is not None or token is not None:
         raise InvalidInput("url=, ca_pem= and token= describe an upstream that is not given as an object; pass one")
     elif isinstance(upstream, str | bytes):
-        raise InvalidInput(f"the upstream is {upstream!r}; give an Endpoint or a ControlPlane, or say url={upstream!r}")
+        raise InvalidInput(f"the upstream is {upstream!r}; pass an Endpoint, a ControlPlane or url={upstream!r}")
     endpoint = upstream if isinstance(upstream, Endpoint) else getattr(upstream, "endpoint", None)
     if not isinstance(endpoint, Endpoint):
-        raise InvalidInput(f"the upstream is {upstream!r}; give an Endpoint or what has one, such as a ControlPlane")
+        raise InvalidInput(f"the upstream is {upstream!r}; pass an Endpoint or an object with one (ControlPlane)")
     _check(endpoint)
     return endpoint
 
@@ -50,6 +50,6 @@ def _check(endpoint: Endpoint) -> None:
     else:
         sound = sound and not (parts.query or parts.fragment or parts.username)
     if not sound:
-        raise InvalidInput(f"url {endpoint.url!r} is no address of an API server; give one like https://127.0.0.1:6443")
+        raise InvalidInput(f"url {endpoint.url!r} is not an API server's URL; give one like https://127.0.0.1:6443")
     if endpoint.ca_pem is not None and not isinstance(endpoint.ca_pem, bytes):
         raise InvalidInput("ca_pem must be the bytes of a PEM file, like Path('ca.crt').read_bytes()")

@@ -97,7 +97,7 @@ def _context(endpoint: Endpoint, *, certified: bool) -> ssl.SSLContext:
         authorities = None if endpoint.ca_pem is None else endpoint.ca_pem.decode("ascii")
         context = ssl.create_default_context(cadata=authorities)
     except (ssl.SSLError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"ca_pem holds no certificates in PEM: {error}") from None
+        raise InvalidInput(f"ca_pem contains no PEM certificates: {error}") from None
     context.set_alpn_protocols(["http/1.1"])
     if certified and endpoint.certificate_pem is not None:
         with TemporaryDirectory() as folder:  # mode 0700; the ssl module loads certificates from files only
@@ -106,5 +106,5 @@ def _context(endpoint: Endpoint, *, certified: bool) -> ssl.SSLContext:
             try:
                 context.load_cert_chain(pem)
             except ssl.SSLError as error:
-                raise InvalidInput(f"certificate_pem and key_pem of the upstream are no pair: {error}") from None
+                raise InvalidInput(f"certificate_pem and key_pem of the upstream do not match: {error}") from None
     return context

@@ -119,10 +119,10 @@ def _decode(data: bytes, name: str) -> Snapshot:
     try:
         header = msgspec.json.decode(data, type=_Header)
         if header.format != _FORMAT:
-            raise InvalidInput(f"{name}: is no saved state of an embedded server: its format is {header.format!r}")
+            raise InvalidInput(f"{name}: not a saved state of an embedded server: its format is {header.format!r}")
         if header.version > _VERSION:
             raise InvalidInput(
-                f"{name}: is of version {header.version}, and this dynkube reads up to {_VERSION}; use a later one"
+                f"{name}: its version is {header.version}, but this dynkube reads up to {_VERSION}; use a later one"
             )
         state = msgspec.json.decode(data, type=_State)
         resources = {
@@ -130,7 +130,7 @@ def _decode(data: bytes, name: str) -> Snapshot:
             for resource in state.resources
         }
     except msgspec.DecodeError as error:
-        raise InvalidInput(f"{name}: is no saved state of an embedded server: {error}") from None
+        raise InvalidInput(f"{name}: not a saved state of an embedded server: {error}") from None
     return Snapshot(revision=state.revision, resources=resources)
 
 

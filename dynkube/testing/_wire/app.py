@@ -85,7 +85,7 @@ class App:
             case "lifespan":
                 await serve_lifespan(receive, send)
             case other:
-                raise ValueError(f"the embedded API server speaks HTTP, not {other!r}")
+                raise ValueError(f"the embedded API server supports HTTP, not {other!r}")
 
     async def _http(self, request: HTTPRequest, scope: Scope, receive: Receive, send: Send) -> None:
         facts = facts_of(request)

@@ -52,24 +52,24 @@ class BrowserGuard:
         given = request.headers.get("host", "")
         if not self._accepts(_split(f"//{given}")[0]):
             raise _forbidden(
-                f"the Host header is {given!r}, which is neither loopback nor a name of this server; without "
-                "authentication it answers to no other, as web pages could reach it by DNS rebinding: start it with "
+                f"the Host header is {given!r}, which is neither loopback nor allowed by this server; without "
+                "authentication all other hosts are refused, as web pages could use DNS rebinding: start it with "
                 "--accept-hosts (accept_hosts=[...]) and that name, or with a token"
             )
         origin = request.headers.get("origin")
         if origin is not None and not _same_origin(origin, given):
             raise _forbidden(
-                f"the Origin header is {origin!r}: without authentication this server answers no web pages of other "
-                f"origins than {given!r}; start it with a token"
+                f"the Origin header is {origin!r}: without authentication this server refuses web pages of origins "
+                f"other than {given!r}; start it with a token"
             )
         if request.headers.get("sec-fetch-site", "").strip().lower() == "cross-site":
             raise _forbidden(
-                "the Sec-Fetch-Site header is 'cross-site': without authentication this server answers no requests "
-                "that web pages of other sites have browsers send; start it with a token"
+                "the Sec-Fetch-Site header is 'cross-site': without authentication this server refuses requests "
+                "from web pages of other sites; start it with a token"
             )
         if request.method in _WITH_BODY and not request.content_type:
-            message = f"a {request.method} needs a Content-Type header here, such as application/json: "
-            raise plain(415, "UnsupportedMediaType", message + "without one any web page can have browsers send it")
+            message = f"a {request.method} requires a Content-Type header, such as application/json: "
+            raise plain(415, "UnsupportedMediaType", message + "without one any web page could make a browser send it")
 
     def _accepts(self, host: str) -> bool:
         if not host:

@@ -137,7 +137,7 @@ def bind(host: str, port: int) -> socket.socket:
         OSError: Cannot listen on the address.
     """
     if not 0 <= port <= 65535:
-        raise InvalidInput(f"port {port} is not between 0 and 65535 (0 takes any free one)")
+        raise InvalidInput(f"port {port} is not between 0 and 65535 (0 picks a free one)")
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE

@@ -72,7 +72,7 @@ async def test_an_endpoint_can_be_that_of_a_user(guarded: APIServer) -> None:
     ("users", "message"),
     [
         ({"": User("a")}, "has the token ''"),
-        ({"a b": User("a")}, "tokens are ASCII text without spaces"),
+        ({"a b": User("a")}, "tokens must be ASCII without spaces"),
         ({"a": User("")}, "give a name"),
         ({"a": User("alice", cast("Any", "devs"))}, "the groups of user 'alice' are 'devs'; give a list"),
     ],

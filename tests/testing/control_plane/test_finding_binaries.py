@@ -73,17 +73,17 @@ def test_a_missing_program_is_named_with_the_setting_that_led_there(
     (fakes / "etcd").unlink()
     monkeypatch.setenv("KUBEBUILDER_ASSETS", str(fakes))
 
-    assert f"no etcd at {fakes / 'etcd'} (as $KUBEBUILDER_ASSETS says)" in refusal()
+    assert f"no etcd at {fakes / 'etcd'} (set by $KUBEBUILDER_ASSETS)" in refusal()
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
-    assert f"there is no folder {tmp_path / 'nowhere'}" in refusal(tmp_path / "nowhere")
+    assert f"folder {tmp_path / 'nowhere'} does not exist" in refusal(tmp_path / "nowhere")
 
 
 def test_binaries_one_folder_deeper_are_pointed_at(tmp_path: Path) -> None:
     write_fakes(tmp_path / "bin")
 
-    assert f"but at {tmp_path / 'bin' / 'kube-apiserver'}: name the folder {tmp_path / 'bin'}" in refusal(tmp_path)
+    assert f"but at {tmp_path / 'bin' / 'kube-apiserver'}: pass the folder {tmp_path / 'bin'}" in refusal(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_binaries_one_folder_deeper_are_pointed_at(tmp_path: Path) -> None:
         (b"", "is empty"),
         (
             elf(22),
-            "is a program for s390x, and this machine is ",
+            "is a program for s390x, but this machine is ",
         ),
         (elf(4711), "is a program for ELF machine 4711"),
         (b"\xcf\xfa\xed\xfe".ljust(64, b"\0"), "is a program for macOS"),
@@ -101,7 +101,7 @@ def test_binaries_one_folder_deeper_are_pointed_at(tmp_path: Path) -> None:
         (b"#!/no/such/interpreter\n", "cannot be run: No such file or directory"),
         (
             b"#!/bin/sh\necho 'unknown flag'; exit 3\n",
-            "ended with exit code 3 and named no version; is it kube-apiserver?",
+            "exited with code 3 and printed no version; is it kube-apiserver?",
         ),
     ],
     ids=["empty", "s390x", "unknown machine", "macOS", "Windows", "text", "no interpreter", "another program"],

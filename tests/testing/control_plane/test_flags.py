@@ -80,7 +80,7 @@ def test_etcd_does_not_wait_for_the_disk_where_it_can_do_without(version: tuple[
         ({"secure_port": 1}, "api_server_flags: 'secure_port' is not the name of a flag; write it as 'secure-port'"),
         (
             {"secure-port": 6443},
-            r"api_server_flags: secure-port is set by the control plane itself: say ControlPlane\(port=",
+            r"api_server_flags: secure-port is set by the control plane itself: pass ControlPlane\(port=",
         ),
         ({"etcd-servers": "x"}, "api_server_flags: etcd-servers is set by the control plane itself"),
     ],
@@ -93,9 +93,9 @@ def test_flags_that_cannot_be_set_are_refused_by_name(flags: Flags, told: str) -
 @pytest.mark.parametrize(
     ("value", "told"),
     [
-        ({"WatchList": False, "A": "x"}, "is given a dict; write it as the command line has it: 'WatchList=false,A=x'"),
-        (b"a", r"is given b'a' \(bytes\); say a text, a number, a bool, a path or a list of these"),
-        ([None], r"has in its list None \(NoneType\); say a text"),
+        ({"WatchList": False, "A": "x"}, "is a dict; write it as on the command line: 'WatchList=false,A=x'"),
+        (b"a", r"is given b'a' \(bytes\); pass a string, a number, a bool, a path or a list of these"),
+        ([None], r"has in its list None \(NoneType\); pass a string"),
     ],
     ids=["dict", "bytes", "list"],
 )
@@ -105,7 +105,7 @@ def test_values_that_no_command_line_has_are_refused(value: Any, told: str) -> N
 
 
 def test_the_data_folder_of_etcd_is_that_of_the_control_plane() -> None:
-    with pytest.raises(InvalidInput, match=r"etcd_flags: data-dir is set by .*: say ControlPlane\(folder="):
+    with pytest.raises(InvalidInput, match=r"etcd_flags: data-dir is set by .*: pass ControlPlane\(folder="):
         ControlPlane(etcd_flags={"data-dir": "/data"})
 
 

@@ -88,7 +88,7 @@ def test_whether_it_stays_can_be_said_inside_the_block(fakes: Path, tmp_path: Pa
 
 def test_two_control_planes_do_not_share_a_folder(fakes: Path, tmp_path: Path) -> None:
     with ControlPlane(fakes, folder=tmp_path / "plane") as plane:
-        with pytest.raises(ControlPlaneError, match="plane is in use by another control plane; name another folder="):
+        with pytest.raises(ControlPlaneError, match="plane is in use by another control plane; pass another folder="):
             ControlPlane(fakes, folder=tmp_path / "plane").__enter__()
 
         assert plane.etcd.running
@@ -101,7 +101,7 @@ def test_a_file_system_without_locks_is_told(fakes: Path, tmp_path: Path, monkey
 
     monkeypatch.setattr(fcntl, "flock", no_locks)
 
-    with pytest.raises(ControlPlaneError, match="plane cannot be locked: No locks available; name another folder="):
+    with pytest.raises(ControlPlaneError, match="plane cannot be locked: No locks available; pass another folder="):
         ControlPlane(fakes, folder=tmp_path / "plane").__enter__()
 
 

@@ -64,7 +64,7 @@ def test_a_server_that_takes_no_notice_of_being_stopped_is_killed_and_told(tmp_p
     assets = write_fakes(tmp_path / "bin", api_server=Fake(ignores_sigterm=True))
 
     with ControlPlane(assets, stop_timeout=0.1) as plane:
-        with pytest.raises(ControlPlaneError, match=r"kube-apiserver had not ended 0\.1 seconds after SIGTERM"):
+        with pytest.raises(ControlPlaneError, match=r"kube-apiserver had not exited 0\.1 seconds after SIGTERM"):
             plane.api_server.stop()
         assert plane.api_server.exit_code == -signal.SIGKILL
 
@@ -125,7 +125,7 @@ def test_leaving_ends_both_servers_and_removes_the_folder(fakes: Path) -> None:
     assert [server.running for server in servers] == [False, False]
     assert not plane.folder.exists()
     for server in servers:
-        with pytest.raises(ClosedError, match=r"the control plane of this .* has ended"):
+        with pytest.raises(ClosedError, match=r"the control plane of this .* has stopped"):
             server.start()
 
 
@@ -138,7 +138,7 @@ def test_a_server_that_ends_by_itself_is_told_at_the_end_and_its_log_stays(fakes
     os.kill(plane.etcd.pid, signal.SIGINT)
     await_end(plane.etcd)
 
-    with pytest.warns(RuntimeWarning, match=rf"etcd ended by itself, killed by SIGINT; .* are in {folder}"):
+    with pytest.warns(RuntimeWarning, match=rf"etcd exited unexpectedly, killed by SIGINT; .* are in {folder}"):
         stack.close()
     assert (folder / "etcd.log").exists()
 

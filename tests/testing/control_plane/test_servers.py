@@ -85,7 +85,7 @@ def test_compacting_what_was_compacted_is_fine_and_without_etcd_is_refused(plane
     assert plane.compact() <= plane.compact()
 
     plane.etcd.kill()
-    with pytest.raises(ControlPlaneError, match="etcd does not answer, so it cannot be compacted"):
+    with pytest.raises(ControlPlaneError, match="etcd does not respond, so it cannot be compacted"):
         plane.compact()
 
 

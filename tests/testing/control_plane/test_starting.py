@@ -34,7 +34,7 @@ def test_a_server_that_ends_at_its_start_is_told_with_its_last_words(tmp_path: P
     message = refusal(ControlPlane(assets, folder=tmp_path / "plane"))
 
     log = tmp_path / "plane" / f"{name}.log"
-    assert f"{name} ended before it was ready, with exit code 3; the end of its log, {log}:\n" in message
+    assert f"{name} exited before it was ready, with exit code 3; the end of its log, {log}:\n" in message
     assert message.endswith("line 98\nline 99\nError: unknown flag: --nothing")
     assert "line 79" not in message
     assert log.read_text(encoding="utf-8").startswith("line 0\n")
@@ -54,7 +54,7 @@ def test_a_server_that_says_nothing_and_ends_is_told_as_such(tmp_path: Path) -> 
 
     message = refusal(ControlPlane(assets, folder=tmp_path / "plane"))
 
-    assert message == f"etcd ended before it was ready, with exit code 0; its log, {tmp_path}/plane/etcd.log, is empty"
+    assert message == f"etcd exited before it was ready, with exit code 0; its log, {tmp_path}/plane/etcd.log, is empty"
 
 
 def test_an_api_server_that_never_gets_ready_is_killed_and_quoted(tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_an_api_server_that_never_gets_ready_is_killed_and_quoted(tmp_path: Path
     message = refusal(ControlPlane(assets, folder=tmp_path / "plane", start_timeout=1))
 
     assert message.startswith(
-        "kube-apiserver was not ready after 1 seconds (start_timeout=): /readyz?verbose answers 500: "
+        "kube-apiserver was not ready after 1 seconds (start_timeout=): /readyz?verbose responded 500: "
     )
     assert "[-]poststarthook/rbac/bootstrap-roles failed" in message
     assert message.endswith("I am here")
@@ -75,7 +75,7 @@ def test_an_etcd_that_is_not_healthy_is_quoted_too(tmp_path: Path) -> None:
 
     message = refusal(ControlPlane(assets, folder=tmp_path / "plane", start_timeout=0.5))
 
-    assert 'etcd was not ready after 0.5 seconds (start_timeout=): /health answers 503: {"health":"false"}' in message
+    assert 'etcd was not ready after 0.5 seconds (start_timeout=): /health responded 503: {"health":"false"}' in message
 
 
 def test_the_namespace_default_has_to_be_there(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_the_namespace_default_has_to_be_there(tmp_path: Path) -> None:
 
     message = refusal(ControlPlane(assets, folder=tmp_path / "plane", start_timeout=1))
 
-    assert "/api/v1/namespaces/default answers 404: not found" in message
+    assert "/api/v1/namespaces/default responded 404: not found" in message
 
 
 def test_a_port_that_was_asked_for_and_is_taken_is_told(fakes: Path) -> None:
@@ -94,7 +94,7 @@ def test_a_port_that_was_asked_for_and_is_taken_is_told(fakes: Path) -> None:
         port = taken.getsockname()[1]
 
         assert refusal(ControlPlane(fakes, port=port)) == (
-            f"port {port} of 127.0.0.1 is taken: end what listens there, or say port=0"
+            f"port {port} of 127.0.0.1 is in use: stop the process that listens there, or pass port=0"
         )
 
 

@@ -40,10 +40,10 @@ def test_a_user_has_a_certificate_with_its_name_and_each_of_its_groups(fakes: Pa
     ("name", "groups", "told"),
     [
         ("", [], "the name of the user is empty"),
-        ("a" * 65, [], "the name of the user may have 64 characters"),
-        ("a", ["b" * 65], "the name of a group may have 64 characters"),
+        ("a" * 65, [], "the name of the user must have at most 64 characters, not 65"),
+        ("a", ["b" * 65], "the name of a group must have at most 64 characters, not 65"),
         ("a", [""], "the name of a group is empty"),
-        ("a", "readers", r"groups must be a list of names, not the text 'readers'; say groups=\['readers'\]"),
+        ("a", "readers", r"groups must be a list of names, not the string 'readers'; pass groups=\['readers'\]"),
     ],
 )
 def test_names_that_no_certificate_can_have_are_refused(fakes: Path, name: str, groups: list[str], told: str) -> None:

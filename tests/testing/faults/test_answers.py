@@ -158,8 +158,8 @@ async def test_what_is_frozen_is_answered_again(server: APIServer, client: httpx
     ("wrong", "message"),
     [
         (lambda: Refuse(99), "status 99"),
-        (lambda: Refuse(500, body="x", reason="Y"), "in its place"),
-        (lambda: Refuse(204, body="x"), "an answer of 204 has no body"),
+        (lambda: Refuse(500, body="x", reason="Y"), "mutually exclusive"),
+        (lambda: Refuse(204, body="x"), "a response with status 204 has no body"),
         (lambda: Refuse(429, retry_after=-1), "retry_after is -1"),
         (lambda: Delay(-1), "seconds is -1"),
         (lambda: Drip(0), "bytes_per_second is 0"),

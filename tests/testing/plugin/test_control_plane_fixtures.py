@@ -84,7 +84,7 @@ def test_a_server_that_does_not_come_up_leaves_its_log(project: pytest.Pytester)
 
     result.assert_outcomes(errors=1)
     (log,) = project.path.glob("tmp/**/etcd.log")
-    result.stdout.fnmatch_lines([f"*etcd ended before it was ready, with exit code 1; *{log}:", "out of memory"])
+    result.stdout.fnmatch_lines([f"*etcd exited before it was ready, with exit code 1; *{log}:", "out of memory"])
 
 
 def test_a_project_may_have_a_control_plane_of_its_own(project: pytest.Pytester) -> None:

@@ -166,23 +166,23 @@ async def test_it_is_entered_once_and_used_inside(upstream: Endpoint) -> None:
 
     with pytest.raises(ClosedError, match="not running"):
         _ = proxy.url
-    with pytest.raises(ClosedError, match="make a new one"):
+    with pytest.raises(ClosedError, match="create a new one"):
         await proxy.__aenter__()
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({}, "name the API server"),
-        ({"upstream": "https://127.0.0.1:1"}, "say url='https://127.0.0.1:1'"),
-        ({"upstream": 7}, "the upstream is 7; give an Endpoint"),
+        ({}, "pass the API server"),
+        ({"upstream": "https://127.0.0.1:1"}, "or url='https://127.0.0.1:1'"),
+        ({"upstream": 7}, "the upstream is 7; pass an Endpoint"),
         ({"upstream": Endpoint(url="http://x"), "url": "http://x"}, "pass one"),
         ({"upstream": Endpoint(url="http://x"), "token": "t"}, "pass one"),
-        ({"url": "127.0.0.1:6443"}, "is no address of an API server"),
-        ({"url": "https://"}, "is no address of an API server"),
-        ({"url": "https://x:y"}, "is no address of an API server"),
-        ({"url": "https://me:secret@x"}, "is no address of an API server"),
-        ({"url": "https://x?a=b"}, "is no address of an API server"),
+        ({"url": "127.0.0.1:6443"}, "is not an API server's URL"),
+        ({"url": "https://"}, "is not an API server's URL"),
+        ({"url": "https://x:y"}, "is not an API server's URL"),
+        ({"url": "https://me:secret@x"}, "is not an API server's URL"),
+        ({"url": "https://x?a=b"}, "is not an API server's URL"),
         ({"url": "https://x", "ca_pem": "text"}, "ca_pem must be the bytes"),
     ],
 )
@@ -192,9 +192,9 @@ def test_an_upstream_that_is_none_is_refused(arguments: dict[str, object], messa
 
 
 async def test_certificates_that_are_none_are_refused() -> None:
-    with pytest.raises(InvalidInput, match="ca_pem holds no certificates"):
+    with pytest.raises(InvalidInput, match="ca_pem contains no PEM certificates"):
         await FaultProxy(url="https://x", ca_pem=b"nonsense").__aenter__()
-    with pytest.raises(InvalidInput, match="are no pair"):
+    with pytest.raises(InvalidInput, match="do not match"):
         await FaultProxy(Endpoint(url="https://x", certificate_pem=b"nonsense")).__aenter__()
 
 

@@ -94,11 +94,11 @@ def test_a_save_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pyte
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "is no saved state of an embedded server"),
-        ("apiVersion: v1", "is no saved state of an embedded server"),
+        ("", "not a saved state of an embedded server"),
+        ("apiVersion: v1", "not a saved state of an embedded server"),
         ("{}", "missing required field `format`"),
         ('{"format":"other","version":1}', "its format is 'other'"),
-        (VERSION_1.replace('"version":1', '"version":2'), "is of version 2, and this dynkube reads up to 1"),
+        (VERSION_1.replace('"version":1', '"version":2'), "its version is 2, but this dynkube reads up to 1"),
         (VERSION_1.replace('"revision":7,', ""), "missing required field `revision`"),
         (VERSION_1.replace('"revision":7', '"revision":6'), "pods p: metadata.resourceVersion is '7', not a number"),
         (VERSION_1.replace('"6"', '"six"'), "configmaps a: metadata.resourceVersion is 'six'"),

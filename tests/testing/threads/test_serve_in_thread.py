@@ -90,7 +90,7 @@ def test_what_keeps_it_from_starting_is_raised_by_the_with_statement() -> None:
 
     with pytest.raises(InvalidInput, match="port 70000"), serve_in_thread(port=70000):
         pass
-    with pytest.raises(ClosedError, match="make a new one"), serve_in_thread(used):
+    with pytest.raises(ClosedError, match="create a new one"), serve_in_thread(used):
         pass
 
 
