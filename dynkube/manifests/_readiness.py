@@ -82,8 +82,8 @@ class Readiness:
         entry, gvr = self._definitions[definition.name], definition.gvr(version)
         applied = entry.outcome in DONE
         if applied and version not in definition.versions:
-            served = ", ".join(sorted(definition.versions)) or "no version"
-            raise InvalidObject(f"its CRD {definition.name} ({entry.source}) does not serve {version}, only {served}")
+            only = f", only {', '.join(sorted(definition.versions))}" if definition.versions else ""
+            raise InvalidObject(f"its CRD {definition.name} ({entry.source}) does not serve {version}{only}")
         if self._dry_run and entry.outcome is Outcome.CREATED:
             raise CannotTell(f"its CRD {definition.name} would be created, and without it the server cannot check this")
         with self._informers.serving(gvr) as serving:
