@@ -18,10 +18,10 @@ CASES: list[tuple[object, str]] = [
     (config_map(metadata=None), r"ConfigMap has (no|neither) metadata\.name"),
     (config_map(metadata={"name": 3}), "metadata.name is a number, expected a string"),
     (config_map(metadata={"name": "c", "labels": {"a": 1}}), r"metadata.labels\[...\] is a number, expected a string"),
-    (config_map(apiVersion="v2"), "is v2 ConfigMap, but configmaps.v1 takes v1 ConfigMap: correct apiVersion and kind"),
+    (config_map(apiVersion="v2"), "is v2 ConfigMap, but configmaps.v1 expects v1 ConfigMap: correct apiVersion"),
     (
         config_map(kind="Pod"),
-        r"is v1 Pod, but configmaps.v1 takes v1 ConfigMap: .*client\.resource\(GVK\('', 'v1', 'Pod'",
+        r"is v1 Pod, but configmaps.v1 expects v1 ConfigMap: .*client\.resource\(GVK\('', 'v1', 'Pod'",
     ),
     (b'{"apiVersion": "v1",', "not a Kubernetes object: Input data was truncated"),
     ("hello", "not a Kubernetes object: JSON is malformed"),

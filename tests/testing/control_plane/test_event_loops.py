@@ -97,7 +97,7 @@ async def test_an_exception_in_the_block_is_told_where_the_logs_are(fakes: Path,
 
 
 def test_asyncio_is_told_to_use_a_thread(fakes: Path) -> None:
-    with pytest.raises(RuntimeError, match="is for trio"):
+    with pytest.raises(RuntimeError, match="requires trio"):
         asyncio.run(ControlPlane(fakes).__aenter__())
 
 
