@@ -25,12 +25,12 @@ class Origin:
     Attributes:
         thread: the client's trio thread.
         start: starts a task that is cancelled when the client is closed.
-        informer: makes informers, with the arguments of ``Client.informer``; ``None`` if the client has no informers.
+        informer: makes informers, with the arguments of ``Client.informer``.
     """
 
     thread: TrioThread
     start: Start
-    informer: Callable[..., AsyncInformer] | None = None
+    informer: Callable[..., AsyncInformer]
 
 
 class Follow:
@@ -55,7 +55,6 @@ class Follow:
 
     @asynccontextmanager
     async def _opened(self) -> AsyncIterator[AsyncInformer]:
-        assert self._origin.informer is not None
         gvr = (await self._resource.resolve()).gvr
         async with self._origin.informer(gvr, **self._selection) as informer:
             yield informer
@@ -85,7 +84,7 @@ class _Selected:
                 shown for a table that is :meth:`wide`.
 
         Raises:
-            InvalidInput: the columns or the limit are invalid, or the list was not read by a client with informers.
+            InvalidInput: the columns or the limit are invalid, or the list is a copy.
             ClosedError: the client is closed.
         """
         __tracebackhide__ = True

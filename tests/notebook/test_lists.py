@@ -116,11 +116,6 @@ def test_a_copy_is_the_same_list_and_follows_nothing(
         other.live()
 
 
-def test_a_list_that_was_read_without_informers_says_how_to_follow_it(k: dynkube.sync.Client) -> None:
-    with pytest.raises(InvalidInput, match=r"read it with client\.get"):
-        k.api.resource("pods").list().live()
-
-
 def test_a_list_of_a_closed_client_cannot_become_live(k: dynkube.sync.Client) -> None:
     found = k.get("pods")
     k.close()
