@@ -293,7 +293,7 @@ class Client(Bound, ShortWays, ManifestVerbs):
             streaming_lists=streaming_lists,
         )
 
-    def _floors(self) -> tuple[APIClient, InformerFactory]:
+    def _layers(self) -> tuple[APIClient, InformerFactory]:
         return self._now.api, self._now.informers
 
     # ── status ───────────────────────────────────────────────────────────────────────────────

@@ -1,4 +1,4 @@
-"""``whoami`` and ``can``: self-subject reviews."""
+"""``whoami`` and ``auth_can_i``: self-subject reviews."""
 
 from __future__ import annotations
 

@@ -256,7 +256,7 @@ class ShortWays:
         """
         return await whoami(self._api, timeout)
 
-    async def can(
+    async def auth_can_i(
         self,
         verb: str,
         resource: ResourceLike,
@@ -268,7 +268,7 @@ class ShortWays:
     ) -> Permission:
         """Check whether the user is allowed to do something.
 
-        ``if await client.can("create", "pods", "shop"): ...``
+        ``if await client.auth_can_i("create", "pods", "shop"): ...``
 
         Sends a SelfSubjectAccessReview (``kubectl auth can-i``), which the server evaluates with all its authorizers.
         The result may have changed by the time of the request itself.

@@ -105,7 +105,7 @@ def _who_did(
     known = ", ".join(dict.fromkeys(str(entry.manager) for entry in entries))
     problem = f"manager {manager!r} has not applied {called(obj)}{through}; its managers are: {known}."
     if any(entry.manager.name == manager and entry.manager.operation == "Update" for entry in entries):
-        return f"{problem} It wrote by Update: see fields_of(); convert with migrate_from_client_side()"
+        return f"{problem} It wrote by Update: see fields_of(); convert with upgrade_managed_fields()"
     return f"{problem} Pass a manager that applied it, or missing_ok=True to get an object without fields"
 
 

@@ -94,7 +94,7 @@ class Informer(Bound, Waits, Shown):
         self._lists = ListSettings(page_size=page_size, consistency=consistency, streaming_lists=streaming_lists)
         self._entering: trio.Event | None = None
         self._closed = False
-        self._surroundings = Surroundings(factory, self.notify_changed)
+        self._surroundings = Surroundings(factory, self.refresh_filter)
         self._view.filter = None if filter is None else as_filter(filter)
         if transform is not None and not callable(transform):
             raise InvalidInput(f"transform is {a_type(transform)}: pass a function of the object, or None")
@@ -334,9 +334,9 @@ class Informer(Bound, Waits, Shown):
             self._view.filter = new
         else:
             self._view.set_filter(new, self._surroundings)
-            self.notify_changed()
+            self.refresh_filter()
 
-    def notify_changed(self) -> None:
+    def refresh_filter(self) -> None:
         """Evaluate the filter again.
 
         For filters that depend on something outside the objects, after that has changed. Each handler gets adds and

@@ -20,7 +20,7 @@ from dynkube.manifests._sources import ManifestSource, leaves
 class ManifestVerbs:
     """The verbs of a client on manifests."""
 
-    def _floors(self) -> tuple[APIClient, InformerFactory]:
+    def _layers(self) -> tuple[APIClient, InformerFactory]:
         """Return the API client and the informer factory.
 
         Raises ClosedError if the client is not open.
@@ -90,7 +90,7 @@ class ManifestVerbs:
             crd_timeout=crd_timeout,
             timeout=timeout,
         )
-        return ApplyRun(self._floors, leaves(source), options, on_entry=on_entry)
+        return ApplyRun(self._layers, leaves(source), options, on_entry=on_entry)
 
     async def diff_all(
         self,
@@ -137,4 +137,4 @@ class ManifestVerbs:
             field_validation=field_validation,
             timeout=timeout,
         )
-        return await diff_all(self._floors()[0], leaves(source), options, on_entry=on_entry)
+        return await diff_all(self._layers()[0], leaves(source), options, on_entry=on_entry)

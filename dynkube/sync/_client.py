@@ -152,8 +152,8 @@ class Client(Facade[aio.Client]):
     @blocking(aio.Client.whoami)
     def whoami(self) -> None: ...
 
-    @blocking(aio.Client.can)
-    def can(self) -> None: ...
+    @blocking(aio.Client.auth_can_i)
+    def auth_can_i(self) -> None: ...
 
     # ── resources, informers, manifests ──────────────────────────────────────────────────────
 

@@ -31,10 +31,10 @@ def deep(value: str, manager: str = "", levels: int = LEVELS) -> Unstructured:
 
 CALLS: dict[str, Callable[[ResourceClient], Awaitable[Any]]] = {
     "diff": lambda c: c.diff(deep("2")),
-    "drift": lambda c: c.drift(deep("2"), "tester"),
-    "release": lambda c: c.release("deep", ".spec", "other"),
-    "transfer": lambda c: c.transfer("deep", "other", "tester"),
-    "migrate": lambda c: c.migrate_from_client_side("deep", "tester", "other"),
+    "drift": lambda c: c.diff_applied(deep("2"), "tester"),
+    "release": lambda c: c.release_fields("deep", ".spec", "other"),
+    "transfer": lambda c: c.transfer_fields("deep", "other", "tester"),
+    "migrate": lambda c: c.upgrade_managed_fields("deep", "tester", "other"),
 }
 
 

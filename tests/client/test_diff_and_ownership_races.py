@@ -79,7 +79,7 @@ async def test_ownership_is_worked_out_again_from_what_is_there(
 ) -> None:
     wire.before = writing(server, wire, "PATCH", 2)
 
-    released = await client.resource("configmaps").release("a", iter([".data.a"]), "first")
+    released = await client.resource("configmaps").release_fields("a", iter([".data.a"]), "first")
 
     assert wire.seen == ["GET", "PATCH"] * 3
     assert set(map(str, fields_of(released, "first"))) == {".data.b"}
@@ -92,7 +92,7 @@ async def test_where_somebody_writes_all_the_time_nothing_is_released(
     wire.before = writing(server, wire, "PATCH", 100)
 
     with pytest.raises(Conflict, match="the object has been modified"):
-        await client.resource("configmaps").release("a", ".data.a", "first")
+        await client.resource("configmaps").release_fields("a", ".data.a", "first")
 
     assert wire.seen == ["GET", "PATCH"] * 5
     assert ".data.a" in fields_of(server.get("configmaps", "a"), "first")
@@ -113,25 +113,25 @@ async def test_what_cannot_be_right_is_refused(
     client: dynkube.Client, obj: Any, paths: Any, manager: str, error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
-        await client.resource("configmaps").release(obj, paths, manager)
+        await client.resource("configmaps").release_fields(obj, paths, manager)
 
 
 @pytest.mark.parametrize("to", ["", "x" * 129, "line\nbreak"])
 async def test_a_manager_that_servers_refuse_is_given_nothing(client: dynkube.Client, to: str) -> None:
     with pytest.raises(InvalidInput, match=r"^to (must be the name of a field manager|'.* must be printable)"):
-        await client.resource("configmaps").transfer("a", "first", to)
+        await client.resource("configmaps").transfer_fields("a", "first", to)
 
 
 @pytest.mark.parametrize(
     "call",
     [
-        lambda c: c.release("a", ".data["),
-        lambda c: c.release("a", ".data.a", operation="apply"),
-        lambda c: c.release("a", ".data.a", subresource=3),
-        lambda c: c.transfer("a", "", "team-b"),
-        lambda c: c.transfer("a", "first", "team-b", ".data["),
-        lambda c: c.transfer("a", "first", "team-b", subresource="a/b"),
-        lambda c: c.migrate_from_client_side("a", subresource=3),
+        lambda c: c.release_fields("a", ".data["),
+        lambda c: c.release_fields("a", ".data.a", operation="apply"),
+        lambda c: c.release_fields("a", ".data.a", subresource=3),
+        lambda c: c.transfer_fields("a", "", "team-b"),
+        lambda c: c.transfer_fields("a", "first", "team-b", ".data["),
+        lambda c: c.transfer_fields("a", "first", "team-b", subresource="a/b"),
+        lambda c: c.upgrade_managed_fields("a", subresource=3),
     ],
 )
 async def test_what_can_never_be_given_is_refused_before_anything_is_sent(call: Callable[[Any], Any]) -> None:
@@ -157,7 +157,7 @@ async def test_a_release_is_a_change_only_if_the_resource_version_moved(moved_to
     live = ok(owned_pod(1, [entry]))
     server = ScriptedServer(live, ok(owned_pod(moved_to, [entry])))
 
-    released = await connect(server).resource("pods").release("a", ".spec.nodeName", "first")
+    released = await connect(server).resource("pods").release_fields("a", ".spec.nodeName", "first")
 
     assert released.change is change
     assert json.loads(server.requests[1].content) == [

@@ -73,11 +73,11 @@ CASES: dict[str, tuple[Call, list[Callable[[], httpx2.Response]]]] = {
         [lambda: ok(THEIRS), conflict, lambda: ok(THEIRS), lambda: ok(OURS)],
     ),
     "diff": (lambda c: c.diff(MINE), [lambda: ok(THEIRS), lambda: ok(OURS)]),
-    "drift": (lambda c: c.drift(MINE, "tester"), [lambda: ok(THEIRS)]),
-    "release": (lambda c: c.release("long", ".spec", "other"), [lambda: ok(THEIRS), lambda: ok(THEIRS)]),
-    "transfer": (lambda c: c.transfer("long", "other", "tester"), [lambda: ok(THEIRS), lambda: ok(OURS)]),
+    "drift": (lambda c: c.diff_applied(MINE, "tester"), [lambda: ok(THEIRS)]),
+    "release": (lambda c: c.release_fields("long", ".spec", "other"), [lambda: ok(THEIRS), lambda: ok(THEIRS)]),
+    "transfer": (lambda c: c.transfer_fields("long", "other", "tester"), [lambda: ok(THEIRS), lambda: ok(OURS)]),
     "migrate": (
-        lambda c: c.migrate_from_client_side("long", "tester", "other"),
+        lambda c: c.upgrade_managed_fields("long", "tester", "other"),
         [lambda: ok(long("1", "other", "Update")), lambda: ok(THEIRS)],
     ),
 }

@@ -78,7 +78,7 @@ def test_the_errors_of_the_table_are_those_that_come(names: dict[str, Any]) -> N
     with pytest.raises(InvalidInput) as together:
         k.get("pod/web")
     with pytest.raises(InvalidInput) as verb:
-        k.can("apply", "deploy")
+        k.auth_can_i("apply", "deploy")
     with pytest.raises(NoMatch) as lazy:
         k.informer("httproutes")
 

@@ -79,7 +79,7 @@ async def test_what_is_told_of_a_client_can_be_sent_elsewhere(
         await informer.wait_synced()
 
         told: list[Any] = [client.statistics(), informer.statistics(), informer.state, client.informers()]
-        told += [await client.whoami(), await client.can("get", "pods"), await client["cm"].availability()]
+        told += [await client.whoami(), await client.auth_can_i("get", "pods"), await client["cm"].availability()]
 
     for each in told:
         assert same(each) == each

@@ -145,7 +145,7 @@ async def test_a_choice_of_another_type_is_refused(client: dynkube.Client, wish:
 
 async def test_a_resource_that_was_listed_names_itself(client: dynkube.Client) -> None:
     for resource in await client.api_resources(group="", verb="watch"):
-        assert await client.can("list", resource)
+        assert await client.auth_can_i("list", resource)
         assert (await client[resource].resolve()).gvr == resource.gvr
         assert client.informer(resource).gvr == resource.gvr
 
@@ -210,7 +210,7 @@ async def test_an_unknown_verb_is_refused_with_a_suggestion(client: dynkube.Clie
         ("List", "did you mean 'list'"),
     ):
         with pytest.raises(InvalidInput, match=f"unknown verb '{verb}' for pods: {hint}"):
-            await client.can(verb, "pods")
+            await client.auth_can_i(verb, "pods")
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ async def test_questions_that_make_no_sense_are_refused(
     client: dynkube.Client, question: dict[str, Any], message: str
 ) -> None:
     with pytest.raises((InvalidInput, NoMatch, WrongScope), match=message):
-        await client.can("get", **question)
+        await client.auth_can_i("get", **question)
 
 
 @pytest.mark.parametrize(
@@ -276,7 +276,7 @@ async def test_questions_that_make_no_sense_are_refused(
 async def test_what_only_rules_of_access_know_can_be_asked_about(
     client: dynkube.Client, verb: str, question: dict[str, Any], action: str
 ) -> None:
-    assert (await client.can(verb, **question)).action == action
+    assert (await client.auth_can_i(verb, **question)).action == action
 
 
 @pytest.mark.parametrize(
@@ -292,12 +292,12 @@ async def test_and_is_not_mistaken_for_something_else(
     client: dynkube.Client, verb: str, question: dict[str, Any], error: type[Exception]
 ) -> None:
     with pytest.raises(error):
-        await client.can(verb, **question)
+        await client.auth_can_i(verb, **question)
 
 
 async def test_resources_that_are_not_served_have_to_be_named_in_full(client: dynkube.Client) -> None:
     with pytest.raises(NoMatch, match="does not serve 'widgets'"):
-        await client.can("watch", "widgets")
+        await client.auth_can_i("watch", "widgets")
 
-    assert await client.can("watch", str(ROUTES))
-    assert await client.can("watch", ROUTES, "shop")
+    assert await client.auth_can_i("watch", str(ROUTES))
+    assert await client.auth_can_i("watch", ROUTES, "shop")

@@ -87,4 +87,4 @@ async def test_what_get_returns_depends_on_the_name(client: dynkube.Client) -> N
     assert_type(table[0], dynkube.Unstructured)
     assert_type(table[:1], tuple[dynkube.Unstructured, ...])
     assert_type(await client.get("namespaces", "default"), dynkube.Unstructured)
-    assert_type(await client.can("get", "pods"), dynkube.Permission)
+    assert_type(await client.auth_can_i("get", "pods"), dynkube.Permission)

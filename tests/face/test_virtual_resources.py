@@ -34,13 +34,13 @@ async def test_what_is_almost_a_name_says_which_is_meant(
     client: dynkube.Client, verb: str, resource: str, meant: str
 ) -> None:
     with pytest.raises(NoMatch, match=f"the verb '{verb}' applies to .*, not to '{resource}': did you mean '{meant}'"):
-        await client.can(verb, resource)
+        await client.auth_can_i(verb, resource)
 
 
 @pytest.mark.parametrize("verb", ["impersonate", "impersonate:user-info"])
 async def test_an_unknown_name_is_refused_with_the_valid_ones(client: dynkube.Client, verb: str) -> None:
     with pytest.raises(NoMatch, match=f"the verb '{verb}' applies to users, groups, uids, userextras.* and "):
-        await client.can(verb, "jane")
+        await client.auth_can_i(verb, "jane")
 
 
 async def test_a_definition_of_the_same_kind_is_not_what_is_meant(server: APIServer, client: dynkube.Client) -> None:
@@ -50,10 +50,10 @@ async def test_a_definition_of_the_same_kind_is_not_what_is_meant(server: APISer
     server.create(crd)
 
     with pytest.raises(NoMatch, match="did you mean 'users'"):
-        await client.can("impersonate", "User")
-    assert (await client.can("impersonate", "users")).action == "impersonate users"
-    assert (await client.can("get", "User")).action == "get users of example.com"
-    assert (await client.can("impersonate", "user.example.com")).action == "impersonate users of example.com"
+        await client.auth_can_i("impersonate", "User")
+    assert (await client.auth_can_i("impersonate", "users")).action == "impersonate users"
+    assert (await client.auth_can_i("get", "User")).action == "get users of example.com"
+    assert (await client.auth_can_i("impersonate", "user.example.com")).action == "impersonate users of example.com"
 
 
 @pytest.mark.parametrize(
@@ -69,4 +69,4 @@ async def test_a_definition_of_the_same_kind_is_not_what_is_meant(server: APISer
 async def test_what_is_served_goes_with_these_verbs_as_well(
     client: dynkube.Client, verb: str, resource: str, action: str
 ) -> None:
-    assert (await client.can(verb, resource)).action == action
+    assert (await client.auth_can_i(verb, resource)).action == action

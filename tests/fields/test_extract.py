@@ -148,7 +148,7 @@ def test_a_manager_without_an_apply_is_refused_with_the_managers_that_applied() 
         InvalidInput, match=r"manager 'cd' has not applied .* its managers are: ci \(Apply\), ops \(Update\)"
     ):
         extract(obj, "cd")
-    with pytest.raises(InvalidInput, match=r"It wrote by Update: .* migrate_from_client_side\(\)"):
+    with pytest.raises(InvalidInput, match=r"It wrote by Update: .* upgrade_managed_fields\(\)"):
         extract(obj, "ops")
     with pytest.raises(InvalidInput, match=r"has not applied .* through status"):
         extract(obj, "ci", subresource="status")

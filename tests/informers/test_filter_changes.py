@@ -79,7 +79,7 @@ async def test_g14_while_every_part_changes_nothing_is_shown_that_any_part_hides
                 continue
             server.update(namespace("shop", {"open": "yes"} if is_open else {}))
             await quiet()
-            chosen.notify_changed()
+            chosen.refresh_filter()
             widgets.set_filter(both[team])
             assert widgets.list() == []
 
@@ -127,7 +127,7 @@ async def test_a_predicate_that_changes_all_the_time_keeps_nobody_from_having_sy
 
         async def change() -> None:
             while True:
-                changing.notify_changed()
+                changing.refresh_filter()
                 await trio.lowlevel.checkpoint()
 
         async with trio.open_nursery() as nursery:

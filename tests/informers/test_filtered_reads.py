@@ -76,7 +76,7 @@ async def test_what_was_promised_to_be_steady_is_asked_again_when_notified(clien
         asked.wanted = {"c"}
         assert names(widgets) == ["a", "b"]
 
-        chosen.notify_changed()
+        chosen.refresh_filter()
 
         assert names(widgets) == ["c"]
 

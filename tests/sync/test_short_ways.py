@@ -24,7 +24,7 @@ def test_a_collection_and_an_object_are_got(k: dynkube.sync.Client) -> None:
 
 
 def test_questions_are_answered(k: dynkube.sync.Client) -> None:
-    assert k.can("list", "pods")
+    assert k.auth_can_i("list", "pods")
     assert k.whoami().groups
     assert "pods" in {each.gvr.resource for each in k.api_resources(verb="list")}
 
@@ -39,9 +39,9 @@ def test_a_call_that_cannot_be_right_is_refused(k: dynkube.sync.Client) -> None:
 
 
 def test_whom_one_may_act_as_is_asked_by_the_right_name(k: dynkube.sync.Client) -> None:
-    assert k.can("impersonate", "users", name="jane").action == "impersonate users named jane"
+    assert k.auth_can_i("impersonate", "users", name="jane").action == "impersonate users named jane"
     with pytest.raises(NoMatch, match="not to 'user': did you mean 'users'"):
-        k.can("impersonate", "user")
+        k.auth_can_i("impersonate", "user")
 
 
 def test_names_are_read_once_from_connecting_on(k: dynkube.sync.Client) -> None:

@@ -1,4 +1,4 @@
-"""``diff`` and ``drift``: requests that change nothing."""
+"""``diff`` and ``diff_applied``: requests that change nothing."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _is_of_one_moment(live: Unstructured | None, answer: Answer) -> bool:
     return as_answered(answer).resource_version == live.resource_version
 
 
-async def drift(
+async def diff_applied(
     target: Target,
     obj: ObjectLike,
     namespace: str | None,

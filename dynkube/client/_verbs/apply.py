@@ -16,7 +16,7 @@ from dynkube.meta import Missing, Unstructured
 
 
 class ApplyVerbs(Verbs):
-    """``apply``, ``diff`` and ``drift``."""
+    """``apply``, ``diff`` and ``diff_applied``."""
 
     __slots__ = ()
 
@@ -129,7 +129,7 @@ class ApplyVerbs(Verbs):
         )
         return await preview.diff(self._target, obj, namespace, options, subresource=subresource, live=live)
 
-    async def drift(
+    async def diff_applied(
         self,
         obj: ObjectLike,
         manager: str | None = None,
@@ -165,4 +165,4 @@ class ApplyVerbs(Verbs):
             DynkubeError: any other failure; see :class:`~dynkube.errors.DynkubeError` for the subclasses.
         """
         options = self._target.write_options(field_manager=manager, timeout=timeout)
-        return await preview.drift(self._target, obj, namespace, options, subresource=subresource, live=live)
+        return await preview.diff_applied(self._target, obj, namespace, options, subresource=subresource, live=live)

@@ -16,7 +16,7 @@ from dynkube.fields._owners import check_operation, check_subresource
 
 
 class OwnershipVerbs(Verbs):
-    """``release``, ``transfer`` and ``migrate_from_client_side``.
+    """``release_fields``, ``transfer_fields`` and ``upgrade_managed_fields``.
 
     They read the object, compute its new ``managedFields`` and write these with a JSON patch that is conditional on
     the object as it was read. If the object was modified concurrently, this is repeated with the new state, up to five
@@ -25,7 +25,7 @@ class OwnershipVerbs(Verbs):
 
     __slots__ = ()
 
-    async def release(
+    async def release_fields(
         self,
         obj: Named,
         paths: PathLike | Iterable[PathLike],
@@ -70,7 +70,7 @@ class OwnershipVerbs(Verbs):
         rewriting = partial(released, paths=given, manager=name, operation=operation, subresource=subresource)
         return await self._rewrite(obj, namespace, dry_run, timeout, rewriting)
 
-    async def transfer(
+    async def transfer_fields(
         self,
         obj: Named,
         from_: str,
@@ -114,7 +114,7 @@ class OwnershipVerbs(Verbs):
         rewriting = partial(transferred, from_=from_, to=to, paths=wanted, subresource=subresource)
         return await self._rewrite(obj, namespace, dry_run, timeout, rewriting)
 
-    async def migrate_from_client_side(
+    async def upgrade_managed_fields(
         self,
         obj: Named,
         manager: str | None = None,

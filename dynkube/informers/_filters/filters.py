@@ -297,7 +297,7 @@ class PredicateFilter(Filter):
 
     The function may depend on things outside the object, such as a variable, another informer or the time. It is then
     called for each object at each read, so reads reflect changes of those things at once; handlers get adds and deletes
-    for the difference when :meth:`notify_changed` is called. If it depends on the object alone, pass
+    for the difference when :meth:`refresh_filter` is called. If it depends on the object alone, pass
     ``object_only=True``: objects are immutable, so it is called once per object, and reads of many objects are fast.
 
     If the function raises, the object is hidden and the informer reports the exception.
@@ -305,7 +305,7 @@ class PredicateFilter(Filter):
     Args:
         predicate: a function of the object, not async.
         object_only: whether it depends on the object alone. If ``True`` is passed for a function that depends on other
-            things too, reads reflect changes of those only after :meth:`notify_changed`.
+            things too, reads reflect changes of those only after :meth:`refresh_filter`.
 
     Raises:
         InvalidInput: the predicate is not a function, or is async.
@@ -322,13 +322,13 @@ class PredicateFilter(Filter):
         self.object_only: bool = object_only
         self._changed: list[Callable[[], None]] = []
 
-    def notify_changed(self) -> None:
+    def refresh_filter(self) -> None:
         """Have each informer that uses this filter evaluate it again. Does not block."""
         for changed in tuple(self._changed):
             changed()
 
     def bind(self, context: FilterContext) -> BoundFilter:
-        """Register the informer for :meth:`notify_changed`, until it closes this."""
+        """Register the informer for :meth:`refresh_filter`, until it closes this."""
         changed = context.changed
         self._changed.append(changed)
         return BoundFilter(self.predicate, close=lambda: self._changed.remove(changed), object_only=self.object_only)

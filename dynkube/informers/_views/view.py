@@ -202,7 +202,7 @@ class View:
         """Mark offered objects as the initial list, unless a round is pending.
 
         A round settles even if another one was requested meanwhile; otherwise handlers would never sync while
-        ``notify_changed`` is called all the time. If the filter was replaced during a round, the next one settles.
+        ``refresh_filter`` is called all the time. If the filter was replaced during a round, the next one settles.
         """
         if self._behind or self._replaced or (self.refiltering and not after_round) or not self._applied.ready:
             return

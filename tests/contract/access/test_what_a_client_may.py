@@ -34,8 +34,8 @@ async def test_what_is_allowed_is_told_with_the_binding(
 ) -> None:
     name = await allow(cluster, user_of(cluster), rule("list", "configmaps"))
     async with connect(user=user_of(cluster)) as client:
-        here = await client.can("list", "configmaps", cluster.namespace)
-        everywhere = await client.can("list", "cm")
+        here = await client.auth_can_i("list", "configmaps", cluster.namespace)
+        everywhere = await client.auth_can_i("list", "cm")
 
         await client.get("cm", namespace=cluster.namespace)
         with pytest.raises(Forbidden):
@@ -53,9 +53,9 @@ async def test_one_object_and_a_subresource_can_be_asked_for(
 ) -> None:
     await allow(cluster, user_of(cluster), rule("get", "pods/log", "", "p"))
     async with connect(user=user_of(cluster)) as client:
-        log = await client.can("get", "po", cluster.namespace, name="p", subresource="log")
-        other = await client.can("get", "po", cluster.namespace, name="q", subresource="log")
-        pod = await client.can("get", "po", cluster.namespace, name="p")
+        log = await client.auth_can_i("get", "po", cluster.namespace, name="p", subresource="log")
+        other = await client.auth_can_i("get", "po", cluster.namespace, name="q", subresource="log")
+        pod = await client.auth_can_i("get", "po", cluster.namespace, name="p")
 
     assert [bool(log), bool(other), bool(pod)] == [True, False, False]
     assert str(pod) == f"no: get pods named p in namespace {cluster.namespace}"
@@ -67,10 +67,10 @@ async def test_whom_one_may_impersonate_can_be_asked_for(
     scopes = rule("impersonate", "userextras/scopes", "authentication.k8s.io")
     await allow(cluster, user_of(cluster), rule("impersonate", "users", "", "jane"), scopes, everywhere=True)
     async with connect(user=user_of(cluster)) as client:
-        jane = await client.can("impersonate", "users", name="jane")
-        anybody = await client.can("impersonate", "users")
-        groups = await client.can("impersonate", "groups")
-        extra = await client.can("impersonate", "userextras", subresource="scopes")
+        jane = await client.auth_can_i("impersonate", "users", name="jane")
+        anybody = await client.auth_can_i("impersonate", "users")
+        groups = await client.auth_can_i("impersonate", "groups")
+        extra = await client.auth_can_i("impersonate", "userextras", subresource="scopes")
 
     assert [bool(jane), bool(anybody), bool(groups), bool(extra)] == [True, False, False, True]
 
@@ -79,8 +79,8 @@ async def test_paths_and_everything_can_be_asked_for(
     cluster: Cluster, client: dynkube.Client, connect: Callable[..., dynkube.Client]
 ) -> None:
     async with connect(user=user_of(cluster)) as nobody:
-        assert await nobody.can("get", "/api")
-        assert not await nobody.can("get", "/logs")
-        assert not await nobody.can("*", "*", "*")
+        assert await nobody.auth_can_i("get", "/api")
+        assert not await nobody.auth_can_i("get", "/logs")
+        assert not await nobody.auth_can_i("*", "*", "*")
 
-    assert await client.can("*", "*", "*")
+    assert await client.auth_can_i("*", "*", "*")

@@ -136,7 +136,7 @@ async def test_that_force_is_needed_is_told_also_where_nobody_is_on_record(
 ) -> None:
     where = cluster.namespace
     await maps.apply(config(a="1", b="1"), namespace=where, field_manager="first")
-    await maps.release("a", ".", "first", namespace=where)
+    await maps.release_fields("a", ".", "first", namespace=where)
 
     diff = await maps.diff(config(a="2", b="1"), namespace=where, field_manager="me")
 

@@ -42,7 +42,7 @@ async def test_what_nobody_has_touched_is_as_applied(client: Client, options: di
     more = {"metadata": {"labels": {"more": "1"}}, "spec": {"minReadySeconds": 3}}
     await deployments.patch("a", more, field_manager="editor", **options)
 
-    assert not await deployments.drift(deployment(), "me", **options)
+    assert not await deployments.diff_applied(deployment(), "me", **options)
 
 
 async def test_what_others_have_changed_or_removed_is_told_with_who_they_are(
@@ -54,7 +54,7 @@ async def test_what_others_have_changed_or_removed_is_told_with_who_they_are(
     await deployments.patch("a", change, patch_type="strategic", field_manager="editor", **options)
     await deployments.patch("a", {"metadata": {"labels": {"x": None}}}, field_manager="editor", **options)
 
-    drift = await deployments.drift(deployment(), "me", **options)
+    drift = await deployments.diff_applied(deployment(), "me", **options)
 
     web = '.spec.template.spec.containers[name="web"]'
     assert told(drift) == [
@@ -73,21 +73,21 @@ async def test_an_object_at_hand_will_do_also_without_owners(client: Client, opt
     await deployments.patch("a", {"spec": {"replicas": 5}}, **options)
     live = await deployments.get("a", **options)
 
-    owned = await deployments.drift(deployment(), "me", live=live, **options)
-    bare = await deployments.drift(deployment(), "me", live=drop_managed_fields(live), **options)
+    owned = await deployments.diff_applied(deployment(), "me", live=live, **options)
+    bare = await deployments.diff_applied(deployment(), "me", live=drop_managed_fields(live), **options)
 
     assert told(owned) == [(".spec.replicas", 1, 5, ["dynkube"])]
     cpu: Any = (".spec.template.spec.containers[0].resources.limits.cpu", "1000m", "1", [])
     assert told(bare) == [(".spec.replicas", 1, 5, []), cpu]  # the server writes quantities in its own way
     with pytest.raises(InvalidInput, match=r"live is <Deployment .*/other rv=.*>, not <"):
-        await deployments.drift(deployment(), live=live.transform(["metadata", "name"], "other"), **options)
+        await deployments.diff_applied(deployment(), live=live.transform(["metadata", "name"], "other"), **options)
 
 
 async def test_of_an_object_that_is_gone_everything_is_missing(client: Client, options: dict[str, Any]) -> None:
     deployments = client.resource("deployments")
     obj = {**deployment(), "metadata": {"name": "gone", "labels": {"x": "y"}}}
 
-    drift = await deployments.drift(obj, "me", **options)
+    drift = await deployments.diff_applied(obj, "me", **options)
 
     assert drift.after is None
     assert (".metadata.labels.x", "y", MISSING, []) in told(drift)
@@ -99,17 +99,18 @@ async def test_what_was_written_only_is_not_missed(cluster: Cluster, client: Cli
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}, "stringData": {"p": "one"}}
     await secrets.apply(secret, namespace=namespace, field_manager="me")
 
-    assert not await secrets.drift(secret, "me", namespace=namespace)
+    assert not await secrets.diff_applied(secret, "me", namespace=namespace)
 
 
 async def test_of_what_was_migrated_missing_fields_are_told_as_well(client: Client, cluster: Cluster) -> None:
     deployments = client.resource("deployments")
     where: dict[str, Any] = {"namespace": cluster.namespace}
     await deployments.create(deployment(), field_manager="kubectl-client-side-apply", **where)
-    await deployments.migrate_from_client_side("a", "me", "kubectl-client-side-apply", **where)
-    before = await deployments.drift(deployment(), "me", **where)
+    await deployments.upgrade_managed_fields("a", "me", "kubectl-client-side-apply", **where)
+    before = await deployments.diff_applied(deployment(), "me", **where)
 
     await deployments.patch("a", {"metadata": {"labels": {"x": None, "z": "1"}}}, field_manager="editor", **where)
 
     assert not before
-    assert told(await deployments.drift(deployment(), "me", **where)) == [(".metadata.labels.x", "y", MISSING, [])]
+    changed = await deployments.diff_applied(deployment(), "me", **where)
+    assert told(changed) == [(".metadata.labels.x", "y", MISSING, [])]

@@ -35,7 +35,7 @@ async def where(cluster: Cluster, maps: ResourceClient) -> dict[str, Any]:
 
 
 async def test_what_is_released_stays_and_is_anybodys(maps: ResourceClient, where: dict[str, Any]) -> None:
-    released = await maps.release("a", [".data.a"], "first", **where)
+    released = await maps.release_fields("a", [".data.a"], "first", **where)
 
     assert (released["data"], released.change) == ({"a": "1", "b": "1"}, Change.CHANGED)
     assert owned(released, "first") == {".data.b"}
@@ -50,7 +50,7 @@ async def test_what_is_transferred_is_applied_by_the_other_without_conflict(
     with pytest.raises(ApplyConflict):
         await maps.apply(config(a="2"), field_manager="second", **where)
 
-    transferred = await maps.transfer("a", "first", "second", ".data.a", **where)
+    transferred = await maps.transfer_fields("a", "first", "second", ".data.a", **where)
     applied = await maps.apply(config(a="2"), field_manager="second", **where)
     gone = await maps.apply(config(), field_manager="second", **where)
 
@@ -61,14 +61,14 @@ async def test_what_is_transferred_is_applied_by_the_other_without_conflict(
 async def test_all_of_a_manager_can_be_transferred(maps: ResourceClient, where: dict[str, Any]) -> None:
     await maps.patch("a", {"data": {"c": "1"}}, field_manager="first", **where)
 
-    transferred = await maps.transfer("a", "first", "second", **where)
+    transferred = await maps.transfer_fields("a", "first", "second", **where)
 
     assert owned(transferred, "first") == set()
     assert owned(transferred, "second") == {".data.a", ".data.b", ".data.c"}
 
 
 async def test_a_dry_run_leaves_the_owners(maps: ResourceClient, where: dict[str, Any]) -> None:
-    tried = await maps.release("a", ".data.a", "first", dry_run=True, **where)
+    tried = await maps.release_fields("a", ".data.a", "first", dry_run=True, **where)
 
     assert owned(tried, "first") == {".data.b"}
     assert owned(await maps.get("a", **where), "first") == {".data.a", ".data.b"}
@@ -77,8 +77,8 @@ async def test_a_dry_run_leaves_the_owners(maps: ResourceClient, where: dict[str
 async def test_the_object_may_be_named_in_any_way(maps: ResourceClient, where: dict[str, Any]) -> None:
     live = await maps.apply(config(c="1"), field_manager="second", **where)
 
-    first = await maps.release(live, ".data.a", "first")
-    second = await maps.release(config(), ".data.b", "first", **where)
+    first = await maps.release_fields(live, ".data.a", "first")
+    second = await maps.release_fields(config(), ".data.b", "first", **where)
 
     assert [owned(each, "first") for each in (first, second)] == [{".data.b"}, set()]
 
@@ -86,7 +86,7 @@ async def test_the_object_may_be_named_in_any_way(maps: ResourceClient, where: d
 async def test_once_nobody_owns_anything_the_server_invents_an_owner(
     maps: ResourceClient, where: dict[str, Any]
 ) -> None:
-    released = await maps.release("a", ".data", "first", **where)
+    released = await maps.release_fields("a", ".data", "first", **where)
 
     assert "managedFields" not in released["metadata"]
     with pytest.raises(ApplyConflict) as caught:
@@ -96,11 +96,11 @@ async def test_once_nobody_owns_anything_the_server_invents_an_owner(
 
 async def test_what_a_manager_does_not_own_it_cannot_give(maps: ResourceClient, where: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput, match=r"does not own \.data\.c"):
-        await maps.release("a", ".data.c", "first", **where)
+        await maps.release_fields("a", ".data.c", "first", **where)
     with pytest.raises(InvalidInput, match="'nobody' owns no fields"):
-        await maps.transfer("a", "nobody", "second", **where)
+        await maps.transfer_fields("a", "nobody", "second", **where)
     with pytest.raises(NotFound):
-        await maps.release("b", ".data.c", "first", **where)
+        await maps.release_fields("b", ".data.c", "first", **where)
 
 
 async def client_side(maps: ResourceClient, obj: dict[str, Any], **where: Any) -> Unstructured:
@@ -114,8 +114,8 @@ async def test_after_a_migration_what_is_left_out_of_an_apply_goes(cluster: Clus
     where: dict[str, Any] = {"namespace": cluster.namespace}
     await client_side(maps, config(a="1", b="1"), **where)
 
-    migrated = await maps.migrate_from_client_side("a", "me", **where)
-    again = await maps.migrate_from_client_side("a", "me", **where)
+    migrated = await maps.upgrade_managed_fields("a", "me", **where)
+    again = await maps.upgrade_managed_fields("a", "me", **where)
     applied = await maps.apply(config(a="2"), field_manager="me", **where)
 
     assert [migrated.change, again.change] == [Change.CHANGED, Change.UNCHANGED]
@@ -137,8 +137,8 @@ async def test_the_managers_of_a_client_may_be_named(cluster: Cluster, maps: Res
     where: dict[str, Any] = {"namespace": cluster.namespace}
     await maps.create(config(a="1", b="1"), field_manager="my-old-tool", **where)
 
-    untouched = await maps.migrate_from_client_side("a", "me", **where)
-    migrated = await maps.migrate_from_client_side("a", "me", iter(["my-old-tool"]), **where)
+    untouched = await maps.upgrade_managed_fields("a", "me", **where)
+    migrated = await maps.upgrade_managed_fields("a", "me", iter(["my-old-tool"]), **where)
 
     assert untouched.change is Change.UNCHANGED
     assert owned(migrated, "me") == {".data.a", ".data.b"}

@@ -35,7 +35,7 @@ async def test_the_only_manager_can_release_all_it_owns(
     resource, field = resource_of(client, obj), ".data" if "data" in obj else ".spec"
     applied = await resource.apply(obj, namespace=cluster.namespace, field_manager="team")
 
-    released = await resource.release(applied, field, "team", dry_run=dry_run)
+    released = await resource.release_fields(applied, field, "team", dry_run=dry_run)
 
     assert released.change is Change.CHANGED
     assert "managedFields" not in released["metadata"]
@@ -47,7 +47,7 @@ async def test_what_the_only_manager_released_survives_its_next_apply(
 ) -> None:
     resource, field = resource_of(client, obj), "data" if "data" in obj else "spec"
     applied = await resource.apply(obj, namespace=cluster.namespace, field_manager="team")
-    await resource.release(applied, f".{field}", "team")
+    await resource.release_fields(applied, f".{field}", "team")
 
     again = await resource.apply({**obj, field: {}}, namespace=cluster.namespace, field_manager="team")
 
@@ -62,7 +62,7 @@ async def test_a_release_beside_other_managers_keeps_their_entries(
     await resource.apply(obj, namespace=cluster.namespace, field_manager="other")
     both = await resource.apply(obj, namespace=cluster.namespace, field_manager="team")
 
-    released = await resource.release(both, field, "team")
+    released = await resource.release_fields(both, field, "team")
 
     assert (released.change, content(released)) == (Change.CHANGED, content(obj))
     assert fields_of(released, "other") == fields_of(both, "other")
@@ -89,7 +89,7 @@ async def widgets(cluster: Cluster, client: Client) -> ResourceClient:
 async def test_a_released_field_goes_with_the_map_in_which_the_manager_owned_another(
     cluster: Cluster, widgets: ResourceClient, path: str, left: Any
 ) -> None:
-    await widgets.release("w", path, "team", namespace=cluster.namespace)
+    await widgets.release_fields("w", path, "team", namespace=cluster.namespace)
 
     without_map = cluster.widget(spec={"text": "t"})
     after = await widgets.apply(without_map, namespace=cluster.namespace, field_manager="team")
@@ -98,7 +98,7 @@ async def test_a_released_field_goes_with_the_map_in_which_the_manager_owned_ano
 
 
 async def test_a_released_field_stays_while_the_map_is_applied(cluster: Cluster, widgets: ResourceClient) -> None:
-    await widgets.release("w", ".spec.struct.a", "team", namespace=cluster.namespace)
+    await widgets.release_fields("w", ".spec.struct.a", "team", namespace=cluster.namespace)
 
     rest = cluster.widget(spec={"text": "t", "struct": {"b": "1"}})
     after = await widgets.apply(rest, namespace=cluster.namespace, field_manager="team")

@@ -71,7 +71,7 @@ async def test_a_map_without_an_owner_is_replaced_without_a_conflict(cluster: Cl
     options: dict[str, Any] = {"namespace": cluster.namespace}
     await widgets.apply(cluster.widget(spec={"open": {"field": {"u": 1}}}), field_manager="other", **options)
     await widgets.patch("w", {"spec": {"open": {"field": {"v": 2}}}}, field_manager="hand", **options)
-    await widgets.release("w", ".spec.open.field", "other", **options)
+    await widgets.release_fields("w", ".spec.open.field", "other", **options)
     mine = cluster.widget(spec={"open": {"field": "text"}})
 
     diff = await widgets.diff(mine, field_manager="me", **options)

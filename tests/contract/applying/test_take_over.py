@@ -101,7 +101,9 @@ async def test_fields_that_an_old_server_names_wrongly_are_not_taken_either(clus
 
 async def test_no_more_is_taken_where_nobody_is_on_record(client: Client, options: dict[str, Any]) -> None:
     maps, where = client.resource("configmaps"), options["namespace"]
-    await maps.release("a", ".", "first", namespace=where)  # all of it now counts as written before the first apply
+    await maps.release_fields(
+        "a", ".", "first", namespace=where
+    )  # all of it now counts as written before the first apply
 
     with pytest.raises(ApplyConflict) as caught:
         await maps.apply(config(a="2", b="2"), force=[".data.a"], **options)
@@ -116,7 +118,7 @@ async def test_names_with_dots_are_told_apart_where_nobody_is_on_record(
 ) -> None:
     maps, where = client.resource("configmaps"), options["namespace"]
     await maps.apply(config(**{"a.b": "1"}), namespace=where, field_manager="first")
-    await maps.release("a", ".", "first", namespace=where)
+    await maps.release_fields("a", ".", "first", namespace=where)
 
     with pytest.raises(ApplyConflict):
         await maps.apply(config(**{"a.b": "2"}), force=[".data.a"], **options)

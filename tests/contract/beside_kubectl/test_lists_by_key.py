@@ -64,7 +64,7 @@ async def test_they_share_an_object_and_hand_it_over(
     left = route(cluster, ["shop.example"], main={"path": "/"})
     assert extract(taken, "kubectl").to_dict() == left
 
-    await routes.transfer("shop", "rollout", "kubectl", namespace=cluster.namespace)
+    await routes.transfer_fields("shop", "rollout", "kubectl", namespace=cluster.namespace)
     both = route(cluster, ["shop.example"], main={"path": "/", "weight": 5}, beta={"path": "/beta"})
     await kubectl.apply(both)
     live = await routes.get("shop", namespace=cluster.namespace)
@@ -78,7 +78,7 @@ async def test_what_kubectl_applied_from_the_client_is_migrated(
     await kubectl.apply_from_here(route(cluster, ["a", "b"], main={"path": "/", "weight": 1}))
     smaller = route(cluster, ["a"], main={"path": "/"})
 
-    migrated = await routes.migrate_from_client_side("shop", "rollout", namespace=cluster.namespace)
+    migrated = await routes.upgrade_managed_fields("shop", "rollout", namespace=cluster.namespace)
     applied = await routes.apply(smaller, field_manager="rollout")
 
     assert migrated.changed
@@ -94,4 +94,4 @@ async def test_kubectl_and_a_diff_agree_that_nothing_would_change(
 
     assert await kubectl.run("diff", "--server-side", "-f", "-", manifest=theirs) == ""
     assert not await routes.diff(theirs, field_manager="kubectl")
-    assert not await routes.drift(theirs, "kubectl")
+    assert not await routes.diff_applied(theirs, "kubectl")

@@ -31,7 +31,7 @@ async def test_without_migration_a_field_that_is_left_out_stays(client: Client, 
 async def test_after_migration_a_field_that_is_left_out_goes(client: Client, live: Unstructured) -> None:
     maps = client.resource("configmaps")
 
-    migrated = await maps.migrate_from_client_side("settings", "traffic")
+    migrated = await maps.upgrade_managed_fields("settings", "traffic")
     applied = await maps.apply(settings(colour="blue"))
 
     assert (migrated.change, migrated["data"]) == (Change.CHANGED, live["data"])
@@ -43,7 +43,7 @@ async def test_after_migration_a_field_that_is_left_out_goes(client: Client, liv
 async def test_kubectl_itself_may_be_the_one_who_goes_on(kubectl: Kubectl, client: Client, live: Unstructured) -> None:
     maps = client.resource("configmaps")
 
-    await maps.migrate_from_client_side("settings", "kubectl")
+    await maps.upgrade_managed_fields("settings", "kubectl")
     await kubectl.apply(settings(size="small"))
 
     assert (await maps.get("settings"))["data"] == {"size": "small"}
@@ -51,8 +51,8 @@ async def test_kubectl_itself_may_be_the_one_who_goes_on(kubectl: Kubectl, clien
 
 async def test_migrating_again_writes_nothing(client: Client, live: Unstructured) -> None:
     maps = client.resource("configmaps")
-    once = await maps.migrate_from_client_side("settings", "traffic")
+    once = await maps.upgrade_managed_fields("settings", "traffic")
 
-    again = await maps.migrate_from_client_side("settings", "traffic")
+    again = await maps.upgrade_managed_fields("settings", "traffic")
 
     assert (again.change, again.resource_version) == (Change.UNCHANGED, once.resource_version)

@@ -71,7 +71,7 @@ async def test_resources_are_those_that_are_listed(cluster: Cluster, client: dyn
 
 async def test_what_one_may_is_what_kubectl_says(shop: Cluster, client: dynkube.Client, kubectl: Kubectl) -> None:
     assert str(await kubectl.run("auth", "can-i", "delete", "pods")).split()[-1] == "yes"
-    assert await client.can("delete", "pods")
+    assert await client.auth_can_i("delete", "pods")
 
 
 @pytest.mark.since("1.28", "SelfSubjectReview came with 1.28")

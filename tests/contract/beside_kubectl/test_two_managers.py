@@ -88,7 +88,7 @@ async def test_kubectl_is_refused_as_well_and_goes_on_once_the_field_is_its_own(
     refused = await kubectl.apply(team("c.example"), code=1)
     assert 'conflict with "traffic": .spec.hostnames' in refused
 
-    await routes.transfer("shop", "traffic", "kubectl", ".spec.hostnames")
+    await routes.transfer_fields("shop", "traffic", "kubectl", ".spec.hostnames")
     await kubectl.apply(team("c.example"))
     await routes.apply(traffic())
 
@@ -100,7 +100,7 @@ async def test_kubectl_is_refused_as_well_and_goes_on_once_the_field_is_its_own(
 async def test_what_was_transferred_goes_round_through_both_without_a_conflict(
     kubectl: Kubectl, routes: ResourceClient, shared: Unstructured
 ) -> None:
-    await routes.transfer("shop", "kubectl", "traffic", ".spec.hostnames")
+    await routes.transfer_fields("shop", "kubectl", "traffic", ".spec.hostnames")
     for host in ("d.example", "e.example"):
         await routes.apply(traffic(host))
         own = team()

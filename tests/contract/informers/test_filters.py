@@ -187,7 +187,7 @@ async def test_g19_a_predicate_over_outside_state_tells_its_difference_when_noti
         assert sorted(await recorder.take(2)) == ["add/a", "add/b"]
 
         wanted = {"b", "c"}
-        chosen.notify_changed()
+        chosen.refresh_filter()
 
         assert sorted(await recorder.take(2)) == ["add/c", "delete/a"]
 

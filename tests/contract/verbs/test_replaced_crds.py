@@ -35,8 +35,8 @@ VERBS: dict[str, Verb] = {
     "patch": lambda widgets, _, where: widgets.patch("w", {"spec": {}}, namespace=where),
     "apply": lambda widgets, live, where: widgets.apply(bare(live), namespace=where),
     "diff": lambda widgets, live, where: widgets.diff(bare(live), namespace=where),
-    "drift": lambda widgets, live, where: widgets.drift(bare(live), namespace=where),
-    "transfer": lambda widgets, _, where: widgets.transfer("w", "hand", "other", namespace=where),
+    "drift": lambda widgets, live, where: widgets.diff_applied(bare(live), namespace=where),
+    "transfer": lambda widgets, _, where: widgets.transfer_fields("w", "hand", "other", namespace=where),
     "delete": lambda widgets, _, where: widgets.delete("w", namespace=where),
     "delete_collection": lambda widgets, _, where: widgets.delete_collection(namespace=where),
 }
@@ -78,7 +78,7 @@ async def test_permission_is_asked_for_in_a_namespace_once_the_resource_has_them
 ) -> None:
     widgets = await replaced(cluster, client)
 
-    answer = await client.can("list", (await widgets.resolve()).gvr, namespace=cluster.namespace)
+    answer = await client.auth_can_i("list", (await widgets.resolve()).gvr, namespace=cluster.namespace)
 
     assert answer
     assert f"in namespace {cluster.namespace}" in str(answer)

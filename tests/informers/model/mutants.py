@@ -113,7 +113,7 @@ def a_filter_change_lost_in_the_middle_of_another(patch: pytest.MonkeyPatch) -> 
         await refilter(self, view)
         view.refiltering = False
 
-    def notify_changed(self: Informer) -> None:
+    def refresh_filter(self: Informer) -> None:
         view = self._view
         if self._shared is not None and not view.refiltering:
             view.refiltering = True
@@ -126,7 +126,7 @@ def a_filter_change_lost_in_the_middle_of_another(patch: pytest.MonkeyPatch) -> 
             shared.inbox.post(later)
 
     patch.setattr(SharedInformer, "refilter", refilter_once)
-    patch.setattr(Informer, "notify_changed", notify_changed)
+    patch.setattr(Informer, "refresh_filter", refresh_filter)
 
 
 def namespaces_not_followed(patch: pytest.MonkeyPatch) -> None:

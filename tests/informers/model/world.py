@@ -139,7 +139,7 @@ class World:
         """Have a predicate answer otherwise, and say so."""
         self.moves += 1
         self.words.letters = letters
-        self.words.named.notify_changed()
+        self.words.named.refresh_filter()
 
     def add_index(self, watched: Watched, name: str) -> None:
         """Replace an index by a new one."""

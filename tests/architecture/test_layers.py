@@ -1,4 +1,4 @@
-"""The floors of the package: what may import what, held by import-linter's contracts in pyproject.toml."""
+"""The layers of the package: what may import what, checked by import-linter's contracts in pyproject.toml."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import grimp
 ROOT = Path(__file__).parents[2]
 
 
-def test_floors_import_downward_only() -> None:
+def test_layers_import_downward_only_and_without_cycles() -> None:
     # In a process of its own: it configures logging for the whole process.
     lint = "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports(no_cache=True))"
 
@@ -21,17 +21,17 @@ def test_floors_import_downward_only() -> None:
     assert "0 broken" in done.stdout
 
 
-def test_every_package_and_top_module_has_its_floor() -> None:
+def test_every_package_and_top_module_has_its_layer() -> None:
     graph = grimp.build_graph("dynkube", cache_dir=None)
     config = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     layers = config.split("layers = [", 1)[1].split("]", 1)[0]
 
     unplaced = {name for name in graph.find_children("dynkube") if f'"{name.removeprefix("dynkube.")}"' not in layers}
 
-    assert unplaced == {"dynkube.testing"}  # beside the floors, with contracts of its own
+    assert unplaced == {"dynkube.testing"}  # beside the layers, with contracts of its own
 
 
-def test_nobody_inside_imports_the_top() -> None:
+def test_no_module_imports_the_top() -> None:
     graph = grimp.build_graph("dynkube", cache_dir=None)
 
     assert graph.find_modules_that_directly_import("dynkube") <= {"dynkube.cli._main"}
