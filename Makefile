@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 
 .DEFAULT_GOAL := help
-.PHONY: help docs demo notebook notebooks test browser model mutants fuzz fuzz-inputs test-cluster control-plane scenarios check format bench soak restarts clean
+.PHONY: help docs coverage matrix lowest changelog dist demo notebook notebooks test browser model mutants fuzz fuzz-inputs test-cluster control-plane scenarios check format bench soak restarts clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 15
@@ -28,6 +28,18 @@ $(STAMPS)/test: $(STAMPS)/venv pyproject.toml
 
 $(STAMPS)/docs: $(STAMPS)/venv pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable . --group docs
+	@touch $@
+
+$(STAMPS)/coverage: $(STAMPS)/venv pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable . --group coverage
+	@touch $@
+
+$(STAMPS)/matrix: $(STAMPS)/venv pyproject.toml
+	$(BIN)/python -m pip install --quiet --group matrix
+	@touch $@
+
+$(STAMPS)/release: $(STAMPS)/venv pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable . --group release
 	@touch $@
 
 $(STAMPS)/mutants: $(STAMPS)/venv pyproject.toml
@@ -58,6 +70,15 @@ notebooks: $(STAMPS)/test ## run the notebooks and store their outputs; ARGS="02
 test: $(STAMPS)/test ## run the tests on all cores; ARGS="..." is passed to pytest, JOBS=0 runs them in one process
 	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
 
+coverage: $(STAMPS)/coverage ## run the tests and measure which lines and branches of dynkube they run
+	$(BIN)/python -m pytest -n $(JOBS) -q --cov --cov-report=term --cov-report=html:build/coverage $(ARGS)
+
+matrix: $(STAMPS)/matrix ## run the tests on each installed Python from 3.11 on; ARGS="-- tests/meta" for some tests
+	$(BIN)/nox --sessions tests $(ARGS)
+
+lowest: $(STAMPS)/matrix ## run the tests with the lowest direct dependencies of pyproject.toml
+	$(BIN)/nox --sessions lowest $(ARGS)
+
 browser: $(STAMPS)/browser ## run the browser tests (JupyterLab, foreign web pages) in headless Chromium; ARGS="--pictures" writes docs/images
 	$(BIN)/python -m pytest tests/notebook/browser tests/testing/browser $(ARGS)
 
@@ -80,6 +101,7 @@ control-plane: $(STAMPS)/venv ## build the API servers, once (22 minutes on one 
 	@$(BIN)/python -m tools.control_plane build
 
 docs: $(STAMPS)/docs ## build the documentation site, with the API reference: build/docs/docs/index.html
+	@$(BIN)/python -m tools.scenarios
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -c docs -b html . build/docs
 
 scenarios: $(STAMPS)/test ## write docs/scenarios.md: the tests of each scenario
@@ -105,5 +127,16 @@ soak: $(STAMPS)/test ## run informers for an hour of virtual time with faults; A
 restarts: $(STAMPS)/test ## kill real API servers 50 times under informers; ARGS="--folder FOLDER --no-crd-rights"
 	$(BIN)/python -m benchmarks.restarts $(ARGS)
 
+changelog: $(STAMPS)/release ## move the news fragments into CHANGELOG.md; VERSION=0.2.0
+	$(BIN)/towncrier build --version $(VERSION)
+
+dist: $(STAMPS)/release ## build wheel and sdist, check their metadata, and import the wheel in an environment of its own
+	rm -rf dist build/dist
+	$(BIN)/python -m build
+	$(BIN)/twine check --strict dist/*
+	$(PYTHON) -m venv build/dist
+	build/dist/bin/python -m pip install --quiet dist/*.whl
+	cd build/dist && bin/python -c 'import dynkube; [getattr(dynkube, name) for name in dir(dynkube)]; print("dynkube", dynkube.__version__)'
+
 clean: ## remove everything that make created
-	rm -rf $(VENV) build/docs .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build dist .nox .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -19,7 +19,7 @@ version = release = installed_version("dynkube")
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
 root_doc = "docs/index"
 include_patterns = ["docs/**.md", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "**/README.md"]
-exclude_patterns = ["build", "dist", ".*"]
+exclude_patterns = ["build", "dist", "newsfragments", ".*"]
 # Types in signatures are looked up by their last name, and "object" is also a field of events.
 suppress_warnings = ["ref.python"]
 
