@@ -18,7 +18,7 @@ from dynkube._guard import repr_of
 from dynkube._nursery import OwnedNursery
 from dynkube.client import ResourceClient
 from dynkube.client._client import APIClient
-from dynkube.client._shortcuts import ShortWays
+from dynkube.client._shortcuts import Shortcuts
 from dynkube.config import ClientConfig
 from dynkube.discovery import APIResource, DeferredRESTMapper, DiscoveryClient, ResourceLike, ServerVersion
 from dynkube.errors import ClosedError, InvalidInput
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     import httpx2
 
 
-class Client(Bound, ShortWays, ManifestVerbs):
+class Client(Bound, Shortcuts, ManifestVerbs):
     """A client for one cluster: verbs, informers, manifests.
 
     Created by :func:`dynkube.connect`. Enter it (``async with``) before use. All its tasks run in its own

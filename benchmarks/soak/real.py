@@ -179,7 +179,7 @@ def _named(resource: Resource) -> dict[str, str]:
 @asynccontextmanager
 async def real(folder: Path | None, random: Random) -> AsyncIterator[tuple[RealCluster, dynkube.Client]]:
     """A control plane with binaries of ``folder``, and a client that reaches it through a proxy only."""
-    settings = dynkube.InformerSettings(random=Random(random.random()), silence=75.0)
+    settings = dynkube.InformerSettings(random=Random(random.random()), watch_idle_timeout=75.0)
     async with (
         ControlPlane(folder) as plane,
         FaultProxy(plane, audit_limit=1000, random=Random(random.random())) as proxy,

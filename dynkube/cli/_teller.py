@@ -37,7 +37,7 @@ class Check:
         return self.expected == self.found
 
 
-class Teller:
+class Reporter:
     """Prints the demo; colours depend on the console."""
 
     def __init__(self, console: Console) -> None:

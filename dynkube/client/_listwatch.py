@@ -50,7 +50,7 @@ class ListWatch:
         label_selector: restrict by labels; evaluated by the server.
         field_selector: restrict by fields; evaluated by the server.
         decoder: decodes objects; pass one to drop managedFields or to limit the size of decoded bodies.
-        obliging: retry requests when the server asks for it (Retry-After); see :class:`~dynkube.rest.Request`.
+        honor_retry_after: retry requests when the server asks for it (Retry-After); see :class:`~dynkube.rest.Request`.
         on_malformed: called with each listed item without ``metadata.name``, which is skipped; by default a warning
             is logged. ``malformed`` counts them.
     """
@@ -76,7 +76,7 @@ class ListWatch:
         label_selector: LabelSelector,
         field_selector: FieldSelector,
         decoder: ObjectDecoder | None = None,
-        obliging: bool = True,
+        honor_retry_after: bool = True,
         on_malformed: Callable[[Unstructured], None] | None = None,
     ) -> None:
         self._rest = rest
@@ -87,7 +87,7 @@ class ListWatch:
         if not field_selector.empty:
             self._params["fieldSelector"] = str(field_selector)
         self._decoder = decoder or ObjectDecoder()
-        self._obliging = obliging
+        self._obliging = honor_retry_after
         self._on_malformed = on_malformed
         self.gvr: GVR = gvr
         self.namespace: str | None = namespace
@@ -191,7 +191,7 @@ class ListWatch:
         }
         params = self._params | {name: text for name, text in asked.items() if text}
         seconds = DEFAULT_LIST_TIMEOUT if timeout is None else timeout
-        return Request(method="GET", path=self._path, params=params, timeout=seconds, obliging=self._obliging)
+        return Request(method="GET", path=self._path, params=params, timeout=seconds, honor_retry_after=self._obliging)
 
     async def read(self, answer: Answer) -> UnstructuredList:
         """Decode a complete response to such a request.
@@ -289,7 +289,7 @@ class ListWatch:
             params["resourceVersionMatch"] = "NotOlderThan"
         if timeout_seconds is not None:
             params["timeoutSeconds"] = str(timeout_seconds)
-        return self._open_watch(Request(method="GET", path=self._path, params=params, obliging=self._obliging))
+        return self._open_watch(Request(method="GET", path=self._path, params=params, honor_retry_after=self._obliging))
 
     @asynccontextmanager
     async def _open_watch(self, request: Request) -> AsyncIterator[Batches]:

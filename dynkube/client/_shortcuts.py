@@ -21,7 +21,7 @@ from dynkube.meta._gvr import is_version
 from dynkube.rest import Answer
 
 
-class ShortWays:
+class Shortcuts:
     """Shortcuts that a client offers besides its components.
 
     Resource names are as with kubectl.

@@ -16,8 +16,8 @@ class WatchSettings:
         min_timeout: lower bound of the random time after which the server is asked to end a watch.
         max_timeout: upper bound; the watches of many clients are spread this way (client-go: 5 to 10 minutes).
         timeout_margin: how long after that time a request that the server did not end is abandoned.
-        silence: idle timeout: without an event or bookmark for this long a watch counts as dead. Servers send a
-            bookmark about once a minute; on a server without bookmarks this is how often the watch is reopened.
+        watch_idle_timeout: without an event or bookmark for this long a watch counts as dead. Servers send a bookmark
+            about once a minute; on a server without bookmarks this is how often the watch is reopened.
         short: a watch that ends sooner than this without any event may mean that the resourceVersion has expired
             (kubernetes/kubernetes#104171); also the minimum interval between two such requests.
         max_unreadable: number of consecutive unreadable responses after which the watch fails.
@@ -29,7 +29,7 @@ class WatchSettings:
     min_timeout: float = 300.0
     max_timeout: float = 600.0
     timeout_margin: float = 30.0
-    silence: float = 180.0
+    watch_idle_timeout: float = 180.0
     short: float = 1.0
     max_unreadable: int = 3
 
@@ -39,7 +39,7 @@ class WatchSettings:
                 f"min_timeout must be at least 1 and at most max_timeout, not {self.min_timeout} "
                 f"with {self.max_timeout}"
             )
-        for name in ("timeout_margin", "silence", "short"):
+        for name in ("timeout_margin", "watch_idle_timeout", "short"):
             if not is_seconds(getattr(self, name)):
                 raise InvalidInput(f"{name} must be a positive number of seconds, not {getattr(self, name)!r}")
         if self.max_unreadable < 1:

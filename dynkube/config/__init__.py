@@ -11,7 +11,7 @@ from dynkube.config._credentials import (
     Combined,
     Credential,
     Credentials,
-    Patience,
+    CredentialTimeout,
     StaticCertificate,
 )
 from dynkube.config._exec import ExecCommand, ExecPlugin
@@ -31,13 +31,13 @@ __all__ = [
     "ClientConfig",
     "Combined",
     "Credential",
+    "CredentialTimeout",
     "Credentials",
     "ExecCommand",
     "ExecPlugin",
     "Impersonation",
     "InsecureTLSWarning",
     "KubernetesConfiguration",
-    "Patience",
     "StaticCertificate",
     "TLSSettings",
     "TokenFile",

@@ -45,8 +45,9 @@ class Credential:
 class Credentials(Protocol):
     """A source of credentials. One instance serves all tasks of one trio run.
 
-    A source with timeouts of its own may declare them in an attribute ``patience`` (see :class:`Patience`): the
-    request's deadline is then extended. Without it, waiting for a credential counts against the request's deadline.
+    A source with timeouts of its own may declare them in an attribute ``credential_timeout``, a
+    :class:`CredentialTimeout`: the request's deadline is then extended. Without it, waiting for a credential counts
+    against the request's deadline.
     """
 
     async def current(self) -> Credential:
@@ -72,7 +73,7 @@ class Credentials(Protocol):
         ...
 
 
-class Patience(NamedTuple):
+class CredentialTimeout(NamedTuple):
     """The timeout of a credential source, which bounds its own waits.
 
     Attributes:
@@ -84,16 +85,16 @@ class Patience(NamedTuple):
     interactive: bool
 
 
-_NONE: Final = Patience(0.0, False)
+_NONE: Final = CredentialTimeout(0.0, False)
 
 
-def patience_of(credentials: Credentials) -> Patience:
-    """Return the ``patience`` of a source.
+def credential_timeout_of(credentials: Credentials) -> CredentialTimeout:
+    """Return the ``credential_timeout`` of a source.
 
     Without one, 0 s: the request's deadline applies.
     """
-    patience = getattr(credentials, "patience", _NONE)
-    return patience if isinstance(patience, Patience) else _NONE
+    credential_timeout = getattr(credentials, "credential_timeout", _NONE)
+    return credential_timeout if isinstance(credential_timeout, CredentialTimeout) else _NONE
 
 
 class _Fixed:
@@ -221,10 +222,10 @@ class Combined:
         self._combined = Credential()
 
     @property
-    def patience(self) -> Patience:
+    def credential_timeout(self) -> CredentialTimeout:
         """The sum of both timeouts."""
-        first, second = patience_of(self._first), patience_of(self._second)
-        return Patience(first.seconds + second.seconds, first.interactive or second.interactive)
+        first, second = credential_timeout_of(self._first), credential_timeout_of(self._second)
+        return CredentialTimeout(first.seconds + second.seconds, first.interactive or second.interactive)
 
     @property
     def sources(self) -> tuple[Credentials, Credentials]:

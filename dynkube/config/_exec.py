@@ -21,7 +21,7 @@ import trio
 
 from dynkube._logs import get_logger
 from dynkube._server_text import sanitized
-from dynkube.config._credentials import Combined, Credential, Credentials, Patience, utc_now
+from dynkube.config._credentials import Combined, Credential, Credentials, CredentialTimeout, utc_now
 from dynkube.config._exec_answer import ExecAnswer, parse_answer, printed_texts
 from dynkube.config._exec_process import Outcome, run_bounded
 from dynkube.config._redact import redacted, secrets_among
@@ -112,10 +112,10 @@ class ExecPlugin:
             return held
 
     @property
-    def patience(self) -> Patience:
+    def credential_timeout(self) -> CredentialTimeout:
         """The timeout of a run, and whether it may prompt at a terminal."""
         interactive = self._command.interactive_mode != "Never" and _terminal()
-        return Patience(self._seconds(interactive), interactive)
+        return CredentialTimeout(self._seconds(interactive), interactive)
 
     async def refresh(self, rejected: Credential) -> Credential:
         """Run the plugin, unless it ran since ``rejected`` was returned.

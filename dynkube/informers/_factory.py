@@ -24,7 +24,7 @@ from dynkube.informers._views.turns import Turns
 from dynkube.meta import GVR, Unstructured
 from dynkube.rest._client import RESTClient
 from dynkube.telemetry import HandlerRun, Observers
-from dynkube.telemetry._observers import NOBODY
+from dynkube.telemetry._observers import NO_OBSERVERS
 
 _LINGERING: Final = 16  # informers without users: each may hold a large cache
 
@@ -41,7 +41,7 @@ class InformerFactory:
         settings: InformerSettings,
         *,
         namespace: str = "default",
-        observers: Observers = NOBODY,
+        observers: Observers = NO_OBSERVERS,
     ) -> None:
         self.mapper = mapper
         self.namespace = namespace

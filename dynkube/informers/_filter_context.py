@@ -68,7 +68,7 @@ class FollowedNamespaces:
     @property
     def synced(self) -> bool:
         """Whether the snapshot has synced."""
-        return self._shared.truth_known
+        return self._shared.content_known
 
     @property
     def pending(self) -> str:

@@ -30,8 +30,9 @@ class InformerSettings:
         watch_margin: how long the client waits beyond ``timeoutSeconds`` before it closes a watch itself.
         reconnect_spread: a watch that the server ends early is reopened after a random pause of up to this. Mostly all
             watches end together then, because a CRD was edited or a server shuts down. No event is lost.
-        silence: a watch without an event or bookmark for this long is considered dead. Servers send bookmarks about
-            once a minute; for a resource that turns out to have none the time doubles, up to ``watch_timeout``.
+        watch_idle_timeout: a watch without an event or bookmark for this long is considered dead. Servers send
+            bookmarks about once a minute; for a resource that turns out to have none the time doubles, up to
+            ``watch_timeout``.
         page_size: objects per list request, if the server pages. kube-apiserver ignores it for lists from its watch
             cache, so set ``consistency="most_recent"`` as well.
         consistency: ``"any"`` lists from the API server's cache, not older than what was seen before.
@@ -40,7 +41,7 @@ class InformerSettings:
         list_timeout: deadline for one list request, that is one page. ``Limits.max_list_seconds`` limits all pages.
         streaming_lists: whether to get the initial objects over the watch (KEP-3157). ``None`` tries it, and falls
             back to lists for good if the server rejects it or never marks the end of the initial objects.
-        streaming_silence: how long a streaming list may receive nothing before it is given up.
+        streaming_idle_timeout: how long a streaming list may receive nothing before it is given up.
         streaming_timeout: how long a streaming list may take in total.
         discovery_poll: interval between discovery requests while CRDs cannot be watched.
         crd_filter: called with each CRD (without its schemas) initially and when it changes; returns whether the CRD
@@ -62,12 +63,12 @@ class InformerSettings:
     watch_timeout: tuple[float, float] = (300.0, 600.0)
     watch_margin: float = 15.0
     reconnect_spread: float = 1.0
-    silence: float = 90.0
+    watch_idle_timeout: float = 90.0
     page_size: int = 500
     consistency: Consistency = "any"
     list_timeout: float = 75.0
     streaming_lists: bool | None = None
-    streaming_silence: float = 15.0
+    streaming_idle_timeout: float = 15.0
     streaming_timeout: float = 300.0
     discovery_poll: float = 30.0
     crd_filter: Callable[[Unstructured], bool] | None = None
@@ -90,10 +91,10 @@ class InformerSettings:
             if not (is_number(given := getattr(self, name)) and given >= 0):
                 raise InvalidInput(f"{name} must be a number >= 0, not {given!r}")
         for name in (
-            "silence",
+            "watch_idle_timeout",
             "page_size",
             "list_timeout",
-            "streaming_silence",
+            "streaming_idle_timeout",
             "streaming_timeout",
             "discovery_poll",
         ):

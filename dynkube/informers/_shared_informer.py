@@ -30,7 +30,7 @@ from dynkube.informers._reflector.counters import ReflectorStatistics
 from dynkube.informers._reflector.epoch_sink import EpochSink
 from dynkube.informers._reflector.recovery import Recovery, reason_of
 from dynkube.informers._reflector.reflector import Reflector, ServerFeatures
-from dynkube.informers._reflector.transitions import HistoryWentBack
+from dynkube.informers._reflector.transitions import ResourceVersionRegressed
 from dynkube.informers._settings import InformerSettings
 from dynkube.informers._slices import Slices
 from dynkube.informers._states import Phase, State, StateTelling
@@ -112,7 +112,7 @@ class SharedInformer:
         return self._generation is not None
 
     @property
-    def truth_known(self) -> bool:
+    def content_known(self) -> bool:
         """Whether the initial list is complete, or the resource is known to be absent."""
         return self._listed or self._absent
 
@@ -215,7 +215,7 @@ class SharedInformer:
         """Add a subscriber: offer it all objects, and from then on each change."""
         if view.join(subscriber):
             await view.show_difference(self.snapshot, [subscriber], self._slices)
-            if self.truth_known:
+            if self.content_known:
                 view.settle()
 
     async def refilter(self, view: View) -> None:
@@ -227,11 +227,11 @@ class SharedInformer:
     async def _round(self, view: View) -> None:
         view.begin_round()
         await view.show_difference(self.snapshot, view.subscribers, self._slices)
-        if self.truth_known:
+        if self.content_known:
             view.settle(after_round=True)
 
     async def _settle(self) -> None:
-        if self.truth_known:
+        if self.content_known:
             await self._views.settle()
 
     # ── messages from the tracker: the resource comes and goes ───────────────────────────────
@@ -289,7 +289,7 @@ class SharedInformer:
             label_selector=self.key.label_selector,
             field_selector=self.key.field_selector,
             decoder=decoder_for(self.key.transform, bodies, self.failures.transform_failed),
-            obliging=False,  # the reflector has its own backoff, which shows in the state
+            honor_retry_after=False,  # the reflector has its own backoff, which shows in the state
             on_malformed=self.failures.malformed,
         )
         sink = EpochSink(self, self.inbox, self._epoch)
@@ -370,7 +370,7 @@ class SharedInformer:
         if epoch != self._epoch or recovery.stop_streaming:
             return
         self.failures.note(exc)
-        if isinstance(exc, HistoryWentBack):
+        if isinstance(exc, ResourceVersionRegressed):
             self._cache.revisions_regressed()
         if recovery.missing:
             self._tracker.suspect(self.key.gvr)

@@ -18,7 +18,7 @@ class Slices:
 
         for batch in batches(objects):
             ...  # synchronous work
-            await slices.breathe()
+            await slices.checkpoint_if_due()
 
     Args:
         clock: returns real time in seconds.
@@ -37,7 +37,7 @@ class Slices:
         """Whether the slice is used up."""
         return self._clock() >= self._until
 
-    async def breathe(self) -> None:
+    async def checkpoint_if_due(self) -> None:
         """Execute a checkpoint if the slice is used up, else return at once."""
         if self.over:
             await self.rest()

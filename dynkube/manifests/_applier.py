@@ -12,7 +12,7 @@ import trio
 from dynkube.errors import ApplyConflict, DynkubeError, NoMatch
 from dynkube.manifests._apply_one import Item, Sender, missing_namespace
 from dynkube.manifests._cancellation import Stop
-from dynkube.manifests._readiness import CannotTell, Readiness
+from dynkube.manifests._readiness import CRDRequired, Readiness
 from dynkube.manifests._report import Entry, Outcome
 
 
@@ -76,7 +76,7 @@ class Applier:
         try:
             with self._stop.scope():
                 await readiness.wait(item.definition, item.version)
-        except CannotTell as unknown:
+        except CRDRequired as unknown:
             self._record(item, item.entry(Outcome.SKIPPED, reason=str(unknown)))
         except DynkubeError as error:
             self._record(item, self._failure(item, error))

@@ -25,7 +25,7 @@ _MADE_WHEN_NEEDED = frozenset({"secrets.v1", "configmaps.v1"})
 _ATTEMPTS = 5  # to delete an object that is modified concurrently
 
 
-class Keeper:
+class ApplySetReconciler:
     """One ApplySet during one run.
 
     Args:
@@ -59,7 +59,9 @@ class Keeper:
         self._is_open = False
 
     @classmethod
-    async def of(cls, api: APIClient, wanted: ApplySet, *, dry_run: bool, limiter: trio.CapacityLimiter) -> Keeper:
+    async def of(
+        cls, api: APIClient, wanted: ApplySet, *, dry_run: bool, limiter: trio.CapacityLimiter
+    ) -> ApplySetReconciler:
         """Resolve the parent's resource, and check that it is allowed as a parent.
 
         Raises:

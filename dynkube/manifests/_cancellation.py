@@ -16,7 +16,7 @@ class Stop:
         """Why nothing more is sent; ``""`` while it continues."""
         self._scopes: set[trio.CancelScope] = set()
 
-    def because(self, reason: str) -> None:
+    def cancel(self, reason: str) -> None:
         """Send nothing more. The first reason is kept."""
         self.reason = self.reason or reason
         for scope in self._scopes:

@@ -12,7 +12,7 @@ from dynkube.errors import DynkubeError, NoMatch, NotFound
 from dynkube.fields._diff.compute import deletion_of
 from dynkube.manifests._apply_one import Item, Sender, missing_namespace
 from dynkube.manifests._applyset import ApplySet
-from dynkube.manifests._applyset_reconciler import Keeper
+from dynkube.manifests._applyset_reconciler import ApplySetReconciler
 from dynkube.manifests._diff_report import DiffEntry, DiffReport
 from dynkube.manifests._manifest import Manifest, check_not_empty
 from dynkube.manifests._membership import Members, join
@@ -78,14 +78,14 @@ class _Differ:
 
     # ── the ApplySet ─────────────────────────────────────────────────────────────────────────
 
-    async def _open(self, wanted: ApplySet) -> tuple[Keeper, Members]:
+    async def _open(self, wanted: ApplySet) -> tuple[ApplySetReconciler, Members]:
         """Label the members, and write the parent in a dry run.
 
         Raises:
             DynkubeError: nothing would be applied.
         """
         limiter = trio.CapacityLimiter(self._options.parallel)
-        keeper = await Keeper.of(self._api, wanted, dry_run=True, limiter=limiter)
+        keeper = await ApplySetReconciler.of(self._api, wanted, dry_run=True, limiter=limiter)
         self._sender = Sender(self._api, self._options, applyset_id=keeper.parent.id)
         members = await join(self._items.values(), keeper.parent.id, self._sender, self._refuse)
         try:

@@ -21,7 +21,7 @@ from dynkube.meta import GVR
 from dynkube.rest._backoff import Backoff
 
 
-class CannotTell(Exception):
+class CRDRequired(Exception):
     """A dry run cannot check an object; the message has the reason."""
 
 
@@ -77,7 +77,7 @@ class Readiness:
         Raises:
             InvalidObject: the CRD in the source does not serve this version.
             NoMatch: it is not served by the deadline, or its CRD could not be applied and does not exist.
-            CannotTell: in a dry run, its CRD is not installed.
+            CRDRequired: in a dry run, its CRD is not installed.
         """
         entry, gvr = self._definitions[definition.name], definition.gvr(version)
         applied = entry.outcome in DONE
@@ -85,7 +85,9 @@ class Readiness:
             only = f", only {', '.join(sorted(definition.versions))}" if definition.versions else ""
             raise InvalidObject(f"its CRD {definition.name} ({entry.source}) does not serve {version}{only}")
         if self._dry_run and entry.outcome is Outcome.CREATED:
-            raise CannotTell(f"its CRD {definition.name} would be created, and without it the server cannot check this")
+            raise CRDRequired(
+                f"its CRD {definition.name} would be created, and without it the server cannot check this"
+            )
         with self._informers.serving(gvr) as serving:
             with trio.CancelScope(deadline=self.deadline):
                 # If the CRD could not be applied, only an existing one can serve it.

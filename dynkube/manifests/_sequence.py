@@ -15,7 +15,7 @@ from dynkube.informers._factory import InformerFactory
 from dynkube.manifests._applier import Applier
 from dynkube.manifests._apply_one import Item, Sender
 from dynkube.manifests._applyset import ApplySet, GroupKind
-from dynkube.manifests._applyset_reconciler import Keeper
+from dynkube.manifests._applyset_reconciler import ApplySetReconciler
 from dynkube.manifests._cancellation import Stop
 from dynkube.manifests._manifest import Manifest
 from dynkube.manifests._membership import join
@@ -147,20 +147,22 @@ class Work:
         self.entries[index] = entry
         self._tell(entry)
         if entry.outcome in TROUBLE and self._options.on_error == "stop":
-            self._stop.because(f"not sent: the run stopped at the first failure, {entry.source}")
+            self._stop.cancel(f"not sent: the run stopped at the first failure, {entry.source}")
 
     # ── the ApplySet ─────────────────────────────────────────────────────────────────────────
 
-    async def _find_set(self) -> Keeper | None:
+    async def _find_set(self) -> ApplySetReconciler | None:
         wanted = self._options.prune
         assert wanted is not None
         try:
-            return await Keeper.of(self._api, wanted, dry_run=self._options.dry_run, limiter=self._limiter)
+            return await ApplySetReconciler.of(self._api, wanted, dry_run=self._options.dry_run, limiter=self._limiter)
         except DynkubeError as error:
             self._fail_set(wanted, error)
             return None
 
-    async def _open_set(self, keeper: Keeper, items: Sequence[Item], sender: Sender, applier: Applier) -> None:
+    async def _open_set(
+        self, keeper: ApplySetReconciler, items: Sequence[Item], sender: Sender, applier: Applier
+    ) -> None:
         """Label the members, and extend the parent's scope before any of them is applied."""
         members = await join(items, keeper.parent.id, sender, self._refuse)
         self._named = members.named
@@ -186,9 +188,9 @@ class Work:
     def _fail_set(self, wanted: ApplySet, error: DynkubeError) -> None:
         reason = f"the ApplySet {wanted.resource}/{wanted.name} cannot be used"
         self._keep_other(Entry(outcome=Outcome.FAILED, error=error, reason=reason))
-        self._stop.because(f"not sent: {reason}")
+        self._stop.cancel(f"not sent: {reason}")
 
-    async def _prune(self, keeper: Keeper) -> None:
+    async def _prune(self, keeper: ApplySetReconciler) -> None:
         missing = [entry for entry in self.entries.values() if entry.outcome in TROUBLE]
         if missing or self._stop.reason:
             # An object that could not be applied may be the replacement of one to be pruned.

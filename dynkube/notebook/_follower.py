@@ -277,7 +277,7 @@ class Follower:
             for event in some:
                 self._selection.fold(event)
             self._changed.set()
-            await self._slices.breathe()
+            await self._slices.checkpoint_if_due()
 
     async def _watch_states(self, source: Source) -> None:
         async with aclosing(source.states()) as states:
@@ -309,7 +309,7 @@ class Follower:
         rows: list[Row] = []
         for row in self._painter.rows(window, columns):
             rows.append(row)
-            await self._slices.breathe()
+            await self._slices.checkpoint_if_due()
         return Picture(head, headings(columns, rows, namespaces), tuple(rows))
 
     def _all_columns(self, source: Source) -> tuple[Column, ...]:

@@ -31,7 +31,7 @@ from dynkube.rest._statistics import RESTStatistics
 from dynkube.rest._stream import ByteStream, Exchange
 from dynkube.rest._warnings import WarningLog
 from dynkube.telemetry import Observers
-from dynkube.telemetry._observers import NOBODY
+from dynkube.telemetry._observers import NO_OBSERVERS
 
 
 class RESTClient(Bound):
@@ -75,7 +75,7 @@ class RESTClient(Bound):
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         on_warning: Callable[[str], None] | None = None,
         limits: Limits | None = None,
-        observers: Observers = NOBODY,
+        observers: Observers = NO_OBSERVERS,
     ) -> None:
         check_seconds("timeout", timeout)
         if transport is None:
@@ -258,7 +258,7 @@ class RESTClient(Bound):
         return Call(
             request=request,
             text=f"{request} (watch)" if watch else str(request),
-            retries=Retries(request.method, self._limits, self._random, obliging=request.obliging),
+            retries=Retries(request.method, self._limits, self._random, honor_retry_after=request.honor_retry_after),
             deadline=deadline,
             scope=trio.CancelScope(deadline=deadline),
             bound=None if watch else self._limits.max_response_bytes,

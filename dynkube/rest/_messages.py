@@ -31,8 +31,8 @@ class Request:
         headers: additional headers. Those of the credential and of impersonation take precedence.
         timeout: seconds for the whole request, retries included; ``None`` means the client's default. For a stream:
             seconds until the response head. ``math.inf`` means no deadline.
-        obliging: retry on ``Retry-After``. ``False`` is for callers with a retry loop of their own, which would
-            otherwise send ten requests for each of theirs. Lost connections and 401 are retried either way.
+        honor_retry_after: retry on ``Retry-After``. ``False`` is for callers with a retry loop of their own, which
+            would otherwise send ten requests for each of theirs. Lost connections and 401 are retried either way.
 
     Raises:
         InvalidInput: a field is invalid; the message names it.
@@ -46,7 +46,7 @@ class Request:
     accept: str = "application/json"
     headers: Mapping[str, str] = field(default_factory=dict)
     timeout: float | None = None
-    obliging: bool = True
+    honor_retry_after: bool = True
 
     def __post_init__(self) -> None:
         if not self.method.isalpha() or not self.method.isupper():

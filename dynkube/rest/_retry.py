@@ -46,11 +46,13 @@ class Retries:
     means that it was not processed, and a connection lost before a response is retried with a growing delay.
     """
 
-    __slots__ = ("_limits", "_obliging", "_random", "_reconnects", "_retries", "_safe")
+    __slots__ = ("_honors_retry_after", "_limits", "_random", "_reconnects", "_retries", "_safe")
 
-    def __init__(self, method: str, limits: Limits, random: random_module.Random, *, obliging: bool = True) -> None:
+    def __init__(
+        self, method: str, limits: Limits, random: random_module.Random, *, honor_retry_after: bool = True
+    ) -> None:
         self._safe = method in _SAFE
-        self._obliging = obliging
+        self._honors_retry_after = honor_retry_after
         self._limits = limits
         self._random = random
         self._retries = 0
@@ -62,7 +64,12 @@ class Retries:
         ``code`` is its HTTP status.
         """
         overloaded = code == 429 or code >= 500
-        if not overloaded or not self._obliging or retry_after is None or self._retries >= self._limits.max_retries:
+        if (
+            not overloaded
+            or not self._honors_retry_after
+            or retry_after is None
+            or self._retries >= self._limits.max_retries
+        ):
             return None
         if not self._safe and code not in _NOT_BEGUN:
             return None

@@ -16,7 +16,7 @@ import trio
 
 from dynkube._logs import get_logger
 from dynkube.config import ClientConfig, Credential
-from dynkube.config._credentials import patience_of
+from dynkube.config._credentials import credential_timeout_of
 from dynkube.errors import APIError, DynkubeError, InvalidInput, ProtocolError, TransportError
 from dynkube.rest._answers import MOST_STATUS, check_head, error_from, is_json, most_of_error
 from dynkube.rest._attempts import Attempt, Attempts, Counters, Subject
@@ -317,7 +317,7 @@ class Sender:
         Only for a plugin with a timeout of its own: always if it is interactive, as its prompt would otherwise vanish
         after half a minute; other plugins may exceed the client's default deadline, but not one set by the caller.
         """
-        patience = patience_of(self._config.credentials)
+        patience = credential_timeout_of(self._config.credentials)
         extra = patience.seconds if patience.interactive or call.default else 0.0
         began = trio.current_time()
         call.scope.deadline = call.deadline + extra

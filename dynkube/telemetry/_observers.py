@@ -158,5 +158,5 @@ def _check(observer: object, position: int) -> None:
         )
 
 
-NOBODY: Final = Observers()
+NO_OBSERVERS: Final = Observers()
 """No observers; the default of components that are used without a client."""

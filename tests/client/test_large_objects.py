@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dynkube import FieldPath, Unstructured
-from dynkube.client._apply.threads import calculated
+from dynkube.client._apply.threads import run_in_thread_if_large
 from dynkube.errors import ApplyConflict, Status, StatusCause
 from dynkube.fields import Values
 from dynkube.fields._conflicts import explained
@@ -87,6 +87,6 @@ def test_the_names_of_a_map_are_looked_up_and_not_gone_through_for_each_conflict
 @pytest.mark.real_time
 @pytest.mark.parametrize(("number", "aside"), [(1, False), (2000, True)], ids=["small", "large"])
 async def test_large_objects_are_worked_on_beside_the_loop(number: int, aside: bool) -> None:
-    thread = await calculated(threading.get_ident, of_many(number, "1", manager="a"), None)
+    thread = await run_in_thread_if_large(threading.get_ident, of_many(number, "1", manager="a"), None)
 
     assert (thread != threading.get_ident()) is aside

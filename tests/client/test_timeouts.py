@@ -10,7 +10,7 @@ import pytest
 import trio
 
 from dynkube.client._client import APIClient
-from dynkube.client._shortcuts import ShortWays
+from dynkube.client._shortcuts import Shortcuts
 from dynkube.errors import DeadlineExceeded, InvalidInput
 from tests.client.wire import ScriptedServer, connect, ok, pod
 
@@ -34,7 +34,7 @@ class SlowServer(ScriptedServer):
         raise AssertionError("not reached")
 
 
-class Short(ShortWays):
+class Short(Shortcuts):
     """The short ways over an API client."""
 
     def __init__(self, api: APIClient) -> None:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynkube.config import ExecCommand, ExecPlugin, Patience, load_config
+from dynkube.config import CredentialTimeout, ExecCommand, ExecPlugin, load_config
 from dynkube.config._redact import redacted, secrets_among
 from dynkube.errors import CredentialError, InvalidInput
 
@@ -102,7 +102,7 @@ def test_a_known_secret_never_stays(secret: str, around: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("mode", "terminal", "patience"),
+    ("mode", "terminal", "credential_timeout"),
     [
         ("Never", True, (60, False)),
         ("IfAvailable", False, (60, False)),
@@ -111,7 +111,7 @@ def test_a_known_secret_never_stays(secret: str, around: str) -> None:
     ],
 )
 def test_whoever_may_have_to_answer_has_five_minutes(
-    mode: str, terminal: bool, patience: tuple[float, bool], monkeypatch: pytest.MonkeyPatch
+    mode: str, terminal: bool, credential_timeout: tuple[float, bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Input:
         def isatty(self) -> bool:
@@ -120,8 +120,8 @@ def test_whoever_may_have_to_answer_has_five_minutes(
     monkeypatch.setattr(sys, "stdin", Input())
     command = ExecCommand(command="x", api_version="v1", interactive_mode=mode)
 
-    assert ExecPlugin(command).patience == Patience(*patience)
-    assert ExecPlugin(command, timeout=7).patience == Patience(7, patience[1])
+    assert ExecPlugin(command).credential_timeout == CredentialTimeout(*credential_timeout)
+    assert ExecPlugin(command, timeout=7).credential_timeout == CredentialTimeout(7, credential_timeout[1])
 
 
 @pytest.mark.parametrize("seconds", [0, -1, float("nan")])

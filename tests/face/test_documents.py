@@ -148,7 +148,7 @@ def test_every_bound_of_the_page_about_security_is_the_default() -> None:
         f"| {limits.max_line_bytes >> 20} MiB | `Limits.max_line_bytes` |",
         f"| {limits.max_header_bytes >> 10} KiB | `Limits.max_header_bytes` |",
         f"{seconds.list_timeout:g} s | `timeout=` of each verb, `InformerSettings.list_timeout` |",
-        f"| {seconds.silence:g} s | `InformerSettings.silence` |",
+        f"| {seconds.watch_idle_timeout:g} s | `InformerSettings.watch_idle_timeout` |",
     ):
         assert words in page
 

@@ -12,9 +12,9 @@ from dynkube.errors import APIError, ConnectFailed, ConnectionLost, DynkubeError
 from dynkube.informers._reflector.recovery import recover
 from dynkube.informers._reflector.transitions import (
     Confirming,
-    HistoryWentBack,
     Listing,
     ReflectorState,
+    ResourceVersionRegressed,
     StreamCutShort,
     Streaming,
     StreamSilent,
@@ -48,7 +48,7 @@ def test_a_server_that_has_got_as_far_is_watched_on(version: str) -> None:
 
 
 def test_a_server_that_is_behind_what_it_has_sent_went_back() -> None:
-    with pytest.raises(HistoryWentBack, match="the server is at resourceVersion 6, but had sent 7"):
+    with pytest.raises(ResourceVersionRegressed, match="the server is at resourceVersion 6, but had sent 7"):
         Confirming("7").confirm("6")
 
 
@@ -58,13 +58,15 @@ def test_a_list_that_is_as_recent_as_was_asked_leads_to_its_watch(version: str) 
 
 
 def test_a_list_that_is_older_than_was_asked_is_refused() -> None:
-    with pytest.raises(HistoryWentBack, match="received a list of resourceVersion 6, requested not older than 7"):
+    with pytest.raises(
+        ResourceVersionRegressed, match="received a list of resourceVersion 6, requested not older than 7"
+    ):
         Listing("7").complete("6")
 
 
 def test_a_bookmark_that_is_older_than_what_was_seen_is_refused() -> None:
     Watching("7").check_bookmark("7")
-    with pytest.raises(HistoryWentBack, match="received a bookmark of resourceVersion 6 after 7"):
+    with pytest.raises(ResourceVersionRegressed, match="received a bookmark of resourceVersion 6 after 7"):
         Watching("7").check_bookmark("6")
 
 
@@ -140,7 +142,7 @@ def step(state: ReflectorState, event: Success | DynkubeError, streak: int) -> R
         if isinstance(state, Confirming):
             return state.confirm(str(event.version))
         return state.complete(str(event.version)) if isinstance(state, Listing) else state.advanced(str(event.version))
-    except HistoryWentBack as exc:
+    except ResourceVersionRegressed as exc:
         return recover(state, exc, streak).state
 
 

@@ -14,7 +14,7 @@ from functools import partial
 from dynkube.client._apply.planned import Application, prepare, seen
 from dynkube.client._apply.result import Applied, Change, change_of
 from dynkube.client._apply.take_over import apply_taking
-from dynkube.client._apply.threads import calculated
+from dynkube.client._apply.threads import run_in_thread_if_large
 from dynkube.client._objects import ObjectLike
 from dynkube.client._options import WriteOptions
 from dynkube.client._target import Target, as_answered
@@ -63,7 +63,7 @@ async def apply(
         return Applied(after, Change.UNKNOWN)
     if not options.dry_run:
         return Applied(after, change_of(before, after, dry_run=False))
-    return Applied(after, await calculated(partial(change_of, before, after, dry_run=True), before, after))
+    return Applied(after, await run_in_thread_if_large(partial(change_of, before, after, dry_run=True), before, after))
 
 
 async def _look(application: Application) -> tuple[Unstructured | None, bool]:
@@ -86,4 +86,4 @@ async def _explained(conflict: ApplyConflict, application: Application) -> Apply
         live = await application.read()
     except DynkubeError:  # the conflict is still the error to raise, with less detail
         live = None
-    return await calculated(partial(explained, conflict, application.body, live), application.body, live)
+    return await run_in_thread_if_large(partial(explained, conflict, application.body, live), application.body, live)

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from dynkube.client._apply.result import Applied, Change, change_of
-from dynkube.client._apply.threads import calculated
+from dynkube.client._apply.threads import run_in_thread_if_large
 from dynkube.client._deadline import Deadline
 from dynkube.client._objects import as_object
 from dynkube.client._options import WriteOptions
@@ -60,7 +60,7 @@ async def rewrite(
     attempts = _ATTEMPTS
     while True:
         live = await target.send(Request(method="GET", path=path, timeout=deadline.left()), resource)
-        patch = await calculated(partial(_patch, rewriting, live), live)
+        patch = await run_in_thread_if_large(partial(_patch, rewriting, live), live)
         if patch is None:
             return Applied(live.json, Change.UNCHANGED)
         request = write_request(
@@ -78,7 +78,7 @@ async def rewrite(
                 raise
         else:
             change = partial(change_of, live, after, dry_run=options.dry_run)
-            return Applied(after.json, await calculated(change, live, after))
+            return Applied(after.json, await run_in_thread_if_large(change, live, after))
 
 
 def _patch(rewriting: Rewriting, live: Unstructured) -> bytes | None:

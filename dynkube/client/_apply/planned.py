@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
-from dynkube.client._apply.threads import calculated
+from dynkube.client._apply.threads import run_in_thread_if_large
 from dynkube.client._deadline import Deadline
 from dynkube.client._objects import (
     ObjectLike,
@@ -91,14 +91,14 @@ class Application:
             ApplyConflict: other managers own fields with other values; has only what the response says.
             Conflict: the object has another resourceVersion.
         """
-        document = await calculated(partial(_document, self.body, resource_version), self.body)
+        document = await run_in_thread_if_large(partial(_document, self.body, resource_version), self.body)
         options = replace(self.options, force=force, dry_run=dry_run, timeout=self.deadline.left())
         content_type = PatchType.APPLY.content_type
         request = write_request("PATCH", self.path, document, options, content_type=content_type)
         try:
             return await self.target.answer(request, self.resource)
         except APIError as error:
-            shown = await calculated(partial(without_values, error, self.body), self.body)
+            shown = await run_in_thread_if_large(partial(without_values, error, self.body), self.body)
             if shown is error:
                 raise
             raise shown from None
@@ -133,8 +133,8 @@ async def prepare(
         check_subresource(subresource)
     deadline = Deadline.after(options.timeout)
     body = _one_of(obj)
-    await calculated(partial(_check_one, body), body)
-    await calculated(partial(_check_applicable, body), body)
+    await run_in_thread_if_large(partial(_check_one, body), body)
+    await run_in_thread_if_large(partial(_check_applicable, body), body)
     whole = shows_whole_object(subresource)
     if not whole:
         check_complete(body, str(subresource))

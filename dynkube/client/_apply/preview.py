@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from dynkube.client._apply.planned import Application, prepare, seen
-from dynkube.client._apply.threads import calculated
+from dynkube.client._apply.threads import run_in_thread_if_large
 from dynkube.client._objects import ObjectLike
 from dynkube.client._options import WriteOptions
 from dynkube.client._target import Target, as_answered
@@ -38,14 +38,14 @@ async def diff(
     live, answer = await _look_and_try(application, live)
     trial, manager = as_answered(answer), options.field_manager
     calculation = partial(diff_between, live, trial, ours=application.body, manager=manager, subresource=subresource)
-    found = await calculated(calculation, live, trial)
+    found = await run_in_thread_if_large(calculation, live, trial)
     if not found or live is None:
         return found
-    if await calculated(partial(managed, live), live):
+    if await run_in_thread_if_large(partial(managed, live), live):
         return found
     # Never applied to, or a Scale: only the server can determine the conflicts.
     reported = await application.conflicts()
-    conflicts = await calculated(partial(_valued, reported, application.body, live), application.body, live)
+    conflicts = await run_in_thread_if_large(partial(_valued, reported, application.body, live), application.body, live)
     return replace(found, conflicts=conflicts)
 
 
@@ -103,4 +103,4 @@ async def diff_applied(
         application.check_live(live)
     manager = options.field_manager
     calculation = partial(drift_between, application.body, live, manager=manager, subresource=subresource)
-    return await calculated(calculation, application.body, live)
+    return await run_in_thread_if_large(calculation, application.body, live)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 
 from dynkube.client._apply.planned import Application
-from dynkube.client._apply.threads import calculated
+from dynkube.client._apply.threads import run_in_thread_if_large
 from dynkube.client._target import as_answered
 from dynkube.errors import ApplyConflict, Conflict, FieldConflict, InvalidInput
 from dynkube.fields import FieldPath, PathLike, Values, managed
@@ -76,11 +76,13 @@ async def _forced(
     version, options = live.resource_version, application.options
     trial = await application.send(force=True, dry_run=True, resource_version=version)
     answered = as_answered(trial)
-    remaining = await calculated(partial(_beyond, paths, application, live, answered), live, answered)
-    if not await calculated(partial(managed, live), live):
+    remaining = await run_in_thread_if_large(partial(_beyond, paths, application, live, answered), live, answered)
+    if not await run_in_thread_if_large(partial(managed, live), live):
         # Never applied to, or a Scale: only the server can determine the conflicts.
         reported = await application.conflicts(version)
-        remaining = await calculated(partial(_reported_beyond, paths, reported, application.body, answered), answered)
+        remaining = await run_in_thread_if_large(
+            partial(_reported_beyond, paths, reported, application.body, answered), answered
+        )
     if remaining:
         raise ApplyConflict(conflict.status, request=conflict.request, conflicts=remaining)
     if options.dry_run:

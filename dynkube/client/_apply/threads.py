@@ -19,7 +19,7 @@ T = TypeVar("T")
 _MOST_AT_ONCE: Final = 32_000
 
 
-async def calculated(calculation: Callable[[], T], *objects: Unstructured | None) -> T:
+async def run_in_thread_if_large(calculation: Callable[[], T], *objects: Unstructured | None) -> T:
     """Call a pure function: directly for small objects, else in a thread.
 
     Args:

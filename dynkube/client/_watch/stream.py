@@ -192,7 +192,7 @@ class Watch(Bound, AsyncIterator[WatchEvent]):
             await request.__aexit__(None, None, None)
 
     async def _receive(self, batches: Batches) -> None:
-        silent_at = trio.current_time() + self._settings.silence
+        silent_at = trio.current_time() + self._settings.watch_idle_timeout
         with trio.CancelScope(deadline=min(silent_at, self._ends_at)) as scope:
             batches.wake_by(scope)
             try:
@@ -210,7 +210,9 @@ class Watch(Bound, AsyncIterator[WatchEvent]):
             self._silences += 1
             if self._silences > 1:
                 self._forget_history(probe=True)
-        raise DeadlineExceeded(f"{self._collection}: no event and no bookmark for {self._settings.silence:g} s")
+        raise DeadlineExceeded(
+            f"{self._collection}: no event and no bookmark for {self._settings.watch_idle_timeout:g} s"
+        )
 
     def _take(self, batch: Batch) -> None:
         self._told = True

@@ -79,7 +79,7 @@ class APIServices:
                 APISERVICES,
                 label_selector=LabelSelector.parse(_NOT_OF_CRDS),
                 field_selector=FieldSelector.parse(None),
-                obliging=False,
+                honor_retry_after=False,
             )
             self._watcher = _Watcher(on_change=self._on_change, on_refused=self._refuse)
             reflector = Reflector(source, self._watcher, self._settings, self._features, self._observers)
@@ -101,7 +101,7 @@ class APIServices:
 
     def _end(self) -> None:
         if self._watcher is not None:
-            self._watcher.silence()
+            self._watcher.mute()
             self._watcher = None
             self._scope.cancel()
 
@@ -116,7 +116,7 @@ class _Watcher:
         self._on_change = on_change
         self._on_refused = on_refused
 
-    def silence(self) -> None:
+    def mute(self) -> None:
         """Stop calling back: its task was cancelled, and may run until a checkpoint."""
         self._on_change = lambda changed: None
         self._on_refused = lambda: None

@@ -23,7 +23,7 @@ from dynkube.meta._object import Key
 from dynkube.meta._versions import is_older
 from dynkube.rest._client import RESTClient
 from dynkube.telemetry import Observers
-from dynkube.telemetry._observers import NOBODY
+from dynkube.telemetry._observers import NO_OBSERVERS
 
 CRDS = GVR("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 
@@ -59,7 +59,7 @@ class CRDWatcher:
         on_change: Callable[[set[str]], None],
         on_source: Callable[[], None],
         on_renewed: Callable[[], None],
-        observers: Observers = NOBODY,
+        observers: Observers = NO_OBSERVERS,
     ) -> None:
         self.crds: dict[str, Unstructured] = {}
         self.source: CRDSource = CRDSource()
@@ -70,12 +70,12 @@ class CRDWatcher:
             label_selector=LabelSelector.parse(None),
             field_selector=FieldSelector.parse(None),
             decoder=SlimCRDDecoder(),
-            obliging=False,
+            honor_retry_after=False,
         )
         # Consistent: a watch cache that lags behind would return a list without the newest CRDs.
         self._reflector = Reflector(source, self, settings, features, observers, consistent=True)
         self._stamp = stamp
-        self._patience = settings.streaming_silence + _GRACE
+        self._patience = settings.streaming_idle_timeout + _GRACE
         self._on_change = on_change
         self._on_source = on_source
         self._on_renewed = on_renewed
@@ -90,7 +90,7 @@ class CRDWatcher:
             nursery.start_soon(self._expect_list)
             await self._reflector.run()
 
-    def silence(self) -> None:
+    def mute(self) -> None:
         """Stop calling back: its task was cancelled, and may run until a checkpoint."""
         self._on_change = lambda names: None
         self._on_source = self._on_renewed = lambda: None

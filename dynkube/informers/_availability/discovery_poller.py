@@ -155,7 +155,7 @@ class DiscoveryPoller:
             else:
                 served = by_version.get(gv)
                 self._answered(gv, None if served is None else tuple(served), asked, followed)
-            await slices.breathe()
+            await slices.checkpoint_if_due()
 
     async def _read(self, gv: GroupVersion) -> None:
         asked, followed = self._stamp(), self._listener.crds_followed

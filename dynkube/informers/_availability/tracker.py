@@ -48,7 +48,7 @@ from dynkube.meta import GVR, GroupVersion, Unstructured
 from dynkube.meta._versions import is_older
 from dynkube.rest._client import RESTClient
 from dynkube.telemetry import Observers
-from dynkube.telemetry._observers import NOBODY
+from dynkube.telemetry._observers import NO_OBSERVERS
 
 _log = get_logger("dynkube.informers")
 
@@ -70,7 +70,7 @@ class AvailabilityTracker:
         settings: InformerSettings,
         features: ServerFeatures,
         nursery: trio.Nursery,
-        observers: Observers = NOBODY,
+        observers: Observers = NO_OBSERVERS,
     ) -> None:
         self._rest = rest
         self._observers = observers
@@ -307,7 +307,7 @@ class AvailabilityTracker:
             scope.cancel()
         self._scopes.clear()
         if self._watcher is not None:
-            self._watcher.silence()
+            self._watcher.mute()
             self._watcher = None
         self._apis.stop()
         self._poller.clear()

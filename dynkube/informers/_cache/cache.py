@@ -94,7 +94,7 @@ class Cache:
                 if obj.key not in objects:
                     editor.remove(obj.key)
                     changes.append((obj.key, obj, None))
-            await slices.breathe()
+            await slices.checkpoint_if_due()
         first = not len(self.snapshot)
         for listed in batches(objects.items()):
             for key, obj in listed:
@@ -102,7 +102,7 @@ class Cache:
                 if before is None or not same_state(before, obj) or (compare_content and before != obj):
                     editor.put(key, obj)
                     changes.append((key, before, obj))
-            await slices.breathe()
+            await slices.checkpoint_if_due()
         self._versions_reused = False
         return Version(changes, editor.done(), resource_version)
 
@@ -116,7 +116,7 @@ class Cache:
         changes: list[Change] = []
         for some in batches(self.snapshot):
             changes += [(obj.key, obj, None) for obj in some]
-            await slices.breathe()
+            await slices.checkpoint_if_due()
         return Version(changes, EMPTY, "")
 
 
@@ -144,4 +144,4 @@ async def add_page(listed: dict[Key, Unstructured], page: Iterable[Unstructured]
     for some in batches(page):
         for obj in some:
             add_newest(listed, obj)
-        await slices.breathe()
+        await slices.checkpoint_if_due()

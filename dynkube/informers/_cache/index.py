@@ -139,10 +139,10 @@ async def prepare(indexes: Sequence[Index], changes: Iterable[Change], slices: S
         for index in indexes:
             index.stage(some)
             if slices.over:
-                await slices.breathe()
+                await slices.checkpoint_if_due()
     for index in indexes:
         for _ in index.prepare():
-            await slices.breathe()
+            await slices.checkpoint_if_due()
 
 
 def _listed(values: Iterable[object]) -> Iterable[object]:

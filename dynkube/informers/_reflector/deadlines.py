@@ -22,12 +22,12 @@ class IdleTimeout:
         self._settings = settings
         self.bookmarked = False
         """Whether a bookmark of this resource was ever received."""
-        self.seconds = settings.silence
+        self.seconds = settings.watch_idle_timeout
 
     def bookmark_seen(self) -> None:
         """Note that this resource has bookmarks."""
         self.bookmarked = True
-        self.seconds = self._settings.silence
+        self.seconds = self._settings.watch_idle_timeout
 
     def expired(self, after: float) -> StreamSilent:
         """Return the failure of a watch that was silent for ``after`` seconds."""

@@ -23,9 +23,9 @@ from dynkube.errors import (
 )
 from dynkube.informers._reflector.transitions import (
     Confirming,
-    HistoryWentBack,
     Listing,
     ReflectorState,
+    ResourceVersionRegressed,
     StreamCutShort,
     Streaming,
     StreamSilent,
@@ -74,7 +74,7 @@ def recover(state: ReflectorState, exc: DynkubeError, streak: int) -> Recovery:
         # If only watching is forbidden, lists at the backoff's pace keep the cache nearly up to date. A streaming list
         # is a watch: whether the resource can be listed is not known yet, so try that at once.
         return Recovery(state.listing, immediate=isinstance(state, Streaming) and first)
-    if isinstance(exc, HistoryWentBack):
+    if isinstance(exc, ResourceVersionRegressed):
         return Recovery(MOST_RECENT, immediate=first)
     if isinstance(exc, StreamSilent):
         return _after_silence(state, exc, first)

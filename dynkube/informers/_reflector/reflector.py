@@ -40,7 +40,7 @@ from dynkube.informers._slices import Slices
 from dynkube.meta import Bookmark, Unstructured, WatchEvent
 from dynkube.meta._object import Key
 from dynkube.telemetry import Observers
-from dynkube.telemetry._observers import NOBODY
+from dynkube.telemetry._observers import NO_OBSERVERS
 
 
 class Sink(Protocol):
@@ -103,7 +103,7 @@ class Reflector:
         sink: Sink,
         settings: InformerSettings,
         features: ServerFeatures,
-        observers: Observers = NOBODY,
+        observers: Observers = NO_OBSERVERS,
         *,
         consistent: bool = False,
         statistics: ReflectorStatistics | None = None,
@@ -224,7 +224,7 @@ class Reflector:
         stream.
         """
         settings = self._settings
-        timeout = min(settings.silence, settings.list_timeout)
+        timeout = min(settings.watch_idle_timeout, settings.list_timeout)
         page = await self._source.list(resource_version="", limit=1, timeout=timeout)
         return state.confirm(page.resource_version)
 
@@ -239,7 +239,7 @@ class Reflector:
         seconds = settings.random.uniform(*settings.watch_timeout)
         stream = Stream(seconds + settings.watch_margin, self._idle.seconds)
         if streaming:
-            stream.limit(settings.streaming_silence, settings.streaming_timeout)
+            stream.limit(settings.streaming_idle_timeout, settings.streaming_timeout)
         try:
             await self._follow(nursery, stream, int(seconds))
         except (APIError, TransportError) as exc:

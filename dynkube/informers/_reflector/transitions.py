@@ -6,16 +6,16 @@ As in kube-rs's ``watcher``, each state has all that the next request needs; not
 state              event                                 next state
 =================  ====================================  ==========================================================
 ``Listing(v)``     the last page arrived, as of ``w``    ``Watching(w)``
-``Listing(v)``     ... and ``w`` is older than ``v``     failure: ``HistoryWentBack``
+``Listing(v)``     ... and ``w`` is older than ``v``     failure: ``ResourceVersionRegressed``
 ``Streaming``      initial event                         ``Streaming``, with one more object
 ``Streaming``      bookmark "initial events end", ``w``  ``Watching(w)``, on the same stream
 ``Watching(v)``    event or bookmark of version ``w``    ``Watching(w)``, or the same if ``w`` is older or missing
-``Watching(v)``    bookmark older than ``v``             failure: ``HistoryWentBack``
+``Watching(v)``    bookmark older than ``v``             failure: ``ResourceVersionRegressed``
 ``Watching(v)``    the server ended the watch            ``Watching(v)``, after the pause that ``Pace`` returns
 ``Watching(v)``    ended or silent without any event,    ``Confirming(v)``
                    and no bookmark ever came
 ``Confirming(v)``  the server is at ``w``                ``Watching(v)``
-``Confirming(v)``  ... and ``w`` is older than ``v``     failure: ``HistoryWentBack``
+``Confirming(v)``  ... and ``w`` is older than ``v``     failure: ``ResourceVersionRegressed``
 any                failure                               :func:`~dynkube.informers._reflector.recovery.recover`
 =================  ====================================  ==========================================================
 
@@ -54,7 +54,7 @@ class StreamCutShort(TransportError):
     """
 
 
-class HistoryWentBack(TransportError):
+class ResourceVersionRegressed(TransportError):
     """The server sent a resourceVersion older than one that it had sent before.
 
     It was restored from a backup, or is one of several replicas that lags behind.
@@ -84,10 +84,12 @@ class Watching:
         Objects are not checked, as some aggregated APIs count versions per object.
 
         Raises:
-            HistoryWentBack: the bookmark is older.
+            ResourceVersionRegressed: the bookmark is older.
         """
         if is_older(version, self.resource_version):
-            raise HistoryWentBack(f"received a bookmark of resourceVersion {version} after {self.resource_version}")
+            raise ResourceVersionRegressed(
+                f"received a bookmark of resourceVersion {version} after {self.resource_version}"
+            )
 
     @property
     def listing(self) -> Listing:
@@ -109,10 +111,12 @@ class Confirming:
         """Return the state after a list of the most recent state, as of ``version``.
 
         Raises:
-            HistoryWentBack: ``version`` is older.
+            ResourceVersionRegressed: ``version`` is older.
         """
         if is_older(version, self.resource_version):
-            raise HistoryWentBack(f"the server is at resourceVersion {version}, but had sent {self.resource_version}")
+            raise ResourceVersionRegressed(
+                f"the server is at resourceVersion {version}, but had sent {self.resource_version}"
+            )
         return self.watching
 
     @property
@@ -143,10 +147,10 @@ class Listing:
         """Return the state after a list as of ``version``.
 
         Raises:
-            HistoryWentBack: ``version`` is older than requested.
+            ResourceVersionRegressed: ``version`` is older than requested.
         """
         if is_older(version, self.resource_version):
-            raise HistoryWentBack(
+            raise ResourceVersionRegressed(
                 f"received a list of resourceVersion {version}, requested not older than {self.resource_version}"
             )
         return Watching(version)

@@ -53,7 +53,7 @@ class Fanout:
             await self._each(lambda view: view.carry(before, changes, after))
         for some in batches(changes):
             await self._each(partial(_show, changes=some))
-            await self._slices.breathe()
+            await self._slices.checkpoint_if_due()
 
     async def settle(self) -> None:
         """Settle each view, as the cache is complete."""
@@ -65,7 +65,7 @@ class Fanout:
             if number and number % _VIEWS == 0:
                 await self._slices.rest()
             elif number and self._slices.over:
-                await self._slices.breathe()
+                await self._slices.checkpoint_if_due()
             work(view)
 
 

@@ -185,7 +185,7 @@ class View:
                 key = obj.key
                 for subscriber in some:
                     subscriber.offer(key, visible)
-            await slices.breathe()
+            await slices.checkpoint_if_due()
         if missed:
             await self._show_what_went(snapshot, some, slices)
 
@@ -196,7 +196,7 @@ class View:
                 for key in keys:
                     if snapshot.get(key) is None:
                         subscriber.offer(key, None)
-                await slices.breathe()
+                await slices.checkpoint_if_due()
 
     def settle(self, *, after_round: bool = False) -> None:
         """Mark offered objects as the initial list, unless a round is pending.

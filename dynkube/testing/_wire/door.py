@@ -9,7 +9,7 @@ import trio
 
 from dynkube.errors import InvalidInput
 from dynkube.testing._faults.outages import Outage
-from dynkube.testing._wire.streams import DeafStream, Line, LineStream, drop
+from dynkube.testing._wire.streams import Line, LineStream, UnlinedStream, drop
 from dynkube.testing._wire.tcp import bind, listen
 
 #: What a new connection meets: connection refused, a reset after the handshake, or an open connection without any
@@ -34,7 +34,7 @@ class Door(trio.abc.Listener[trio.abc.HalfCloseableStream]):
         self._refusals: dict[Outage, Refusal] = {}
         self._changed = trio.Event()
         self._line = Line()
-        self._streams: set[LineStream | DeafStream] = set()
+        self._streams: set[LineStream | UnlinedStream] = set()
         self._counted = trio.Event()
         self._closed = False
 
@@ -126,16 +126,16 @@ class Door(trio.abc.Listener[trio.abc.HalfCloseableStream]):
                 case None:
                     return self._entered(LineStream(stream, self._line, self._left))
                 case "silent":
-                    return self._entered(DeafStream(stream, self._left))
+                    return self._entered(UnlinedStream(stream, self._left))
                 case "reset" | "refuse":  # "refuse" began after the kernel accepted this connection
                     drop(stream, reset=True)
 
-    def _entered(self, stream: LineStream | DeafStream) -> LineStream | DeafStream:
+    def _entered(self, stream: LineStream | UnlinedStream) -> LineStream | UnlinedStream:
         self._streams.add(stream)
         self._count()
         return stream
 
-    def _left(self, stream: LineStream | DeafStream) -> None:
+    def _left(self, stream: LineStream | UnlinedStream) -> None:
         self._streams.discard(stream)
         self._count()
 

@@ -29,7 +29,7 @@ def _ours(backend: Backend) -> None:
 async def test_after_an_outage_everybody_knows_the_truth_and_was_told_it_once(
     outage: str, backend: Backend, server: APIServer | None, cluster: Cluster, connect: Callable[..., dynkube.Client]
 ) -> None:
-    settings = dynkube.InformerSettings(random=Random(7), silence=SILENCE if "still" in outage else 90.0)
+    settings = dynkube.InformerSettings(random=Random(7), watch_idle_timeout=SILENCE if "still" in outage else 90.0)
     async with connect(settings=settings) as client, launch(cluster, client) as fleet:
         async with trio.open_nursery() as writers:
             for number in range(4):

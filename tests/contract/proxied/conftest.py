@@ -32,7 +32,7 @@ async def proxy(upstream: Endpoint) -> AsyncIterator[FaultProxy]:
 @pytest.fixture
 async def client(proxy: FaultProxy) -> AsyncIterator[dynkube.Client]:
     """A client that sees the cluster through the proxy, and soon notices that it does not."""
-    settings = dynkube.InformerSettings(silence=1.0, streaming_silence=1.0, random=Random(7))
+    settings = dynkube.InformerSettings(watch_idle_timeout=1.0, streaming_idle_timeout=1.0, random=Random(7))
     async with dynkube.connect(kubeconfig=proxy.kubeconfig(), settings=settings) as client:
         yield client
 

@@ -86,7 +86,7 @@ async def test_a_backup_with_earlier_revisions_is_noticed_before_the_first_bookm
     server.create(widget("a", n=1))
     backup = server.snapshot()
     replace(server, widget("a", n=2))
-    settings = dynkube.InformerSettings(random=Random(7), streaming_lists=False, silence=silence)
+    settings = dynkube.InformerSettings(random=Random(7), streaming_lists=False, watch_idle_timeout=silence)
     connection = dynkube.connect(transport=server.transport(), settings=settings)
     async with connection as client, client.informer(WIDGETS) as widgets:
         await widgets.wait_state(LIVE)
@@ -95,7 +95,7 @@ async def test_a_backup_with_earlier_revisions_is_noticed_before_the_first_bookm
         await trio.sleep(settings.watch_timeout[1])
 
         assert [obj["spec"]["n"] for obj in widgets] == [1]
-        assert widgets.statistics().reasons["HistoryWentBack"] == 1
+        assert widgets.statistics().reasons["ResourceVersionRegressed"] == 1
 
 
 @pytest.mark.scenario("F17", "P2")

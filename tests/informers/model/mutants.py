@@ -160,7 +160,7 @@ def a_handler_that_ends_with_its_first_failure(patch: pytest.MonkeyPatch) -> Non
 
 def synced_as_soon_as_it_is_entered(patch: pytest.MonkeyPatch) -> None:
     """An informer says that it has synced before it knows anything."""
-    patch.setattr(SharedInformer, "truth_known", property(lambda self: True))
+    patch.setattr(SharedInformer, "content_known", property(lambda self: True))
 
 
 def a_handler_given_each_event_in_a_batch_twice(patch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ import httpx2
 import pytest
 import trio
 
-from dynkube.config import ClientConfig, Combined, Credential, Patience
+from dynkube.config import ClientConfig, Combined, Credential, CredentialTimeout
 from dynkube.errors import DeadlineExceeded
 from dynkube.rest._messages import Request
 from tests.rest.wire import MakeClient, Wire, chunks, status
@@ -18,10 +18,10 @@ SOON = Request(method="GET", path="/api/v1/pods", timeout=5)
 class Slow:
     """Takes its time, and bounds it itself."""
 
-    def __init__(self, seconds: float, patience: Patience | None) -> None:
+    def __init__(self, seconds: float, credential_timeout: CredentialTimeout | None) -> None:
         self._seconds = seconds
-        if patience is not None:
-            self.patience = patience
+        if credential_timeout is not None:
+            self.credential_timeout = credential_timeout
 
     async def current(self) -> Credential:
         await trio.sleep(self._seconds)
@@ -31,42 +31,42 @@ class Slow:
         return await self.current()
 
 
-def config(seconds: float, patience: Patience | None) -> ClientConfig:
-    return ClientConfig(server="https://api.example", credentials=Slow(seconds, patience))
+def config(seconds: float, credential_timeout: CredentialTimeout | None) -> ClientConfig:
+    return ClientConfig(server="https://api.example", credentials=Slow(seconds, credential_timeout))
 
 
 @pytest.mark.parametrize(
-    ("request_", "patience"),
+    ("request_", "credential_timeout"),
     [
-        (GET, Patience(300, interactive=True)),
-        (SOON, Patience(300, interactive=True)),
-        (GET, Patience(300, interactive=False)),
+        (GET, CredentialTimeout(300, interactive=True)),
+        (SOON, CredentialTimeout(300, interactive=True)),
+        (GET, CredentialTimeout(300, interactive=False)),
     ],
     ids=["somebody answers", "somebody answers a hurried request", "a browser is open"],
 )
 async def test_a_login_is_not_cut_by_the_deadline_of_the_request(
-    make_client: MakeClient, request_: Request, patience: Patience
+    make_client: MakeClient, request_: Request, credential_timeout: CredentialTimeout
 ) -> None:
     wire = Wire(httpx2.Response(200, content=chunks(b"{}")))
 
-    answer = await make_client(wire, config=config(200, patience)).request(request_)
+    answer = await make_client(wire, config=config(200, credential_timeout)).request(request_)
 
     assert (answer.body, trio.current_time()) == (b"{}", 200)
 
 
 @pytest.mark.parametrize(
-    ("request_", "patience", "ends"),
+    ("request_", "credential_timeout", "ends"),
     [
-        (SOON, Patience(300, interactive=False), 5),  # the caller said five seconds, and nobody is being asked
+        (SOON, CredentialTimeout(300, interactive=False), 5),  # the caller said five seconds, and nobody is being asked
         (GET, None, 32),  # a source without a bound of its own
-        (GET, Patience(100, interactive=True), 132),  # one that does not keep its own bound
+        (GET, CredentialTimeout(100, interactive=True), 132),  # one that does not keep its own bound
     ],
 )
 async def test_what_has_no_bound_or_does_not_keep_it_is_ended(
-    make_client: MakeClient, request_: Request, patience: Patience | None, ends: float
+    make_client: MakeClient, request_: Request, credential_timeout: CredentialTimeout | None, ends: float
 ) -> None:
     with pytest.raises(DeadlineExceeded, match="while waiting for a credential"):
-        await make_client(Wire(), config=config(10_000, patience)).request(request_)
+        await make_client(Wire(), config=config(10_000, credential_timeout)).request(request_)
 
     assert trio.current_time() == ends
 
@@ -77,7 +77,7 @@ async def test_after_the_login_the_request_has_the_time_it_had(make_client: Make
         raise AssertionError
 
     with pytest.raises(DeadlineExceeded, match=r"within 32 s, while waiting for .* to respond"):
-        await make_client(Wire(silent), config=config(200, Patience(300, interactive=True))).request(GET)
+        await make_client(Wire(silent), config=config(200, CredentialTimeout(300, interactive=True))).request(GET)
 
     assert trio.current_time() == 232
 
@@ -85,14 +85,14 @@ async def test_after_the_login_the_request_has_the_time_it_had(make_client: Make
 async def test_logging_in_anew_after_a_401_is_not_cut_either(make_client: MakeClient) -> None:
     wire = Wire(httpx2.Response(401, content=status(401, "Unauthorized")), httpx2.Response(200, content=chunks(b"{}")))
 
-    answer = await make_client(wire, config=config(100, Patience(300, interactive=True))).request(GET)
+    answer = await make_client(wire, config=config(100, CredentialTimeout(300, interactive=True))).request(GET)
 
     assert (answer.status, trio.current_time()) == (200, 200)
 
 
 async def test_a_list_counts_from_when_somebody_has_logged_in(make_client: MakeClient) -> None:
     client = make_client(
-        Wire(httpx2.Response(200, content=chunks(b"{}"))), config=config(70, Patience(300, interactive=True))
+        Wire(httpx2.Response(200, content=chunks(b"{}"))), config=config(70, CredentialTimeout(300, interactive=True))
     )
 
     async with client.stream(Request(method="GET", path="/api/v1/pods", timeout=75), watch=False) as stream:
@@ -100,7 +100,9 @@ async def test_a_list_counts_from_when_somebody_has_logged_in(make_client: MakeC
 
 
 def test_two_sources_have_the_patience_of_both() -> None:
-    both = Combined(Slow(1, Patience(60, interactive=False)), Slow(1, Patience(300, interactive=True)))
+    both = Combined(
+        Slow(1, CredentialTimeout(60, interactive=False)), Slow(1, CredentialTimeout(300, interactive=True))
+    )
 
-    assert both.patience == (360, True)
-    assert Combined(Slow(1, None), Slow(1, None)).patience == (0, False)
+    assert both.credential_timeout == (360, True)
+    assert Combined(Slow(1, None), Slow(1, None)).credential_timeout == (0, False)
