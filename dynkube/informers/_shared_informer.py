@@ -17,8 +17,8 @@ import trio
 from dynkube._server_text import sanitized
 from dynkube.client._listwatch import ListWatch
 from dynkube.errors import BadRequest, DynkubeError, EndlessList, Forbidden, Unauthorized
+from dynkube.informers._availability.availability import Availability, Generation, Presence
 from dynkube.informers._availability.tracker import AvailabilityTracker
-from dynkube.informers._availability.verdict import Availability, Generation, Presence
 from dynkube.informers._cache.cache import Cache, Version
 from dynkube.informers._cache.failures import FailureLog
 from dynkube.informers._cache.inbox import Inbox

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dynkube.informers._availability.availability import Availability
 from dynkube.informers._availability.followers import Followers
-from dynkube.informers._availability.verdict import Availability
 from dynkube.meta import GVR
 
 RESOURCES = [GVR(group, version, "things") for group in ("a.example", "b.example") for version in ("v1", "v2")]

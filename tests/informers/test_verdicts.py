@@ -11,18 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynkube import GVR
-from dynkube.informers._availability.verdict import (
-    Availability,
-    CRDSource,
-    DiscoveryAnswer,
-    Generation,
-    Observations,
-    Presence,
-    ServingProof,
-    SourceFailure,
-    absent,
-    judge,
-)
+from dynkube.informers._availability.availability import Availability, Generation, Presence, SourceFailure, absent
+from dynkube.informers._availability.observations import CRDSource, DiscoveryAnswer, Observations, ServingProof
+from dynkube.informers._availability.verdict import judge
 
 WIDGETS = GVR("example.com", "v1", "widgets")
 PODS = GVR("", "v1", "pods")

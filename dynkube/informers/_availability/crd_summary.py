@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from dynkube.informers._availability.verdict import Availability, Generation, Presence, absent
+from dynkube.informers._availability.availability import Availability, Generation, Presence, absent
 from dynkube.meta import GVR, Unstructured
 from dynkube.meta._wire.objects import ObjectDecoder
 

@@ -13,8 +13,9 @@ from dynkube._logs import get_logger
 from dynkube._server_text import sanitized
 from dynkube.client._listwatch import ListWatch
 from dynkube.errors import APIError, DynkubeError, Forbidden, NotFound, Unauthorized
+from dynkube.informers._availability.availability import SourceFailure
 from dynkube.informers._availability.crd_summary import SlimCRDDecoder
-from dynkube.informers._availability.verdict import CRDSource, SourceFailure
+from dynkube.informers._availability.observations import CRDSource
 from dynkube.informers._reflector.recovery import Recovery, reason_of
 from dynkube.informers._reflector.reflector import Reflector, ServerFeatures
 from dynkube.informers._settings import InformerSettings

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias, TypeVar
 
-from dynkube.informers._availability.verdict import Availability
+from dynkube.informers._availability.availability import Availability
 from dynkube.meta import GVR, GroupVersion
 
 Verdict: TypeAlias = Callable[[Availability], None]

@@ -7,9 +7,9 @@ from typing import Self
 
 import trio
 
+from dynkube.informers._availability.availability import Availability, Presence, unknown
 from dynkube.informers._availability.crd_summary import judge_crd
 from dynkube.informers._availability.tracker import AvailabilityTracker
-from dynkube.informers._availability.verdict import Availability, Presence, unknown
 from dynkube.meta import GVR, Unstructured
 
 

@@ -25,22 +25,13 @@ from dynkube._server_text import sanitized
 from dynkube.discovery import APIResource, DeferredRESTMapper, DiscoveryClient
 from dynkube.errors import DynkubeError
 from dynkube.informers._availability.apiservices import APIServices
+from dynkube.informers._availability.availability import Availability, Presence, SourceFailure, absent, may_be_custom
 from dynkube.informers._availability.crd_summary import judge_crd
 from dynkube.informers._availability.crds import CRDWatcher
 from dynkube.informers._availability.discovery_poller import DiscoveryPoller
 from dynkube.informers._availability.followers import Followers, Verdict
-from dynkube.informers._availability.verdict import (
-    Availability,
-    DiscoveryAnswer,
-    Observations,
-    Presence,
-    ServingProof,
-    SourceFailure,
-    Stamps,
-    absent,
-    judge,
-    may_be_custom,
-)
+from dynkube.informers._availability.observations import DiscoveryAnswer, Observations, ServingProof, Stamps
+from dynkube.informers._availability.verdict import judge
 from dynkube.informers._reflector.reflector import ServerFeatures
 from dynkube.informers._settings import InformerSettings
 from dynkube.informers._tasks import start_in_scope

@@ -14,9 +14,10 @@ import pytest
 from dynkube.discovery import DiscoveryClient
 from dynkube.errors import DynkubeError
 from dynkube.informers._availability import verdict
+from dynkube.informers._availability.availability import Availability, Generation, absent
 from dynkube.informers._availability.crds import CRDWatcher
+from dynkube.informers._availability.observations import Observations, ServingProof
 from dynkube.informers._availability.tracker import AvailabilityTracker
-from dynkube.informers._availability.verdict import Availability, Generation, Observations, ServingProof, absent
 from dynkube.informers._cache.cache import Cache, Version
 from dynkube.informers._reflector.recovery import Recovery
 from dynkube.informers._shared_informer import SharedInformer

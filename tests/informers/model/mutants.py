@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import pytest
 
+from dynkube.informers._availability.availability import Generation
 from dynkube.informers._availability.tracker import AvailabilityTracker
-from dynkube.informers._availability.verdict import Generation
 from dynkube.informers._cache.cache import Cache
 from dynkube.informers._cache.index import Change, Index
 from dynkube.informers._cache.key import SharingKey

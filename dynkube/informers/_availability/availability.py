@@ -1,0 +1,86 @@
+"""``Availability``: whether a resource is served, why, and in which incarnation."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from dynkube.meta import GVR
+
+
+class Presence(enum.Enum):
+    """Whether a resource is served, as far as is known."""
+
+    UNKNOWN = "unknown"
+    ABSENT = "absent"
+    PRESENT = "present"
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """One incarnation of a resource; objects of different ones are unrelated.
+
+    Attributes:
+        uid: of the CRD; ``""`` for built-in and aggregated resources, and if CRDs cannot be read.
+        namespaced: the resource's scope.
+    """
+
+    uid: str
+    namespaced: bool
+
+    def continues(self, before: Generation | None) -> bool:
+        """Return whether ``before`` is the same incarnation, as far as is known."""
+        if before is None or self.namespaced != before.namespaced:
+            return False
+        return self.uid == before.uid or "" in (self.uid, before.uid)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFailure:
+    """Why a source cannot be read: a CamelCase reason and the error message."""
+
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Availability:
+    """The verdict on one resource.
+
+    Attributes:
+        presence: the verdict.
+        reason: its reason as one CamelCase word; :class:`~dynkube.informers.State` lists them.
+        message: the reason for people.
+        generation: the incarnation of the resource; ``None`` unless present.
+        lost: why the source of an ABSENT verdict cannot be read any more; ``None`` while it can.
+        awaits_discovery: whether discovery must be read for a better verdict.
+    """
+
+    presence: Presence
+    reason: str = ""
+    message: str = ""
+    generation: Generation | None = None
+    lost: SourceFailure | None = None
+    awaits_discovery: bool = False
+
+
+def unknown(reason: str, message: str = "") -> Availability:
+    """Return the verdict that it is not yet known whether the resource is served."""
+    return Availability(Presence.UNKNOWN, reason, message)
+
+
+def absent(reason: str, message: str, lost: SourceFailure | None = None) -> Availability:
+    """Return the verdict that the resource is not served."""
+    return Availability(Presence.ABSENT, reason, message, lost=lost)
+
+
+def present(reason: str, namespaced: bool, *, awaits_discovery: bool = False) -> Availability:
+    """Return the verdict that it is served; its CRD, if any, is not known."""
+    return Availability(
+        Presence.PRESENT, reason, generation=Generation("", namespaced), awaits_discovery=awaits_discovery
+    )
+
+
+def may_be_custom(gvr: GVR) -> bool:
+    """Return whether a CRD could define it: the group of a CRD has a dot."""
+    return "." in gvr.group

@@ -1,0 +1,181 @@
+"""What each source last observed of one resource, with the time or resourceVersion as of which it holds.
+
+No I/O; only the clock is read.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+
+import trio
+
+from dynkube.informers._availability.availability import Availability, SourceFailure, may_be_custom
+from dynkube.meta import GVR
+
+
+class Stamps:
+    """Strictly increasing timestamps of observations, on trio's clock."""
+
+    __slots__ = ("_last",)
+
+    def __init__(self) -> None:
+        self._last = -math.inf
+
+    def next(self) -> float:
+        """Return the current time, or the next float after the last timestamp."""
+        self._last = max(trio.current_time(), math.nextafter(self._last, math.inf))
+        return self._last
+
+
+@dataclass(frozen=True, slots=True)
+class CRDSource:
+    """The state of the CRD watch.
+
+    Attributes:
+        listed_at: when CRDs were listed last; ``-inf`` before that.
+        version: the newest resourceVersion received.
+        regressed_at: when the server's revisions last went back; versions received before cannot be compared with
+            later ones.
+        failure: why CRDs cannot be watched now; ``None`` while they can, or before the first attempt has failed.
+        failed_at: since when it fails.
+    """
+
+    listed_at: float = -math.inf
+    version: str = ""
+    regressed_at: float = -math.inf
+    failure: SourceFailure | None = None
+    failed_at: float = math.inf
+
+    @property
+    def listed(self) -> bool:
+        """Whether CRDs were ever listed."""
+        return self.listed_at > -math.inf
+
+    @property
+    def followed(self) -> bool:
+        """Whether CRDs were listed and are being watched."""
+        return self.listed and self.failure is None
+
+
+@dataclass(frozen=True, slots=True)
+class DiscoveryAnswer:
+    """The response of discovery for one group-version.
+
+    Attributes:
+        asked: when the request was made; the response may be as old as that.
+        resources: for each resource whether it is namespaced; ``None`` if the group-version is not served.
+        crds_followed: whether CRDs were being watched then. If not, a served resource may be defined by a CRD.
+    """
+
+    asked: float
+    resources: Mapping[str, bool] | None
+    crds_followed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ServingProof:
+    """A successful list of the resource's objects, or a response with one of them.
+
+    Attributes:
+        time: when it was received.
+        version: the resourceVersion of the list or the object.
+        namespaced: the resource's scope.
+    """
+
+    time: float
+    version: str
+    namespaced: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Denial:
+    """Responses of discovery without the resource, newer than every sign of presence.
+
+    Attributes:
+        first: when the first of them was requested.
+        last: when the last of them was requested.
+        message: the reason for people.
+    """
+
+    first: float
+    last: float
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Observations:
+    """The newest observations of one resource by each source.
+
+    Attributes:
+        crd: the verdict of its CRD; ``None`` if there is no such CRD, as of ``CRDSource``.
+        crd_gone_at: when its CRD was seen to be deleted; ``-inf`` if never.
+        crd_gone_version: the resourceVersion of the deletion.
+        served: the newest response of discovery with the resource.
+        served_namespaced: the scope in that response.
+        denied: the responses of discovery without the resource since then.
+        proof: the newest response with objects of the resource.
+        discovery_failure: why the last read of discovery failed; ``None`` if it succeeded.
+    """
+
+    crd: Availability | None = None
+    crd_gone_at: float = -math.inf
+    crd_gone_version: str = ""
+    served: DiscoveryAnswer | None = None
+    served_namespaced: bool = True
+    denied: Denial | None = None
+    proof: ServingProof | None = None
+    discovery_failure: SourceFailure | None = None
+
+    def with_crd_gone(self, now: float, version: str) -> Observations:
+        """Return these after the deletion of the CRD."""
+        return replace(self, crd_gone_at=now, crd_gone_version=version)
+
+    def with_answer(self, gvr: GVR, answer: DiscoveryAnswer) -> Observations:
+        """Return these after a response of discovery.
+
+        A response that was requested before a newer observation changes nothing.
+        """
+        namespaced = (answer.resources or {}).get(gvr.resource)
+        if namespaced is not None:
+            if self.served is not None and self.served.asked >= answer.asked:
+                return self
+            denied = later_than(self.denied, answer.asked)
+            return replace(self, served=answer, served_namespaced=namespaced, denied=denied)
+        if answer.asked <= self.last_present:
+            return self
+        message = _not_served(gvr, answer)
+        first = last = answer.asked
+        if self.denied is not None:
+            first, last = min(first, self.denied.first), max(last, self.denied.last)
+        return replace(self, denied=Denial(first, last, message))
+
+    def with_proof(self, proof: ServingProof) -> Observations:
+        """Return these after a response with objects of the resource."""
+        if self.proof is not None and self.proof.time >= proof.time:
+            return self
+        return replace(self, proof=proof, denied=later_than(self.denied, proof.time))
+
+    @property
+    def last_present(self) -> float:
+        """When discovery or a response with objects last showed that it is served."""
+        served = self.served.asked if self.served is not None else -math.inf
+        return max(served, self.proof.time if self.proof is not None else -math.inf)
+
+
+def later_than(denied: Denial | None, time: float) -> Denial | None:
+    """Return what remains of ``denied`` after a sign of presence at ``time``."""
+    if denied is None or denied.first > time:
+        return denied
+    return replace(denied, first=denied.last) if denied.last > time else None
+
+
+def _not_served(gvr: GVR, answer: DiscoveryAnswer) -> str:
+    hint = ""
+    if near := get_close_matches(gvr.resource, answer.resources or (), n=1):
+        hint = f"; did you mean {GVR(gvr.group, gvr.version, near[0])}? (resources are named in the plural)"
+    if may_be_custom(gvr):
+        return f"no CRD {gvr.crd_name} is installed{hint}"
+    return f"the server does not serve {gvr}{hint}"
