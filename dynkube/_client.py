@@ -35,6 +35,7 @@ from dynkube.informers import (
     drop_managed_fields,
 )
 from dynkube.informers._factory import InformerFactory
+from dynkube.informers._settings import ClockedSettings
 from dynkube.manifests._verbs import ManifestVerbs
 from dynkube.meta import GVK, GVR
 from dynkube.meta._gvr import check_resource
@@ -72,7 +73,7 @@ class Client(Bound, Shortcuts, ManifestVerbs):
         self._field_manager = field_manager
         self._transport = transport
         self._http2 = http2
-        self._settings = settings or InformerSettings()
+        self._settings = ClockedSettings.of(settings or InformerSettings())
         self._limits = limits
         self._observers = Observers(observers)
         self._stack = AsyncExitStack()

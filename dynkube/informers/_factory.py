@@ -16,7 +16,7 @@ from dynkube.informers._availability.serving import Serving
 from dynkube.informers._availability.tracker import AvailabilityTracker
 from dynkube.informers._cache.key import SharingKey
 from dynkube.informers._reflector.reflector import ServerFeatures
-from dynkube.informers._settings import InformerSettings
+from dynkube.informers._settings import ClockedSettings
 from dynkube.informers._shared_informer import SharedInformer
 from dynkube.informers._statistics import InformerStatuses
 from dynkube.informers._views.handlers import HandlerTask
@@ -38,7 +38,7 @@ class InformerFactory:
         discovery: DiscoveryClient,
         mapper: DeferredRESTMapper,
         nursery: trio.Nursery,
-        settings: InformerSettings,
+        settings: ClockedSettings,
         *,
         namespace: str = "default",
         observers: Observers = NO_OBSERVERS,

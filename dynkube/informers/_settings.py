@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from inspect import iscoroutinefunction
 from random import Random
 from time import perf_counter
@@ -53,8 +53,6 @@ class InformerSettings:
         decoded_bodies: number of decoded object bodies that each cache keeps alive.
         slice: how long a cache may run without yielding to the event loop.
         random: source of jitter.
-        cpu_clock: clock that measures slices.
-        suspended: returns for how long the machine has been suspended in total; when that grows, watches are reopened.
 
     Raises:
         InvalidInput: a number is out of range, ``consistency`` is unknown, or ``crd_filter`` is async.
@@ -76,8 +74,6 @@ class InformerSettings:
     decoded_bodies: int = 256
     slice: float = 0.003
     random: Random = field(default_factory=Random, repr=False)
-    cpu_clock: Callable[[], float] = field(default=perf_counter, repr=False)
-    suspended: Callable[[], float] = field(default=seconds_suspended, repr=False)
 
     def __post_init__(self) -> None:
         if iscoroutinefunction(self.crd_filter):  # the coroutine it returns would count as true
@@ -103,6 +99,26 @@ class InformerSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ClockedSettings(InformerSettings):
+    """Settings with the clocks that informers use besides trio's; tests inject their own.
+
+    Attributes:
+        cpu_clock: clock that measures slices.
+        suspended: returns for how long the machine has been suspended in total; when that grows, watches are reopened.
+    """
+
+    cpu_clock: Callable[[], float] = field(default=perf_counter, repr=False)
+    suspended: Callable[[], float] = field(default=seconds_suspended, repr=False)
+
+    @classmethod
+    def of(cls, settings: InformerSettings) -> ClockedSettings:
+        """Return ``settings`` with the clocks of this machine, unless it has clocks already."""
+        if isinstance(settings, cls):
+            return settings
+        return cls(**{each.name: getattr(settings, each.name) for each in fields(settings)})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ListSettings:
     """List settings of one informer; ``None`` means the client's setting.
 
@@ -117,7 +133,7 @@ class ListSettings:
     def __post_init__(self) -> None:
         InformerSettings(**self._given())
 
-    def applied_to(self, settings: InformerSettings) -> InformerSettings:
+    def applied_to(self, settings: ClockedSettings) -> ClockedSettings:
         """Return ``settings`` with these values replaced."""
         given = self._given()
         return replace(settings, **given) if given else settings

@@ -31,7 +31,7 @@ from dynkube.informers._reflector.epoch_sink import EpochSink
 from dynkube.informers._reflector.recovery import Recovery, reason_of
 from dynkube.informers._reflector.reflector import Reflector, ServerFeatures
 from dynkube.informers._reflector.transitions import ResourceVersionRegressed
-from dynkube.informers._settings import InformerSettings
+from dynkube.informers._settings import ClockedSettings
 from dynkube.informers._slices import Slices
 from dynkube.informers._states import Phase, State, StateTelling
 from dynkube.informers._statistics import InformerStatus
@@ -55,7 +55,7 @@ class SharedInformer:
         key: SharingKey,
         rest: RESTClient,
         tracker: AvailabilityTracker,
-        settings: InformerSettings,
+        settings: ClockedSettings,
         features: ServerFeatures,
         observers: Observers,
         on_ended: Callable[[SharedInformer], None],

@@ -27,7 +27,7 @@ TAKEN = {
     "Informer.set_filter": {"filter"},
     "PredicateFilter.__init__": {"predicate"},
     "BoundFilter.__init__": {"matches", "ready", "pending", "close", "at_once"},
-    "InformerSettings.__init__": {"crd_filter", "cpu_clock", "suspended"},  # the latter two measure, for tests
+    "InformerSettings.__init__": {"crd_filter"},
     # called before the call returns that they were given to
     "Informer.to_pandas": {"fields"},
     "Informer.to_polars": {"fields"},

@@ -12,13 +12,13 @@ from dynkube import (
     Client,
     Filter,
     Informer,
-    InformerSettings,
     LabelFilter,
     NamespaceFilter,
     PredicateFilter,
     Unstructured,
     connect,
 )
+from dynkube.informers._settings import ClockedSettings
 from dynkube.testing import APIServer
 from tests.informers.folding import Subscription
 from tests.informers.kit import WIDGETS, Recorder, crd, names, namespace, quiet, widget
@@ -98,7 +98,7 @@ async def test_a_filter_that_is_replaced_during_the_first_list_is_shown_before_a
         server.create(widget(f"w{number}", labels={"team": "xy"[number % 2]}))
     shown: set[str] = set()
     # A clock that always says "time is up" makes the informer pause after each batch of objects.
-    settings = InformerSettings(cpu_clock=iter(range(10**9)).__next__, slice=0.5)
+    settings = ClockedSettings(cpu_clock=iter(range(10**9)).__next__, slice=0.5)
     async with connect(transport=server.transport(), settings=settings) as client:
         widgets = client.informer(WIDGETS, filter=LabelFilter("team=x"))
 

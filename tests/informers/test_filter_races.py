@@ -10,6 +10,7 @@ import trio
 import dynkube
 from dynkube import Client, Filter, LabelFilter, NamespaceFilter, Unstructured
 from dynkube.informers._filters.filters import BoundFilter, FilterContext
+from dynkube.informers._settings import ClockedSettings
 from dynkube.testing import APIServer
 from tests.informers.kit import WIDGETS, Recorder, crd, names, quiet, widget
 
@@ -34,7 +35,7 @@ async def test_g20_a_handler_added_during_a_filter_change_gets_what_is_visible_o
     for number in range(300):
         server.create(widget(f"w{number}", labels={"team": "xy"[number % 2]}))
     # A clock that always says "time is up" makes the informer pause after each batch of objects.
-    settings = dynkube.InformerSettings(cpu_clock=iter(range(10**9)).__next__, slice=0.5)
+    settings = ClockedSettings(cpu_clock=iter(range(10**9)).__next__, slice=0.5)
     seen: Counter[str] = Counter()
     client = dynkube.connect(transport=server.transport(), settings=settings)
     widgets = client.informer(WIDGETS, filter=LabelFilter("team=y"))

@@ -16,7 +16,7 @@ from dynkube.client._listwatch import ListWatch
 from dynkube.errors import DynkubeError, Forbidden, NotFound, Unauthorized
 from dynkube.informers._reflector.recovery import Recovery
 from dynkube.informers._reflector.reflector import Reflector, ServerFeatures
-from dynkube.informers._settings import InformerSettings
+from dynkube.informers._settings import ClockedSettings
 from dynkube.informers._tasks import start_in_scope
 from dynkube.meta import GVR, Bookmark, Deleted, FieldSelector, GroupVersion, LabelSelector, Unstructured, WatchEvent
 from dynkube.meta._object import Key
@@ -38,7 +38,7 @@ class APIServices:
     def __init__(
         self,
         rest: RESTClient,
-        settings: InformerSettings,
+        settings: ClockedSettings,
         features: ServerFeatures,
         nursery: trio.Nursery,
         *,

@@ -18,7 +18,7 @@ from dynkube.informers._availability.crd_summary import SlimCRDDecoder
 from dynkube.informers._availability.observations import CRDSource
 from dynkube.informers._reflector.recovery import Recovery, reason_of
 from dynkube.informers._reflector.reflector import Reflector, ServerFeatures
-from dynkube.informers._settings import InformerSettings
+from dynkube.informers._settings import ClockedSettings
 from dynkube.meta import GVR, Bookmark, Deleted, FieldSelector, LabelSelector, Unstructured, WatchEvent
 from dynkube.meta._object import Key
 from dynkube.meta._versions import is_older
@@ -53,7 +53,7 @@ class CRDWatcher:
     def __init__(
         self,
         rest: RESTClient,
-        settings: InformerSettings,
+        settings: ClockedSettings,
         features: ServerFeatures,
         stamp: Callable[[], float],
         *,

@@ -10,7 +10,7 @@ import trio
 
 from dynkube.discovery import APIDiscovery, APIResource, DiscoveryClient
 from dynkube.errors import DiscoveryFailed, DynkubeError
-from dynkube.informers._settings import InformerSettings
+from dynkube.informers._settings import ClockedSettings
 from dynkube.informers._slices import Slices
 from dynkube.meta import GroupVersion
 from dynkube.rest._backoff import Backoff
@@ -59,7 +59,7 @@ class DiscoveryPoller:
     def __init__(
         self,
         discovery: DiscoveryClient,
-        settings: InformerSettings,
+        settings: ClockedSettings,
         listener: DiscoveryListener,
         stamp: Callable[[], float],
     ) -> None:

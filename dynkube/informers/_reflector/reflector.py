@@ -35,7 +35,7 @@ from dynkube.informers._reflector.transitions import (
     Watching,
     followed,
 )
-from dynkube.informers._settings import InformerSettings
+from dynkube.informers._settings import ClockedSettings
 from dynkube.informers._slices import Slices
 from dynkube.meta import Bookmark, Unstructured, WatchEvent
 from dynkube.meta._object import Key
@@ -101,7 +101,7 @@ class Reflector:
         self,
         source: ListWatch,
         sink: Sink,
-        settings: InformerSettings,
+        settings: ClockedSettings,
         features: ServerFeatures,
         observers: Observers = NO_OBSERVERS,
         *,
