@@ -11,9 +11,7 @@ from tests.informers.kit import CRDS, WIDGETS, Recorder, crd, names, quiet, widg
 
 
 @pytest.mark.scenario("G21", "F14", "F30", "F32", "P8")
-async def test_g21_a_forbidden_resource_says_so_delays_no_other_and_comes_back(
-    server: APIServer, client: Client
-) -> None:
+async def test_a_forbidden_resource_says_so_delays_no_other_and_comes_back(server: APIServer, client: Client) -> None:
     for plural in ("widgets", "gadgets"):
         server.create(crd(plural))
     server.create(widget("a"))
@@ -59,7 +57,7 @@ async def test_14_a_right_that_is_taken_away_while_watching_shows_and_keeps_what
 
 
 @pytest.mark.scenario("G22", "F1", "F14")
-async def test_g22_where_crds_may_not_be_watched_discovery_is_asked_and_the_watch_comes_back(
+async def test_where_crds_may_not_be_watched_discovery_is_asked_and_the_watch_comes_back(
     server: APIServer, client: Client
 ) -> None:
     fault = server.fail(resource=CRDS, status=403)
@@ -87,7 +85,7 @@ async def test_g22_where_crds_may_not_be_watched_discovery_is_asked_and_the_watc
 
 
 @pytest.mark.scenario("G22", "F14", "F32")
-async def test_g22_other_trouble_with_crds_that_were_forbidden_believes_no_old_ones(
+async def test_other_trouble_with_crds_that_were_forbidden_believes_no_old_ones(
     server: APIServer, client: Client
 ) -> None:
     server.create(crd())
@@ -125,7 +123,7 @@ def metrics() -> Kind:
 
 
 @pytest.mark.scenario("G23", "F11", "F15", "P8")
-async def test_g23_an_aggregated_api_comes_fails_and_returns(server: APIServer, client: Client, metrics: Kind) -> None:
+async def test_an_aggregated_api_comes_fails_and_returns(server: APIServer, client: Client, metrics: Kind) -> None:
     group_version = "metrics.example.com/v1beta1"
     recorder = Recorder()
     async with client.informer(f"nodes.v1beta1.{metrics.gvr.group}") as nodes:
@@ -148,7 +146,7 @@ async def test_g23_an_aggregated_api_comes_fails_and_returns(server: APIServer, 
 
 
 @pytest.mark.scenario("G23", "F11")
-async def test_g23_an_aggregated_api_that_is_removed_is_absent_until_it_returns(
+async def test_an_aggregated_api_that_is_removed_is_absent_until_it_returns(
     server: APIServer, client: Client, metrics: Kind
 ) -> None:
     server.register(metrics)

@@ -76,7 +76,7 @@ async def test_33_objects_made_again_unseen_are_deleted_and_added(server: APISer
 
 
 @pytest.mark.scenario("P8", "F40")
-async def test_p8_trouble_that_lasts_an_hour_fills_no_log(
+async def test_trouble_that_lasts_an_hour_fills_no_log(
     server: APIServer, client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, logger="dynkube.informers")
@@ -92,7 +92,7 @@ async def test_p8_trouble_that_lasts_an_hour_fills_no_log(
 
 
 @pytest.mark.scenario("K27", "F39")
-async def test_k27_a_delete_that_was_missed_looks_like_any_other(server: APIServer, client: Client) -> None:
+async def test_a_delete_that_was_missed_looks_like_any_other(server: APIServer, client: Client) -> None:
     server.create(crd())
     server.create(widget("seen"))
     server.create(widget("missed"))
@@ -113,7 +113,7 @@ async def test_k27_a_delete_that_was_missed_looks_like_any_other(server: APIServ
 
 
 @pytest.mark.scenario("G1", "F2", "P8")
-async def test_g1_a_crd_that_is_not_established_is_absent_and_not_listed() -> None:
+async def test_a_crd_that_is_not_established_is_absent_and_not_listed() -> None:
     async with APIServer(establish_delay=30) as server, dynkube.connect(transport=server.transport()) as client:
         server.create(crd())
         async with client.informer(WIDGETS) as widgets:
@@ -127,7 +127,7 @@ async def test_g1_a_crd_that_is_not_established_is_absent_and_not_listed() -> No
 
 
 @pytest.mark.scenario("G3", "P7")
-async def test_g3_nothing_is_asked_of_a_resource_that_is_gone_and_it_is_said_once(
+async def test_nothing_is_asked_of_a_resource_that_is_gone_and_it_is_said_once(
     server: APIServer, client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     server.create(crd())

@@ -33,7 +33,7 @@ def widgets_are_served(server: APIServer) -> None:
 
 
 @pytest.mark.scenario("G13", "P1", "P2")
-async def test_g13_the_filter_that_was_set_last_counts_whichever_task_set_it(server: APIServer, client: Client) -> None:
+async def test_the_filter_that_was_set_last_counts_whichever_task_set_it(server: APIServer, client: Client) -> None:
     random, last = Random(13), [0]
 
     async def flip(widgets: Informer) -> None:
@@ -60,9 +60,7 @@ async def test_g13_the_filter_that_was_set_last_counts_whichever_task_set_it(ser
 
 
 @pytest.mark.scenario("G14")
-async def test_g14_while_every_part_changes_nothing_is_shown_that_any_part_hides(
-    server: APIServer, client: Client
-) -> None:
+async def test_while_every_part_changes_nothing_is_shown_that_any_part_hides(server: APIServer, client: Client) -> None:
     """Of three parts at most two let an object pass at any time, so it must never be seen."""
     server.create(namespace("shop"))
     server.create(widget("hidden", "shop", labels={"team": "x"}))

@@ -29,7 +29,7 @@ async def steps(count: int) -> None:
 
 @pytest.mark.scenario("G20")
 @pytest.mark.parametrize("chosen", [None, LabelFilter("team=x")])
-async def test_g20_a_handler_added_during_a_filter_change_gets_what_is_visible_once(
+async def test_a_handler_added_during_a_filter_change_gets_what_is_visible_once(
     server: APIServer, chosen: LabelFilter | None
 ) -> None:
     for number in range(300):

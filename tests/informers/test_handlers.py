@@ -14,7 +14,7 @@ from tests.informers.kit import WIDGETS, crd, quiet, replace, widget
 
 
 @pytest.mark.scenario("G26", "F28", "P10")
-async def test_g26_a_handler_that_may_cancel_ends_the_client_with_its_own_exception(server: APIServer) -> None:
+async def test_a_handler_that_may_cancel_ends_the_client_with_its_own_exception(server: APIServer) -> None:
     server.create(crd())
     server.create(widget("a"))
 
@@ -33,7 +33,7 @@ async def test_g26_a_handler_that_may_cancel_ends_the_client_with_its_own_except
 
 
 @pytest.mark.scenario("G27", "F27", "P9")
-async def test_g27_an_event_stream_that_is_not_read_keeps_one_step_for_each_object(
+async def test_an_event_stream_that_is_not_read_keeps_one_step_for_each_object(
     server: APIServer, client: Client
 ) -> None:
     server.create(crd())

@@ -23,7 +23,7 @@ def watched(server: APIServer) -> list[str]:
 
 
 @pytest.mark.scenario("K22")
-async def test_k22_nothing_is_left_when_a_client_was_left(server: APIServer) -> None:
+async def test_nothing_is_left_when_a_client_was_left(server: APIServer) -> None:
     before = trio.lowlevel.current_statistics().tasks_living
     async with dynkube.connect(transport=server.transport(), settings=AT_ONCE) as client:
         async with client.informer(WIDGETS) as widgets, client.informer("pods.v1") as pods:
@@ -40,7 +40,7 @@ async def test_k22_nothing_is_left_when_a_client_was_left(server: APIServer) -> 
 
 
 @pytest.mark.scenario("G8", "F31")
-async def test_g8_a_handler_added_just_before_leaving_hears_nothing_and_ends(server: APIServer, client: Client) -> None:
+async def test_a_handler_added_just_before_leaving_hears_nothing_and_ends(server: APIServer, client: Client) -> None:
     server.create(crd())
     server.create(widget("a"))
     recorder = Recorder()
@@ -58,7 +58,7 @@ async def test_g8_a_handler_added_just_before_leaving_hears_nothing_and_ends(ser
 
 @pytest.mark.scenario("G8", "F37")
 @pytest.mark.parametrize("there", [False, True])
-async def test_g8_whoever_is_cancelled_while_entering_leaves_nothing(
+async def test_whoever_is_cancelled_while_entering_leaves_nothing(
     server: APIServer, client: Client, there: bool
 ) -> None:
     if there:
@@ -79,7 +79,7 @@ async def test_g8_whoever_is_cancelled_while_entering_leaves_nothing(
 
 
 @pytest.mark.scenario("G8")
-async def test_g8_cancelled_after_the_crd_came_no_watch_remains(server: APIServer, client: Client) -> None:
+async def test_cancelled_after_the_crd_came_no_watch_remains(server: APIServer, client: Client) -> None:
     with trio.move_on_after(10):
         async with client.informer(WIDGETS) as widgets:
             await widgets.wait_state(ABSENT)
@@ -119,7 +119,7 @@ async def test_h10_a_filter_that_was_replaced_at_once_follows_no_namespaces(serv
 
 
 @pytest.mark.scenario("G25", "F31")
-async def test_g25_the_last_user_ends_it_and_a_new_one_starts_it_again(server: APIServer, client: Client) -> None:
+async def test_the_last_user_ends_it_and_a_new_one_starts_it_again(server: APIServer, client: Client) -> None:
     server.create(crd())
     for number in range(3):
         async with client.informer(WIDGETS) as first, client.informer(WIDGETS) as second:

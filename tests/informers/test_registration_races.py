@@ -25,7 +25,7 @@ async def subscribe_at_any_moment(informer: Informer, random: Random, subscribed
 
 
 @pytest.mark.scenario("G5", "F29", "P2")
-async def test_g5_a_thousand_handlers_and_indexes_that_meet_the_resource_half_way_miss_nothing(
+async def test_a_thousand_handlers_and_indexes_that_meet_the_resource_half_way_miss_nothing(
     server: APIServer, client: Client
 ) -> None:
     random = Random(5)
@@ -52,9 +52,7 @@ async def test_g5_a_thousand_handlers_and_indexes_that_meet_the_resource_half_wa
 
 
 @pytest.mark.scenario("G5", "F29", "P4")
-async def test_g5_handlers_that_come_and_go_at_any_moment_leave_nothing_behind(
-    server: APIServer, client: Client
-) -> None:
+async def test_handlers_that_come_and_go_at_any_moment_leave_nothing_behind(server: APIServer, client: Client) -> None:
     random, steps = Random(29), 40
     async with client.informer(WIDGETS) as widgets:
         for _ in range(100):
@@ -73,7 +71,7 @@ async def test_g5_handlers_that_come_and_go_at_any_moment_leave_nothing_behind(
 
 
 @pytest.mark.scenario("G6", "P5")
-async def test_g6_a_handler_finds_its_object_in_every_index_when_the_resource_comes_late(
+async def test_a_handler_finds_its_object_in_every_index_when_the_resource_comes_late(
     server: APIServer, client: Client
 ) -> None:
     found: list[tuple[str, list[str]]] = []
@@ -101,7 +99,7 @@ async def test_g6_a_handler_finds_its_object_in_every_index_when_the_resource_co
 
 
 @pytest.mark.scenario("G8", "F31")
-async def test_g8_a_crd_that_comes_after_everybody_left_wakes_nobody(server: APIServer, client: Client) -> None:
+async def test_a_crd_that_comes_after_everybody_left_wakes_nobody(server: APIServer, client: Client) -> None:
     recorder = Recorder()
     async with client.informer("gadgets.v1.example.com") as stays:
         await stays.wait_synced()

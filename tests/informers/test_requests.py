@@ -119,7 +119,7 @@ async def test_1_where_apiservices_may_not_be_watched_discovery_is_asked_when_th
 
 
 @pytest.mark.scenario("K5")
-async def test_k5_nothing_is_asked_before_an_informer_is_entered(server: APIServer, client: Client) -> None:
+async def test_nothing_is_asked_before_an_informer_is_entered(server: APIServer, client: Client) -> None:
     widgets = client.informer(WIDGETS)
     widgets.add_handler(on_add=print)
     await quiet()
@@ -128,7 +128,7 @@ async def test_k5_nothing_is_asked_before_an_informer_is_entered(server: APIServ
 
 
 @pytest.mark.scenario("P12")
-async def test_p12_equal_informers_share_one_watch_and_others_do_not(server: APIServer, client: Client) -> None:
+async def test_equal_informers_share_one_watch_and_others_do_not(server: APIServer, client: Client) -> None:
     server.create(crd())
     equal = [client.informer(WIDGETS, label_selector=text) for text in ("a=1,b=2", "b=2,a=1", {"b": "2", "a": "1"})]
     equal.append(client.informer(WIDGETS, namespace="", label_selector="a=1,b=2"))
@@ -146,7 +146,7 @@ async def test_p12_equal_informers_share_one_watch_and_others_do_not(server: API
 
 
 @pytest.mark.scenario("P12")
-async def test_p12_fifty_informers_have_one_watch(server: APIServer, client: Client) -> None:
+async def test_fifty_informers_have_one_watch(server: APIServer, client: Client) -> None:
     server.create(crd())
     informers = [client.informer(WIDGETS, filter=lambda obj: True) for _ in range(50)]
     for informer in informers:
@@ -167,7 +167,7 @@ def only_metadata(obj: Unstructured) -> Unstructured:
 
 
 @pytest.mark.scenario("G24")
-async def test_g24_users_with_different_transforms_see_what_each_asked_for(server: APIServer, client: Client) -> None:
+async def test_users_with_different_transforms_see_what_each_asked_for(server: APIServer, client: Client) -> None:
     server.create(crd())
     server.create(widget("a", n=1))
     async with client.informer(WIDGETS) as whole, client.informer(WIDGETS, transform=only_metadata) as slim:

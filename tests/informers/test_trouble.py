@@ -193,7 +193,7 @@ async def test_35_a_list_of_what_is_known_tells_nobody_anything(server: APIServe
 
 
 @pytest.mark.scenario("K10", "F40")
-async def test_k10_an_api_on_which_every_call_fails_is_counted_and_shown(server: APIServer, client: Client) -> None:
+async def test_an_api_on_which_every_call_fails_is_counted_and_shown(server: APIServer, client: Client) -> None:
     server.fail(resource="widgets", status=500)
 
     async with client.informer(WIDGETS) as widgets:

@@ -13,7 +13,7 @@ from tests.contract.informers.kit import CONFIGS, Recorder, change, names, put
 
 
 @pytest.mark.scenario("K31")
-async def test_k31_the_initial_objects_come_once_each_and_only_those_chosen(cluster: Cluster, client: Client) -> None:
+async def test_the_initial_objects_come_once_each_and_only_those_chosen(cluster: Cluster, client: Client) -> None:
     for number in range(9):
         await put(cluster, f"w{number}", labels={"revision": f"r{number % 3}"})
     seen: Counter[str] = Counter()
@@ -26,7 +26,7 @@ async def test_k31_the_initial_objects_come_once_each_and_only_those_chosen(clus
 
 
 @pytest.mark.scenario("K32", "P6")
-async def test_k32_its_handlers_have_counted_when_it_has_synced(cluster: Cluster, client: Client) -> None:
+async def test_its_handlers_have_counted_when_it_has_synced(cluster: Cluster, client: Client) -> None:
     await put(cluster, "a")
     counts = [0, 0]
 
@@ -43,7 +43,7 @@ async def test_k32_its_handlers_have_counted_when_it_has_synced(cluster: Cluster
 
 
 @pytest.mark.scenario("K36", "P5")
-async def test_k36_reads_show_the_state_of_the_event(cluster: Cluster, client: Client) -> None:
+async def test_reads_show_the_state_of_the_event(cluster: Cluster, client: Client) -> None:
     told: list[tuple[str, list[str], object]] = []
 
     def note(event: str, obj: Unstructured) -> None:
@@ -67,9 +67,7 @@ async def test_k36_reads_show_the_state_of_the_event(cluster: Cluster, client: C
 
 
 @pytest.mark.scenario("K37")
-async def test_k37_an_early_handler_is_synced_and_a_late_one_when_it_has_received(
-    cluster: Cluster, client: Client
-) -> None:
+async def test_an_early_handler_is_synced_and_a_late_one_when_it_has_received(cluster: Cluster, client: Client) -> None:
     early, late = Recorder(), Recorder()
     async with client.informer(CONFIGS, namespace=cluster.namespace) as configs:
         assert configs.list() == []
@@ -87,7 +85,7 @@ async def test_k37_an_early_handler_is_synced_and_a_late_one_when_it_has_receive
 
 
 @pytest.mark.scenario("K37", "F27", "P9")
-async def test_k37_a_handler_that_blocks_for_ever_hinders_nobody(cluster: Cluster, client: Client) -> None:
+async def test_a_handler_that_blocks_for_ever_hinders_nobody(cluster: Cluster, client: Client) -> None:
     await put(cluster, "a")
     other = Recorder()
 
@@ -111,7 +109,7 @@ async def test_k37_a_handler_that_blocks_for_ever_hinders_nobody(cluster: Cluste
 
 @pytest.mark.scenario("K37", "G5", "F29", "P2")
 @pytest.mark.parametrize("after", [0, 7, 19])
-async def test_k37_g5_a_handler_that_registers_during_creates_gets_each_object_once(
+async def test_a_handler_that_registers_during_creates_gets_each_object_once(
     cluster: Cluster, client: Client, after: int
 ) -> None:
     recorder, created = Recorder(), [trio.Event() for _ in range(20)]
@@ -134,7 +132,7 @@ async def test_k37_g5_a_handler_that_registers_during_creates_gets_each_object_o
 
 
 @pytest.mark.scenario("K37", "F33")
-async def test_k37_another_object_of_the_same_name_is_deleted_and_added(cluster: Cluster, client: Client) -> None:
+async def test_another_object_of_the_same_name_is_deleted_and_added(cluster: Cluster, client: Client) -> None:
     await put(cluster, "a")
     recorder = Recorder()
     async with client.informer(CONFIGS, namespace=cluster.namespace) as configs:

@@ -16,7 +16,7 @@ from tests.contract.objects import CRDS, JSONObject, version
 
 @pytest.mark.scenario("K18")
 @pytest.mark.parametrize("steps", [0, 8, 20])
-async def test_k18_a_crd_created_while_its_informer_starts_is_followed_once(
+async def test_a_crd_created_while_its_informer_starts_is_followed_once(
     cluster: Cluster, client: Client, steps: int
 ) -> None:
     async def define_soon() -> None:
@@ -38,7 +38,7 @@ async def test_k18_a_crd_created_while_its_informer_starts_is_followed_once(
 
 
 @pytest.mark.scenario("K19")
-async def test_k19_known_absent_and_late_crds(cluster: Cluster, client: Client) -> None:
+async def test_known_absent_and_late_crds(cluster: Cluster, client: Client) -> None:
     await cluster.define()
     widget, gadget = client.informer(resource(cluster)), client.informer(resource(cluster, "gadgets"))
     async with widget, gadget:
@@ -63,7 +63,7 @@ def bundled(definition: JSONObject, bundle: str) -> JSONObject:
 
 
 @pytest.mark.scenario("K20")
-async def test_k20_a_crd_below_the_minimum_version_counts_when_it_is_raised(
+async def test_a_crd_below_the_minimum_version_counts_when_it_is_raised(
     cluster: Cluster, connect: Callable[..., Client]
 ) -> None:
     await cluster.define(bundled(cluster.definition(), "v1.0"))
@@ -78,7 +78,7 @@ async def test_k20_a_crd_below_the_minimum_version_counts_when_it_is_raised(
 
 
 @pytest.mark.scenario("K21")
-async def test_k21_crds_are_chosen_by_any_rule(cluster: Cluster, connect: Callable[..., Client]) -> None:
+async def test_crds_are_chosen_by_any_rule(cluster: Cluster, connect: Callable[..., Client]) -> None:
     def wanted(obj: Unstructured) -> bool:
         return obj.name.startswith("meters.") or (not obj.name.startswith("virtuals.") and recent(obj))
 
@@ -95,7 +95,7 @@ async def test_k21_crds_are_chosen_by_any_rule(cluster: Cluster, connect: Callab
 
 
 @pytest.mark.scenario("K29", "F1")
-async def test_k29_without_a_crd_it_syncs_empty_and_stays_so(cluster: Cluster, client: Client) -> None:
+async def test_without_a_crd_it_syncs_empty_and_stays_so(cluster: Cluster, client: Client) -> None:
     mark = Recorder()
     async with client.informer(resource(cluster)) as widgets, client.informer(CONFIGS) as configs:
         mark.attach(configs)
@@ -107,7 +107,7 @@ async def test_k29_without_a_crd_it_syncs_empty_and_stays_so(cluster: Cluster, c
 
 
 @pytest.mark.scenario("K30")
-async def test_k30_a_static_filter_holds_when_the_crd_comes(cluster: Cluster, client: Client) -> None:
+async def test_a_static_filter_holds_when_the_crd_comes(cluster: Cluster, client: Client) -> None:
     recorder = Recorder()
     async with client.informer(resource(cluster), filter=lambda obj: obj.namespace == cluster.namespace) as widgets:
         recorder.attach(widgets)
@@ -123,7 +123,7 @@ async def test_k30_a_static_filter_holds_when_the_crd_comes(cluster: Cluster, cl
 
 
 @pytest.mark.scenario("G1", "F2", "P8")
-async def test_g1_a_crd_whose_names_are_taken_is_absent_until_they_are_free(cluster: Cluster, client: Client) -> None:
+async def test_a_crd_whose_names_are_taken_is_absent_until_they_are_free(cluster: Cluster, client: Client) -> None:
     await cluster.define()
     rival = cluster.definition("rivals", "Widget")
     async with client.informer(resource(cluster, "rivals")) as rivals:
@@ -138,7 +138,7 @@ async def test_g1_a_crd_whose_names_are_taken_is_absent_until_they_are_free(clus
 
 
 @pytest.mark.scenario("G2", "F4", "P8")
-async def test_g2_a_version_that_is_not_served_is_absent_until_it_is(cluster: Cluster, client: Client) -> None:
+async def test_a_version_that_is_not_served_is_absent_until_it_is(cluster: Cluster, client: Client) -> None:
     def served(*served: str) -> list[JSONObject]:
         return [version(name, storage=name == "v1beta1", served=name in served) for name in ("v1beta1", "v1")]
 
@@ -162,7 +162,7 @@ async def test_g2_a_version_that_is_not_served_is_absent_until_it_is(cluster: Cl
 
 
 @pytest.mark.scenario("G3", "P7")
-async def test_g3_a_crd_that_goes_takes_its_objects_and_comes_back_by_itself(cluster: Cluster, client: Client) -> None:
+async def test_a_crd_that_goes_takes_its_objects_and_comes_back_by_itself(cluster: Cluster, client: Client) -> None:
     await cluster.define()
     recorder = Recorder()
     async with client.informer(resource(cluster), indexes={"n": "{.spec.n}"}) as widgets:
@@ -184,9 +184,7 @@ async def test_g3_a_crd_that_goes_takes_its_objects_and_comes_back_by_itself(clu
 
 
 @pytest.mark.scenario("G4", "F7", "P7")
-async def test_g4_a_crd_replaced_by_another_of_its_name_gives_deletes_and_adds(
-    cluster: Cluster, client: Client
-) -> None:
+async def test_a_crd_replaced_by_another_of_its_name_gives_deletes_and_adds(cluster: Cluster, client: Client) -> None:
     await cluster.define()
     await put_widget(cluster, "a")
     recorder = Recorder()
@@ -204,7 +202,7 @@ async def test_g4_a_crd_replaced_by_another_of_its_name_gives_deletes_and_adds(
 
 
 @pytest.mark.scenario("P7", "F7")
-async def test_p7_it_comes_back_with_another_scope(cluster: Cluster, client: Client) -> None:
+async def test_it_comes_back_with_another_scope(cluster: Cluster, client: Client) -> None:
     await cluster.define()
     await put_widget(cluster, "a")
     recorder = Recorder()

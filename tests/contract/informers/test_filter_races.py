@@ -22,7 +22,7 @@ async def steps(count: int) -> None:
 
 @pytest.mark.scenario("G10")
 @pytest.mark.parametrize("apart", APART)
-async def test_g10_a_delete_that_meets_a_deselect_is_told_once(cluster: Cluster, client: Client, apart: int) -> None:
+async def test_a_delete_that_meets_a_deselect_is_told_once(cluster: Cluster, client: Client, apart: int) -> None:
     await put(cluster, "a")
     recorder = Recorder()
     async with client.informer(CONFIGS, namespace=cluster.namespace) as configs:
@@ -45,7 +45,7 @@ async def delayed_delete(cluster: Cluster, count: int) -> None:
 
 @pytest.mark.scenario("G11")
 @pytest.mark.parametrize("apart", APART)
-async def test_g11_a_delete_that_meets_a_select_leaves_no_ghost(cluster: Cluster, client: Client, apart: int) -> None:
+async def test_a_delete_that_meets_a_select_leaves_no_ghost(cluster: Cluster, client: Client, apart: int) -> None:
     await put(cluster, "a")
     recorder = Recorder()
     async with client.informer(CONFIGS, namespace=cluster.namespace, filter=HIDDEN) as configs:
@@ -64,7 +64,7 @@ async def test_g11_a_delete_that_meets_a_select_leaves_no_ghost(cluster: Cluster
 
 @pytest.mark.scenario("G12", "P3")
 @pytest.mark.parametrize("after", [0, 3, 9])
-async def test_g12_a_select_during_updates_is_one_add_and_versions_go_up(
+async def test_a_select_during_updates_is_one_add_and_versions_go_up(
     cluster: Cluster, client: Client, after: int
 ) -> None:
     last = await put(cluster, "a")

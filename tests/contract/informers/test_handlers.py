@@ -15,7 +15,7 @@ from tests.contract.informers.kit import CONFIGS, Recorder, change, live, names,
 
 
 @pytest.mark.scenario("G18", "P4")
-async def test_g18_a_handler_is_never_run_concurrently_with_itself(cluster: Cluster, client: Client) -> None:
+async def test_a_handler_is_never_run_concurrently_with_itself(cluster: Cluster, client: Client) -> None:
     running, most = 0, 0
 
     async def handle(*objects: Unstructured) -> None:
@@ -42,7 +42,7 @@ async def test_g18_a_handler_is_never_run_concurrently_with_itself(cluster: Clus
 
 
 @pytest.mark.scenario("G27", "F27", "P9")
-async def test_g27_a_slow_handler_delays_nobody_and_waits_with_one_step_for_each_object(
+async def test_a_slow_handler_delays_nobody_and_waits_with_one_step_for_each_object(
     cluster: Cluster, client: Client
 ) -> None:
     slow: list[tuple[str, object]] = []
@@ -73,7 +73,7 @@ async def test_g27_a_slow_handler_delays_nobody_and_waits_with_one_step_for_each
 
 
 @pytest.mark.scenario("G26", "F28", "P10")
-async def test_g26_a_handler_that_raises_is_counted_and_goes_on_and_the_others_too(
+async def test_a_handler_that_raises_is_counted_and_goes_on_and_the_others_too(
     cluster: Cluster, client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     await put(cluster, "a")
@@ -102,7 +102,7 @@ async def test_g26_a_handler_that_raises_is_counted_and_goes_on_and_the_others_t
 
 
 @pytest.mark.scenario("G7", "F29", "P4")
-async def test_g7_removing_one_handler_removes_that_one_whenever_it_was_added(cluster: Cluster, client: Client) -> None:
+async def test_removing_one_handler_removes_that_one_whenever_it_was_added(cluster: Cluster, client: Client) -> None:
     before, stays, after = Recorder(), Recorder(), Recorder()
     async with client.informer(resource(cluster)) as widgets:
         early = before.attach(widgets)
@@ -122,7 +122,7 @@ async def test_g7_removing_one_handler_removes_that_one_whenever_it_was_added(cl
 
 @pytest.mark.scenario("G5", "F29")
 @pytest.mark.parametrize("steps", [0, 5, 50])
-async def test_g5_a_handler_that_comes_while_the_resource_comes_is_not_lost(
+async def test_a_handler_that_comes_while_the_resource_comes_is_not_lost(
     cluster: Cluster, client: Client, steps: int
 ) -> None:
     recorder = Recorder()
@@ -143,7 +143,7 @@ async def test_g5_a_handler_that_comes_while_the_resource_comes_is_not_lost(
 
 
 @pytest.mark.scenario("P4", "G17", "F31")
-async def test_p4_a_handler_that_removes_itself_half_way_gets_nothing_more(cluster: Cluster, client: Client) -> None:
+async def test_a_handler_that_removes_itself_half_way_gets_nothing_more(cluster: Cluster, client: Client) -> None:
     for name in ("a", "b", "c"):
         await put(cluster, name)
     seen: list[str] = []
@@ -165,7 +165,7 @@ async def test_p4_a_handler_that_removes_itself_half_way_gets_nothing_more(clust
 
 
 @pytest.mark.scenario("G6", "P5")
-async def test_g6_a_handler_finds_its_object_in_every_index_while_handlers_are_replayed(
+async def test_a_handler_finds_its_object_in_every_index_while_handlers_are_replayed(
     cluster: Cluster, client: Client
 ) -> None:
     await put(cluster, "a", host="x")
@@ -183,7 +183,7 @@ async def test_g6_a_handler_finds_its_object_in_every_index_while_handlers_are_r
 
 
 @pytest.mark.scenario("G5")
-async def test_g5_an_index_that_is_added_between_changes_is_complete_at_once(cluster: Cluster, client: Client) -> None:
+async def test_an_index_that_is_added_between_changes_is_complete_at_once(cluster: Cluster, client: Client) -> None:
     await put(cluster, "a", host="x")
     recorder = Recorder()
     async with client.informer(CONFIGS, namespace=cluster.namespace) as configs:

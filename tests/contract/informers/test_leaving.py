@@ -12,7 +12,7 @@ from tests.contract.informers.kit import CONFIGS, live, names, put, put_widget, 
 
 
 @pytest.mark.scenario("G25", "F31")
-async def test_g25_the_last_user_ends_it_and_a_new_one_starts_it_again(cluster: Cluster, client: Client) -> None:
+async def test_the_last_user_ends_it_and_a_new_one_starts_it_again(cluster: Cluster, client: Client) -> None:
     for number in range(3):
         one = client.informer(CONFIGS, namespace=cluster.namespace)
         other = client.informer(CONFIGS, namespace=cluster.namespace)
@@ -62,7 +62,7 @@ async def test_31_a_crd_may_come_at_any_moment_of_leaving(cluster: Cluster, clie
 
 
 @pytest.mark.scenario("G8")
-async def test_g8_whoever_waits_when_its_scope_is_cancelled_leaves_an_informer_that_is_stopped(
+async def test_whoever_waits_when_its_scope_is_cancelled_leaves_an_informer_that_is_stopped(
     cluster: Cluster, client: Client
 ) -> None:
     with trio.CancelScope() as scope:

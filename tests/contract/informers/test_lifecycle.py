@@ -32,7 +32,7 @@ async def test_9_a_crd_whose_spec_changes_loses_nothing(cluster: Cluster, client
 
 
 @pytest.mark.scenario("P7", "P1")
-async def test_p7_reads_are_empty_from_the_moment_it_is_absent(cluster: Cluster, client: Client) -> None:
+async def test_reads_are_empty_from_the_moment_it_is_absent(cluster: Cluster, client: Client) -> None:
     await cluster.define()
     for number in range(30):
         await put_widget(cluster, f"w{number}", host="x")
@@ -64,7 +64,7 @@ async def test_p7_reads_are_empty_from_the_moment_it_is_absent(cluster: Cluster,
 
 
 @pytest.mark.scenario("P8", "F32")
-async def test_p8_a_resource_that_comes_is_syncing_then_live_and_nothing_else(cluster: Cluster, client: Client) -> None:
+async def test_a_resource_that_comes_is_syncing_then_live_and_nothing_else(cluster: Cluster, client: Client) -> None:
     seen: list[str] = []
 
     async def note() -> None:
@@ -87,7 +87,7 @@ async def test_p8_a_resource_that_comes_is_syncing_then_live_and_nothing_else(cl
 
 
 @pytest.mark.scenario("G9", "P6")
-async def test_g9_having_synced_is_for_ever_and_live_is_a_state(cluster: Cluster, client: Client) -> None:
+async def test_having_synced_is_for_ever_and_live_is_a_state(cluster: Cluster, client: Client) -> None:
     async with client.informer(resource(cluster)) as widgets:
         await widgets.wait_synced()
         for _ in range(2):

@@ -21,7 +21,7 @@ async def labels(cluster: Cluster) -> dict[str, str]:
 
 
 @pytest.mark.scenario("K33", "F34")
-async def test_k33_objects_come_and_go_with_the_labels_of_their_namespace(
+async def test_objects_come_and_go_with_the_labels_of_their_namespace(
     cluster: Cluster, client: Client, labels: dict[str, str]
 ) -> None:
     recorder, where = Recorder(), f"{cluster.namespace}-a"
@@ -41,7 +41,7 @@ async def test_k33_objects_come_and_go_with_the_labels_of_their_namespace(
 
 
 @pytest.mark.scenario("K34")
-async def test_k34_selectors_change_and_each_change_gives_its_difference(
+async def test_selectors_change_and_each_change_gives_its_difference(
     cluster: Cluster, client: Client, labels: dict[str, str]
 ) -> None:
     a, b = f"name={cluster.namespace}-a", f"name={cluster.namespace}-b"
@@ -65,7 +65,7 @@ async def test_k34_selectors_change_and_each_change_gives_its_difference(
 
 
 @pytest.mark.scenario("K35")
-async def test_k35_namespaces_that_match_any_selector_are_told_of(cluster: Cluster, client: Client) -> None:
+async def test_namespaces_that_match_any_selector_are_told_of(cluster: Cluster, client: Client) -> None:
     recorder, of = Recorder(), f"of={cluster.namespace}"
     either = NamespaceFilter(f"env=prod,{of}", f"team,team notin (legacy),{of}")
     async with client.informer("namespaces.v1", filter=either) as namespaces:
@@ -82,7 +82,7 @@ async def test_k35_namespaces_that_match_any_selector_are_told_of(cluster: Clust
 
 
 @pytest.mark.scenario("G13")
-async def test_g13_a_filter_changed_to_and_fro_ends_where_it_ended(
+async def test_a_filter_changed_to_and_fro_ends_where_it_ended(
     cluster: Cluster, client: Client, labels: dict[str, str]
 ) -> None:
     recorder = Recorder()
@@ -101,7 +101,7 @@ async def test_g13_a_filter_changed_to_and_fro_ends_where_it_ended(
 
 
 @pytest.mark.scenario("G15")
-async def test_g15_deletes_are_told_once_when_the_namespace_goes_first(
+async def test_deletes_are_told_once_when_the_namespace_goes_first(
     cluster: Cluster, client: Client, labels: dict[str, str]
 ) -> None:
     recorder, where = Recorder(), f"{cluster.namespace}-a"

@@ -14,7 +14,7 @@ def small(obj: Unstructured) -> bool:
 
 
 @pytest.mark.scenario("K8")
-async def test_k8_objects_and_updates_that_cross_a_static_filter(cluster: Cluster, client: Client) -> None:
+async def test_objects_and_updates_that_cross_a_static_filter(cluster: Cluster, client: Client) -> None:
     recorder = Recorder()
     async with client.informer(CONFIGS, namespace=cluster.namespace, filter=small) as configs:
         recorder.attach(configs)
@@ -42,7 +42,7 @@ async def test_k8_objects_and_updates_that_cross_a_static_filter(cluster: Cluste
 
 
 @pytest.mark.scenario("K8")
-async def test_k8_deletes_of_what_the_filter_hides_are_not_told(cluster: Cluster, client: Client) -> None:
+async def test_deletes_of_what_the_filter_hides_are_not_told(cluster: Cluster, client: Client) -> None:
     for name, value in (("1", "1"), ("2", "10"), ("3", "100")):
         await put(cluster, name, value=value)
     recorder = Recorder()
@@ -59,7 +59,7 @@ async def test_k8_deletes_of_what_the_filter_hides_are_not_told(cluster: Cluster
 
 
 @pytest.mark.scenario("K9")
-async def test_k9_a_removed_handler_hears_nothing_and_the_others_go_on(cluster: Cluster, client: Client) -> None:
+async def test_a_removed_handler_hears_nothing_and_the_others_go_on(cluster: Cluster, client: Client) -> None:
     await put(cluster, "1")
     one, two, stays = Recorder(), Recorder(), Recorder()
     async with client.informer(CONFIGS, namespace=cluster.namespace) as configs:
@@ -79,7 +79,7 @@ async def test_k9_a_removed_handler_hears_nothing_and_the_others_go_on(cluster: 
 
 
 @pytest.mark.scenario("K23")
-async def test_k23_a_client_without_informers_reads_what_is_there(cluster: Cluster, client: Client) -> None:
+async def test_a_client_without_informers_reads_what_is_there(cluster: Cluster, client: Client) -> None:
     await cluster.define()
     await cluster.create("widgets", cluster.widget("x"))
 
@@ -88,7 +88,7 @@ async def test_k23_a_client_without_informers_reads_what_is_there(cluster: Clust
 
 
 @pytest.mark.scenario("K24")
-async def test_k24_a_crd_gives_an_informer_that_can_be_started(cluster: Cluster, client: Client) -> None:
+async def test_a_crd_gives_an_informer_that_can_be_started(cluster: Cluster, client: Client) -> None:
     await cluster.define(cluster.definition("gadgets", "Gadget"))
 
     async with client.informer(resource(cluster, "gadgets")) as gadgets:

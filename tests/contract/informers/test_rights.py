@@ -37,7 +37,7 @@ def user(cluster: Cluster) -> str:
 
 
 @pytest.mark.scenario("G21", "F14", "P8")
-async def test_g21_a_forbidden_resource_says_so_delays_no_other_and_comes_back(
+async def test_a_forbidden_resource_says_so_delays_no_other_and_comes_back(
     cluster: Cluster, connect: Callable[..., Client], user: str
 ) -> None:
     await put(cluster, "a")
@@ -59,7 +59,7 @@ async def test_g21_a_forbidden_resource_says_so_delays_no_other_and_comes_back(
 
 
 @pytest.mark.scenario("G22", "F1", "F14")
-async def test_g22_where_crds_may_not_be_watched_discovery_is_asked_and_the_watch_comes_back(
+async def test_where_crds_may_not_be_watched_discovery_is_asked_and_the_watch_comes_back(
     cluster: Cluster, connect: Callable[..., Client], user: str
 ) -> None:
     await grant(cluster, user, cluster.group, "widgets")
