@@ -1,8 +1,8 @@
 """Tables of requests and what kube-apiserver answered to each; ``--record`` writes the answers anew.
 
-A table has one row a line. Besides what its test sends, a row has the ``answer`` of the current version, and as ``old``
-that of 1.20 where it is another one. The embedded server is held to the current version's. Names that are a test's own
-are written ``{namespace}``, ``{group}`` and ``{label}``.
+A table has one document for each row. A row has what its test sends, the ``answer`` of the current version, and
+``old``, the answer of 1.20, where that differs. The embedded server has to answer as the current version does. Names
+that are a test's own are written ``{namespace}``, ``{group}`` and ``{label}``.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 
 from tests.contract.cluster import Cluster
 from tests.contract.objects import JSONObject
+from tests.recorded_cases import dump_cases, load_cases
 
 _OLD = (1, 20)
 
@@ -28,7 +29,7 @@ class Table:
     @classmethod
     def load(cls, path: Path) -> Table:
         """The table in a file."""
-        return cls(path, [json.loads(line) for line in path.read_text().splitlines()])
+        return cls(path, load_cases(path))
 
     def answer(self, row: JSONObject, version: tuple[int, int]) -> JSONObject:
         """What a server of this version answers to ``row``."""
@@ -43,8 +44,7 @@ class Table:
             row["old"] = answer
         else:
             row.pop("old", None)
-        lines = (json.dumps(each, ensure_ascii=False) for each in self.rows)
-        self.path.write_text("\n".join(lines) + "\n")
+        dump_cases(self.path, self.rows)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

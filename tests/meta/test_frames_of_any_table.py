@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,10 +14,11 @@ from hypothesis import strategies as st
 
 from dynkube.errors import InvalidInput
 from dynkube.meta import TableColumn, Unstructured, UnstructuredTable
+from tests.recorded_cases import load_cases
 
 PRINTED = "Custom resource definition column (in JSONPath format): "
 NEW_YEAR = "2026-01-01T00:00:00Z"
-RECORDED = Path(__file__).parents[1] / "testing" / "tables" / "recorded" / "builtin.jsonl"
+RECORDED = Path(__file__).parents[1] / "testing" / "tables" / "recorded" / "builtin.yaml"
 
 _TEXTS = st.text(st.characters()) | st.sampled_from(["\ud800", "\ud83d\ude00", "5d", NEW_YEAR, "<none>", "0001-01-01"])
 _NUMBERS = st.integers() | st.floats() | st.sampled_from([2**63, -(2**63) - 1, 10**400])
@@ -127,8 +127,7 @@ def test_what_servers_call_by_another_type_than_they_write_is_known(
 
 
 def test_every_row_that_a_real_server_wrote_has_the_types_of_its_table_without_rows() -> None:
-    for line in RECORDED.read_text().splitlines():
-        row = json.loads(line)
+    for row in load_cases(RECORDED):
         obj = Unstructured(row["object"])
         columns = [
             TableColumn(name=name, type=kind, format=form, priority=int(priority))

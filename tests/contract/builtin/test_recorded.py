@@ -18,7 +18,7 @@ from tests.contract.objects import JSONObject
 from tests.contract.recorded import Judge, Table
 
 _FOLDER = Path(__file__).parent / "recorded"
-_CREATES, _REFUSALS, _UPDATES = (Table.load(_FOLDER / f"{name}.jsonl") for name in ("creates", "refusals", "updates"))
+_CREATES, _REFUSALS, _UPDATES = (Table.load(_FOLDER / f"{name}.yaml") for name in ("creates", "refusals", "updates"))
 _NAMESPACED = {kind.gvr.resource for kind in builtin_kinds() if kind.namespaced}
 _SHOWN = ("generation", "labels", "finalizers", "annotations")
 # What is another one each time.

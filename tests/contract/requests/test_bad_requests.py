@@ -16,7 +16,7 @@ from tests.contract.cluster import Cluster
 from tests.contract.objects import JSONObject, config, structural, version, workload
 from tests.contract.recorded import Judge, Table
 
-_TABLES = {path.stem: Table.load(path) for path in sorted((Path(__file__).parent / "recorded").glob("*.jsonl"))}
+_TABLES = {path.stem: Table.load(path) for path in sorted((Path(__file__).parent / "recorded").glob("*.yaml"))}
 # What is no part of an answer's meaning, or another one each time.
 _PASSED_OVER = (
     # Only the embedded server tells where a document is malformed.

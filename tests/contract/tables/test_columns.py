@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -10,14 +9,14 @@ import pytest
 from tests.contract.cluster import TABLE, Cluster
 from tests.contract.objects import structural, version
 from tests.contract.resources import Resource
+from tests.recorded_cases import load_cases
 
-RECORDED = Path(__file__).parents[2] / "testing" / "tables" / "recorded" / "builtin.jsonl"
+RECORDED = Path(__file__).parents[2] / "testing" / "tables" / "recorded" / "builtin.yaml"
 
 
 def recorded() -> dict[tuple[str, str], list[str]]:
     """The columns of each resource, ``name|type|format|priority``."""
-    lines = map(json.loads, RECORDED.read_text(encoding="utf-8").splitlines())
-    return {(line["apiVersion"], line["resource"]): line["columns"] for line in lines}
+    return {(case["apiVersion"], case["resource"]): case["columns"] for case in load_cases(RECORDED)}
 
 
 async def columns(cluster: Cluster, group_version: str, plural: str) -> list[str]:

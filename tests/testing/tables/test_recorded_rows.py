@@ -1,15 +1,12 @@
 """Cells and columns of objects that kube-apiserver 1.36 made tables of.
 
-A line of ``recorded/builtin.jsonl`` has an object as that server stored it, the columns as
+A document of ``recorded/builtin.yaml`` has an object as that server stored it, the columns as
 ``name|type|format|priority``, the cells and conditions of its row, and the time of the answer.
-``recorded/custom.jsonl`` begins with the columns of a definition, and has an object and its cells in each line that
-follows.
+``recorded/custom.yaml`` begins with the columns of a CRD; each following document has an object and its cells.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -23,21 +20,17 @@ from dynkube.testing._tables.catalog import printer_for
 from dynkube.testing._tables.columns import Printer
 from dynkube.testing._tables.custom import custom_printer
 from dynkube.testing._tables.fields import Fields
+from tests.recorded_cases import load_cases
 
 RECORDED = Path(__file__).parent / "recorded"
-
-
-def lines(name: str) -> Iterator[dict[str, Any]]:
-    for line in (RECORDED / name).read_text(encoding="utf-8").splitlines():
-        yield json.loads(line)
 
 
 def columns(printer: Printer) -> list[str]:
     return [f"{each.name}|{each.type}|{each.format}|{each.priority}" for each in printer.columns]
 
 
-BUILTIN = tuple(lines("builtin.jsonl"))
-CUSTOM, *CUSTOM_ROWS = lines("custom.jsonl")
+BUILTIN = tuple(load_cases(RECORDED / "builtin.yaml"))
+CUSTOM, *CUSTOM_ROWS = load_cases(RECORDED / "custom.yaml")
 
 
 def builtin_printer(case: dict[str, Any]) -> Printer:
