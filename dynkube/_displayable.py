@@ -1,14 +1,14 @@
-"""``Shown``: a mixin with the display protocols of notebooks, IPython and rich."""
+"""``Displayable``: a mixin with the display protocols of notebooks, IPython and rich."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from rich.text import Text
-
-    from dynkube._display.cards import Card
 
 
 class Printer(Protocol):
@@ -21,8 +21,8 @@ class Printer(Protocol):
         ...
 
 
-class Shown:
-    """Mixin with the display protocols, all based on one card.
+class Displayable:
+    """Mixin with the display protocols; what they show is decided by the renderer of the type.
 
     Does not change ``repr()`` and ``str()``.
     """
@@ -33,29 +33,37 @@ class Shown:
         super().__init_subclass__(**options)
         # IPython walks the MRO and uses a class's __repr__ before it looks at the bases for _repr_pretty_.
         if "_repr_pretty_" not in cls.__dict__:
-            cls._repr_pretty_ = Shown._repr_pretty_  # type: ignore[method-assign]  # the same function
-
-    def _card(self, now: datetime) -> Card:
-        """Return the card to show. Must be fast, and must not raise because of the data.
-
-        Args:
-            now: the time for ages.
-        """
-        raise NotImplementedError
+            cls._repr_pretty_ = Displayable._repr_pretty_  # type: ignore[method-assign]  # the same function
 
     def _repr_html_(self) -> str:
-        from dynkube._display.html import page  # most programs render nothing
-
-        return page(self._card(datetime.now(UTC)))
+        display = _display_layer()
+        html: str = display.page(display.card_of(self, datetime.now(UTC)))
+        return html
 
     def _repr_pretty_(self, printer: Printer, cycle: bool) -> None:
-        from dynkube._display.text import plain
-
         # One line inside a list or dict, and in a cycle, which only a subclass can contain.
         alone = len(printer.stack) <= 1 and not cycle
-        printer.text(plain(self._card(datetime.now(UTC))) if alone else repr(self))
+        if not alone:
+            printer.text(repr(self))
+            return
+        display = _display_layer()
+        printer.text(display.plain(display.card_of(self, datetime.now(UTC))))
 
     def __rich__(self) -> Text:
-        from dynkube._display.text import rich_text
+        display = _display_layer()
+        text: Text = display.rich_text(display.card_of(self, datetime.now(UTC)))
+        return text
 
-        return rich_text(self._card(datetime.now(UTC)))
+
+def text_without_heading(displayed: Displayable) -> str:
+    """Return what IPython shows of an object in a terminal, without the first line."""
+    display = _display_layer()
+    card = display.card_of(displayed, datetime.now(UTC))
+    text: str = display.plain(replace(card, head=()))
+    return text
+
+
+def _display_layer() -> Any:
+    # Renderers are registered in a layer above the data, which therefore cannot be imported here. It is loaded when the
+    # first object is displayed: most programs display nothing.
+    return import_module("dynkube._display")

@@ -7,22 +7,18 @@ Its own names all begin with an underscore, as any other name may be that of a r
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from datetime import datetime
 from keyword import iskeyword
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 
-from dynkube._displayable import Shown
+from dynkube._displayable import Displayable
 from dynkube.discovery import ResourceLike, RESTMapper
-from dynkube.discovery._listing import completions, listing
+from dynkube.discovery._listing import completions
 from dynkube.errors import InvalidInput, MappingError
-
-if TYPE_CHECKING:
-    from dynkube._display import Card
 
 R = TypeVar("R")
 
 
-class Resources(Shown, Generic[R]):
+class Resources(Displayable, Generic[R]):
     """The resources of a cluster as attributes and keys.
 
     ``client.resources.deployments`` is ``client.resource("deployments")``.
@@ -79,12 +75,3 @@ class Resources(Shown, Generic[R]):
 
     def __repr__(self) -> str:
         return f"<Resources: {len(self)} known>"
-
-    def _card(self, now: datetime) -> Card:
-        from dynkube._display import Card, Note, line
-
-        mapper = self._known()
-        if mapper is not None:
-            return listing(mapper.discovery)._card(now)
-        note = Note(line("Discovery runs when the first verb is called."))
-        return Card(line("resources", "not discovered yet"), (note,))

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from difflib import get_close_matches
-from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from dynkube._displayable import Shown
+from dynkube._displayable import Displayable
 from dynkube._text.tables import printable
 from dynkube.client._client import APIClient
 from dynkube.client._deadline import Deadline
@@ -21,9 +19,6 @@ from dynkube.errors import InvalidInput, InvalidObject, NoMatch, ProtocolError, 
 from dynkube.meta import GVR, ResourceArg, Unstructured
 from dynkube.meta._path import resource_path
 
-if TYPE_CHECKING:
-    from dynkube._display import Card
-
 _REVIEWS: Final = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 _WHO: Final = "selfsubjectreviews.authentication.k8s.io"
 _VERBS: Final = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
@@ -31,12 +26,11 @@ _VERBS: Final = ("get", "list", "watch", "create", "update", "patch", "delete", 
 _SPECIAL: Final = ("use", "bind", "escalate", "impersonate", "approve", "sign", "attest", "*")
 _OF_PATHS: Final = ("get", "put", "post", "head", "options", "delete", "patch", "*")
 _OTHER_WORDS: Final = {"apply": "patch", "edit": "update", "read": "get", "write": "update", "remove": "delete"}
-_EXTRA: Final = 20
 _EVERYWHERE: Final = frozenset({"list", "watch"})  # without a namespace these mean all namespaces
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UserInfo(Shown):
+class UserInfo(Displayable):
     """The user that the server authenticates the client as, including impersonation.
 
     Attributes:
@@ -54,17 +48,9 @@ class UserInfo(Shown):
     def __str__(self) -> str:
         return self.username
 
-    def _card(self, now: datetime) -> Card:
-        from dynkube._display import Card, Facts, Span, Tone, line
-        from dynkube._text.words import several
-
-        facts = [("groups", several(self.groups)), ("uid", self.uid)]
-        facts += [(key, several(values)) for key, values in islice(self.extra.items(), _EXTRA)]
-        return Card(line("user", Span(self.username, Tone.STRONG)), (Facts.of(facts),))
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Permission(Shown):
+class Permission(Displayable):
     """Whether the user is allowed to do something: true or false, with the reason.
 
     Attributes:
@@ -86,13 +72,6 @@ class Permission(Shown):
     def __str__(self) -> str:
         because = "; ".join(filter(None, (self.reason, self.evaluation_error)))
         return printable(f"{'yes' if self.allowed else 'no'}: {self.action}" + (f" ({because})" if because else ""))
-
-    def _card(self, now: datetime) -> Card:
-        from dynkube._display import Card, Facts, Span, Tone, line
-
-        answer = Span("yes", Tone.GOOD) if self.allowed else Span("no", Tone.BAD)
-        facts = [("because", self.reason), ("not evaluated", self.evaluation_error)]
-        return Card(line(answer, self.action), (Facts.of(facts),))
 
 
 async def whoami(api: APIClient, timeout: float | None) -> UserInfo:

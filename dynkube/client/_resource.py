@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from contextlib import AbstractAsyncContextManager
-from datetime import datetime
-from typing import TYPE_CHECKING
 
-from dynkube._displayable import Shown
+from dynkube._displayable import Displayable
 from dynkube._text.tables import printable
 from dynkube.client import _availability
 from dynkube.client._conditions import ConditionLike, parse_condition
@@ -22,11 +20,8 @@ from dynkube.client._watch.stream import Watch
 from dynkube.discovery import APIResource, ResourceAvailability
 from dynkube.meta import Unstructured
 
-if TYPE_CHECKING:
-    from dynkube._display import Card
 
-
-class ResourceClient(Shown, ReadVerbs, WriteVerbs, ApplyVerbs, OwnershipVerbs):
+class ResourceClient(Displayable, ReadVerbs, WriteVerbs, ApplyVerbs, OwnershipVerbs):
     """The verbs of one resource; created by :meth:`APIClient.resource`.
 
     Group, version and scope are looked up in the REST mapper when a verb is called, so a CRD that is created
@@ -209,7 +204,3 @@ class ResourceClient(Shown, ReadVerbs, WriteVerbs, ApplyVerbs, OwnershipVerbs):
 
     def __repr__(self) -> str:
         return printable(f"<ResourceClient {self._target.spec}>")
-
-    def _card(self, now: datetime) -> Card:
-        session = self._target.session
-        return session.mapper.card_of(self._target.spec, session.definition)

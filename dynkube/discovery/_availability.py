@@ -7,19 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dynkube._displayable import Shown
+from dynkube._displayable import Displayable
 from dynkube.discovery._resources import APIResource
 from dynkube.meta import Unstructured
 
-if TYPE_CHECKING:
-    from dynkube._display import Card
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ResourceAvailability(Shown):
+class ResourceAvailability(Displayable):
     """Whether the server serves a resource, its description, and its CRD.
 
     Truthy if it is served.
@@ -53,10 +49,3 @@ class ResourceAvailability(Shown):
         listed = status.get("conditions") if isinstance(status, Mapping) else None
         found = [each for each in listed if isinstance(each, Mapping)] if isinstance(listed, list | tuple) else []
         return {str(each.get("type")): str(each.get("status")) for each in found}
-
-    def _card(self, now: datetime) -> Card:
-        from dynkube.discovery._cards import absent_card, resource_card
-
-        if self.resource is None:
-            return absent_card(self.name, self.message, self.definition)
-        return resource_card(self.resource, self.versions, self.definition, note=self.message)

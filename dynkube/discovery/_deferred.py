@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import trio
 
@@ -22,10 +22,7 @@ from dynkube.discovery._mapper import RESTMapper
 from dynkube.discovery._resources import EVERYTHING, APIDiscovery, APIResource
 from dynkube.discovery._suggestions import no_match
 from dynkube.errors import ClosedError, DiscoveryFailed, DynkubeError, InvalidInput, MappingError, NoMatch
-from dynkube.meta import GroupVersion, Unstructured
-
-if TYPE_CHECKING:
-    from dynkube._display import Card
+from dynkube.meta import GroupVersion
 
 _log = get_logger("dynkube.discovery")
 
@@ -124,18 +121,17 @@ class DeferredRESTMapper(Bound):
         """The mapper as last read, possibly outdated; ``None`` before the first load."""
         return self._mapper
 
-    def card_of(self, name: ResourceLike, definition: Callable[[str], Unstructured | None]) -> Card:
-        """Return a card with what is known of a name. Does no I/O.
+    def may_be_outdated(self, arg: ResourceLike) -> bool:
+        """Return whether a group that ``arg`` may belong to was invalidated since it was last read. Does no I/O.
 
         Args:
-            name: a name of a resource.
-            definition: returns the CRD of a name, if it is known.
-        """
-        from dynkube.discovery._cards import named_card
+            arg: a name of a resource.
 
-        lookup = Lookup.of(name)
-        outdated = any(group == EVERYTHING or lookup.may_concern(group) for group in tuple(self._stale))
-        return named_card(name, self._mapper, definition, outdated=outdated)
+        Raises:
+            InvalidInput: not a valid name of a resource.
+        """
+        lookup = Lookup.of(arg)
+        return any(group == EVERYTHING or lookup.may_concern(group) for group in tuple(self._stale))
 
     def invalidate(self, group: str | None = None) -> None:
         """Mark ``group`` (``""`` for core), or with ``None`` everything, as outdated.

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
-from typing import TYPE_CHECKING, Final, overload
+from typing import overload
 
-from dynkube._displayable import Shown
+from dynkube._displayable import Displayable
 from dynkube._text.tables import printable
 from dynkube.discovery._resources import APIDiscovery, APIResource
 from dynkube.errors import InvalidInput
 
-if TYPE_CHECKING:
-    from dynkube._display import Card
 
-_ROWS: Final = 100  # all resources of a cluster without many CRDs
-
-
-class APIResources(Shown, Sequence[APIResource]):
+class APIResources(Displayable, Sequence[APIResource]):
     """A sequence of resources, rendered like ``kubectl api-resources``.
 
     Attributes:
@@ -44,11 +38,6 @@ class APIResources(Shown, Sequence[APIResource]):
     def __repr__(self) -> str:
         failed = f", unread: {', '.join(self.failures)}" if self.failures else ""
         return printable(f"<APIResources {len(self)}{failed}>")
-
-    def _card(self, now: datetime) -> Card:
-        from dynkube.discovery._cards import resources_card
-
-        return resources_card(self, self.failures, "API resources", _ROWS)
 
 
 def listing(

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
-from typing import TYPE_CHECKING, Final
 
-from dynkube._displayable import Shown
+from dynkube._displayable import Displayable
 from dynkube.meta import GVK, GVR, GroupVersion
 from dynkube.meta._gvr import version_priority
 
-if TYPE_CHECKING:
-    from dynkube._display import Card
-
-_ROWS: Final = 100  # all resources of a cluster without many CRDs
 EVERYTHING = "*"
 """Key in :attr:`APIDiscovery.failures` for the list of groups itself.
 
@@ -23,7 +17,7 @@ With it, any group but core may be missing.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class APIResource(Shown):
+class APIResource(Displayable):
     """One resource in one version, as in discovery.
 
     Attributes:
@@ -56,14 +50,9 @@ class APIResource(Shown):
     def __str__(self) -> str:
         return str(self.gvr)
 
-    def _card(self, now: datetime) -> Card:
-        from dynkube.discovery._cards import resource_card
-
-        return resource_card(self)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class APIDiscovery(Shown):
+class APIDiscovery(Displayable):
     """A snapshot of a server's resources, and of the failures in reading them.
 
     Attributes:
@@ -78,11 +67,6 @@ class APIDiscovery(Shown):
     resources: tuple[APIResource, ...] = ()
     failures: Mapping[str, Exception] = field(default_factory=dict)
     aggregated: bool = False
-
-    def _card(self, now: datetime) -> Card:
-        from dynkube.discovery._cards import resources_card
-
-        return resources_card(self.resources, self.failures, "API discovery", _ROWS)
 
     @property
     def complete(self) -> bool:

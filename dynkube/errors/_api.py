@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dynkube._displayable import Shown
+from dynkube._displayable import Displayable
 from dynkube._server_text import MOST_IN_A_MESSAGE, sanitized, word
 from dynkube.errors._base import DynkubeError
-from dynkube.errors._conflicts import FieldConflict, card_of, conflicts_of, one_line, text_of
+from dynkube.errors._conflicts import FieldConflict, conflicts_of, one_line, text_of
 from dynkube.errors._status import Status, StatusCause
-
-if TYPE_CHECKING:
-    from dynkube._display import Card, Line
 
 _CAUSES = 50
 
 
-class APIError(Shown, DynkubeError):
+class APIError(Displayable, DynkubeError):
     """The server returned an error response.
 
     Attributes:
@@ -83,26 +79,6 @@ class APIError(Shown, DynkubeError):
 
     def _title(self) -> str:
         return word(self.reason) or type(self).__name__
-
-    def _head(self) -> Line:
-        from dynkube._display import Span, Tone, line, muted
-
-        return line(Span(f"{self.code} {self._title()}", Tone.BAD), muted(self.request))
-
-    def _card(self, now: datetime) -> Card:
-        from dynkube._display import Card, Grid, Note, Span, Tone, line
-        from dynkube._text.words import short
-
-        causes = tuple(
-            (
-                line(Span(short(each.field, 300), Tone.STRONG)),
-                line(short(each.reason, 120)),
-                line(short(each.message, 400)),
-            )
-            for each in self.causes[:_CAUSES]
-        )
-        said = Note(line(Span(short(self.status.message, 1000))))
-        return Card(self._head(), (said, Grid(("FIELD", "REASON", "MESSAGE"), causes)) if causes else (said,))
 
 
 def _said(cause: StatusCause) -> str:
@@ -172,11 +148,6 @@ class ApplyConflict(Conflict):
     def table(self) -> str:
         """Return the conflicts as a table for a terminal, with the ways to resolve them."""
         return text_of(self.conflicts)
-
-    def _card(self, now: datetime) -> Card:
-        from dynkube._display import Span, Tone, line, muted
-
-        return card_of(self.conflicts, line(Span(self._heading(), Tone.BAD), muted(self.request)), now)
 
     def _describe(self) -> str:
         where = f" [{self.request}]" if self.request else ""

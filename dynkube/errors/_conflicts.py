@@ -1,4 +1,4 @@
-"""Field conflicts of a server-side apply: parsing and rendering.
+"""Field conflicts of a server-side apply: parsing, and text for terminals.
 
 The server reports the field and the manager, but not since when the manager owns it, nor our value and the live one;
 the caller that sent the apply can add those. Cause messages have the format of apimachinery's field manager, v1.20 to
@@ -12,22 +12,18 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, TypedDict, final
+from typing import Final, TypedDict, final
 
 from dynkube._text.tables import Table, json_cell, printable
 from dynkube.errors._status import StatusCause
-
-if TYPE_CHECKING:
-    from dynkube._display import Card, Line
 
 _QUOTED = r'"((?:[^"\\]|\\.)*)"'
 _WHO = re.compile(rf"conflict with {_QUOTED}(?: with subresource {_QUOTED})?(?: using (\S+))?(?: at (\S+))?")
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))")
 _LETTERS = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
-_COLUMNS = ("FIELD", "YOURS", "LIVE", "MANAGER", "OPERATION", "SINCE")
+COLUMNS = ("FIELD", "YOURS", "LIVE", "MANAGER", "OPERATION", "SINCE")
 _MOST_IN_MESSAGE = 10
 _VALUE_WIDTH = 40
-_ROWS = 100
 
 
 @final
@@ -74,10 +70,10 @@ class FieldConflict:
     live: object = field(default=UNREAD, hash=False)
 
     def __str__(self) -> str:
-        values = "" if self.ours is UNREAD else f"yours {_cell(self.ours)}, "
-        values += "" if self.live is UNREAD else f"live {_cell(self.live)}, "
+        values = "" if self.ours is UNREAD else f"yours {value_text(self.ours)}, "
+        values += "" if self.live is UNREAD else f"live {value_text(self.live)}, "
         since = f" since {_time(self.time)}" if self.time else ""
-        who = f"owned by {json_cell(self.manager)} ({_operation(self)}{since})" if self.operation else self.manager
+        who = f"owned by {json_cell(self.manager)} ({operation_text(self)}{since})" if self.operation else self.manager
         return printable(f"{self.path}: {values}{who}")
 
 
@@ -142,7 +138,7 @@ def _unquoted(text: str) -> str:
     return _ESCAPE.sub(plain, text)
 
 
-# ── rendering ─────────────────────────────────────────────────────────────────────────────────
+# ── text ──────────────────────────────────────────────────────────────────────────────────────
 
 
 def one_line(conflicts: Sequence[FieldConflict]) -> str:
@@ -154,42 +150,20 @@ def one_line(conflicts: Sequence[FieldConflict]) -> str:
 
 def text_of(conflicts: Sequence[FieldConflict]) -> str:
     """Return a table for a terminal, followed by the ways to resolve the conflicts."""
-    ways = "\n".join(f"- {printable(way)}" for way in _ways_out(conflicts))
+    ways = "\n".join(f"- {printable(way)}" for way in ways_out(conflicts))
     return f"{_table(conflicts)}\n\nFor each of these fields:\n{ways}"
-
-
-def card_of(conflicts: Sequence[FieldConflict], head: Line, now: datetime) -> Card:
-    """Return a card for a notebook: table, and ways to resolve the conflicts."""
-    from dynkube._display import Bullets, Card, Grid, Note, Span, Tone, line, muted
-    from dynkube._text.ages import age_of
-    from dynkube._text.words import short
-
-    rows = tuple(
-        (
-            line(Span(short(each.path, 300), Tone.STRONG)),
-            line(_cell(each.ours)),
-            line(_cell(each.live)),
-            line(short(each.manager, 120)),
-            line(_operation(each)),
-            line(muted(age_of(each.time, now))),
-        )
-        for each in conflicts[:_ROWS]
-    )
-    left = len(conflicts) - _ROWS
-    said = f"and {left:,} more; for each of these fields:" if left > 0 else "For each of these fields:"
-    columns = (*_COLUMNS[:-1], "AGE")
-    return Card(head, (Grid(columns, rows), Note(line(said)), Bullets(_ways_out(conflicts))))
 
 
 def _table(conflicts: Sequence[FieldConflict]) -> Table:
     rows = tuple(
-        (each.path, _cell(each.ours), _cell(each.live), each.manager, _operation(each), _time(each.time))
+        (each.path, value_text(each.ours), value_text(each.live), each.manager, operation_text(each), _time(each.time))
         for each in conflicts
     )
-    return Table(_COLUMNS, rows)
+    return Table(COLUMNS, rows)
 
 
-def _ways_out(conflicts: Sequence[FieldConflict]) -> tuple[str, ...]:
+def ways_out(conflicts: Sequence[FieldConflict]) -> tuple[str, ...]:
+    """Return the ways to resolve the conflicts."""
     path = repr(conflicts[0].path) if conflicts else "path"
     return (
         "remove it from your manifest to leave it to its manager;",
@@ -198,11 +172,13 @@ def _ways_out(conflicts: Sequence[FieldConflict]) -> tuple[str, ...]:
     )
 
 
-def _cell(value: object) -> str:
+def value_text(value: object) -> str:
+    """Return a value of a conflict in short; ``?`` if it was not read."""
     return "?" if value is UNREAD else json_cell(value, _VALUE_WIDTH)
 
 
-def _operation(conflict: FieldConflict) -> str:
+def operation_text(conflict: FieldConflict) -> str:
+    """Return how the manager wrote the field: operation and subresource."""
     return f"{conflict.operation} {conflict.subresource}".strip()
 
 

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime
-from itertools import islice, pairwise
+from itertools import pairwise
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dynkube._displayable import Shown
+from dynkube._displayable import Displayable
 from dynkube._text.tables import Table, printable
 from dynkube.errors import InvalidInput, InvalidObject
 from dynkube.fields._entries import ManagedFieldsEntry, Manager, Operation, managed
 from dynkube.fields._path import FieldPath, PathLike
 from dynkube.fields._set import FieldSet
 
-if TYPE_CHECKING:
-    from dynkube._display import Card
-
-_ROWS = 200
 _COLUMNS = ("FIELD", "MANAGER", "OPERATION", "SINCE")
 
 
-class Owners(Shown, Mapping[FieldPath, tuple[Manager, ...]]):
+class Owners(Displayable, Mapping[FieldPath, tuple[Manager, ...]]):
     """The owned fields of an object, in order, and their managers.
 
     ``print()`` of it is a table.
@@ -93,26 +88,6 @@ class Owners(Shown, Mapping[FieldPath, tuple[Manager, ...]]):
 
     def __repr__(self) -> str:
         return printable(f"<Owners of {len(self)} fields: {', '.join(map(str, self.managers()))}>")
-
-    def _card(self, now: datetime) -> Card:
-        from dynkube._display import Card, Grid, Note, Span, Tone, line, muted
-        from dynkube._text.ages import age_of
-        from dynkube._text.words import counted, several, short
-
-        rows = (
-            (
-                line(short(str(path), 300) if place == 0 else ""),
-                line(Span(manager.name, Tone.STRONG)),
-                line(f"{manager.operation} {manager.subresource}".strip()),
-                line(muted(age_of(manager.time, now))),
-            )
-            for path, found in self._managers.items()
-            for place, manager in enumerate(found)
-        )
-        head = line("owners", counted(len(self), "field"), several(list(map(str, self.managers()))))
-        shown, count = tuple(islice(rows, _ROWS)), sum(map(len, self._managers.values()))
-        cut = [Note(line(f"{_ROWS} of {count:,} rows shown: see within()"))] if count > _ROWS else []
-        return Card(head, (Grid(("FIELD", "MANAGER", "OPERATION", "AGE"), shown), *cut) if shown else ())
 
 
 def owners(obj: Mapping[str, Any]) -> Owners:

@@ -4,23 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from datetime import datetime
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dynkube._displayable import Shown
+from dynkube._displayable import Displayable
 from dynkube.errors import InvalidInput, InvalidObject
 from dynkube.fields._path import FieldPath, PathLike
 from dynkube.fields._steps import Step
 from dynkube.meta import JSONObject
 
-if TYPE_CHECKING:
-    from dynkube._display import Card
 
-_SHOWN = 100
-
-
-class FieldSet(Shown, AbstractSet[FieldPath]):
+class FieldSet(Displayable, AbstractSet[FieldPath]):
     """An immutable set of field paths.
 
     It has the operators of sets (``|``, ``&``, ``-``, ``<=``).
@@ -134,15 +128,6 @@ class FieldSet(Shown, AbstractSet[FieldPath]):
 
     def __rsub__(self, other: AbstractSet[Any]) -> FieldSet:
         return self._of(_paths_of(other) - self._paths)
-
-    def _card(self, now: datetime) -> Card:
-        from dynkube._display import Card, Code, line, muted
-        from dynkube._text.words import counted, short
-
-        lines = [line(short(str(path), 300)) for path in list(self)[:_SHOWN]]
-        if len(self) > _SHOWN:
-            lines.append(line(muted(f"… {len(self) - _SHOWN:,} more")))
-        return Card(line("fields", counted(len(self), "field")), (Code(tuple(lines)),) if lines else ())
 
     @classmethod
     def _of(cls, paths: Iterable[FieldPath]) -> FieldSet:

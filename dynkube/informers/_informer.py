@@ -8,15 +8,14 @@ from __future__ import annotations
 import builtins
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from datetime import datetime
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
 import trio
 
 from dynkube._bound import Bound
-from dynkube._displayable import Shown
+from dynkube._displayable import Displayable
 from dynkube._guard import repr_of
 from dynkube._text.tables import printable
 from dynkube.discovery._failures import plain_failures
@@ -47,13 +46,10 @@ from dynkube.meta import GVK, GVR, FieldSelector, LabelSelector, ResourceArg
 from dynkube.meta._arguments import a_type
 from dynkube.meta._path import resource_path
 
-if TYPE_CHECKING:
-    from dynkube._display import Card
-
 _ANYTHING: Final = GVR("", "v1", "pods")
 
 
-class Informer(Bound, Waits, Shown):
+class Informer(Bound, Waits, Displayable):
     """A live, local copy of one collection, whether or not its resource exists.
 
     Created by :meth:`Client.informer`, which documents the arguments. Creating one does nothing; entering it
@@ -368,18 +364,6 @@ class Informer(Bound, Waits, Shown):
         if not isinstance(name, str):
             raise InvalidInput(f"the name of an index is {name!r}: pass a string")
         return Index(name, index_func(source), lambda exc, obj: self._report(f"index {name!r}", exc, obj))
-
-    def _card(self, now: datetime) -> Card:
-        from dynkube.informers._cards import Following, informer_card
-
-        what = Following(
-            resource=str(self._gvr or self._resource),
-            namespace=self._namespace,
-            selectors=(str(self._label_selector), str(self._field_selector)),
-            filter="" if self.filter is None else repr_of(self.filter),
-            indexes=tuple(self._view.indexes),
-        )
-        return informer_card(what, self.statistics(), self.list(), now)
 
     def __repr__(self) -> str:
         where = f" namespace={self._namespace}" if self._namespace else ""

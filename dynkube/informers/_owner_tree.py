@@ -11,25 +11,16 @@ import builtins
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from functools import partial
-from itertools import islice
-from typing import TYPE_CHECKING, Final
 
-from dynkube._displayable import Shown
+from dynkube._displayable import Displayable, text_without_heading
 from dynkube.errors import InvalidInput
 from dynkube.informers._dependents import Growth, ObjectSource, Sources, grown, identity_of
 from dynkube.meta import Unstructured
 from dynkube.meta._arguments import a_type
 
-if TYPE_CHECKING:
-    from dynkube._display import Card, Span
-
-_ROWS: Final = 200
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class OwnerTree(Shown):
+class OwnerTree(Displayable):
     """An object and its dependents; prints as a table.
 
     Attributes:
@@ -63,34 +54,13 @@ class OwnerTree(Shown):
         return hash((self.object, len(self.children), self.notes))
 
     def __str__(self) -> str:
-        from dynkube._display import plain
-
-        return plain(self._table(datetime.now(UTC)))
+        return text_without_heading(self)
 
     def __repr__(self) -> str:
         return f"<OwnerTree of {self.object!r}: {self._below():,} below>"
 
     def _below(self) -> int:
         return len({identity_of(obj) for _, obj in self.walk()}) - 1
-
-    def _card(self, now: datetime) -> Card:
-        from dynkube._display import Card, Span, Tone, line
-
-        below = f"{self._below():,} below"
-        head = line("owner tree", Span(_name(self.object), Tone.STRONG), self.object.namespace, below)
-        return Card(head, self._table(now).blocks)
-
-    def _table(self, now: datetime) -> Card:
-        from dynkube._display import Card, Grid, Note, line, tree_rows
-
-        several = len({obj.namespace for _, obj in self.walk()}) > 1
-        rows = tree_rows(self, lambda tree: tree.children, partial(_cells, now=now, several=several))
-        shown = tuple(islice(rows, _ROWS))
-        notes = [Note(line(note)) for note in self.notes]
-        if (total := sum(1 for _ in self.walk())) > len(shown):
-            notes.append(Note(line(f"{len(shown)} of {total:,} lines shown")))
-        columns = ("OBJECT", *(("NAMESPACE",) if several else ()), "READY", "REASON", "STATUS", "AGE")
-        return Card((), (Grid(columns, shown, is_tree=True), *notes))
 
 
 def owner_tree(
@@ -173,21 +143,3 @@ def _planted(objects: Sequence[tuple[int, Unstructured]], notes: tuple[str, ...]
     for depth, obj in reversed(objects):
         below[depth].append(OwnerTree(obj, tuple(reversed(below.pop(depth + 1, ()))), notes if depth == 0 else ()))
     return below[0][0]
-
-
-def _name(obj: Unstructured) -> str:
-    return f"{obj.kind}/{obj.name}"
-
-
-def _cells(tree: OwnerTree, now: datetime, several: bool) -> tuple[Span, ...]:
-    from dynkube._display import Span, inline, muted, object_age, object_health
-
-    health = object_health(tree.object)
-    return (
-        Span(inline(_name(tree.object), 200)),
-        *((Span(tree.object.namespace),) if several else ()),
-        Span(health.ready, health.tone),
-        Span(health.reason),
-        Span(health.status, health.tone),
-        muted(object_age(tree.object, now)),
-    )

@@ -6,15 +6,11 @@ import enum
 import logging
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
-from dynkube._displayable import Shown
+from dynkube._displayable import Displayable
 from dynkube._logs import get_logger
 from dynkube._text.tables import printable
 from dynkube.telemetry import Collection, Observers, StateChange
-
-if TYPE_CHECKING:
-    from dynkube._display import Card
 
 _log = get_logger("dynkube.informers")
 
@@ -56,7 +52,7 @@ STOPPED = Phase.STOPPED
 
 
 @dataclass(frozen=True, slots=True)
-class State(Shown):
+class State(Displayable):
     """An informer's phase, with its reason.
 
     Attributes:
@@ -78,13 +74,6 @@ class State(Shown):
     def __str__(self) -> str:
         detail = ": ".join(part for part in (self.reason, self.message) if part)
         return printable(f"{self.phase} ({detail})") if detail else str(self.phase)
-
-    def _card(self, now: datetime) -> Card:
-        from dynkube._display import Card, line, muted, pill
-        from dynkube._text.ages import age_of
-
-        since = age_of(self.since, now)
-        return Card(line(pill(self.phase), self.reason, self.message, muted(f"for {since}" if since else "")))
 
 
 class StateTelling:

@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
 
-from dynkube._displayable import Shown
+from dynkube._displayable import Displayable
 from dynkube._text.tables import Table, shortened
 from dynkube.informers._states import State
 from dynkube.informers._views.handlers import HandlerStatistics
 from dynkube.meta import GVR
 
-if TYPE_CHECKING:
-    from dynkube._display import Card
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InformerStatistics(Shown):
+class InformerStatistics(Displayable):
     """State and counters of one informer; a snapshot.
 
     Attributes:
@@ -54,11 +50,6 @@ class InformerStatistics(Shown):
     last_error: str
     handlers: tuple[HandlerStatistics, ...]
     users: int
-
-    def _card(self, now: datetime) -> Card:
-        from dynkube.informers._cards import statistics_card
-
-        return statistics_card(self, now)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,18 +118,13 @@ _RIGHT = frozenset({"OBJECTS", "LAG", "BACKLOG", "RESTARTS", "FAILURES", "USERS"
 _ERROR_WIDTH = 80
 
 
-class InformerStatuses(Shown, tuple[InformerStatus, ...]):
+class InformerStatuses(Displayable, tuple[InformerStatus, ...]):
     """The result of ``client.informers()``: a tuple that prints as a table."""
 
     __slots__ = ()
 
     def __str__(self) -> str:
         return str(self._table())
-
-    def _card(self, now: datetime) -> Card:
-        from dynkube.informers._cards import statuses_card
-
-        return statuses_card(self, now)
 
     def _table(self) -> Table:
         return Table(_COLUMNS, tuple(map(_cells, self)), _RIGHT)

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
-from typing import TYPE_CHECKING
 
-from dynkube._displayable import Shown
+from dynkube._displayable import Displayable
 from dynkube._text.tables import printable
 from dynkube.fields import Diff
 from dynkube.manifests._entries import Entries
 from dynkube.manifests._location import Place
 from dynkube.manifests._report import object_name
 from dynkube.meta import Unstructured
-
-if TYPE_CHECKING:
-    from dynkube._display import Card
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +56,7 @@ class DiffEntry:
         return printable(f"{mark} {': '.join(filter(None, (about, self.message)))}", keep="\n")
 
 
-class DiffReport(Shown, Entries[DiffEntry]):
+class DiffReport(Displayable, Entries[DiffEntry]):
     """What applying a source would change.
 
     Entries are in the order of the source; it is false if nothing would change.
@@ -91,11 +86,6 @@ class DiffReport(Shown, Entries[DiffEntry]):
 
     def __str__(self) -> str:
         return "\n".join([*filter(None, map(str, self._entries)), self.summary])
-
-    def _card(self, now: datetime) -> Card:
-        from dynkube.manifests._cards import differences_card
-
-        return differences_card(self, now)
 
     def __repr__(self) -> str:
         return f"<DiffReport: {self.summary}>"

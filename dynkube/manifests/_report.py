@@ -6,18 +6,13 @@ import enum
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import TYPE_CHECKING
 
-from dynkube._displayable import Shown
+from dynkube._displayable import Displayable
 from dynkube._text.tables import Table, printable
 from dynkube.errors import ApplyConflict
 from dynkube.manifests._entries import Entries
 from dynkube.manifests._location import Place
 from dynkube.meta import Unstructured
-
-if TYPE_CHECKING:
-    from dynkube._display import Card
 
 
 class Outcome(enum.StrEnum):
@@ -112,7 +107,7 @@ class Entry:
         return "\n    ".join([first, *details])
 
 
-class Report(Shown, Entries[Entry]):
+class Report(Displayable, Entries[Entry]):
     """The results for all objects of a source.
 
     Entries are in its order, followed by pruned objects.
@@ -168,11 +163,6 @@ class Report(Shown, Entries[Entry]):
 
     def __str__(self) -> str:
         return "\n\n".join(filter(None, (str(self._table()), *self._troubles(), self.summary)))
-
-    def _card(self, now: datetime) -> Card:
-        from dynkube.manifests._cards import report_card
-
-        return report_card(self, now)
 
     def __repr__(self) -> str:
         return f"<Report: {self.summary}>"

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import datetime
-from typing import TYPE_CHECKING
 
-from dynkube._displayable import Shown
+from dynkube._displayable import Displayable
 from dynkube.errors import InvalidInput
-
-if TYPE_CHECKING:
-    from dynkube._display import Card
 
 # v1, v2beta1, v1alpha3: only segments of this form are parsed as a version.
 _VERSION = re.compile(r"v[1-9][0-9]*(?:(?:alpha|beta)[1-9][0-9]*)?\Z")
@@ -62,7 +57,7 @@ class GroupVersion:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class GVK(Shown):
+class GVK(Displayable):
     """Group, version and kind: the type of an object."""
 
     group: str
@@ -96,14 +91,9 @@ class GVK(Shown):
     def __str__(self) -> str:
         return f"{self.api_version} {self.kind}"
 
-    def _card(self, now: datetime) -> Card:
-        from dynkube._display import Card, Span, Tone, line, muted
-
-        return Card(line("kind", Span(self.kind, Tone.STRONG), self.group or muted("core group"), self.version))
-
 
 @dataclass(frozen=True, slots=True, order=True)
-class GVR(Shown):
+class GVR(Displayable):
     """Group, version and resource: the address of a type in dynkube.
 
     The resource is the plural in URLs.
@@ -148,12 +138,6 @@ class GVR(Shown):
 
     def __str__(self) -> str:
         return f"{self.resource}.{self.version}.{self.group}" if self.group else f"{self.resource}.{self.version}"
-
-    def _card(self, now: datetime) -> Card:
-        from dynkube._display import Card, Span, Tone, line, muted
-
-        where = (Span(self.resource, Tone.STRONG), self.group or muted("core group"), self.version)
-        return Card(line("resource", *where, muted(str(self))))
 
 
 @dataclass(frozen=True, slots=True)

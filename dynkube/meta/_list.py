@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING, overload
 
-from dynkube._displayable import Shown
+from dynkube._displayable import Displayable
 from dynkube._text.tables import printable
 from dynkube.meta._object import Unstructured
 
@@ -14,12 +13,11 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-    from dynkube._display import Card, Span
     from dynkube.meta._frames.columns import Fields
     from dynkube.meta._frames.values import FrameColumn
 
 
-class UnstructuredList(Shown, Sequence[Unstructured]):
+class UnstructuredList(Displayable, Sequence[Unstructured]):
     """The objects of one list response, and its metadata. An immutable sequence.
 
     Attributes:
@@ -128,24 +126,3 @@ class UnstructuredList(Shown, Sequence[Unstructured]):
     def __repr__(self) -> str:
         more = f", {self.remaining_item_count} more" if self.remaining_item_count else ""
         return printable(f"<{self.kind or 'List'} {self.api_version} of {len(self)}{more} rv={self.resource_version}>")
-
-    def _card(self, now: datetime) -> Card:
-        from dynkube._display import line, list_card, object_columns
-        from dynkube._text.words import counted
-
-        return list_card(
-            line(f"{self.api_version} {self.kind or 'List'}".strip(), counted(len(self), "object"), *self._place()),
-            self._items,
-            object_columns(self._items, now),
-            remaining=self.remaining_item_count,
-            more=bool(self.continue_token),
-        )
-
-    def _place(self) -> Iterator[Span]:
-        """Yield the objects' common namespace, if any, and the resourceVersion."""
-        from dynkube._display import Span, common, muted
-
-        if namespace := common(self._items, "namespace"):
-            yield Span(namespace)
-        if self.resource_version:
-            yield muted(f"resourceVersion {self.resource_version}")

@@ -9,12 +9,11 @@ for Python's garbage collector.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import msgspec
 
-from dynkube._displayable import Shown
+from dynkube._displayable import Displayable
 from dynkube._text.tables import printable
 from dynkube.errors import InvalidObject
 from dynkube.meta._arguments import a_type
@@ -26,7 +25,6 @@ from dynkube.meta._header import EMPTY_META, NO_LABELS, MetaHeader, read_header,
 from dynkube.meta._json import UNREADABLE, complaint
 
 if TYPE_CHECKING:
-    from dynkube._display import Card
     from dynkube.meta._jsonpath.compiled import JSONPath
 
 Key = tuple[str, str]
@@ -35,7 +33,7 @@ Key = tuple[str, str]
 _body_decoder: Final = msgspec.json.Decoder(dict)
 
 
-class Unstructured(Shown, Mapping[str, Any]):
+class Unstructured(Displayable, Mapping[str, Any]):
     """An immutable Kubernetes object of any type.
 
     Reads like the nested dict that ``kubectl get -o json`` shows: ``obj["spec"]["replicas"]``. Values are typed ``Any``
@@ -316,14 +314,6 @@ class Unstructured(Shown, Mapping[str, Any]):
 
     def _ipython_key_completions_(self) -> list[str]:
         return list(self)
-
-    def _card(self, now: datetime) -> Card:
-        from dynkube._display import line, object_card, unreadable_card
-
-        try:
-            return object_card(self._decode(), now=now, size=len(self._raw))
-        except InvalidObject as exc:
-            return unreadable_card(line(self.api_version, self.kind, "/".join(filter(None, self.key))), str(exc))
 
 
 def _to_bytes(source: bytes | str | Mapping[str, object]) -> bytes:

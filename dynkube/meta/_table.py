@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from copy import copy
-from datetime import datetime
-from functools import partial
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Self
 
 from dynkube.errors import InvalidInput
 from dynkube.meta._arguments import a_type
@@ -16,12 +14,8 @@ from dynkube.meta._object import Unstructured
 from dynkube.meta._table_columns import TableColumn
 
 if TYPE_CHECKING:
-    from dynkube._display import Card, Column, Span
     from dynkube.meta._frames.columns import Fields
     from dynkube.meta._frames.values import FrameColumn
-
-_HEADING: Final = 200  # characters shown of a column's name
-_HEALTH: Final = frozenset({"ready", "status", "phase"})
 
 
 class UnstructuredTable(UnstructuredList):
@@ -105,38 +99,6 @@ class UnstructuredTable(UnstructuredList):
 
     def __repr__(self) -> str:
         return f"{super().__repr__()[:-1]} in {len(self.columns)} columns>"
-
-    def _card(self, now: datetime) -> Card:
-        from dynkube._display import Card, Note, line, list_card
-        from dynkube._text.words import counted
-
-        card = list_card(
-            line(f"{self.api_version} {self.kind or 'List'}".strip(), counted(len(self), "object"), *self._place()),
-            range(len(self)),
-            list(self._display_columns()),
-            remaining=self.remaining_item_count,
-            more=bool(self.continue_token),
-            wide=self._wide,
-        )
-        if self.server_columns:
-            return card
-        return Card(card.head, (*card.blocks, Note(line("The server defines no columns for these objects."))))
-
-    def _display_columns(self) -> Iterator[Column]:
-        from dynkube._display import Column, common, inline
-
-        if common(self._items, "namespace") is None:
-            yield Column("NAMESPACE", lambda row: inline(self[row].namespace, 80))
-        for place, column in enumerate(self.columns):
-            right = column.type in {"integer", "number"} or column.tells_age
-            yield Column(column.name[:_HEADING].upper(), partial(self._shown, place), right=right, wide=column.wide)
-
-    def _shown(self, place: int, row: int) -> Span:
-        from dynkube._display import Span, inline, object_health
-
-        text = inline(self.cells[row][place], 120)
-        fares = self.columns[place].name.lower() in _HEALTH
-        return Span(text, object_health(self[row]).tone) if fares else Span(text)
 
 
 def joined_tables(pages: Sequence[UnstructuredTable]) -> UnstructuredTable:

@@ -11,8 +11,9 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final, NamedTuple, TypeAlias
 
-from dynkube._display import Tone, inline
+from dynkube._display.cards import Tone
 from dynkube._display.health import condition_chips, health_of, mapping
+from dynkube._display.values import inline
 from dynkube._guard import attempt_with, text_of
 from dynkube._text.tables import printable
 from dynkube._text.words import short

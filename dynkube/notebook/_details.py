@@ -5,20 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from dynkube._display import (
-    Block,
-    Chips,
-    Code,
-    Facts,
-    Line,
-    Note,
-    Section,
-    Span,
-    Tone,
-    bounded,
-    object_card,
-    unreadable_card,
-)
+from dynkube._display.bounds import bounded
+from dynkube._display.cards import Block, Chips, Code, Facts, Line, Note, Section, Span, Tone
+from dynkube._display.objects import object_card, unreadable_card
 from dynkube._text.tables import printable
 from dynkube.errors import InvalidObject
 from dynkube.meta import Unstructured

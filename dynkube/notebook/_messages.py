@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Final, TypeAlias
 
-from dynkube._display import Tone
+from dynkube._display.cards import Tone
 from dynkube._display.pills import pill
 from dynkube._text.tables import printable
 from dynkube._text.words import short

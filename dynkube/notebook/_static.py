@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from itertools import compress
 
-from dynkube._display import Block, Card, Grid, Line, Note, Span, Tone, line, muted
+from dynkube._display.cards import Block, Card, Grid, Line, Note, Span, Tone, line, muted
 from dynkube._display.html import page
 from dynkube._display.pills import pill
 from dynkube._display.text import plain

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
-from typing import TYPE_CHECKING
 
-from dynkube._displayable import Shown
-from dynkube._text.words import counted, size_text
-
-if TYPE_CHECKING:
-    from dynkube._display import Card
+from dynkube._displayable import Displayable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RESTStatistics(Shown):
+class RESTStatistics(Displayable):
     """A snapshot of a client's counters.
 
     Attributes:
@@ -53,28 +47,3 @@ class RESTStatistics(Shown):
     idle_connections: int
     plugin_calls: Mapping[tuple[int, str], int]
     last_error: str
-
-    def _card(self, now: datetime) -> Card:
-        from dynkube._display import Card, Facts, Grid, Note, line, muted
-
-        idle = f", {self.idle_connections:,} of them idle" if self.idle_connections else ""
-        throttled = f"{counted(self.throttled, 'request')}, {self.throttled_seconds:.1f} s in all"
-        facts = Facts.of(
-            (
-                ("open", f"{counted(self.open_requests, 'request')}, {counted(self.open_watches, 'watch', 'watches')}"),
-                ("connections", f"{self.connections:,}{idle}"),
-                ("retried", counted(self.retries, "request") if self.retries else ""),
-                ("credential", f"renewed {counted(self.refreshes, 'time')}" if self.refreshes else ""),
-                ("throttled", throttled if self.throttled else ""),
-                ("warnings", f"{self.warnings:,}" if self.warnings else ""),
-            )
-        )
-        rows = tuple(
-            (line(verb), line("no response" if status == 0 else str(status)), line(f"{count:,}"))
-            for (verb, status), count in sorted(self.answers.items())
-        )
-        answers = (Grid(("VERB", "STATUS", "RESPONSES"), rows, frozenset({2})),) if rows else ()
-        # Not in red: a 404 is not a failure of the client, and often the last error.
-        error = (Note(line(muted(f"last error: {self.last_error}"))),) if self.last_error else ()
-        head = line("REST statistics", counted(self.requests, "request"), f"{size_text(self.received)} received")
-        return Card(head, (facts, *answers, *error))

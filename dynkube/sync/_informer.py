@@ -8,12 +8,14 @@ from contextlib import nullcontext
 from datetime import datetime
 from functools import partial, wraps
 from types import TracebackType
-from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar
+from typing import ParamSpec, Self, TypeVar
 
 import trio
 
 from dynkube import informers as aio
-from dynkube._displayable import Shown
+from dynkube._display import Card, card_of
+from dynkube._display.registry import render
+from dynkube._displayable import Displayable
 from dynkube.informers import Filter, HandlerStatistics, OnAdd, OnDelete, OnError, OnUpdate, Phase, State
 from dynkube.informers._availability.crd_summary import PrinterColumn
 from dynkube.meta import GVR, Unstructured
@@ -23,9 +25,6 @@ from dynkube.sync._errors import without_libraries
 from dynkube.sync._held import Held
 from dynkube.sync._streams import EventStream, States, within
 from dynkube.sync._thread import TrioThread
-
-if TYPE_CHECKING:
-    from dynkube._display import Card
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -84,7 +83,7 @@ class Registration(Facade[aio.Registration]):
         self._thread.call(within, self._inner.wait_synced, timeout, f"handler {self.name} had not synced")
 
 
-class Informer(Facade[aio.Informer], Shown):
+class Informer(Facade[aio.Informer], Displayable):
     """A local cache of one collection, kept current by a watch.
 
     Created by :meth:`Client.informer`. The resource need not exist. The informer runs in the background from its
@@ -185,9 +184,6 @@ class Informer(Facade[aio.Informer], Shown):
         Stays true once true.
         """
         return self._inner.has_synced
-
-    def _card(self, now: datetime) -> Card:
-        return self._inner._card(now)
 
     # ── live tables ──────────────────────────────────────────────────────────────────────────
 
@@ -352,6 +348,12 @@ class Informer(Facade[aio.Informer], Shown):
         __tracebackhide__ = True
         what = f"the informer of {self._inner.gvr} {what}"
         return self._thread.call(within, function, timeout, what, lambda: f": it is {self.state}")
+
+
+@render.register(Informer)
+def informer_card(informer: Informer, now: datetime) -> Card:
+    """Return the card of the async informer."""
+    return card_of(informer._inner, now)
 
 
 def _in_thread(

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dynkube import client as aio
 from dynkube import meta
-from dynkube._displayable import Shown
+from dynkube._display import Card, card_of
+from dynkube._display.registry import render
+from dynkube._displayable import Displayable
 from dynkube.sync._delegation import Facade, blocking, then, wrapping
 from dynkube.sync._lists import Follow, Origin, UnstructuredList, UnstructuredTable
 from dynkube.sync._streams import ObjectIterator, Watch
 from dynkube.sync._thread import TrioThread
-
-if TYPE_CHECKING:
-    from dynkube._display import Card
 
 
 class SubresourceClient(Facade[aio.SubresourceClient]):
@@ -48,7 +47,7 @@ class SubresourceClient(Facade[aio.SubresourceClient]):
     def apply(self) -> None: ...
 
 
-class ResourceClient(Facade[aio.ResourceClient], Shown):
+class ResourceClient(Facade[aio.ResourceClient], Displayable):
     """The verbs on one resource; created by :meth:`Client.resource`.
 
     Blocking twin of :class:`dynkube.ResourceClient`. Each call blocks until the server has answered. An interrupted
@@ -60,9 +59,6 @@ class ResourceClient(Facade[aio.ResourceClient], Shown):
     def __init__(self, inner: aio.ResourceClient, thread: TrioThread, origin: Origin) -> None:
         super().__init__(inner, thread)
         self._origin = origin
-
-    def _card(self, now: datetime) -> Card:
-        return self._inner._card(now)
 
     @blocking(aio.ResourceClient.get)
     def get(self) -> None: ...
@@ -138,3 +134,9 @@ class ResourceClient(Facade[aio.ResourceClient], Shown):
         ``None`` if the client has no informers.
         """
         return Follow(self._inner, given, self._origin)
+
+
+@render.register(ResourceClient)
+def resource_client_card(client: ResourceClient, now: datetime) -> Card:
+    """Return the card of the async resource client."""
+    return card_of(client._inner, now)

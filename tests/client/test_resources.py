@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from dynkube import Client, ResourceClient
+from dynkube._display import card_of
 from dynkube.errors import NoMatch
 from dynkube.testing import APIServer
 from tests.display.kit import NOW, lines
@@ -27,7 +28,7 @@ async def test_before_the_server_was_asked_nothing_is_known(server: APIServer, c
     assert (list(resources), len(resources), "pods" in resources) == ([], 0, False)
     assert [name for name in dir(resources) if not name.startswith("_")] == []
     assert repr(resources) == "<Resources: 0 known>"
-    assert lines(resources._card(NOW)) == [
+    assert lines(card_of(resources, NOW)) == [
         "resources · not discovered yet",
         "Discovery runs when the first verb is called.",
     ]
@@ -44,7 +45,7 @@ async def test_what_is_known_is_listed(server: APIServer, client: Client) -> Non
     assert {"pods", "events", "deployments"} <= set(attributes) < set(resources)
     assert set(resources) - set(attributes) == {"events.events.k8s.io"}
     assert ("deploy" in resources, "nosuch" in resources, "a b" in resources) == (True, False, False)
-    assert lines(resources._card(NOW))[0].startswith("API resources")
+    assert lines(card_of(resources, NOW))[0].startswith("API resources")
     assert len(server.requests) == asked
 
 

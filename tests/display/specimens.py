@@ -23,12 +23,11 @@ from dynkube import (
     Unstructured,
     UnstructuredList,
 )
-from dynkube._displayable import Shown
+from dynkube._displayable import Displayable
 from dynkube.client import Applied, Change, Permission, ResourceClient, UserInfo
 from dynkube.client._completion import Resources
 from dynkube.client._target import Target
 from dynkube.discovery import APIDiscovery, APIResource, APIResources, ResourceAvailability, RESTMapper
-from dynkube.discovery._cards import named_card
 from dynkube.errors import APIError, ApplyConflict, FieldConflict, InvalidObject, Status, StatusCause
 from dynkube.fields import Diff, Field, FieldChange, ManagedFieldsEntry, Owners
 from dynkube.informers import HandlerStatistics, Informer, InformerStatistics, InformerStatuses, OwnerTree, Phase
@@ -142,10 +141,8 @@ def _resources() -> Resources[object]:
 
 def _verbs() -> ResourceClient:
     """Verbs on what is not installed: the message has the name, and the nearest there is."""
-    served: Any = SimpleNamespace(
-        card_of=lambda name, definition: named_card(name, RESTMapper(APIDiscovery(resources=())), definition)
-    )
-    session: Any = SimpleNamespace(mapper=served, definition=lambda name: _definition())
+    mapper = SimpleNamespace(loaded=RESTMapper(APIDiscovery(resources=())), may_be_outdated=lambda name: False)
+    session: Any = SimpleNamespace(mapper=mapper, definition=lambda name: _definition())
     return ResourceClient(Target(session, GVR(HOSTILE, HOSTILE, HOSTILE)))
 
 
@@ -316,7 +313,7 @@ class _Live:
 
 
 SPECIMENS: Final[dict[type, Callable[[], object]]] = {
-    Shown: lambda: LabelFilter("evil"),  # by itself it shows nothing
+    Displayable: lambda: LabelFilter("evil"),  # the mixin itself has no renderer
     Unstructured: lambda: Unstructured(_thing()),
     Applied: lambda: Applied(_thing(), Change.CHANGED),
     UnstructuredList: _list,

@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynkube._display import object_card
 from dynkube._display.html import page
+from dynkube._display.objects import object_card
 from tests.display.kit import NOW, Page, lines
 
 NAMES = ["metadata", "spec", "status", "kind", "apiVersion", "name", "namespace", "labels", "annotations", "conditions"]

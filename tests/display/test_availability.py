@@ -8,6 +8,7 @@ import pytest
 
 import dynkube
 from dynkube import LIVE, Client
+from dynkube._display import card_of
 from dynkube.testing import APIServer
 from tests.display.kit import NOW, Page, lines
 from tests.informers.kit import CRDS, WIDGETS, crd
@@ -23,7 +24,7 @@ async def test_what_is_served_says_scope_verbs_versions_and_the_conditions_of_it
     assert found
     assert found.versions == ("v1", "v1beta1")
     assert found.conditions == {"NamesAccepted": "True", "Established": "True"}
-    shown = Page(found._card(NOW))
+    shown = Page(card_of(found, NOW))
     assert shown.text(".dk-head") == "example.com/v1 Widget · widgets · in namespaces"
     assert {"shortwidget", "CRDwidgets.example.com", "versionsv1 (stored), v1beta1"} <= set(shown.all(".dk-facts tr"))
     assert shown.all(".dk-chip") == ["NamesAccepted=True", "Established=True"]
@@ -35,7 +36,7 @@ async def test_what_is_not_served_is_an_answer_and_no_error(client: Client) -> N
     assert not found
     assert (found.resource, found.definition, found.conditions) == (None, None, {})
     assert str(found).startswith("httproutes.gateway.networking.k8s.io is not installed: the server does not serve")
-    assert lines(found._card(NOW))[0] == "resource · httproutes.gateway.networking.k8s.io · not installed"
+    assert lines(card_of(found, NOW))[0] == "resource · httproutes.gateway.networking.k8s.io · not installed"
 
 
 @pytest.mark.parametrize("name", [WIDGETS, "widgets.example.com"])
@@ -50,7 +51,7 @@ async def test_a_definition_that_does_not_count_says_why(server: APIServer, clie
     assert not found
     assert found.message == "its CRD exists but does not serve it: see the CRD's conditions and versions"
     assert found.conditions == {"NamesAccepted": "False", "Established": "False"}
-    assert "NamesAccepted=False KindConflict" in " ".join(Page(found._card(NOW)).all(".dk-chip"))
+    assert "NamesAccepted=False KindConflict" in " ".join(Page(card_of(found, NOW)).all(".dk-chip"))
 
 
 async def test_it_is_asked_now(server: APIServer, client: Client) -> None:
@@ -81,7 +82,7 @@ async def test_a_definition_that_may_not_be_read_is_told_of(server: APIServer, c
 
     assert found
     assert found.message.startswith("no permission to read its CRD: 403")
-    assert lines(found._card(NOW))[-1].startswith("no permission to read its CRD")
+    assert lines(card_of(found, NOW))[-1].startswith("no permission to read its CRD")
 
 
 @pytest.mark.parametrize(
@@ -106,7 +107,7 @@ async def test_where_a_definition_cannot_be_read_what_is_known_is_answered(
     assert (bool(found), found.definition, found.conditions) == (is_served, None, {})
     assert found.message.startswith("its CRD could not be read" if is_served else "the server does not serve")
     assert re.search(f"its CRD could not be read: .*{why}", str(found))
-    assert why in Page(found._card(NOW)).text()
+    assert why in Page(card_of(found, NOW)).text()
 
 
 async def test_the_verbs_show_the_definition_that_an_informer_has_watched(server: APIServer, client: Client) -> None:
@@ -117,7 +118,7 @@ async def test_the_verbs_show_the_definition_that_an_informer_has_watched(server
         await client.mapper.load()
         asked = len(server.requests)
 
-        shown = Page(widgets._card(NOW))
+        shown = Page(card_of(widgets, NOW))
 
         assert shown.all(".dk-chip") == ["NamesAccepted=True", "Established=True"]
         assert "versionsv1 (stored)" in shown.all(".dk-facts tr")
@@ -129,12 +130,12 @@ async def test_what_is_known_to_have_changed_says_so(server: APIServer, client: 
     async with client.informer(WIDGETS) as informer:
         await informer.wait_synced()
         await client.mapper.load()
-        absent = lines(widgets._card(NOW))
+        absent = lines(card_of(widgets, NOW))
         server.create(crd())
         await informer.wait_state(LIVE)
         asked = len(server.requests)
 
-        changed = Page(widgets._card(NOW))
+        changed = Page(card_of(widgets, NOW))
 
         assert absent[0] == f"resource · {WIDGETS} · not installed"
         assert changed.all(".dk-chip") == ["was not installed", "NamesAccepted=True", "Established=True"]

@@ -10,10 +10,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-import dynkube._display
 from dynkube import GVR, FieldPath, FieldSet, LabelFilter, Manager, State, Unstructured, UnstructuredList, compare
-from dynkube._display import Card, Facts, Grid, Note, Section, ends, line, list_card, object_card
+from dynkube._display import card_of
 from dynkube._display.bounds import bounded
+from dynkube._display.cards import Card, Facts, Grid, Note, Section, line
+from dynkube._display.lists import Column, ends, list_card
+from dynkube._display.objects import object_card
 from dynkube._text.tables import json_cell, shortened
 from dynkube.client import Permission, UserInfo
 from dynkube.discovery import APIResource, APIResources
@@ -93,7 +95,7 @@ def test_it_fits_on_a_page_and_says_what_is_left_out(make: Callable[[], Any]) ->
     page = thing._repr_html_()
 
     assert len(page.encode()) < MOST_PAGE
-    assert len("\n".join(lines(thing._card(NOW)))) < MOST_TEXT
+    assert len("\n".join(lines(card_of(thing, NOW)))) < MOST_TEXT
     assert "…" in page or " shown" in page
 
 
@@ -122,7 +124,7 @@ def test_one_long_section_leaves_room_for_the_others() -> None:
 
 
 def test_a_list_with_very_many_columns_shows_the_first_of_them() -> None:
-    columns = [dynkube._display.Column(f"C{number}", lambda item: item) for number in range(2000)]
+    columns = [Column(f"C{number}", lambda item: item) for number in range(2000)]
 
     page = Page(list_card((), ["x"], columns))
 
@@ -161,8 +163,3 @@ def test_of_a_large_value_no_more_is_written_than_a_cell_takes() -> None:
         deep = {LONG: [deep] * 60}  # more than anybody could write out
 
     assert json_cell(deep).endswith("...")
-
-
-@pytest.mark.parametrize("name", dynkube._display.__all__)
-def test_every_name_is_found_where_it_is_wanted(name: str) -> None:
-    assert getattr(dynkube._display, name)

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 import trio
 
 from dynkube import ABSENT, GVR, LIVE, Client, LabelFilter, Phase, State, Unstructured
+from dynkube._display import card_of
 from dynkube.informers import InformerStatuses
 from dynkube.testing import APIServer
 from tests.display.kit import NOW, Page, lines
@@ -22,7 +23,7 @@ async def test_it_says_where_it_stands_and_what_it_shows(server: APIServer, clie
     async with client.informer(WIDGETS, filter=LabelFilter("app=web"), namespace="default") as widgets:
         await widgets.wait_state(LIVE)
 
-        shown = lines(widgets._card(datetime.now(UTC)))
+        shown = lines(card_of(widgets, datetime.now(UTC)))
 
     assert shown[0] == f"informer · {WIDGETS} · default · LIVE"
     assert shown[1].startswith("state        Watching")
@@ -35,7 +36,7 @@ async def test_an_absent_resource_is_no_trouble(server: APIServer, client: Clien
     async with client.informer("gadgets.v1.example.com") as gadgets:
         await gadgets.wait_state(ABSENT)
 
-        shown = Page(gadgets._card(datetime.now(UTC)))
+        shown = Page(card_of(gadgets, datetime.now(UTC)))
 
     assert shown.text(".dk-head") == "informer · gadgets.v1.example.com · all namespaces · ABSENT"
     assert "no CRD gadgets.example.com is installed" in shown.text()
@@ -59,7 +60,7 @@ async def test_handlers_show_what_waits_and_what_failed(server: APIServer, clien
         await widgets.wait_state(LIVE)
         await quiet()
 
-        shown = Page(widgets._card(datetime.now(UTC)))
+        shown = Page(card_of(widgets, datetime.now(UTC)))
 
     assert shown.rows()[:3] == [
         ["HANDLER", "BACKLOG", "HANDLED", "SKIPPED", "ERRORS", "LAST ERROR"],
@@ -74,7 +75,7 @@ async def test_trouble_is_told_of_all_informers_of_a_client(server: APIServer, c
         await pods.wait_state(Phase.DEGRADED)
         await quiet()
 
-        shown = Page(client.informers()._card(datetime.now(UTC)))
+        shown = Page(card_of(client.informers(), datetime.now(UTC)))
 
     assert [row[:5] for row in shown.rows()[1:]] == [
         ["pods.v1", "all", "", "DEGRADED", "ServiceUnavailable"],
@@ -84,7 +85,7 @@ async def test_trouble_is_told_of_all_informers_of_a_client(server: APIServer, c
 
 
 async def test_one_that_was_never_entered_says_so(client: Client) -> None:
-    assert lines(client.informer("pods.v1")._card(datetime.now(UTC)))[:2] == [
+    assert lines(card_of(client.informer("pods.v1"), datetime.now(UTC)))[:2] == [
         "informer · pods.v1 · all namespaces · STOPPED",
         "state    NotEntered · for 0s",
     ]
@@ -93,8 +94,8 @@ async def test_one_that_was_never_entered_says_so(client: Client) -> None:
 def test_a_state_is_one_line() -> None:
     state = State(Phase.DEGRADED, "Forbidden", "may not list pods", NOW - timedelta(minutes=5))
 
-    assert lines(state._card(NOW)) == ["DEGRADED · Forbidden · may not list pods · for 5m"]
-    assert Page(state._card(NOW)).all(".dk-chip.dk-bad") == ["DEGRADED"]
+    assert lines(card_of(state, NOW)) == ["DEGRADED · Forbidden · may not list pods · for 5m"]
+    assert Page(card_of(state, NOW)).all(".dk-chip.dk-bad") == ["DEGRADED"]
 
 
 def test_of_many_informers_some_are_shown_and_some_of_their_errors() -> None:
@@ -118,7 +119,7 @@ async def test_the_objects_shown_are_the_first_and_the_last_by_name(server: APIS
     async with client.informer(WIDGETS, namespace="default") as widgets:
         await widgets.wait_synced()
 
-        page = Page(widgets._card(datetime.now(UTC)))
+        page = Page(card_of(widgets, datetime.now(UTC)))
 
     names = [row[0] for row in page.rows()[1:]]
     assert names == ["w00", "w01", "w02", "w03", "w04", "… 20 more …", "w25", "w26", "w27", "w28", "w29"]

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from dynkube import TableColumn, Unstructured, UnstructuredList, UnstructuredTable
+from dynkube._display import card_of
 from tests.display.kit import NOW, Page, lines
 
 
@@ -18,32 +19,32 @@ def pods(count: int, *, namespaces: int = 1, **options: Any) -> UnstructuredList
 
 @pytest.mark.parametrize(("count", "rows", "gap"), [(0, 0, []), (1, 1, []), (11, 11, []), (12, 10, ["… 2 more …"])])
 def test_of_many_the_first_and_the_last_are_shown(count: int, rows: int, gap: list[str]) -> None:
-    page = Page(pods(count)._card(NOW))
+    page = Page(card_of(pods(count), NOW))
 
     assert len(page.all(".dk-grid tbody tr:not(.dk-gap)")) == rows
     assert page.all(".dk-gap") == gap
 
 
 def test_how_many_there_are_is_said_also_of_what_is_not_here() -> None:
-    page = Page(pods(500, remaining_item_count=1200, continue_token="x", resource_version="42")._card(NOW))
+    page = Page(card_of(pods(500, remaining_item_count=1200, continue_token="x", resource_version="42"), NOW))
 
     assert page.text(".dk-head") == "v1 PodList · 500 objects · n0 · resourceVersion 42"
     assert page.text(".dk-note") == "10 of 500 shown · 1,200 more on the server"
 
 
 def test_a_server_that_does_not_count_is_noted() -> None:
-    assert Page(pods(1, continue_token="x")._card(NOW)).text(".dk-note").startswith("more on the server, number not")
+    assert Page(card_of(pods(1, continue_token="x"), NOW)).text(".dk-note").startswith("more on the server, number not")
 
 
 def test_namespaces_have_a_column_where_there_are_several() -> None:
-    assert Page(pods(3)._card(NOW)).rows()[0] == ["NAME", "READY", "STATUS", "AGE"]
-    assert Page(pods(3, namespaces=2)._card(NOW)).rows()[0] == ["NAMESPACE", "NAME", "READY", "STATUS", "AGE"]
+    assert Page(card_of(pods(3), NOW)).rows()[0] == ["NAME", "READY", "STATUS", "AGE"]
+    assert Page(card_of(pods(3, namespaces=2), NOW)).rows()[0] == ["NAMESPACE", "NAME", "READY", "STATUS", "AGE"]
 
 
 def test_an_object_that_cannot_be_read_has_a_row_all_the_same() -> None:
     bad = Unstructured(b'{"kind":"Pod","apiVersion":"v1","metadata":{"name":"bad"},"spec":"\xff"}')
 
-    assert Page(UnstructuredList([bad])._card(NOW)).rows()[1] == ["bad", "", "(unreadable)", ""]
+    assert Page(card_of(UnstructuredList([bad]), NOW)).rows()[1] == ["bad", "", "(unreadable)", ""]
 
 
 def test_of_a_long_list_only_what_is_shown_is_decoded() -> None:
@@ -59,12 +60,12 @@ def test_a_table_of_the_server_hides_what_is_for_wide_screens_and_says_so() -> N
     failed = Unstructured({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "status": {"phase": "Failed"}})
     table = UnstructuredTable([failed], columns=columns, cells=[("a", "Error", "10.0.0.1")], namespaced=True)
 
-    page = Page(table._card(NOW))
+    page = Page(card_of(table, NOW))
 
     assert page.rows() == [["NAME", "STATUS"], ["a", "Error"]]
     assert page.all("td .dk-bad") == ["Error"]
     assert page.text(".dk-note") == "1 column not shown: IP (.wide() shows all)"
-    wide = Page(table.wide()._card(NOW))
+    wide = Page(card_of(table.wide(), NOW))
     assert wide.rows() == [["NAME", "STATUS", "IP"], ["a", "Error", "10.0.0.1"]]
     assert wide.all(".dk-note") == []
 
@@ -72,13 +73,13 @@ def test_a_table_of_the_server_hides_what_is_for_wide_screens_and_says_so() -> N
 def test_a_table_without_rows_says_nothing_of_its_columns() -> None:
     columns = [TableColumn(name="Name"), TableColumn(name="IP", priority=1)]
 
-    page = Page(UnstructuredTable([], columns=columns, cells=[], namespaced=True)._card(NOW))
+    page = Page(card_of(UnstructuredTable([], columns=columns, cells=[], namespaced=True), NOW))
 
     assert page.all(".dk-note") == []
 
 
 def test_in_a_terminal_numbers_are_aligned_at_their_end() -> None:
-    shown = lines(pods(12)._card(NOW))
+    shown = lines(card_of(pods(12), NOW))
 
     assert shown[1].split() == ["NAME", "READY", "STATUS", "AGE"]
     assert shown[7] == "… 2 more …"

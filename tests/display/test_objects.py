@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dynkube import Unstructured
-from dynkube._display import object_card
+from dynkube._display.objects import object_card
 from tests.display.kit import NOW, POD, Page, lines
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"

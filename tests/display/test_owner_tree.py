@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from dynkube import LIVE, Client, OwnerTree, Unstructured, owner_tree, owner_uids
+from dynkube._display import card_of
 from dynkube.errors import InvalidInput
 from dynkube.testing import APIServer
 from tests.display.kit import NOW, Page
@@ -49,7 +50,7 @@ def test_it_prints_as_a_tree_beside_what_each_object_says_of_itself() -> None:
         "│  └─ Pod/web-1-a    0/1            CrashLoopBackOff",
         "└─ ReplicaSet/web-2",
     ]
-    assert Page(tree._card(NOW)).text(".dk-head") == "owner tree · Deployment/web · shop · 3 below"
+    assert Page(card_of(tree, NOW)).text(".dk-head") == "owner tree · Deployment/web · shop · 3 below"
     assert repr(tree) == "<OwnerTree of <Deployment v1 shop/web>: 3 below>"
 
 
@@ -247,4 +248,4 @@ async def test_an_informer_that_does_not_follow_is_told_of(server: APIServer, cl
         tree = owner_tree(WEB, [absent, late])
 
     assert tree.notes == ("objects of pods.v1 may be missing: STOPPED (NotEntered)",)
-    assert Page(tree._card(NOW)).all(".dk-note") == list(tree.notes)
+    assert Page(card_of(tree, NOW)).all(".dk-note") == list(tree.notes)

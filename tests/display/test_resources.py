@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from dynkube import GVK, GVR, APIResource, Client
-from dynkube._display import object_card
+from dynkube._display import card_of
+from dynkube._display.discovery import named_card
+from dynkube._display.objects import object_card
 from dynkube.discovery import APIDiscovery, APIResources, RESTMapper
-from dynkube.discovery._cards import named_card
 from dynkube.testing import APIServer
 from tests.display.kit import NOW, Page, lines
 from tests.informers.kit import WIDGETS, crd
@@ -28,7 +29,7 @@ def resource(name: str, version: str = "v1", group: str = "apps", verbs: str = "
 
 
 def test_one_resource_says_what_discovery_says() -> None:
-    shown = Page(resource("webs", "v1beta1")._card(NOW))
+    shown = Page(card_of(resource("webs", "v1beta1"), NOW))
 
     assert shown.text(".dk-head") == "apps/v1beta1 Webs · webs · in namespaces"
     assert shown.all(".dk-facts tr") == [
@@ -45,7 +46,7 @@ def test_many_are_a_table_and_what_could_not_be_read_stands_below() -> None:
     everything = "get list watch create update patch delete deletecollection"
     many = APIResources([resource("webs"), resource("jobs", verbs=everything)], {"metrics/v1": ValueError("no answer")})
 
-    shown = Page(many._card(NOW))
+    shown = Page(card_of(many, NOW))
 
     assert shown.text(".dk-head") == "API resources · 2 resources · 1 group"
     assert [row[0] for row in shown.rows()] == ["NAME", "webs", "jobs"]
@@ -81,14 +82,14 @@ def test_names_that_mean_several_resources_say_which() -> None:
 
 async def test_the_verbs_of_a_resource_show_what_it_is_without_asking(server: APIServer, client: Client) -> None:
     widgets = client.resource(WIDGETS)
-    before = lines(widgets._card(NOW))
+    before = lines(card_of(widgets, NOW))
     asked = len(server.requests)
     server.create(crd())
     await widgets.list()
 
     assert before[0] == f"resource · {WIDGETS}"
     assert asked == 0
-    assert lines(widgets._card(NOW))[0] == "example.com/v1 Widget · widgets · in namespaces"
+    assert lines(card_of(widgets, NOW))[0] == "example.com/v1 Widget · widgets · in namespaces"
 
 
 @pytest.mark.parametrize(
@@ -100,7 +101,7 @@ async def test_the_verbs_of_a_resource_show_what_it_is_without_asking(server: AP
     ],
 )
 def test_names_of_types_say_their_parts(value: GVR | GVK, shown: str) -> None:
-    assert lines(value._card(NOW)) == [shown]
+    assert lines(card_of(value, NOW)) == [shown]
 
 
 def test_a_definition_says_what_it_defines() -> None:

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from dynkube import Unstructured
-from dynkube._display import Limits, object_card, yaml_code
+from dynkube._display.objects import object_card
+from dynkube._display.values import Limits, yaml_code
 from dynkube.notebook._details import details_of
 from tests.display.kit import NOW, Page, lines
 

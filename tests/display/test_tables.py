@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dynkube._display import Card, Span, plain
+from dynkube._display.cards import Card, Span
+from dynkube._display.text import plain
 from dynkube._text.tables import Table, json_cell, shortened
 
 TABLE = Table(("NAME", "SIZE"), (("web", "1"), ("a longer one", "1000"), ("<b>\x1b\u202e", "")), frozenset({"SIZE"}))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynkube._display import Limits, yaml_code
+from dynkube._display.values import Limits, yaml_code
 from dynkube.meta._yaml import loading as yaml
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"], include_characters=" \n"), max_size=20)

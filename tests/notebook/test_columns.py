@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dynkube import Unstructured
-from dynkube._display import Tone
+from dynkube._display.cards import Tone
 from dynkube.errors import InvalidInput
 from dynkube.informers._availability.crd_summary import PrinterColumn
 from dynkube.notebook._columns import Cell, Column, columns_for, own_columns

@@ -35,7 +35,7 @@ OTHER_NAMES = {
 INSIDE = {  # what the informer and its subscribers, or the client and its watches, say to each other
     dynkube.client.Watch: {"open", "take"},
     dynkube.client.ObjectIterator: {"take"},
-    dynkube.discovery.DeferredRESTMapper: {"card_of", "doubt", "recheck"},
+    dynkube.discovery.DeferredRESTMapper: {"doubt", "may_be_outdated", "recheck"},
 }
 
 

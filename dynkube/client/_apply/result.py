@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
-from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dynkube.fields._steps import same_json
 from dynkube.meta import Unstructured
-
-if TYPE_CHECKING:
-    from dynkube._display import Card
 
 
 class Change(StrEnum):
@@ -64,13 +59,6 @@ class Applied(Unstructured):
 
     def __repr__(self) -> str:
         return f"{super().__repr__()[:-1]} {self.change}{', terminating' if self.terminating else ''}>"
-
-    def _card(self, now: datetime) -> Card:
-        from dynkube._display import pill
-
-        card = super()._card(now)
-        words = [self.change, *(["terminating"] if self.terminating else [])]
-        return replace(card, head=(*card.head, *map(pill, words)))
 
 
 def change_of(before: Unstructured | None, after: Unstructured, *, dry_run: bool) -> Change:

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dynkube._displayable import Shown
+from dynkube._displayable import Displayable
 from dynkube._text.tables import Table, json_cell, printable
 from dynkube.errors import FieldConflict
 from dynkube.fields._diff.unified import unified
 from dynkube.fields._entries import Manager
 from dynkube.fields._path import FieldPath
 from dynkube.meta import MISSING
-
-if TYPE_CHECKING:
-    from dynkube._display import Card
 
 _VALUE_WIDTH = 60
 
@@ -42,7 +38,7 @@ class FieldChange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Diff(Shown):
+class Diff(Displayable):
     """The differences between two states of an object; false if there are none.
 
     ``print(diff)`` shows a unified diff of both as YAML, like ``kubectl diff``; ``print(diff.table())`` shows one
@@ -81,18 +77,6 @@ class Diff(Shown):
     def table(self) -> str:
         """Return a table with one field per line: both values and the other owners."""
         return "\n".join(filter(None, (str(self._table()), self._note()))) if self else self._nothing()
-
-    def _card(self, now: datetime) -> Card:
-        from dynkube.fields._diff.card import diff_card
-
-        return diff_card(self, self._note())
-
-    def _card_among(self, others: int, room: int) -> tuple[Card, int]:
-        """Return a card with fewer rows, as one of several on a page, and the room left for YAML."""
-        from dynkube.fields._diff.card import ROWS, diff_card, size_of
-
-        rows = max(10, min(ROWS, 3 * ROWS // (1 + others)))
-        return diff_card(self, self._note(), rows, room), max(0, room - size_of(self))
 
     def _table(self) -> Table:
         rows = tuple(

@@ -13,10 +13,9 @@ import abc
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
-from dynkube._displayable import Shown
+from dynkube._displayable import Displayable
 from dynkube._guard import name_of, repr_of
 from dynkube._text.tables import printable
 from dynkube.errors import InvalidInput
@@ -24,9 +23,6 @@ from dynkube.informers._cache.index import printed
 from dynkube.informers._cache.store import Snapshot
 from dynkube.meta import JSONPath, LabelSelector, Unstructured
 from dynkube.meta._arguments import a_type
-
-if TYPE_CHECKING:
-    from dynkube._display import Card
 
 Predicate: TypeAlias = Callable[[Unstructured], bool]
 """Returns whether an object is shown. Not async: reads call it too, on any thread."""
@@ -105,7 +101,7 @@ class BoundFilter:
         return self.matches if self.at_once is None else self.at_once()
 
 
-class Filter(Shown, abc.ABC):
+class Filter(Displayable, abc.ABC):
     """Decides which objects an informer shows. Combine with ``&``, ``|``, ``~``."""
 
     __slots__ = ()
@@ -138,12 +134,6 @@ class Filter(Shown, abc.ABC):
 
     def __invert__(self) -> Filter:
         return _Inverted(self)
-
-    def _card(self, now: datetime) -> Card:
-        from dynkube._display import Card, Span, Tone, line
-        from dynkube._text.words import short
-
-        return Card(line("filter", Span(short(repr_of(self), 1000), Tone.STRONG)))
 
 
 def as_filter(value: Filter | Predicate) -> Filter:

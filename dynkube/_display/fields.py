@@ -1,26 +1,26 @@
-"""Notebook display of a :class:`Diff`.
+"""Renderers of diffs, owners and sets of fields.
 
-It is a table of fields, with status collapsed, and YAML.
+A diff is a table of fields, with status collapsed, and YAML.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from dynkube._display import Block, Card, Code, Grid, Line, Note, Section, Span, Tone, line, muted
+from dynkube._display.cards import Block, Card, Code, Grid, Line, Note, Section, Span, Tone, line, muted
+from dynkube._display.registry import render
+from dynkube._text.ages import age_of
 from dynkube._text.tables import json_cell
-from dynkube._text.words import counted, short
-from dynkube.fields import Field
+from dynkube._text.words import counted, several, short
+from dynkube.fields import Diff, Field, FieldChange, FieldSet, Owners
 from dynkube.meta import MISSING
 from dynkube.meta._secrets import LAST_APPLIED
 
-if TYPE_CHECKING:
-    from dynkube.fields._diff.diff import Diff, FieldChange
-
-ROWS: Final = 100
-"""Maximum number of fields shown."""
+_FIELDS: Final = 100  # of a diff or of a set
+_OWNERS: Final = 200
 _LINES: Final = 300
 _WIDTH: Final = 200
 _VALUE: Final = 80
@@ -28,24 +28,62 @@ _STATUS: Final = (Field("status"),)
 _COPY: Final = (Field("metadata"), Field("annotations"), Field(LAST_APPLIED))
 _TONES: Final = {"+": Tone.ADDED, "-": Tone.REMOVED, "@": Tone.MUTED}
 MOST_YAML: Final = 30_000
-"""Maximum characters compared line by line for a card, which takes 20 ms, as few readers open that section. Use
+"""Maximum characters compared line by line for a page, which takes 20 ms, as few readers open that section. Use
 ``print(diff)`` for larger ones."""
 
 
-def diff_card(diff: Diff, note: str, most_rows: int = ROWS, most_yaml: int = MOST_YAML) -> Card:
-    """Return the card of a diff.
+@render.register(Diff)
+def diff_card(diff: Diff, now: datetime) -> Card:
+    """Return the card of a diff."""
+    return _diff_card(diff, _FIELDS, MOST_YAML)
+
+
+def diff_card_among(diff: Diff, others: int, room: int) -> tuple[Card, int]:
+    """Return the card of one of several diffs on a page, with fewer rows, and the room left for YAML.
 
     Args:
         diff: the diff.
-        note: a remark on ownership.
-        most_rows: maximum number of fields shown.
-        most_yaml: maximum size of both states for a comparison line by line.
+        others: the number of other diffs.
+        room: maximum size of both states for a comparison line by line.
     """
+    rows = max(10, min(_FIELDS, 3 * _FIELDS // (1 + others)))
+    return _diff_card(diff, rows, room), max(0, room - _size_of(diff))
+
+
+@render.register(Owners)
+def owners_card(owners: Owners, now: datetime) -> Card:
+    """Return the card of the owners of fields: a row for each field and manager."""
+    rows = (
+        (
+            line(short(str(path), 300) if place == 0 else ""),
+            line(Span(manager.name, Tone.STRONG)),
+            line(f"{manager.operation} {manager.subresource}".strip()),
+            line(muted(age_of(manager.time, now))),
+        )
+        for path, found in owners.items()
+        for place, manager in enumerate(found)
+    )
+    head = line("owners", counted(len(owners), "field"), several(list(map(str, owners.managers()))))
+    shown, count = tuple(islice(rows, _OWNERS)), sum(map(len, owners.values()))
+    cut = [Note(line(f"{_OWNERS} of {count:,} rows shown: see within()"))] if count > _OWNERS else []
+    return Card(head, (Grid(("FIELD", "MANAGER", "OPERATION", "AGE"), shown), *cut) if shown else ())
+
+
+@render.register(FieldSet)
+def field_set_card(fields: FieldSet, now: datetime) -> Card:
+    """Return the card of a set of fields: their paths."""
+    lines = [line(short(str(path), 300)) for path in islice(fields, _FIELDS)]
+    if len(fields) > _FIELDS:
+        lines.append(line(muted(f"… {len(fields) - _FIELDS:,} more")))
+    return Card(line("fields", counted(len(fields), "field")), (Code(tuple(lines)),) if lines else ())
+
+
+def _diff_card(diff: Diff, most_rows: int, most_yaml: int) -> Card:
     head = line(Span(diff.subject, Tone.STRONG), " → ".join(diff.names), _count(diff))
-    return Card(head, tuple(_blocks(diff, note, most_rows, most_yaml)))
+    return Card(head, tuple(_blocks(diff, most_rows, most_yaml)))
 
 
-def size_of(diff: Diff, most: int = MOST_YAML) -> int:
+def _size_of(diff: Diff, most: int = MOST_YAML) -> int:
     """Estimate the characters of both states; stops at ``most``."""
     size = 0
     pending: list[object] = [diff.before, diff.after]
@@ -66,7 +104,7 @@ def _count(diff: Diff) -> Span:
     return Span(f"{counted(len(diff.changes), 'field')} differ{'s' if len(diff.changes) == 1 else ''}" if diff else "")
 
 
-def _blocks(diff: Diff, note: str, most_rows: int, most_yaml: int) -> Iterator[Block]:
+def _blocks(diff: Diff, most_rows: int, most_yaml: int) -> Iterator[Block]:
     if not diff:
         yield Note(line("Nothing differs."))
         return
@@ -75,7 +113,7 @@ def _blocks(diff: Diff, note: str, most_rows: int, most_yaml: int) -> Iterator[B
         parts.setdefault(_part(change), []).append(change)
     if "" in parts:
         yield from _grid(parts[""], diff.names, most_rows)
-    if note:
+    if note := diff._note():
         yield Note(line(Span(note, Tone.WARN)))
     for name in sorted(parts.keys() - {""}):
         changes = parts[name]
@@ -116,7 +154,7 @@ def _cell(value: Any) -> str:
 
 
 def _as_yaml(diff: Diff, most: int) -> Iterator[Block]:
-    if size_of(diff, most) > most:
+    if _size_of(diff, most) > most:
         yield Note(line("As YAML it is long: print() it."))
         return
     text = str(diff).splitlines()

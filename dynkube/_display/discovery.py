@@ -1,44 +1,38 @@
-"""Rendering of resources, like ``kubectl api-resources``."""
+"""Renderers of resources, like ``kubectl api-resources``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from itertools import islice
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
-from dynkube._display import (
-    DEFAULT,
-    Block,
-    Card,
-    Chips,
-    Column,
-    Facts,
-    Line,
-    Note,
-    Span,
-    Tone,
-    condition_chips,
-    definition_versions,
-    inline,
-    line,
-    list_card,
-    muted,
-)
+from dynkube._display.cards import Block, Card, Chips, Facts, Line, Note, Span, Tone, line, muted
+from dynkube._display.definitions import definition_versions
+from dynkube._display.health import condition_chips
+from dynkube._display.lists import Column, list_card
+from dynkube._display.registry import render
+from dynkube._display.values import DEFAULT, inline
 from dynkube._text.words import counted, several, short
-from dynkube.discovery._lookup import ResourceLike, definition_name
+from dynkube.discovery import (
+    APIDiscovery,
+    APIResource,
+    APIResources,
+    ResourceAvailability,
+    ResourceLike,
+    RESTMapper,
+)
+from dynkube.discovery._lookup import definition_name
 from dynkube.discovery._suggestions import not_installed
 from dynkube.errors import MappingError, NoMatch
 from dynkube.meta import Unstructured
-
-if TYPE_CHECKING:
-    from dynkube.discovery._mapper import RESTMapper
-    from dynkube.discovery._resources import APIResource
 
 Definitions: TypeAlias = Callable[[str], Unstructured | None]
 """Returns the CRD of a name, if it is known. Does no I/O."""
 
 _VERBS: Final = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
 _CHANGED: Final = "The cluster has changed since this was read: the next request reads it again."
+_ROWS: Final = 100  # all resources of a cluster without many CRDs
 _FAILURES: Final = 20
 _COLUMNS: Final = (
     Column("NAME", lambda each: short(each.gvr.resource, 120)),
@@ -47,15 +41,36 @@ _COLUMNS: Final = (
     Column("KIND", lambda each: short(each.kind, 120)),
     Column("NAMESPACED", lambda each: "true" if each.namespaced else "false"),
     Column(
-        "VERBS", lambda each: muted("all" if each.verbs.issuperset(_VERBS) else short(several(verbs_of(each)), 120))
+        "VERBS", lambda each: muted("all" if each.verbs.issuperset(_VERBS) else short(several(_verbs_of(each)), 120))
     ),
     Column("CATEGORIES", lambda each: several(each.categories, separator=",")),
 )
 
 
-def verbs_of(resource: APIResource) -> list[str]:
-    """Return the supported verbs, in the conventional order."""
-    return sorted(resource.verbs, key=lambda verb: (_VERBS.index(verb) if verb in _VERBS else len(_VERBS), verb))
+@render.register(APIResource)
+def resource_card(resource: APIResource, now: datetime) -> Card:
+    """Return the card of one resource."""
+    return _resource_card(resource)
+
+
+@render.register(ResourceAvailability)
+def availability_card(found: ResourceAvailability, now: datetime) -> Card:
+    """Return the card of a resource that may not be served."""
+    if found.resource is None:
+        return _absent_card(found.name, found.message, found.definition)
+    return _resource_card(found.resource, found.versions, found.definition, note=found.message)
+
+
+@render.register(APIResources)
+def listing_card(resources: APIResources, now: datetime) -> Card:
+    """Return the card of several resources, and the failures of discovery."""
+    return _resources_card(resources, resources.failures, "API resources")
+
+
+@render.register(APIDiscovery)
+def discovery_card(discovery: APIDiscovery, now: datetime) -> Card:
+    """Return the card of a snapshot of discovery."""
+    return _resources_card(discovery.resources, discovery.failures, "API discovery")
 
 
 def named_card(
@@ -83,15 +98,15 @@ def named_card(
     try:
         resource = mapper.resource_for(name)
     except NoMatch as exc:
-        return absent_card(name, not_installed(str(exc), crd is not None), crd, outdated=outdated)
+        return _absent_card(name, not_installed(str(exc), crd is not None), crd, outdated=outdated)
     except MappingError as exc:
         head = line("resource", Span(short(str(name), 200), Tone.STRONG))
         return Card(head, (Note(line(Span(short(str(exc), 400), Tone.BAD))), *_defined(crd)))
     crd = definition(resource.gvr.crd_name) or crd
-    return resource_card(resource, mapper.discovery.versions_of(resource.gvr), crd, outdated=outdated)
+    return _resource_card(resource, mapper.discovery.versions_of(resource.gvr), crd, outdated=outdated)
 
 
-def absent_card(name: object, why: str, definition: Unstructured | None = None, *, outdated: bool = False) -> Card:
+def _absent_card(name: object, why: str, definition: Unstructured | None = None, *, outdated: bool = False) -> Card:
     """Return a card for a resource that is not served.
 
     Args:
@@ -106,7 +121,7 @@ def absent_card(name: object, why: str, definition: Unstructured | None = None, 
     return Card(line("resource", Span(short(str(name), 200), Tone.STRONG), chip), (*_defined(definition), *notes))
 
 
-def resource_card(
+def _resource_card(
     resource: APIResource,
     versions: Sequence[str] = (),
     definition: Unstructured | None = None,
@@ -130,7 +145,7 @@ def resource_card(
             ("name", Span(str(gvr))),
             ("short", several(list(filter(None, (*resource.short_names, resource.singular))))),
             ("categories", several(resource.categories)),
-            ("verbs", several(verbs_of(resource)) or muted("none")),
+            ("verbs", several(_verbs_of(resource)) or muted("none")),
             ("subresources", several(sorted(resource.subresources))),
             ("versions", several(versions) if len(versions) > 1 and definition is None else ""),
             ("preferred", f"{preferred}, not {gvr.version}" if preferred not in ("", gvr.version) else ""),
@@ -161,24 +176,21 @@ def _conditions(definition: Unstructured | None) -> Iterator[Block]:
         yield Chips(chips)
 
 
-def resources_card(resources: Sequence[APIResource], failures: Mapping[str, Exception], head: str, most: int) -> Card:
-    """Return a card for several resources, and the failures of discovery.
-
-    Args:
-        resources: in display order.
-        failures: errors by group-version.
-        head: the title.
-        most: maximum number of rows.
-    """
+def _resources_card(resources: Sequence[APIResource], failures: Mapping[str, Exception], head: str) -> Card:
     groups = len({each.gvr.group for each in resources})
     card = list_card(
         line(head, counted(len(resources), "resource"), counted(groups, "group")),
         resources,
         _COLUMNS,
-        first=most - most // 5,
-        last=most // 5,
+        first=_ROWS - _ROWS // 5,
+        last=_ROWS // 5,
     )
     return Card(card.head, (*card.blocks, *_failed(failures)))
+
+
+def _verbs_of(resource: APIResource) -> list[str]:
+    """Return the supported verbs, in the conventional order."""
+    return sorted(resource.verbs, key=lambda verb: (_VERBS.index(verb) if verb in _VERBS else len(_VERBS), verb))
 
 
 def _failed(failures: Mapping[str, Exception]) -> Iterable[Block]:

@@ -1,80 +1,58 @@
-"""Display of informers: state, objects and handlers, as cards and tables."""
+"""Renderers of informers, with state, objects and handlers; of their statistics, and of filters."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
+from itertools import islice
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any, Final
 
-from dynkube._display import (
-    Block,
-    Card,
-    Facts,
-    Grid,
-    Line,
-    Note,
-    Section,
-    Span,
-    Tone,
-    ends,
-    line,
-    list_card,
-    muted,
-    object_columns,
-    pill,
-)
+from dynkube._display.cards import Block, Card, Facts, Grid, Line, Note, Section, Span, Tone, line, muted
+from dynkube._display.health import object_age, object_health
+from dynkube._display.lists import ends, list_card, object_columns
+from dynkube._display.pills import pill
+from dynkube._display.registry import render
+from dynkube._display.trees import tree_rows
+from dynkube._display.values import inline
+from dynkube._guard import repr_of
 from dynkube._text.ages import age_of, duration_text
 from dynkube._text.words import counted, several, short
+from dynkube.informers import (
+    Filter,
+    HandlerStatistics,
+    Informer,
+    InformerStatistics,
+    InformerStatuses,
+    OwnerTree,
+    State,
+)
+from dynkube.meta import Unstructured
 
-if TYPE_CHECKING:
-    from dynkube.informers._states import State
-    from dynkube.informers._statistics import InformerStatistics, InformerStatuses
-    from dynkube.informers._views.handlers import HandlerStatistics
-
-_ERROR = 300
-_HANDLERS = 20
-_INFORMERS = 100
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Following:
-    """The arguments of an informer, for display.
-
-    Attributes:
-        resource: the GVR if it is known, else as it was given.
-        namespace: ``None`` for all.
-        selectors: the label and field selectors.
-        filter: the ``repr`` of the filter; ``""`` if there is none.
-        indexes: the names of the indexes.
-    """
-
-    resource: str
-    namespace: str | None
-    selectors: tuple[str, ...]
-    filter: str
-    indexes: tuple[str, ...]
+_ERROR: Final = 300
+_FILTER: Final = 1000
+_HANDLERS: Final = 20
+_INFORMERS: Final = 100
+_TREE: Final = 200
 
 
-def informer_card(what: Following, numbers: InformerStatistics, objects: Sequence[Any], now: datetime) -> Card:
-    """Return the card of an informer.
-
-    Args:
-        what: its arguments.
-        numbers: its statistics.
-        objects: the objects that it shows, in any order.
-        now: the current time, for ages.
-    """
-    where = "all namespaces" if what.namespace is None else what.namespace
-    head = line("informer", Span(what.resource, Tone.STRONG), where, pill(numbers.state.phase))
-    passing = f"{len(objects):,} of {numbers.objects:,} pass the filter" if what.filter else f"{numbers.objects:,}"
+@render.register(Informer)
+def informer_card(informer: Informer, now: datetime) -> Card:
+    """Return the card of an informer: its arguments, its statistics, and the objects that it shows."""
+    numbers, objects = informer.statistics(), informer.list()
+    where = "all namespaces" if informer.namespace is None else informer.namespace
+    resource = str(informer.gvr or informer._resource)
+    head = line("informer", Span(resource, Tone.STRONG), where, pill(numbers.state.phase))
+    shown_filter = "" if informer.filter is None else repr_of(informer.filter)
+    passing = f"{len(objects):,} of {numbers.objects:,} pass the filter" if shown_filter else f"{numbers.objects:,}"
+    selectors = map(str, (informer._label_selector, informer._field_selector))
     facts = [
         ("state", _state(numbers.state, now)),
         ("objects", line(passing)),
-        ("filter", line(short(what.filter, _ERROR))),
-        ("selectors", line(several(list(filter(None, what.selectors)), width=_ERROR))),
-        ("indexes", line(several(what.indexes))),
+        ("filter", line(short(shown_filter, _ERROR))),
+        ("selectors", line(several(list(filter(None, selectors)), width=_ERROR))),
+        ("indexes", line(several(tuple(informer._view.indexes)))),
         *_traffic(numbers, now),
     ]
     blocks: list[Block] = [Facts.of(facts)]
@@ -83,6 +61,20 @@ def informer_card(what: Following, numbers: InformerStatistics, objects: Sequenc
     return Card(head, (*blocks, *_handlers(numbers.handlers), *_objects(objects, now)))
 
 
+@render.register(State)
+def state_card(state: State, now: datetime) -> Card:
+    """Return the card of a state: one line."""
+    since = age_of(state.since, now)
+    return Card(line(pill(state.phase), state.reason, state.message, muted(f"for {since}" if since else "")))
+
+
+@render.register(Filter)
+def filter_card(displayed: Filter, now: datetime) -> Card:
+    """Return the card of a filter: its ``repr``."""
+    return Card(line("filter", Span(short(repr_of(displayed), _FILTER), Tone.STRONG)))
+
+
+@render.register(InformerStatistics)
 def statistics_card(numbers: InformerStatistics, now: datetime) -> Card:
     """Return the card of an informer's statistics."""
     facts = Facts.of([("state", _state(numbers.state, now)), *_traffic(numbers, now)])
@@ -90,6 +82,7 @@ def statistics_card(numbers: InformerStatistics, now: datetime) -> Card:
     return Card(head, (facts, *_handlers(numbers.handlers)))
 
 
+@render.register(InformerStatuses)
 def statuses_card(statuses: InformerStatuses, now: datetime) -> Card:
     """Return the card of all informers of a client."""
     columns = ("RESOURCE", "NAMESPACE", "SELECTORS", "PHASE", "REASON", "FOR", "OBJECTS", "LAG", "BACKLOG", "FAILURES")
@@ -119,6 +112,39 @@ def statuses_card(statuses: InformerStatuses, now: datetime) -> Card:
         notes.insert(0, Note(line(f"{_INFORMERS} of {len(statuses):,} shown: print() it for all")))
     head = line(counted(len(statuses), "informer"))
     return Card(head, (Grid(columns, rows, frozenset(range(6, 10))), *notes) if rows else ())
+
+
+@render.register(OwnerTree)
+def owner_tree_card(tree: OwnerTree, now: datetime) -> Card:
+    """Return the card of an owner tree: a table, with the health of each object."""
+    several_namespaces = len({obj.namespace for _, obj in tree.walk()}) > 1
+    rows = tree_rows(
+        tree, lambda each: each.children, partial(_tree_cells, now=now, several_namespaces=several_namespaces)
+    )
+    shown = tuple(islice(rows, _TREE))
+    notes = [Note(line(note)) for note in tree.notes]
+    if (total := sum(1 for _ in tree.walk())) > len(shown):
+        notes.append(Note(line(f"{len(shown)} of {total:,} lines shown")))
+    columns = ("OBJECT", *(("NAMESPACE",) if several_namespaces else ()), "READY", "REASON", "STATUS", "AGE")
+    root = tree.object
+    head = line("owner tree", Span(_name(root), Tone.STRONG), root.namespace, f"{tree._below():,} below")
+    return Card(head, (Grid(columns, shown, is_tree=True), *notes))
+
+
+def _tree_cells(tree: OwnerTree, now: datetime, several_namespaces: bool) -> tuple[Span, ...]:
+    health = object_health(tree.object)
+    return (
+        Span(inline(_name(tree.object), 200)),
+        *((Span(tree.object.namespace),) if several_namespaces else ()),
+        Span(health.ready, health.tone),
+        Span(health.reason),
+        Span(health.status, health.tone),
+        muted(object_age(tree.object, now)),
+    )
+
+
+def _name(obj: Unstructured) -> str:
+    return f"{obj.kind}/{obj.name}"
 
 
 def _state(state: State, now: datetime) -> Line:

@@ -1,32 +1,31 @@
-"""Notebook display of reports: a row for each object, and errors in full."""
+"""Renderers of reports: a row for each object, and errors in full."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from dynkube._display import Block, Card, Grid, Line, Note, Section, Span, Tone, line, muted, pill
-from dynkube._displayable import Shown
+from dynkube._display.cards import Block, Card, Grid, Line, Note, Section, Span, Tone, line, muted
+from dynkube._display.fields import MOST_YAML, diff_card_among
+from dynkube._display.pills import pill
+from dynkube._display.registry import card_of, render
+from dynkube._displayable import Displayable
 from dynkube._text.words import short
 from dynkube.errors import ApplyConflict
-
-if TYPE_CHECKING:
-    from dynkube.manifests._diff_report import DiffEntry, DiffReport
-    from dynkube.manifests._report import Entry, Report
+from dynkube.manifests import DiffEntry, DiffReport, Entry, Report
+from dynkube.manifests._report import TROUBLE
 
 _ROWS: Final = 100
 _DIFFS: Final = 20
 _CONFLICTS: Final = 100  # fields of all conflicts together; the last conflict may exceed it
-_YAML: Final = 30_000  # characters of diffs that are also shown as YAML
 _MESSAGE: Final = 400
 _COLUMNS: Final = ("OUTCOME", "OBJECT", "NAMESPACE", "SOURCE", "REASON")
 
 
+@render.register(Report)
 def report_card(report: Report, now: datetime) -> Card:
     """Return the card of a report, failures first."""
-    from dynkube.manifests._report import TROUBLE
-
     entries = sorted(report, key=lambda entry: entry.outcome not in TROUBLE)
     blocks: list[Block] = []
     if entries:
@@ -59,11 +58,12 @@ def _trouble(entry: Entry, now: datetime, *, whole: bool) -> Section:
     """Return the section of an error: its card, or its message if it has none or there is no room."""
     error = entry.error
     blocks: Sequence[Block] = (Note(line(Span(short(entry.message, _MESSAGE), Tone.BAD))),)
-    if whole and isinstance(error, Shown):
-        blocks = (error._card(now),)  # common to all subclasses of Shown
+    if whole and isinstance(error, Displayable):
+        blocks = (card_of(error, now),)
     return Section(short(entry.name or entry.source, 200), tuple(blocks), str(entry.outcome), open=True)
 
 
+@render.register(DiffReport)
 def differences_card(report: DiffReport, now: datetime) -> Card:
     """Return the card of a diff report."""
     entries = [entry for entry in report if entry.differs or entry.error is not None or entry.object is None]
@@ -75,10 +75,10 @@ def differences_card(report: DiffReport, now: datetime) -> Card:
 
 
 def _differences(entries: Sequence[DiffEntry]) -> Iterator[Block]:
-    room = _YAML
+    room = MOST_YAML
     for entry in entries:
         if entry.diff is not None:
-            card, room = entry.diff._card_among(len(entries) - 1, room)  # internal API for this purpose
+            card, room = diff_card_among(entry.diff, len(entries) - 1, room)
             yield card
         elif said := str(entry):
             yield Note(line(Span(short(said, _MESSAGE), Tone.BAD if entry.error is not None else Tone.INFO)))
