@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 from dynkube._display.cards import Block, Card, Chips, Facts, Line, Note, Span, Tone, line, muted
 from dynkube._display.definitions import definition_versions
 from dynkube._display.health import condition_chips
-from dynkube._display.lists import Column, list_card
+from dynkube._display.lists import ListColumn, list_card
 from dynkube._display.registry import render
 from dynkube._display.values import DEFAULT, inline
 from dynkube._text.words import counted, several, short
@@ -35,15 +35,15 @@ _CHANGED: Final = "The cluster has changed since this was read: the next request
 _ROWS: Final = 100  # all resources of a cluster without many CRDs
 _FAILURES: Final = 20
 _COLUMNS: Final = (
-    Column("NAME", lambda each: short(each.gvr.resource, 120)),
-    Column("SHORT NAMES", lambda each: several(each.short_names, separator=",")),
-    Column("API VERSION", lambda each: short(each.gvr.api_version, 120)),
-    Column("KIND", lambda each: short(each.kind, 120)),
-    Column("NAMESPACED", lambda each: "true" if each.namespaced else "false"),
-    Column(
+    ListColumn("NAME", lambda each: short(each.gvr.resource, 120)),
+    ListColumn("SHORT NAMES", lambda each: several(each.short_names, separator=",")),
+    ListColumn("API VERSION", lambda each: short(each.gvr.api_version, 120)),
+    ListColumn("KIND", lambda each: short(each.kind, 120)),
+    ListColumn("NAMESPACED", lambda each: "true" if each.namespaced else "false"),
+    ListColumn(
         "VERBS", lambda each: muted("all" if each.verbs.issuperset(_VERBS) else short(several(_verbs_of(each)), 120))
     ),
-    Column("CATEGORIES", lambda each: several(each.categories, separator=",")),
+    ListColumn("CATEGORIES", lambda each: several(each.categories, separator=",")),
 )
 
 

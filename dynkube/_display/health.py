@@ -38,7 +38,7 @@ _BAD_PHASES: Final = frozenset({"Failed", "Error", "Lost", "Degraded", "Unhealth
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Health:
+class ObjectHealth:
     """The health of an object, in the words of its status.
 
     Attributes:
@@ -55,7 +55,7 @@ class Health:
     tone: Tone
 
 
-def health_of(obj: Mapping[str, Any]) -> Health:
+def health_of(obj: Mapping[str, Any]) -> ObjectHealth:
     """Return the health of an object; may raise if its body is unreadable."""
     metadata, status, spec = (mapping(obj, name) for name in ("metadata", "status", "spec"))
     main = _main_condition(status)
@@ -65,16 +65,16 @@ def health_of(obj: Mapping[str, Any]) -> Health:
     ready = f"{counts[0]}/{counts[1]}" if counts else inline(main.get("status"), 20)
     reason = inline(main.get("reason") if main.get("status") != "True" else None) or inline(status.get("reason"))
     if metadata.get("deletionTimestamp"):
-        return Health(ready=ready, reason=reason, status="Terminating", tone=Tone.WARN)
-    return Health(ready=ready, reason=reason, status=waiting or phase, tone=_tone(counts, main, phase, waiting))
+        return ObjectHealth(ready=ready, reason=reason, status="Terminating", tone=Tone.WARN)
+    return ObjectHealth(ready=ready, reason=reason, status=waiting or phase, tone=_tone(counts, main, phase, waiting))
 
 
-def object_health(obj: Mapping[str, Any]) -> Health:
+def object_health(obj: Mapping[str, Any]) -> ObjectHealth:
     """Return the health of an object; if its body is unreadable, the status says so."""
     try:
         return health_of(obj)
     except Exception:  # noqa: BLE001  # one unreadable object must not break a table of many
-        return Health(ready="", reason="", status="(unreadable)", tone=Tone.BAD)
+        return ObjectHealth(ready="", reason="", status="(unreadable)", tone=Tone.BAD)
 
 
 def object_age(obj: Mapping[str, Any], now: datetime) -> str:

@@ -22,7 +22,7 @@ _NAMED: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ListColumn:
     """One column of a list.
 
     Attributes:
@@ -41,7 +41,7 @@ class Column:
 def list_card(
     head: Line,
     items: Sequence[Any],
-    columns: Sequence[Column],
+    columns: Sequence[ListColumn],
     *,
     remaining: int | None = None,
     more: bool = False,
@@ -86,7 +86,7 @@ def list_card(
     return Card(head, tuple(blocks))
 
 
-def object_columns(objects: Sequence[Any], now: datetime) -> list[Column]:
+def object_columns(objects: Sequence[Any], now: datetime) -> list[ListColumn]:
     """Return generic columns for objects of any kind.
 
     Namespace and kind only if they differ between the objects.
@@ -96,12 +96,16 @@ def object_columns(objects: Sequence[Any], now: datetime) -> list[Column]:
         now: the time for ages.
     """
     return [
-        *([Column("NAMESPACE", lambda obj: inline(obj.namespace, 80))] if common(objects, "namespace") is None else []),
-        *([Column("KIND", lambda obj: inline(obj.kind, 80))] if common(objects, "kind") is None else []),
-        Column("NAME", lambda obj: inline(obj.name, 120)),
-        Column("READY", _ready),
-        Column("STATUS", _status),
-        Column("AGE", lambda obj: muted(object_age(obj, now)), right=True),
+        *(
+            [ListColumn("NAMESPACE", lambda obj: inline(obj.namespace, 80))]
+            if common(objects, "namespace") is None
+            else []
+        ),
+        *([ListColumn("KIND", lambda obj: inline(obj.kind, 80))] if common(objects, "kind") is None else []),
+        ListColumn("NAME", lambda obj: inline(obj.name, 120)),
+        ListColumn("READY", _ready),
+        ListColumn("STATUS", _status),
+        ListColumn("AGE", lambda obj: muted(object_age(obj, now)), right=True),
     ]
 
 

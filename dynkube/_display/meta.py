@@ -9,7 +9,7 @@ from typing import Final
 
 from dynkube._display.cards import Card, Note, Span, Tone, line, muted
 from dynkube._display.health import object_health
-from dynkube._display.lists import Column, common, list_card, object_columns
+from dynkube._display.lists import ListColumn, common, list_card, object_columns
 from dynkube._display.objects import object_card, unreadable_card
 from dynkube._display.registry import render
 from dynkube._display.values import inline
@@ -81,12 +81,12 @@ def _head(objects: UnstructuredList) -> Iterator[str | Span]:
         yield muted(f"resourceVersion {objects.resource_version}")
 
 
-def _columns(table: UnstructuredTable) -> Iterator[Column]:
+def _columns(table: UnstructuredTable) -> Iterator[ListColumn]:
     if common(table, "namespace") is None:
-        yield Column("NAMESPACE", lambda row: inline(table[row].namespace, 80))
+        yield ListColumn("NAMESPACE", lambda row: inline(table[row].namespace, 80))
     for place, column in enumerate(table.columns):
         right = column.type in {"integer", "number"} or column.tells_age
-        yield Column(column.name[:_HEADING].upper(), partial(_cell, table, place), right=right, wide=column.wide)
+        yield ListColumn(column.name[:_HEADING].upper(), partial(_cell, table, place), right=right, wide=column.wide)
 
 
 def _cell(table: UnstructuredTable, place: int, row: int) -> Span:

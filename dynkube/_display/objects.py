@@ -10,7 +10,7 @@ from typing import Any, Final
 from dynkube._display.cards import Block, Card, Chips, Facts, Line, Note, Section, Span, Tone, line, muted
 from dynkube._display.definitions import definition_facts
 from dynkube._display.health import condition_chips, health_of, mapping
-from dynkube._display.values import DEFAULT, Limits, inline, yaml_code
+from dynkube._display.values import DEFAULT, ValueLimits, inline, yaml_code
 from dynkube._display.visible import visible
 from dynkube._text.ages import age_of
 from dynkube._text.words import Aside, counted, short, size_text
@@ -20,7 +20,7 @@ _HEADING: Final = frozenset({"apiVersion", "kind", "metadata"})
 _TOLD: Final = frozenset({"name", "namespace", "labels", "annotations", "managedFields", "ownerReferences"})
 
 
-def object_card(obj: Mapping[str, Any], *, now: datetime, size: int = 0, limits: Limits = DEFAULT) -> Card:
+def object_card(obj: Mapping[str, Any], *, now: datetime, size: int = 0, limits: ValueLimits = DEFAULT) -> Card:
     """Return a card of an object.
 
     Fields of an unexpected type are shown as they are, or left out of the summary. Values of Secrets, ``managedFields``
@@ -59,7 +59,7 @@ def _head(obj: Mapping[str, Any], now: datetime) -> Line:
     )
 
 
-def _blocks(obj: Mapping[str, Any], limits: Limits) -> Iterator[Block]:
+def _blocks(obj: Mapping[str, Any], limits: ValueLimits) -> Iterator[Block]:
     metadata = mapping(obj, "metadata")
     fields = _fields(obj, limits)
     facts = Facts.of(
@@ -86,7 +86,7 @@ def _blocks(obj: Mapping[str, Any], limits: Limits) -> Iterator[Block]:
     yield from _metadata(metadata, limits)
 
 
-def _fields(obj: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
+def _fields(obj: Mapping[str, Any], limits: ValueLimits) -> dict[str, Any]:
     """Return the fields to show: the first ones, without apiVersion, kind and metadata, and with the status last."""
     found = ((name, value) for name, value in visible(obj, limits.lines) if name not in _HEADING)
     fields = dict(islice(found, limits.items))
@@ -100,7 +100,7 @@ def _is_inner(value: object) -> bool:
     return isinstance(value, Mapping | list | tuple)
 
 
-def _metadata(metadata: Mapping[str, Any], limits: Limits) -> Iterator[Block]:
+def _metadata(metadata: Mapping[str, Any], limits: ValueLimits) -> Iterator[Block]:
     annotations = mapping(metadata, "annotations")
     if annotations:
         yield Section("annotations", (yaml_code(annotations, limits),), counted(len(annotations), "annotation"))

@@ -22,7 +22,7 @@ _WORDS: Final = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class ValueLimits:
     """How much of a value is shown.
 
     Attributes:
@@ -39,15 +39,15 @@ class Limits:
     depth: int = 16
     items: int = 40
 
-    def at_most(self, lines: int) -> Limits:
+    def at_most(self, lines: int) -> ValueLimits:
         """Return limits with at most ``lines`` lines per section, but not fewer than 10."""
         return self if lines >= self.lines else replace(self, lines=max(lines, 10))
 
 
-DEFAULT: Final = Limits()
+DEFAULT: Final = ValueLimits()
 
 
-def yaml_code(value: object, limits: Limits = DEFAULT) -> Code:
+def yaml_code(value: object, limits: ValueLimits = DEFAULT) -> Code:
     """Return a value as YAML; the last line says if it was cut."""
     found = list(islice(_lines(value, 0, limits), limits.lines + 1))
     if len(found) > limits.lines:
@@ -71,7 +71,7 @@ def inline(value: object, width: int = 60) -> str:
     return short(str(value), width)
 
 
-def _lines(value: object, indent: int, limits: Limits) -> Iterator[Line]:
+def _lines(value: object, indent: int, limits: ValueLimits) -> Iterator[Line]:
     """Yield the lines of a map or list; a scalar is one line."""
     if isinstance(value, Mapping) and value:
         for name, part in visible(value, limits.lines + 1):
@@ -83,7 +83,7 @@ def _lines(value: object, indent: int, limits: Limits) -> Iterator[Line]:
         yield line(" " * indent, _scalar(value, limits))
 
 
-def _entry(lead: str, label: Span, part: object, indent: int, limits: Limits) -> Iterator[Line]:
+def _entry(lead: str, label: Span, part: object, indent: int, limits: ValueLimits) -> Iterator[Line]:
     """Yield the lines of a key and its value.
 
     Lists below a key are not indented, as in kubectl's output.
@@ -101,14 +101,14 @@ def _entry(lead: str, label: Span, part: object, indent: int, limits: Limits) ->
         yield line(lead, label, " ", _scalar(part, limits))
 
 
-def _deeper(part: object, limits: Limits) -> Limits:
+def _deeper(part: object, limits: ValueLimits) -> ValueLimits:
     """Reduce the depth for a list: nested lists add no indentation, which limits the depth otherwise."""
     if not isinstance(part, list | tuple):
         return limits
     return replace(limits, depth=limits.depth - 1)
 
 
-def _item(part: object, indent: int, limits: Limits) -> Iterator[Line]:
+def _item(part: object, indent: int, limits: ValueLimits) -> Iterator[Line]:
     lead = f"{' ' * indent}- "
     if isinstance(part, Mapping | list | tuple) and part:
         if indent // 2 >= limits.depth:
@@ -124,14 +124,14 @@ def _item(part: object, indent: int, limits: Limits) -> Iterator[Line]:
         yield line(lead, _scalar(part, limits))
 
 
-def _block_mark(text: str, limits: Limits) -> str:
+def _block_mark(text: str, limits: ValueLimits) -> str:
     """Return the block scalar indicator (``|``, ``|-``, ``|+``) of a multi-line string; ``""`` for other strings."""
     if "\n" not in text[: limits.width * limits.lines] or text[0] in " \t\n":
         return ""
     return "|" if text[-1] == "\n" and text[-2:] != "\n\n" else "|+" if text[-1] == "\n" else "|-"
 
 
-def _text_lines(text: str, indent: int, limits: Limits) -> Iterator[Line]:
+def _text_lines(text: str, indent: int, limits: ValueLimits) -> Iterator[Line]:
     """Yield the lines of a block scalar.
 
     Of a very long string, as many as could be shown.
@@ -150,11 +150,11 @@ def _split(text: str) -> Iterator[str]:
         start = end + 1
 
 
-def _name(name: object, limits: Limits) -> str:
+def _name(name: object, limits: ValueLimits) -> str:
     return _quoted(str(name), limits.width)
 
 
-def _scalar(value: object, limits: Limits) -> str | Span:
+def _scalar(value: object, limits: ValueLimits) -> str | Span:
     match value:
         case None:
             return "null"

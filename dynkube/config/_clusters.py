@@ -9,14 +9,14 @@ import base64
 from collections.abc import Mapping
 from datetime import datetime
 
-from dynkube.config._entries import Entry
+from dynkube.config._entries import KubeconfigEntry
 from dynkube.config._tls import TLSSettings
 from dynkube.errors import ConfigError
 
 _EXEC_EXTENSION = "client.authentication.k8s.io/exec"
 
 
-def read_server(cluster: Entry, *, secure: bool) -> str:
+def read_server(cluster: KubeconfigEntry, *, secure: bool) -> str:
     """Return the server URL.
 
     Without a scheme it gets client-go's default: https if TLS is configured (``secure``), else http.
@@ -32,7 +32,7 @@ def read_server(cluster: Entry, *, secure: bool) -> str:
     return server
 
 
-def read_tls(cluster: Entry, now: datetime) -> TLSSettings:
+def read_tls(cluster: KubeconfigEntry, now: datetime) -> TLSSettings:
     """Return the TLS settings.
 
     Reads the CA file once, so that a wrong path is reported here.
@@ -60,7 +60,7 @@ def read_tls(cluster: Entry, now: datetime) -> TLSSettings:
     return tls
 
 
-def exec_cluster(cluster: Entry, tls: TLSSettings) -> Mapping[str, object]:
+def exec_cluster(cluster: KubeconfigEntry, tls: TLSSettings) -> Mapping[str, object]:
     """Return ``ExecCredential.spec.cluster`` (``provideClusterInfo: true``).
 
     The CA is always passed as data, and ``config`` is the extension with the plugin's own settings.

@@ -16,7 +16,7 @@ from dynkube.meta._arguments import a_type
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class KubeconfigEntry:
     """A mapping inside a kubeconfig.
 
     Attributes:
@@ -64,22 +64,22 @@ class Entry:
             raise self.error(field, "must be a list of strings: put each item in quotes")
         return tuple(value for value in values if isinstance(value, str))
 
-    def entry(self, field: str) -> Entry | None:
+    def entry(self, field: str) -> KubeconfigEntry | None:
         """Return a nested mapping; ``None`` if absent."""
         value = self.values.get(field)
         if value is None:
             return None
         if not isinstance(value, Mapping):
             raise self.error(field, f"must be a mapping, not {_kind(value)}")
-        return Entry(value, self.source, f"{self.at}.{field}", self.directory)
+        return KubeconfigEntry(value, self.source, f"{self.at}.{field}", self.directory)
 
-    def entries(self, field: str) -> tuple[Entry, ...]:
+    def entries(self, field: str) -> tuple[KubeconfigEntry, ...]:
         """Return a list of mappings; empty if absent."""
         values = self._list(field)
         if any(not isinstance(value, Mapping) for value in values):
             raise self.error(field, "must be a list of mappings")
         return tuple(
-            Entry(value, self.source, f"{self.at}.{field}[{index}]", self.directory)
+            KubeconfigEntry(value, self.source, f"{self.at}.{field}[{index}]", self.directory)
             for index, value in enumerate(values)
             if isinstance(value, Mapping)
         )

@@ -23,7 +23,7 @@ from dynkube._logs import get_logger
 from dynkube._server_text import sanitized
 from dynkube.config._credentials import Combined, Credential, Credentials, CredentialTimeout, utc_now
 from dynkube.config._exec_answer import ExecAnswer, parse_answer, printed_texts
-from dynkube.config._exec_process import Outcome, run_bounded
+from dynkube.config._exec_process import ProcessOutcome, run_bounded
 from dynkube.config._redact import redacted, secrets_among
 from dynkube.errors import ConfigError, CredentialError
 
@@ -225,7 +225,7 @@ class ExecPlugin:
                 "cannot receive the cluster info: the cluster's exec extension cannot be encoded as JSON"
             ) from error
 
-    def _error(self, complaint: str, outcome: Outcome | None = None) -> CredentialError:
+    def _error(self, complaint: str, outcome: ProcessOutcome | None = None) -> CredentialError:
         message = f"{self._command.where}: plugin {self._command.command!r} {complaint}"
         secrets = (*self._secrets, *_secrets_of(self._held))
         if outcome is not None and (words := outcome.last_words(lambda text: _without(secrets, text, outcome))):
@@ -240,7 +240,7 @@ def _secrets_of(held: Credential | None) -> Iterable[str]:
     return () if held is None else (value.split()[-1] for value in held.headers.values())
 
 
-def _without(secrets: tuple[str, ...], text: str, outcome: Outcome) -> str:
+def _without(secrets: tuple[str, ...], text: str, outcome: ProcessOutcome) -> str:
     return redacted(text, (*secrets, *printed_texts(bytes(outcome.stdout))))
 
 
@@ -262,13 +262,13 @@ def plugin_calls(credentials: Credentials) -> Mapping[tuple[int, str], int]:
     return dict(calls)
 
 
-def _status(outcome: Outcome) -> tuple[int, str]:
+def _status(outcome: ProcessOutcome) -> tuple[int, str]:
     if outcome.start_error is not None:
         return 1, "plugin_not_found_error"
     return outcome.returncode or 1, "plugin_execution_error"
 
 
-def _complaint(outcome: Outcome, timeout: float) -> str:
+def _complaint(outcome: ProcessOutcome, timeout: float) -> str:
     if outcome.start_error is not None:
         return f"failed to start: {getattr(outcome.start_error, 'strerror', None) or outcome.start_error}"
     if outcome.timed_out:

@@ -32,7 +32,7 @@ _GRACE = 1.0
 
 
 @dataclass(slots=True)
-class Outcome:
+class ProcessOutcome:
     """The result of a run.
 
     ``returncode`` is ``None`` if the process did not start, or was killed by dynkube.
@@ -61,8 +61,8 @@ async def run_bounded(
     env: Mapping[str, str],
     timeout: float,
     interactive: bool,
-    redact: Callable[[str, Outcome], str],
-) -> Outcome:
+    redact: Callable[[str, ProcessOutcome], str],
+) -> ProcessOutcome:
     """Run ``command`` to its end and collect its output.
 
     Cancellation stops the process: SIGTERM, a second later SIGKILL; on Windows immediately.
@@ -76,7 +76,7 @@ async def run_bounded(
             children are stopped with it; an interactive process has to stay in the foreground group.
         redact: removes secrets from a log line, including those that the process printed.
     """
-    outcome = Outcome()
+    outcome = ProcessOutcome()
     options: dict[str, object] = {"stdin": None if interactive else subprocess.DEVNULL}
     if os.name == "posix" and not interactive:
         options["process_group"] = 0
@@ -110,7 +110,7 @@ async def run_bounded(
     return outcome
 
 
-async def _collect(process: trio.Process, outcome: Outcome, *, log: _Log | None) -> None:
+async def _collect(process: trio.Process, outcome: ProcessOutcome, *, log: _Log | None) -> None:
     assert process.stdout is not None
     assert process.stderr is not None
     async with trio.open_nursery() as readers:
@@ -120,7 +120,7 @@ async def _collect(process: trio.Process, outcome: Outcome, *, log: _Log | None)
         readers.cancel_scope.deadline = trio.current_time() + _GRACE
 
 
-async def _read_stdout(stream: trio.abc.ReceiveStream, outcome: Outcome, scope: trio.CancelScope) -> None:
+async def _read_stdout(stream: trio.abc.ReceiveStream, outcome: ProcessOutcome, scope: trio.CancelScope) -> None:
     async with stream:
         async for chunk in stream:
             outcome.stdout += chunk
@@ -129,7 +129,7 @@ async def _read_stdout(stream: trio.abc.ReceiveStream, outcome: Outcome, scope: 
                 scope.cancel()
 
 
-async def _read_stderr(stream: trio.abc.ReceiveStream, outcome: Outcome, log: _Log | None) -> None:
+async def _read_stderr(stream: trio.abc.ReceiveStream, outcome: ProcessOutcome, log: _Log | None) -> None:
     try:
         async with stream:
             async for chunk in stream:

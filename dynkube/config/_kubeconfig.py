@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Protocol, cast
 
 from dynkube._input_files import read_file
-from dynkube.config._entries import Entry
+from dynkube.config._entries import KubeconfigEntry
 from dynkube.config._files import absolute_path
 from dynkube.errors import ConfigError
 
@@ -46,9 +46,9 @@ class Kubeconfig:
 
     source: str
     current_context: str = ""
-    clusters: Mapping[str, Entry] = field(default_factory=dict)
-    contexts: Mapping[str, Entry] = field(default_factory=dict)
-    users: Mapping[str, Entry] = field(default_factory=dict)
+    clusters: Mapping[str, KubeconfigEntry] = field(default_factory=dict)
+    contexts: Mapping[str, KubeconfigEntry] = field(default_factory=dict)
+    users: Mapping[str, KubeconfigEntry] = field(default_factory=dict)
 
     @property
     def empty(self) -> bool:
@@ -156,7 +156,7 @@ def read_mapping(document: Mapping[str, object]) -> Kubeconfig:
     source = "the mapping given as kubeconfig="
     if problem := _problem(document):
         raise ConfigError(f"{source}: {problem}")
-    top = Entry(document, source, "kubeconfig")
+    top = KubeconfigEntry(document, source, "kubeconfig")
     sections = {
         section: dict(
             _named(entry.values, section, body, source=source, directory="") for entry in top.entries(section)
@@ -166,11 +166,13 @@ def read_mapping(document: Mapping[str, object]) -> Kubeconfig:
     return Kubeconfig(source, top.text("current-context"), **sections)
 
 
-def _named(item: Mapping[str, object], section: str, body: str, *, source: str, directory: str) -> tuple[str, Entry]:
+def _named(
+    item: Mapping[str, object], section: str, body: str, *, source: str, directory: str
+) -> tuple[str, KubeconfigEntry]:
     """Return name and content of an entry whose structure was validated."""
     name, values = str(item["name"]), item.get(body)
     at = f"{section}[name={name}].{body}"
-    return name, Entry(values if isinstance(values, Mapping) else {}, source, at, directory)
+    return name, KubeconfigEntry(values if isinstance(values, Mapping) else {}, source, at, directory)
 
 
 def _check_file(path: str) -> bool:

@@ -9,7 +9,7 @@ from datetime import datetime
 from dynkube.config._clusters import exec_cluster, read_server, read_tls
 from dynkube.config._config import ClientConfig
 from dynkube.config._credentials import utc_now
-from dynkube.config._entries import Entry
+from dynkube.config._entries import KubeconfigEntry
 from dynkube.config._incluster import in_cluster, load_incluster
 from dynkube.config._kubeconfig import Kubeconfig, find_files, merge_files, read_mapping
 from dynkube.config._users import read_credentials, read_impersonation
@@ -87,7 +87,9 @@ def _from_context(
     cluster = _referenced(context, "cluster", merged.clusters)
     if cluster is None:
         raise context.error("cluster", "is missing: set it to one of the clusters")
-    user = _referenced(context, "user", merged.users) or Entry({}, context.source, "users")  # no user: anonymous
+    user = _referenced(context, "user", merged.users) or KubeconfigEntry(
+        {}, context.source, "users"
+    )  # no user: anonymous
     tls = read_tls(cluster, now())
     credentials = read_credentials(user, cluster=lambda: exec_cluster(cluster, tls), exec_timeout=exec_timeout, now=now)
     certified = user.text("client-certificate") or user.text("client-certificate-data")
@@ -103,7 +105,7 @@ def _from_context(
     )
 
 
-def _referenced(context: Entry, field: str, entries: Mapping[str, Entry]) -> Entry | None:
+def _referenced(context: KubeconfigEntry, field: str, entries: Mapping[str, KubeconfigEntry]) -> KubeconfigEntry | None:
     name = context.text(field)
     if not name:
         return None
@@ -112,7 +114,7 @@ def _referenced(context: Entry, field: str, entries: Mapping[str, Entry]) -> Ent
     return entries[name]
 
 
-def _known(entries: Mapping[str, Entry]) -> str:
+def _known(entries: Mapping[str, KubeconfigEntry]) -> str:
     names = [repr(name) for name in sorted(entries)]
     if not names:
         return "there are none"

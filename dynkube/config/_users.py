@@ -17,7 +17,7 @@ from dynkube.config._credentials import (
     StaticCertificate,
     check_expiry,
 )
-from dynkube.config._entries import Entry
+from dynkube.config._entries import KubeconfigEntry
 from dynkube.config._exec import ExecCommand, ExecPlugin
 from dynkube.config._files import CertificateFiles, TokenFile
 from dynkube.config._oidc import OIDCToken
@@ -29,7 +29,7 @@ _MODES = ("Never", "IfAvailable", "Always")
 
 
 def read_credentials(
-    user: Entry,
+    user: KubeconfigEntry,
     *,
     cluster: Callable[[], Mapping[str, object]],
     exec_timeout: float | None,
@@ -59,7 +59,7 @@ def read_credentials(
     return authorization or certificate or Anonymous()
 
 
-def read_impersonation(user: Entry) -> Impersonation | None:
+def read_impersonation(user: KubeconfigEntry) -> Impersonation | None:
     """Return the user to impersonate.
 
     Reads ``as``, ``as-uid``, ``as-groups`` and ``as-user-extra``.
@@ -81,7 +81,7 @@ def read_impersonation(user: Entry) -> Impersonation | None:
         raise ConfigError(f"{user.where()}: {error}") from error
 
 
-def _token(user: Entry, now: Callable[[], datetime]) -> Credentials | None:
+def _token(user: KubeconfigEntry, now: Callable[[], datetime]) -> Credentials | None:
     token, path = user.text("token"), user.path("tokenFile")
     if path is not None:  # with both, the file takes precedence once it can be read
         source = TokenFile(path, fallback=token or None, where=user.where("tokenFile"), now=now)
@@ -90,14 +90,14 @@ def _token(user: Entry, now: Callable[[], datetime]) -> Credentials | None:
     return BearerToken(token, where=user.where("token")) if token else None
 
 
-def _basic_auth(user: Entry) -> BasicAuth | None:
+def _basic_auth(user: KubeconfigEntry) -> BasicAuth | None:
     username, password = user.text("username"), user.text("password")
     if not username and not password:
         return None
     return BasicAuth(username, password, where=user.where("username"))
 
 
-def _certificate(user: Entry, now: Callable[[], datetime]) -> Credentials | None:
+def _certificate(user: KubeconfigEntry, now: Callable[[], datetime]) -> Credentials | None:
     certificate, key = user.data("client-certificate-data"), user.data("client-key-data")
     # Data takes precedence over a path, as for the CA.
     certificate_path = user.path("client-certificate") if certificate is None else None
@@ -128,7 +128,7 @@ def _certificate(user: Entry, now: Callable[[], datetime]) -> Credentials | None
     return StaticCertificate(pair, where=f"{where}: the client certificate", now=now)
 
 
-def _read(user: Entry, field: str, path: str | None) -> bytes:
+def _read(user: KubeconfigEntry, field: str, path: str | None) -> bytes:
     assert path is not None
     try:
         return Path(path).read_bytes()
@@ -137,7 +137,7 @@ def _read(user: Entry, field: str, path: str | None) -> bytes:
 
 
 def _plugin(
-    user: Entry,
+    user: KubeconfigEntry,
     cluster: Callable[[], Mapping[str, object]],
     timeout: float | None,
     now: Callable[[], datetime],
@@ -171,7 +171,7 @@ def _plugin(
     return ExecPlugin(plugin, timeout=timeout, now=now)
 
 
-def _environment(section: Entry) -> dict[str, str]:
+def _environment(section: KubeconfigEntry) -> dict[str, str]:
     environment = {}
     for variable in section.entries("env"):
         name = variable.text("name")
@@ -181,7 +181,7 @@ def _environment(section: Entry) -> dict[str, str]:
     return environment
 
 
-def _auth_provider(user: Entry, now: Callable[[], datetime]) -> Credentials | None:
+def _auth_provider(user: KubeconfigEntry, now: Callable[[], datetime]) -> Credentials | None:
     provider = user.entry("auth-provider")
     if provider is None:
         return None

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 import trio
 
 from dynkube.errors import ApplyConflict, DynkubeError, NoMatch
-from dynkube.manifests._apply_one import Item, Sender, missing_namespace
+from dynkube.manifests._apply_one import Item, ObjectSender, missing_namespace
 from dynkube.manifests._cancellation import Stop
 from dynkube.manifests._readiness import CRDRequired, Readiness
 from dynkube.manifests._report import Entry, Outcome
@@ -30,7 +30,7 @@ class Applier:
 
     def __init__(
         self,
-        sender: Sender,
+        sender: ObjectSender,
         limiter: trio.CapacityLimiter,
         stop: Stop,
         record: Callable[[Item, Entry], None],

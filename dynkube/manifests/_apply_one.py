@@ -17,7 +17,7 @@ from dynkube.errors import APIError, ApplyConflict, Conflict, DynkubeError, Forb
 from dynkube.fields import Diff, FieldPath
 from dynkube.fields._diff.compute import no_difference
 from dynkube.manifests._applyset import PART_OF, bound, check_member
-from dynkube.manifests._live_objects import Collection, LiveObjects
+from dynkube.manifests._live_objects import LiveCollection, LiveObjects
 from dynkube.manifests._manifest import Manifest
 from dynkube.manifests._options import ApplyOptions
 from dynkube.manifests._order import Definition
@@ -75,7 +75,7 @@ class Item:
         return Entry(outcome=outcome, place=self.manifest.place, object=self.object, error=error, reason=reason)
 
 
-class Sender:
+class ObjectSender:
     """Applies objects one by one.
 
     Args:
@@ -93,7 +93,7 @@ class Sender:
     async def look_ahead(self, items: Iterable[Item], limiter: trio.CapacityLimiter) -> None:
         """Read the live objects of many items, by list requests if that saves requests."""
         served: dict[GVR | GVK, APIResource | None] = {}
-        wanted: dict[Collection, dict[str, int]] = {}
+        wanted: dict[LiveCollection, dict[str, int]] = {}
         for number, item in enumerate(items):
             if number % _AT_ONCE == 0:
                 await trio.lowlevel.checkpoint()
@@ -101,7 +101,7 @@ class Sender:
                 served[item.what] = await self._served(item.what)
             resource = served[item.what]
             if resource is not None:
-                collection = Collection(resource.gvr, self._where(item, resource.namespaced) or None)
+                collection = LiveCollection(resource.gvr, self._where(item, resource.namespaced) or None)
                 wanted.setdefault(collection, {})[item.object.name] = item.index
         async with trio.open_nursery() as nursery:
             for collection, names in wanted.items():

@@ -10,7 +10,7 @@ from dynkube._nursery import OwnedNursery
 from dynkube.client._client import APIClient
 from dynkube.errors import DynkubeError, NoMatch, NotFound
 from dynkube.fields._diff.compute import deletion_of
-from dynkube.manifests._apply_one import Item, Sender, missing_namespace
+from dynkube.manifests._apply_one import Item, ObjectSender, missing_namespace
 from dynkube.manifests._applyset import ApplySet
 from dynkube.manifests._applyset_reconciler import ApplySetReconciler
 from dynkube.manifests._diff_report import DiffEntry, DiffReport
@@ -35,7 +35,7 @@ class _Differ:
         self._api = api
         self._options = options
         self._manifests = manifests
-        self._sender = Sender(api, options)
+        self._sender = ObjectSender(api, options)
         readable = [manifest.checked for manifest in manifests if manifest.error is None]
         definitions = Definitions(readable)
         self._namespaces = {obj.name for obj in readable if (obj.api_version, obj.kind) == ("v1", "Namespace")}
@@ -86,7 +86,7 @@ class _Differ:
         """
         limiter = trio.CapacityLimiter(self._options.parallel)
         keeper = await ApplySetReconciler.of(self._api, wanted, dry_run=True, limiter=limiter)
-        self._sender = Sender(self._api, self._options, applyset_id=keeper.parent.id)
+        self._sender = ObjectSender(self._api, self._options, applyset_id=keeper.parent.id)
         members = await join(self._items.values(), keeper.parent.id, self._sender, self._refuse)
         try:
             await keeper.open(members.scope)

@@ -24,7 +24,7 @@ _PAGE: Final = 500
 _ONE_BY_ONE: Final = frozenset({GVR("", "v1", "secrets")})
 
 
-class Collection(NamedTuple):
+class LiveCollection(NamedTuple):
     """A resource and a namespace; ``None`` for cluster-scoped resources."""
 
     gvr: GVR
@@ -52,7 +52,11 @@ class LiveObjects:
         return self._found.pop(index, None)
 
     async def read(
-        self, collection: Collection, verbs: ResourceClient, wanted: Mapping[str, int], limiter: trio.CapacityLimiter
+        self,
+        collection: LiveCollection,
+        verbs: ResourceClient,
+        wanted: Mapping[str, int],
+        limiter: trio.CapacityLimiter,
     ) -> None:
         """List a collection for its wanted objects.
 

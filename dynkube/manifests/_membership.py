@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from dynkube.errors import DynkubeError, MappingError
-from dynkube.manifests._apply_one import Item, Sender
+from dynkube.manifests._apply_one import Item, ObjectSender
 from dynkube.manifests._applyset import GroupKind, Scope, labelled, scope_of
 from dynkube.meta import GVK
 
@@ -25,7 +25,7 @@ class Members:
 
 
 async def join(
-    items: Iterable[Item], applyset_id: str, sender: Sender, fail: Callable[[Item, DynkubeError], None]
+    items: Iterable[Item], applyset_id: str, sender: ObjectSender, fail: Callable[[Item, DynkubeError], None]
 ) -> Members:
     """Label the objects of ``items``.
 

@@ -13,7 +13,7 @@ from dynkube.client._client import APIClient
 from dynkube.errors import DynkubeError
 from dynkube.informers._factory import InformerFactory
 from dynkube.manifests._applier import Applier
-from dynkube.manifests._apply_one import Item, Sender
+from dynkube.manifests._apply_one import Item, ObjectSender
 from dynkube.manifests._applyset import ApplySet, GroupKind
 from dynkube.manifests._applyset_reconciler import ApplySetReconciler
 from dynkube.manifests._cancellation import Stop
@@ -68,7 +68,7 @@ class Work:
         """Run to completion."""
         items = await self._items()
         keeper = await self._find_set() if self._options.prune and not self._stop.reason else None
-        sender = Sender(self._api, self._options, applyset_id=keeper.parent.id if keeper else "")
+        sender = ObjectSender(self._api, self._options, applyset_id=keeper.parent.id if keeper else "")
         namespace = self._options.namespace or self._api.namespace
         applier = Applier(
             sender, self._limiter, self._stop, self._record, namespace=namespace, dry_run=self._options.dry_run
@@ -161,7 +161,7 @@ class Work:
             return None
 
     async def _open_set(
-        self, keeper: ApplySetReconciler, items: Sequence[Item], sender: Sender, applier: Applier
+        self, keeper: ApplySetReconciler, items: Sequence[Item], sender: ObjectSender, applier: Applier
     ) -> None:
         """Label the members, and extend the parent's scope before any of them is applied."""
         members = await join(items, keeper.parent.id, sender, self._refuse)

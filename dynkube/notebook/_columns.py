@@ -65,7 +65,7 @@ class When(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class LiveColumn:
     """One column.
 
     Attributes:
@@ -89,11 +89,13 @@ class Column:
         return cell if cell is not None else Cell("(failed)", Tone.BAD, clean(", ".join(map(text_of, failures))))
 
 
-NAMESPACE: Final = Column("Namespace", lambda obj: Cell(clean(obj.namespace)), shown=When.SEVERAL)
-NAME: Final = Column("Name", lambda obj: Cell(clean(obj.name)))
+NAMESPACE: Final = LiveColumn("Namespace", lambda obj: Cell(clean(obj.namespace)), shown=When.SEVERAL)
+NAME: Final = LiveColumn("Name", lambda obj: Cell(clean(obj.name)))
 
 
-def columns_for(own: Sequence[Column], printer: Sequence[PrinterColumn], *, wide: bool = False) -> tuple[Column, ...]:
+def columns_for(
+    own: Sequence[LiveColumn], printer: Sequence[PrinterColumn], *, wide: bool = False
+) -> tuple[LiveColumn, ...]:
     """Return all columns of a table.
 
     Args:
@@ -106,7 +108,7 @@ def columns_for(own: Sequence[Column], printer: Sequence[PrinterColumn], *, wide
     return (NAMESPACE, NAME, *state, *own, _AGE)
 
 
-def own_columns(columns: Mapping[str, ColumnSource] | None) -> tuple[Column, ...]:
+def own_columns(columns: Mapping[str, ColumnSource] | None) -> tuple[LiveColumn, ...]:
     """Parse the user's columns: ``{"image": "{.spec.containers[*].image}"}``.
 
     Raises:
@@ -150,23 +152,23 @@ def _age(obj: Unstructured) -> Cell:
     return _moment(created) if created else Cell("")
 
 
-_READY: Final = Column("Ready", _ready, shown=When.FILLED)
-_STATUS: Final = Column("Status", _status, shown=When.FILLED)
-_ENDING: Final = Column("Status", _ending, shown=When.FILLED)
-_AGE: Final = Column("Age", _age, Kind.AGE)
+_READY: Final = LiveColumn("Ready", _ready, shown=When.FILLED)
+_STATUS: Final = LiveColumn("Status", _status, shown=When.FILLED)
+_ENDING: Final = LiveColumn("Status", _ending, shown=When.FILLED)
+_AGE: Final = LiveColumn("Age", _age, Kind.AGE)
 
 
 # ── printer columns and the user's columns ───────────────────────────────────────────────────
 
 
-def _own(heading: object, source: object) -> Column:
+def _own(heading: object, source: object) -> LiveColumn:
     if not isinstance(heading, str) or not heading.strip():
         raise InvalidInput(f"columns: {heading!r} is not a heading: pass a string that is not empty")
     if isinstance(source, str | JSONPath):
         path = source if isinstance(source, JSONPath) else JSONPath.compile(source)
-        return Column(clean(heading), lambda obj: Cell(_joined(obj.jsonpath(path))), title=clean(str(source)))
+        return LiveColumn(clean(heading), lambda obj: Cell(_joined(obj.jsonpath(path))), title=clean(str(source)))
     if callable(source):
-        return Column(clean(heading), lambda obj: Cell(_text(source(obj))))
+        return LiveColumn(clean(heading), lambda obj: Cell(_text(source(obj))))
     raise InvalidInput(
         f"columns[{heading!r}] is a {type(source).__name__}: pass a JSONPath as a string, or a function of the object"
     )
@@ -196,14 +198,14 @@ def _is_age(column: PrinterColumn) -> bool:
     return column.type == "date" and column.json_path.strip("{}") == ".metadata.creationTimestamp"
 
 
-def _printed(column: PrinterColumn) -> Column:
+def _printed(column: PrinterColumn) -> LiveColumn:
     """Return a printer column.
 
     A cell is empty if the path finds nothing, or a value of another type.
     """
     kind = _KINDS.get(column.type, Kind.TEXT)
     title = clean(column.description or column.json_path)
-    return Column(clean(column.name), lambda obj: _first(obj, column), kind, title=title)
+    return LiveColumn(clean(column.name), lambda obj: _first(obj, column), kind, title=title)
 
 
 def _first(obj: Unstructured, column: PrinterColumn) -> Cell:

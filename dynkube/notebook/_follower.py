@@ -25,12 +25,12 @@ from dynkube.informers._slices import Slices
 from dynkube.informers._views.handlers import queue_of
 from dynkube.meta import Unstructured
 from dynkube.notebook._audience import Audience
-from dynkube.notebook._columns import Column, columns_for
+from dynkube.notebook._columns import LiveColumn, columns_for
 from dynkube.notebook._details import details_of
 from dynkube.notebook._messages import Message, delta_message, table_message
 from dynkube.notebook._picture import Head, PackedPicture, Painter, Picture, Row, headings
-from dynkube.notebook._selection import Selection
-from dynkube.notebook._source import Source, head_of, title_of
+from dynkube.notebook._selection import RowSelection
+from dynkube.notebook._source import TableSource, head_of, title_of
 
 _log = get_logger("dynkube.notebook")
 
@@ -49,7 +49,7 @@ class Outlet(Protocol):
         ...
 
 
-Opening: TypeAlias = Callable[[], AbstractAsyncContextManager[Source]]
+Opening: TypeAlias = Callable[[], AbstractAsyncContextManager[TableSource]]
 """Opens the source; entered each time that following starts, but never twice at once."""
 Start: TypeAlias = Callable[[Callable[[], Awaitable[None]]], object]
 """Starts a task; called in the loop's thread. Raises ClosedError if the owner of the task is closed."""
@@ -75,7 +75,7 @@ class Follower:
         opening: Opening,
         start: Start,
         *,
-        columns: tuple[Column, ...] = (),
+        columns: tuple[LiveColumn, ...] = (),
         limit: int = 200,
         wide: bool = False,
         narrower: str = "",
@@ -107,11 +107,11 @@ class Follower:
         self._reset()
 
     def _reset(self) -> None:
-        self._source: Source | None = None
+        self._source: TableSource | None = None
         self._events: EventStream | None = None
-        self._selection = Selection()
+        self._selection = RowSelection()
         self._painter = Painter()
-        self._columns: tuple[Column, ...] = ()
+        self._columns: tuple[LiveColumn, ...] = ()
         self._printed: object = None
         self._changed = trio.Event()
         self._settled = trio.Event()
@@ -194,7 +194,7 @@ class Follower:
             self._send_picture(replace(self.picture, head=self._closed_head()))
             self._selection = self._selection.first(self._limit)  # shown rows can still be unfolded
         else:
-            self._selection = Selection()
+            self._selection = RowSelection()
         self._painter, self._picture = Painter(), self._picture.pack()
         self._kept = self._source = self._events = None
         self.resting = not over
@@ -279,12 +279,12 @@ class Follower:
             self._changed.set()
             await self._slices.checkpoint_if_due()
 
-    async def _watch_states(self, source: Source) -> None:
+    async def _watch_states(self, source: TableSource) -> None:
         async with aclosing(source.states()) as states:
             async for _ in states:
                 self._changed.set()
 
-    async def _draw(self, source: Source, following: trio.CancelScope) -> None:
+    async def _draw(self, source: TableSource, following: trio.CancelScope) -> None:
         while not self._audience.is_gone(trio.current_time()):
             self._changed = trio.Event()
             if self._audience.wants(trio.current_time(), self._told):
@@ -296,7 +296,7 @@ class Follower:
 
     # ── snapshots ────────────────────────────────────────────────────────────────────────────
 
-    async def _paint(self, source: Source) -> Picture:
+    async def _paint(self, source: TableSource) -> Picture:
         if self._kept is not None and not self._has_caught_up:
             old = self._kept.head
             head = replace(self._head(source, shown=old.shown), matching=old.matching, total=old.total)
@@ -312,13 +312,13 @@ class Follower:
             await self._slices.checkpoint_if_due()
         return Picture(head, headings(columns, rows, namespaces), tuple(rows))
 
-    def _all_columns(self, source: Source) -> tuple[Column, ...]:
+    def _all_columns(self, source: TableSource) -> tuple[LiveColumn, ...]:
         printed = source.printer_columns
         if printed != self._printed:
             self._printed, self._columns = printed, columns_for(self._own, printed, wide=self._wide)
         return self._columns
 
-    def _head(self, source: Source, *, shown: int) -> Head:
+    def _head(self, source: TableSource, *, shown: int) -> Head:
         return head_of(source, shown=shown, matching=len(self._selection), narrower=self._narrower)
 
     def _closed_head(self) -> Head:

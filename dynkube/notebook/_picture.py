@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import msgspec
 
 from dynkube.meta import Unstructured
-from dynkube.notebook._columns import Cell, Column, Kind, When
+from dynkube.notebook._columns import Cell, Kind, LiveColumn, When
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,10 +133,10 @@ class Painter:
     __slots__ = ("_columns", "_kept")
 
     def __init__(self) -> None:
-        self._columns: tuple[Column, ...] = ()
+        self._columns: tuple[LiveColumn, ...] = ()
         self._kept: dict[str, tuple[Unstructured, Row]] = {}
 
-    def rows(self, objects: Sequence[Unstructured], columns: tuple[Column, ...]) -> Iterator[Row]:
+    def rows(self, objects: Sequence[Unstructured], columns: tuple[LiveColumn, ...]) -> Iterator[Row]:
         """Yield the rows one by one, so that the caller can yield to the event loop in between."""
         kept = self._kept if columns == self._columns else {}
         fresh: dict[str, tuple[Unstructured, Row]] = {}
@@ -149,10 +149,10 @@ class Painter:
             yield row
 
 
-def headings(columns: Sequence[Column], rows: Sequence[Row], namespaces: int) -> tuple[Heading, ...]:
+def headings(columns: Sequence[LiveColumn], rows: Sequence[Row], namespaces: int) -> tuple[Heading, ...]:
     """Return the headings of the columns, and whether each is shown."""
 
-    def is_shown(place: int, column: Column) -> bool:
+    def is_shown(place: int, column: LiveColumn) -> bool:
         match column.shown:
             case When.FILLED:
                 return any(row.cells[place].text for row in rows)
@@ -173,5 +173,5 @@ def id_of(obj: Unstructured) -> str:
     return "/".join(obj.key)
 
 
-def _row(row_id: str, obj: Unstructured, columns: tuple[Column, ...]) -> Row:
+def _row(row_id: str, obj: Unstructured, columns: tuple[LiveColumn, ...]) -> Row:
     return Row(row_id, obj.resource_version, tuple(column.of(obj) for column in columns))

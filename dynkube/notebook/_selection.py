@@ -9,7 +9,7 @@ from dynkube.meta import Added, Deleted, InformerEvent, Unstructured, Updated
 from dynkube.meta._object import Key
 
 
-class Selection:
+class RowSelection:
     """The objects of an informer by namespace and name, kept up to date by its events.
 
     An event costs a binary search: inserting into a list of 50,000 keys moves a few hundred kilobytes, which takes some
@@ -37,9 +37,9 @@ class Selection:
         """Return the first objects by namespace and name, at most ``limit``."""
         return [self._objects[key] for key in self._order[:limit]]
 
-    def first(self, limit: int) -> Selection:
+    def first(self, limit: int) -> RowSelection:
         """Return a selection of the first ``limit`` objects only."""
-        some = Selection()
+        some = RowSelection()
         for obj in self.window(limit):
             some.fold(Added(obj))
         return some

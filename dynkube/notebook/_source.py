@@ -12,7 +12,7 @@ from dynkube.meta import GVR
 from dynkube.notebook._picture import Head
 
 
-class Source(Protocol):
+class TableSource(Protocol):
     """The part of the interface of :class:`dynkube.Informer` that a live table uses."""
 
     @property
@@ -53,13 +53,13 @@ class Source(Protocol):
         ...
 
 
-def title_of(source: Source) -> str:
+def title_of(source: TableSource) -> str:
     """Return the title of a table: the resource and the namespace."""
     where = f" in {source.namespace}" if source.namespace else ""
     return f"{source.gvr or 'informer'}{where}"
 
 
-def head_of(source: Source, *, shown: int, matching: int, narrower: str) -> Head:
+def head_of(source: TableSource, *, shown: int, matching: int, narrower: str) -> Head:
     """Return the header of a table with ``shown`` rows, of ``matching`` objects that pass the filter."""
     state, shows = source.state, source.filter
     return Head(

@@ -20,7 +20,7 @@ from dynkube.testing._controllers.itself import seed_kubernetes_service
 from dynkube.testing._controllers.namespaces import NamespaceController
 from dynkube.testing._controllers.pods import PodTermination
 from dynkube.testing._controllers.protection import VolumeProtection
-from dynkube.testing._definitions.controller import DefinitionController, Surroundings
+from dynkube.testing._definitions.controller import ControllerEnvironment, DefinitionController
 from dynkube.testing._definitions.crds import DEFINITIONS
 from dynkube.testing._definitions.decoding import decode_definition
 from dynkube.testing._definitions.rules import DefinitionRules
@@ -343,7 +343,7 @@ class Engine:
         )
 
     def _controllers(self, options: EngineOptions) -> Iterator[Controller]:
-        around = Surroundings(
+        around = ControllerEnvironment(
             storage=self._storage,
             registry=self.registry,
             deletes=self._deletes,

@@ -14,7 +14,7 @@ from dynkube import GVR, FieldPath, FieldSet, LabelFilter, Manager, State, Unstr
 from dynkube._display import card_of
 from dynkube._display.bounds import bounded
 from dynkube._display.cards import Card, Facts, Grid, Note, Section, line
-from dynkube._display.lists import Column, ends, list_card
+from dynkube._display.lists import ListColumn, ends, list_card
 from dynkube._display.objects import object_card
 from dynkube._text.tables import json_cell, shortened
 from dynkube.client import Permission, UserInfo
@@ -124,7 +124,7 @@ def test_one_long_section_leaves_room_for_the_others() -> None:
 
 
 def test_a_list_with_very_many_columns_shows_the_first_of_them() -> None:
-    columns = [Column(f"C{number}", lambda item: item) for number in range(2000)]
+    columns = [ListColumn(f"C{number}", lambda item: item) for number in range(2000)]
 
     page = Page(list_card((), ["x"], columns))
 

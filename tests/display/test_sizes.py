@@ -10,7 +10,7 @@ import pytest
 
 from dynkube import Unstructured
 from dynkube._display.objects import object_card
-from dynkube._display.values import Limits, yaml_code
+from dynkube._display.values import ValueLimits, yaml_code
 from dynkube.notebook._details import details_of
 from tests.display.kit import NOW, Page, lines
 
@@ -76,7 +76,7 @@ def test_of_a_large_map_no_more_is_looked_at_than_is_shown() -> None:
 
 def test_what_was_cut_is_said() -> None:
     shown = lines(object_card({"kind": "Big", "note": "x" * 5000}, now=NOW))
-    (code,) = yaml_code({"a": "x" * 5000}, Limits(width=10)).lines
+    (code,) = yaml_code({"a": "x" * 5000}, ValueLimits(width=10)).lines
 
     assert shown[1].endswith("… (5,000 characters)")
     assert "".join(span.text for span in code) == f"a: {'x' * 10}… (5,000 characters)"

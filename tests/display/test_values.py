@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynkube._display.values import Limits, yaml_code
+from dynkube._display.values import ValueLimits, yaml_code
 from dynkube.meta._yaml import loading as yaml
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"], include_characters=" \n"), max_size=20)
 LEAVES = st.none() | st.booleans() | st.integers(-(2**40), 2**40) | TEXTS
 VALUES = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4))
-WIDE = Limits(lines=10_000, width=10_000, depth=100)
+WIDE = ValueLimits(lines=10_000, width=10_000, depth=100)
 
 
-def text(value: Any, limits: Limits = WIDE) -> str:
+def text(value: Any, limits: ValueLimits = WIDE) -> str:
     return "".join(f"{''.join(span.text for span in line)}\n" for line in yaml_code(value, limits).lines)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dynkube.errors import ConnectionLost, DynkubeError, UnreadableEvent
-from dynkube.informers._reflector.health import Health
+from dynkube.informers._reflector.health import ReflectorHealth
 from dynkube.informers._reflector.transitions import StreamSilent
 
 pytestmark = pytest.mark.scenario("P8")
@@ -14,7 +14,7 @@ LOST = ConnectionLost("reset")
 UNREADABLE = UnreadableEvent("not JSON")
 
 
-def trouble(health: Health, at: float, exc: DynkubeError = LOST) -> float:
+def trouble(health: ReflectorHealth, at: float, exc: DynkubeError = LOST) -> float:
     """Two failures in a row, then a stream; returns how long it has to hold."""
     health.failed(exc, at)
     health.failed(exc, at + 1)
@@ -24,13 +24,13 @@ def trouble(health: Health, at: float, exc: DynkubeError = LOST) -> float:
 
 
 def test_one_failure_is_shown_as_everyday_and_the_second_in_a_row_is_not() -> None:
-    health = Health()
+    health = ReflectorHealth()
 
     assert [health.failed(LOST, now) for now in (0, 1, 2)] == [0, 1, 2]
 
 
 def test_after_everyday_failures_a_second_or_a_word_is_proof_enough() -> None:
-    health = Health()
+    health = ReflectorHealth()
     health.failed(LOST, 0)
 
     assert health.opened(1) == 1
@@ -38,7 +38,7 @@ def test_after_everyday_failures_a_second_or_a_word_is_proof_enough() -> None:
 
 
 def test_a_stream_that_fails_soon_after_it_was_healed_is_trouble_at_its_first_failure() -> None:
-    health = Health()
+    health = ReflectorHealth()
     health.failed(LOST, 0)
     health.healed(2)
 
@@ -49,7 +49,7 @@ def test_a_stream_that_fails_soon_after_it_was_healed_is_trouble_at_its_first_fa
 
 
 def test_a_first_success_is_no_healing_so_a_failure_soon_after_it_is_everyday() -> None:
-    health = Health()
+    health = ReflectorHealth()
     health.healed(0)
 
     assert health.failed(LOST, 1) == 0
@@ -59,7 +59,7 @@ def test_a_first_success_is_no_healing_so_a_failure_soon_after_it_is_everyday() 
 def test_trouble_that_keeps_coming_back_has_to_stay_away_for_longer_each_time(
     exc: DynkubeError, holds: list[float]
 ) -> None:
-    health = Health()
+    health = ReflectorHealth()
     seen: list[float] = []
     for number in range(len(holds)):
         seen.append(trouble(health, number * 1000.0, exc))
@@ -69,7 +69,7 @@ def test_trouble_that_keeps_coming_back_has_to_stay_away_for_longer_each_time(
 
 
 def test_trouble_is_forgotten_after_ten_minutes_of_peace() -> None:
-    health = Health()
+    health = ReflectorHealth()
     trouble(health, 0)
     health.healed(10)
     assert trouble(health, 100) == 10
@@ -79,7 +79,7 @@ def test_trouble_is_forgotten_after_ten_minutes_of_peace() -> None:
 
 
 def test_a_failure_long_after_trouble_that_had_to_stay_away_is_everyday_again() -> None:
-    health = Health()
+    health = ReflectorHealth()
     trouble(health, 0)
     health.healed(10)
     assert trouble(health, 100) == 10
@@ -90,7 +90,7 @@ def test_a_failure_long_after_trouble_that_had_to_stay_away_is_everyday_again() 
 
 
 def test_streams_that_end_as_they_should_do_not_start_the_proof_anew() -> None:
-    health = Health()
+    health = ReflectorHealth()
     trouble(health, 0, UNREADABLE)
     health.healed(10)
     assert trouble(health, 100, UNREADABLE) == 10
@@ -100,7 +100,7 @@ def test_streams_that_end_as_they_should_do_not_start_the_proof_anew() -> None:
 
 
 def test_after_silence_only_a_word_is_proof() -> None:
-    health = Health()
+    health = ReflectorHealth()
     health.failed(StreamSilent("nothing for 90 s"), 0)
 
     assert health.opened(1) is None
@@ -108,19 +108,19 @@ def test_after_silence_only_a_word_is_proof() -> None:
 
 
 def test_silence_that_may_be_just_quiet_needs_no_word() -> None:
-    health = Health()
+    health = ReflectorHealth()
     health.failed(StreamSilent("nothing for 90 s", certain=False), 0)
 
     assert health.opened(1) == 1
 
 
-def refused(health: Health, *times: float) -> None:
+def refused(health: ReflectorHealth, *times: float) -> None:
     for time in times:
         health.failed(LOST, time, listing=True)
 
 
 def test_a_complete_list_heals_the_failures_of_lists() -> None:
-    health = Health()
+    health = ReflectorHealth()
     refused(health, 0, 1, 5)
 
     health.listed(10)
@@ -129,7 +129,7 @@ def test_a_complete_list_heals_the_failures_of_lists() -> None:
 
 
 def test_a_complete_list_proves_nothing_of_watches() -> None:
-    health = Health()
+    health = ReflectorHealth()
     health.failed(LOST, 0)
     refused(health, 1, 2)
 
@@ -139,7 +139,7 @@ def test_a_complete_list_proves_nothing_of_watches() -> None:
 
 
 def test_a_stream_of_initial_objects_that_was_accepted_and_broke_is_a_failure_of_watches() -> None:
-    health = Health()
+    health = ReflectorHealth()
     refused(health, 0)
     health.opened(1)
     refused(health, 2)
@@ -150,7 +150,7 @@ def test_a_stream_of_initial_objects_that_was_accepted_and_broke_is_a_failure_of
 
 
 def test_a_list_heals_trouble_once_and_not_each_time_that_it_comes_back() -> None:
-    health = Health()
+    health = ReflectorHealth()
     refused(health, 0, 1)
     health.listed(2)
     assert health.streak == 0
@@ -163,7 +163,7 @@ def test_a_list_heals_trouble_once_and_not_each_time_that_it_comes_back() -> Non
 
 
 def test_a_watch_that_fails_soon_after_a_list_healed_is_trouble_at_once() -> None:
-    health = Health()
+    health = ReflectorHealth()
     refused(health, 0, 1)
     health.listed(2)
 

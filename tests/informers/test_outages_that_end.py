@@ -11,7 +11,7 @@ import trio
 import dynkube
 from dynkube import InformerSettings
 from dynkube.errors import ConnectFailed, Gone, ServiceUnavailable, Status, TooManyRequests
-from dynkube.informers._reflector.health import Health
+from dynkube.informers._reflector.health import ReflectorHealth
 from dynkube.informers._reflector.outage import OutageWaits
 from dynkube.testing import APIServer, Disconnect
 
@@ -132,7 +132,7 @@ async def test_what_was_asked_for_is_kept_and_what_is_about_one_resource_waits(
 
 
 def test_the_first_answer_after_connections_failed_counts_as_a_first_failure() -> None:
-    health, refused, gone = Health(), ConnectFailed("refused"), Gone(Status(410))
+    health, refused, gone = ReflectorHealth(), ConnectFailed("refused"), Gone(Status(410))
     streaks = []
     for now, failure in enumerate([refused, refused, gone, gone, refused, gone]):
         streaks.append(health.streak_before(failure))

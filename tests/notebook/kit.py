@@ -10,11 +10,11 @@ from typing import Any
 import trio
 
 import dynkube
-from dynkube.notebook._columns import Column, columns_for
+from dynkube.notebook._columns import LiveColumn, columns_for
 from dynkube.notebook._follower import Follower
 from dynkube.notebook._messages import Message
 from dynkube.notebook._picture import Head, Painter, Picture, headings
-from dynkube.notebook._selection import Selection
+from dynkube.notebook._selection import RowSelection
 
 EPOCH = datetime(2026, 5, 6, 12, tzinfo=UTC)
 
@@ -31,7 +31,7 @@ def obj(name: str, namespace: str = "default", version: int = 1, **fields: Any) 
 
 
 def paint(
-    selection: Selection, painter: Painter, *, limit: int = 200, columns: tuple[Column, ...] | None = None
+    selection: RowSelection, painter: Painter, *, limit: int = 200, columns: tuple[LiveColumn, ...] | None = None
 ) -> Picture:
     """A picture of what was selected."""
     columns = columns if columns is not None else columns_for((), ())

@@ -10,12 +10,12 @@ from dynkube import Unstructured
 from dynkube._display.cards import Tone
 from dynkube.errors import InvalidInput
 from dynkube.informers._availability.crd_summary import PrinterColumn
-from dynkube.notebook._columns import Cell, Column, columns_for, own_columns
+from dynkube.notebook._columns import Cell, LiveColumn, columns_for, own_columns
 from tests.display.kit import POD
 from tests.notebook.kit import obj
 
 
-def cells(columns: tuple[Column, ...], given: Unstructured) -> dict[str, str]:
+def cells(columns: tuple[LiveColumn, ...], given: Unstructured) -> dict[str, str]:
     return {column.name: column.of(given).text for column in columns}
 
 

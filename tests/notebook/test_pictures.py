@@ -14,7 +14,7 @@ from dynkube.meta._object import Key
 from dynkube.notebook._columns import columns_for, own_columns
 from dynkube.notebook._messages import delta_message, table_message
 from dynkube.notebook._picture import Head, Painter, Picture
-from dynkube.notebook._selection import Selection
+from dynkube.notebook._selection import RowSelection
 from tests.notebook.kit import Page, names, obj, paint
 
 STEPS = st.lists(
@@ -37,7 +37,7 @@ def event_for(known: dict[Key, Unstructured], name: str, namespace: str, size: i
 
 @given(st.lists(st.tuples(STEPS, st.sampled_from(COLUMNS), st.integers(1, 6)), max_size=8))
 def test_folding_the_differences_gives_the_table_of_the_source(script: list[tuple[Any, Any, int]]) -> None:
-    selection, painter, page, known = Selection(), Painter(), Page(), dict[Key, Unstructured]()
+    selection, painter, page, known = RowSelection(), Painter(), Page(), dict[Key, Unstructured]()
     last = Picture(Head(title="", phase=""))
 
     for steps, columns, limit in script:
@@ -57,14 +57,14 @@ def test_folding_the_differences_gives_the_table_of_the_source(script: list[tupl
 
 
 def test_nothing_is_told_where_nothing_has_changed() -> None:
-    selection, painter = Selection(), Painter()
+    selection, painter = RowSelection(), Painter()
     selection.fold(Added(obj("a")))
 
     assert delta_message(paint(selection, painter), paint(selection, painter)) is None
 
 
 def test_of_one_object_that_changed_only_the_cells_that_changed_are_told() -> None:
-    selection, painter = Selection(), Painter()
+    selection, painter = RowSelection(), Painter()
     for number in range(100):
         selection.fold(Added(obj(f"a{number}", status={"phase": "Pending"})))
     before = paint(selection, painter)
@@ -77,7 +77,7 @@ def test_of_one_object_that_changed_only_the_cells_that_changed_are_told() -> No
 
 
 def test_an_object_that_did_not_change_is_not_read_again() -> None:
-    selection, painter = Selection(), Painter()
+    selection, painter = RowSelection(), Painter()
     for name in ("a", "b"):
         selection.fold(Added(obj(name)))
     before = paint(selection, painter)
@@ -89,7 +89,7 @@ def test_an_object_that_did_not_change_is_not_read_again() -> None:
 
 
 def test_rows_are_the_first_by_namespace_and_name_whatever_came_first() -> None:
-    selection = Selection()
+    selection = RowSelection()
     for name, namespace in [("b", "y"), ("c", "x"), ("a", "y"), ("a", "z")]:
         selection.fold(Added(obj(name, namespace)))
     selection.fold(Deleted(obj("a", "y")))
@@ -118,7 +118,7 @@ def test_what_servers_say_reaches_a_page_without_what_steers_and_cut() -> None:
 
 
 def test_a_picture_that_is_kept_takes_little_and_is_the_same_again() -> None:
-    selection, painter = Selection(), Painter()
+    selection, painter = RowSelection(), Painter()
     for number in range(200):
         selection.fold(Added(obj(f"a{number}", status={"phase": "Bad \x1b[31m<b> é 名"}, size=1e300)))
     odd = own_columns({"size": "{.size}", "surrogate": lambda obj: f"\ud800 {obj.name}", "none": lambda obj: None})

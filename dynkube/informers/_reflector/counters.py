@@ -38,7 +38,7 @@ class ReflectorStatistics:
 
 
 @dataclass(slots=True)
-class Attempt:
+class ReflectorAttempt:
     """One list or watch in progress."""
 
     items: int = 0
@@ -52,7 +52,7 @@ def told(
     collection: Collection,
     statistics: ReflectorStatistics,
     version: Callable[[], str],
-) -> Iterator[Attempt]:
+) -> Iterator[ReflectorAttempt]:
     """Call observers before and after the block, which is one list or watch.
 
     Args:
@@ -62,7 +62,7 @@ def told(
         statistics: count the events received.
         version: returns the last resourceVersion received.
     """
-    attempt = Attempt()
+    attempt = ReflectorAttempt()
     if not (started or finished):
         yield attempt
         return

@@ -1,4 +1,4 @@
-"""Health of a reflector: when failures are reported, and when they count as over.
+"""ReflectorHealth of a reflector: when failures are reported, and when they count as over.
 
 No I/O; times are arguments. A single failure after which the next attempt succeeds is normal for a watch. A persistent
 failure is one that occurs twice in a row, or again soon after a success. What a success proves:
@@ -41,7 +41,7 @@ _LONGEST = 60.0  # the longest time that a stream must be open, ...
 _LONGEST_UNREADABLE = _MEMORY  # ... and after an unreadable line, as the object is likely to be written like that again
 
 
-class Health:
+class ReflectorHealth:
     """The failures in a row, and what ends them."""
 
     __slots__ = (

@@ -20,9 +20,9 @@ import trio
 from dynkube.client._listwatch import ListWatch
 from dynkube.errors import APIError, ConfigError, DynkubeError, TransportError, UnreadableEvent
 from dynkube.informers._cache.cache import add_page
-from dynkube.informers._reflector.counters import Attempt, Finished, ReflectorStatistics, Started, told
+from dynkube.informers._reflector.counters import Finished, ReflectorAttempt, ReflectorStatistics, Started, told
 from dynkube.informers._reflector.deadlines import IdleTimeout, Stream
-from dynkube.informers._reflector.health import GOOD_WHILE, Health
+from dynkube.informers._reflector.health import GOOD_WHILE, ReflectorHealth
 from dynkube.informers._reflector.outage import OutageWaits
 from dynkube.informers._reflector.pauses import Pace
 from dynkube.informers._reflector.recovery import Recovery, reason_of, recover
@@ -119,7 +119,7 @@ class Reflector:
         self._streamable = True  # False once a streaming list of this resource failed
         self._watched = False
         self._woken = False  # whether the last pause was cut short
-        self._health = Health()
+        self._health = ReflectorHealth()
         self._pace = Pace(settings)
         self._idle = IdleTimeout(settings)
 
@@ -145,7 +145,7 @@ class Reflector:
             with self._observed(self._observers.watch_started, self._observers.watch_finished):
                 await self._watch(nursery, streaming=isinstance(self._state, Streaming))
 
-    def _observed(self, started: Started, finished: Finished) -> AbstractContextManager[Attempt]:
+    def _observed(self, started: Started, finished: Finished) -> AbstractContextManager[ReflectorAttempt]:
         return told(started, finished, self._source.collection, self._statistics, lambda: followed(self._state))
 
     def _may_stream(self) -> bool:

@@ -17,7 +17,7 @@ import msgspec
 from dynkube.errors import InvalidJSONPath, InvalidObject
 from dynkube.meta._arguments import a_type
 from dynkube.meta._json import UNREADABLE
-from dynkube.meta._jsonpath.nodes import Descend, Field, Step, Union
+from dynkube.meta._jsonpath.nodes import Descend, FieldNode, Step, Union
 from dynkube.meta._jsonpath.parser import parse_steps
 from dynkube.meta._jsonpath.scanner import Scanner
 from dynkube.meta._jsonpath.strict import check_for
@@ -155,7 +155,7 @@ def refuse_deep_nesting(text: str) -> Iterator[None]:
 
 
 def _simple(steps: tuple[Step, ...]) -> tuple[str, ...] | None:
-    names = tuple(step.name for step in steps if isinstance(step, Field))
+    names = tuple(step.name for step in steps if isinstance(step, FieldNode))
     return names if len(names) == len(steps) else None
 
 

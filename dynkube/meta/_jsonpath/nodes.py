@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class FieldNode:
     """``.name`` or ``['name']``: a member of an object."""
 
     position: int
@@ -25,7 +25,7 @@ class Wildcard:
 
 
 @dataclass(frozen=True, slots=True)
-class Index:
+class IndexNode:
     """``[2]``, ``[-1]``: one element of a list."""
 
     position: int
@@ -58,14 +58,14 @@ class Union:
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class FilterNode:
     """``[?(@.type=="Ready")]``: the elements for which the condition holds."""
 
     position: int
     condition: Condition
 
 
-Step: TypeAlias = Field | Wildcard | Index | Slice | Descend | Union | Filter
+Step: TypeAlias = FieldNode | Wildcard | IndexNode | Slice | Descend | Union | FilterNode
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class Literal:
 
 
 @dataclass(frozen=True, slots=True)
-class Exists:
+class ExistsNode:
     """``@.x``: the path has a match; ``!@.x``: it has none."""
 
     position: int
@@ -115,4 +115,4 @@ class Combination:
     conditions: tuple[Condition, ...]
 
 
-Condition: TypeAlias = Exists | Comparison | Combination
+Condition: TypeAlias = ExistsNode | Comparison | Combination

@@ -23,10 +23,10 @@ from dynkube.meta._jsonpath.nodes import (
     Comparison,
     Condition,
     Descend,
-    Exists,
-    Field,
-    Filter,
-    Index,
+    ExistsNode,
+    FieldNode,
+    FilterNode,
+    IndexNode,
     Literal,
     Path,
     Slice,
@@ -79,17 +79,17 @@ def _after_descend(scanner: Scanner, *, in_filter: bool) -> tuple[Step, ...]:
         return (step,)
     steps = _bracket(scanner)
     members = steps[0].members if isinstance(steps[0], Union) else (steps,)
-    if scanner.strict and not all(isinstance(member[0], Field) for member in members):
+    if scanner.strict and not all(isinstance(member[0], FieldNode) for member in members):
         raise scanner.error("kubectl allows only a name after '..'", position)
     return steps
 
 
-def _named(scanner: Scanner, position: int, *, in_filter: bool, after: str = "'.'") -> Field | Wildcard:
+def _named(scanner: Scanner, position: int, *, in_filter: bool, after: str = "'.'") -> FieldNode | Wildcard:
     match = scanner.match(_NAME_IN_FILTER if in_filter else _NAME)
     if match is None:
         hint = "; use '$' for the whole object" if scanner.text.strip(" {}") == "." else ""
         raise scanner.error(f"expected a name after {after}, found {scanner.found()}{hint}")
-    return Wildcard(position) if match[0] == "*" else Field(position, _unescape(match[0]))
+    return Wildcard(position) if match[0] == "*" else FieldNode(position, _unescape(match[0]))
 
 
 def _unescape(name: str) -> str:
@@ -133,7 +133,7 @@ def _selector(scanner: Scanner) -> tuple[Step, ...]:
             raise scanner.error("empty brackets: write [0] or [*]")
         raise scanner.error(f"expected an index, a slice, '*' or a quoted key, found {scanner.found()}")
     if match[2] is None:
-        return (Index(position, int(match[1])),)
+        return (IndexNode(position, int(match[1])),)
     start, end, step = (None if part is None else int(part) for part in match.group(1, 3, 4))
     if step is not None and step <= 0:
         raise scanner.error("the step of a slice must be greater than 0", position)
@@ -144,7 +144,7 @@ def _key(scanner: Scanner, key: str, position: int) -> tuple[Step, ...]:
     if not key:
         raise scanner.error("the key is empty", position)
     if not scanner.strict:
-        return (Field(position, _unescape(key)),)
+        return (FieldNode(position, _unescape(key)),)
     if scanner.text[position] == '"':
         raise scanner.error("kubectl allows only single quotes around keys", position)
     # kubectl parses a quoted key like a path: dots and blanks are syntax unless they are escaped.
@@ -154,7 +154,7 @@ def _key(scanner: Scanner, key: str, position: int) -> tuple[Step, ...]:
         match = inner.match(_NAME)
         if match is None:
             raise scanner.error("expected a name in the key", position + 1 + inner.position)
-        steps.append(Wildcard(position) if match[0] == "*" else Field(position, _unescape(match[0])))
+        steps.append(Wildcard(position) if match[0] == "*" else FieldNode(position, _unescape(match[0])))
         if inner.at_end:
             return tuple(steps)
         if not inner.accept("."):
@@ -164,12 +164,12 @@ def _key(scanner: Scanner, key: str, position: int) -> tuple[Step, ...]:
 # ── filters ───────────────────────────────────────────────────────────────────────────────────
 
 
-def _filter(scanner: Scanner, position: int) -> Filter:
+def _filter(scanner: Scanner, position: int) -> FilterNode:
     scanner.expect("(", "after '[?'")
     condition = _any_of(scanner)
     scanner.expect(")", "at the end of the filter")
     scanner.expect("]", "at the end of the filter")
-    return Filter(position, condition)
+    return FilterNode(position, condition)
 
 
 def _any_of(scanner: Scanner) -> Condition:
@@ -203,7 +203,7 @@ def _unary(scanner: Scanner) -> Condition:
         operand = _operand(scanner)
         if not isinstance(operand, Path):
             raise scanner.error("'!' requires a path: write '!@.x'", position)
-        return Exists(position, operand, negated=True)
+        return ExistsNode(position, operand, negated=True)
     if scanner.at("("):
         _refuse_extension(scanner, "(")
         scanner.accept("(")
@@ -225,7 +225,7 @@ def _comparison(scanner: Scanner) -> Condition:
         if scanner.at("="):
             raise scanner.error("'=' is not an operator: write '=='")
         if isinstance(left, Path):
-            return Exists(position, left)
+            return ExistsNode(position, left)
         raise scanner.error(f"expected an operator (==, !=, <, <=, >, >=), found {scanner.found()}")
     operator = match[0]
     scanner.skip_blanks()
@@ -247,7 +247,7 @@ def _is_single(side: Path | Literal) -> bool:
 
     jsonpath-ng and RFC 9535 require that of the right side.
     """
-    return isinstance(side, Literal) or all(isinstance(step, Field | Index) for step in side.steps)
+    return isinstance(side, Literal) or all(isinstance(step, FieldNode | IndexNode) for step in side.steps)
 
 
 def _check_pattern(scanner: Scanner, left: Path | Literal, right: Path | Literal) -> None:

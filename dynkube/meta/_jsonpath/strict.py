@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TypeAlias
 
-from dynkube.meta._jsonpath.nodes import Comparison, Filter, Index, Literal, Path, Slice, Step
+from dynkube.meta._jsonpath.nodes import Comparison, FilterNode, IndexNode, Literal, Path, Slice, Step
 
 Complaint: TypeAlias = tuple[str, int]
 Check: TypeAlias = Callable[[object], Iterator[Complaint]]
@@ -28,14 +28,14 @@ def check_for(step: Step, compile_path: Callable[[tuple[Step, ...]], Find]) -> C
         A function of a value that yields messages with their positions in the path.
     """
     match step:
-        case Index():
+        case IndexNode():
             return partial(_index, step)
         case Slice():
             return partial(_slice, step)
-        case Filter(condition=Comparison() as comparison):
+        case FilterNode(condition=Comparison() as comparison):
             finders = (_finder(comparison.left, compile_path), _finder(comparison.right, compile_path))
             return partial(_filter, step, partial(_comparison, comparison, finders))
-        case Filter():
+        case FilterNode():
             return partial(_filter, step, None)
     return None
 
@@ -46,7 +46,7 @@ def _finder(side: Path | Literal, compile_path: Callable[[tuple[Step, ...]], Fin
     return compile_path(side.steps)
 
 
-def _index(step: Index, value: object) -> Iterator[Complaint]:
+def _index(step: IndexNode, value: object) -> Iterator[Complaint]:
     if value is None:
         return  # null, as an absent list
     if not isinstance(value, list):
@@ -72,7 +72,7 @@ def _slice(step: Slice, value: object) -> Iterator[Complaint]:
         yield f"the slice starts at {start}, after its end at {end}", step.position
 
 
-def _filter(step: Filter, check_element: Check | None, value: object) -> Iterator[Complaint]:
+def _filter(step: FilterNode, check_element: Check | None, value: object) -> Iterator[Complaint]:
     if not isinstance(value, list):
         yield f"{_kind(value)} is not a list and cannot be filtered", step.position
     elif check_element is not None:

@@ -22,10 +22,10 @@ from dynkube.meta._jsonpath.nodes import (
     Comparison,
     Condition,
     Descend,
-    Exists,
-    Field,
-    Filter,
-    Index,
+    ExistsNode,
+    FieldNode,
+    FilterNode,
+    IndexNode,
     Literal,
     Path,
     Slice,
@@ -68,11 +68,11 @@ def stage_texts(steps: Sequence[Step]) -> list[list[str]]:
 
 def _step(step: Step) -> str:
     match step:
-        case Field():
+        case FieldNode():
             return f"[{_quote(step.name)}]"
         case Wildcard():
             return "[*]"
-        case Index():
+        case IndexNode():
             return f"[{step.index}]"
         case Slice(start=None, end=None, step=None):
             return "[*]"
@@ -81,7 +81,7 @@ def _step(step: Step) -> str:
             return f"[{start}:{end}:{stride}]"
         case Descend():
             return ".."
-        case Filter():
+        case FilterNode():
             return f"[?{_condition(step.condition)}]"
         case Union():
             raise AssertionError("unions divide stages and are refused in filters")
@@ -89,7 +89,7 @@ def _step(step: Step) -> str:
 
 def _condition(condition: Condition) -> str:
     match condition:
-        case Exists():
+        case ExistsNode():
             return f"{'!' if condition.negated else ''}{_path(condition.path)}"
         case Combination():
             return "(" + f" {condition.operator} ".join(map(_condition, condition.conditions)) + ")"

@@ -11,7 +11,7 @@ from dynkube.testing._access.attributes import AllowAll, Attributes, Authorizer,
 from dynkube.testing._access.authentication import Authenticator
 from dynkube.testing._access.escalation import BindingRules, RoleRules
 from dynkube.testing._access.grants import Grants
-from dynkube.testing._access.impersonation import Wanted, impersonate
+from dynkube.testing._access.impersonation import WantedUser, impersonate
 from dynkube.testing._access.rbac import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, RBAC, ROLE_BINDINGS, ROLES
 from dynkube.testing._access.reviews import Reviews
 from dynkube.testing._access.tokens import AccountTokens
@@ -71,7 +71,7 @@ class Access:
             BadRequest: The impersonation headers contradict each other.
             Forbidden: The sender has no permission to impersonate that user.
         """
-        wanted = Wanted.read(headers)
+        wanted = WantedUser.read(headers)
         return request.user if wanted is None else impersonate(wanted, request, self.authorizer)
 
     def authorize(self, request: Attributes) -> None:

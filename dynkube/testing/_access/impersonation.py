@@ -21,7 +21,7 @@ _IDENTITIES = "authentication.k8s.io"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class WantedUser:
     """The impersonated user given by a request's headers."""
 
     name: str = ""
@@ -30,7 +30,7 @@ class Wanted:
     extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, headers: Mapping[str, tuple[str, ...]]) -> Wanted | None:
+    def read(cls, headers: Mapping[str, tuple[str, ...]]) -> WantedUser | None:
         """Read the headers (lower-case names, all values of each).
 
         Returns ``None`` if there are no impersonation headers.
@@ -63,7 +63,7 @@ class Wanted:
         )
 
 
-def impersonate(wanted: Wanted, request: Attributes, authorizer: Authorizer) -> User:
+def impersonate(wanted: WantedUser, request: Attributes, authorizer: Authorizer) -> User:
     """Check the permission to impersonate, and return the impersonated user.
 
     Args:
@@ -89,7 +89,7 @@ def impersonate(wanted: Wanted, request: Attributes, authorizer: Authorizer) -> 
     return User(wanted.name, groups, wanted.uid, wanted.extra).authenticated()
 
 
-def _check(wanted: Wanted, sender: User, verb: str, authorizer: Authorizer) -> APIError | None:
+def _check(wanted: WantedUser, sender: User, verb: str, authorizer: Authorizer) -> APIError | None:
     """Return the error if ``sender`` may not impersonate by ``verb``, else ``None``."""
     constrained = verb != "impersonate"
     for attributes in _steps(wanted, sender, verb):
@@ -101,7 +101,7 @@ def _check(wanted: Wanted, sender: User, verb: str, authorizer: Authorizer) -> A
     return None
 
 
-def _steps(wanted: Wanted, sender: User, verb: str) -> Iterator[Attributes]:
+def _steps(wanted: WantedUser, sender: User, verb: str) -> Iterator[Attributes]:
     """Yield each permission that ``sender`` needs."""
     group = "" if verb == "impersonate" else _IDENTITIES
     if account := split_account(wanted.name):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from dynkube.testing._builtin.findings import Findings, fill, indexed, items, section
+from dynkube.testing._builtin.findings import BuiltinFindings, fill, indexed, items, section
 from dynkube.testing._builtin.rules import BuiltinRules
 from dynkube.testing._calls.api import JSONObject
 
@@ -17,12 +17,12 @@ def _decide_role(obj: JSONObject, old: JSONObject | None) -> None:
     obj["rules"] = obj.get("rules") or None  # an empty list is stored as null
 
 
-def _check_role(findings: Findings, obj: JSONObject, old: JSONObject | None, *, namespaced: bool) -> None:
+def _check_role(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None, *, namespaced: bool) -> None:
     for at, rule in indexed(obj, "", "rules"):
         _check_rule(findings, at, rule, namespaced)
 
 
-def _check_rule(findings: Findings, at: str, rule: JSONObject, namespaced: bool) -> None:
+def _check_rule(findings: BuiltinFindings, at: str, rule: JSONObject, namespaced: bool) -> None:
     urls = rule.get("nonResourceURLs")
     if not rule.get("verbs"):
         findings.required(f"{at}.verbs", "verbs must contain at least one value")
@@ -46,7 +46,9 @@ def _complete_binding(obj: JSONObject) -> None:
             fill(subject, apiGroup=_GROUP)
 
 
-def _check_binding(findings: Findings, obj: JSONObject, old: JSONObject | None, *, kinds: tuple[str, ...]) -> None:
+def _check_binding(
+    findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None, *, kinds: tuple[str, ...]
+) -> None:
     role = obj["roleRef"]
     findings.one_of("roleRef.apiGroup", role["apiGroup"], (_GROUP,))
     findings.one_of("roleRef.kind", role.get("kind"), kinds)
@@ -56,7 +58,7 @@ def _check_binding(findings: Findings, obj: JSONObject, old: JSONObject | None, 
         _check_subject(findings, at, subject, needs_namespace=len(kinds) == 1)
 
 
-def _check_subject(findings: Findings, at: str, subject: JSONObject, *, needs_namespace: bool) -> None:
+def _check_subject(findings: BuiltinFindings, at: str, subject: JSONObject, *, needs_namespace: bool) -> None:
     name, group = subject.get("name") or "", subject.get("apiGroup") or ""
     if not name:
         findings.required(f"{at}.name")
@@ -73,7 +75,7 @@ def _check_subject(findings: Findings, at: str, subject: JSONObject, *, needs_na
             findings.one_of(f"{at}.kind", kind, _SUBJECTS)
 
 
-def _keep_role(findings: Findings, obj: JSONObject, old: JSONObject | None) -> None:
+def _keep_role(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
     assert old is not None, "called for updates"
     new, before = obj["roleRef"], old["roleRef"]
     if new != before:

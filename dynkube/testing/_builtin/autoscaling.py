@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dynkube.errors import StatusCause
-from dynkube.testing._builtin.findings import Findings, fill, indexed, items, section
+from dynkube.testing._builtin.findings import BuiltinFindings, fill, indexed, items, section
 from dynkube.testing._builtin.rules import BuiltinRules
 from dynkube.testing._builtin.selectors import check_selector
 from dynkube.testing._builtin.workloads import check_count_or_percent
@@ -49,7 +49,7 @@ def _complete_behavior(behavior: JSONObject) -> None:
         down["policies"] = [{"type": "Percent", "value": 100, "periodSeconds": 15}]
 
 
-def _check_autoscaler(findings: Findings, obj: JSONObject) -> None:
+def _check_autoscaler(findings: BuiltinFindings, obj: JSONObject) -> None:
     spec = obj["spec"]
     least, most = spec["minReplicas"], spec.get("maxReplicas", 0)
     if least < 1:
@@ -72,7 +72,7 @@ def _check_autoscaler(findings: Findings, obj: JSONObject) -> None:
         findings.forbidden("spec.metrics", detail)
 
 
-def _check_metric(findings: Findings, at: str, metric: JSONObject) -> None:
+def _check_metric(findings: BuiltinFindings, at: str, metric: JSONObject) -> None:
     kind = metric.get("type")
     if not kind:
         findings.required(f"{at}.type", "must specify a metric source type")
@@ -105,7 +105,7 @@ class AutoscalerRules(BuiltinRules):
 
     def causes(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> list[StatusCause]:
         """Validate; causes name the fields of v2, as in a real server."""
-        findings = Findings()
+        findings = BuiltinFindings()
         _check_autoscaler(findings, obj)
         target = obj["spec"].get("targetCPUUtilizationPercentage", 1)
         if kind.gvr.version == "v1" and target < 1:
@@ -118,7 +118,7 @@ def _decide_budget(obj: JSONObject, old: JSONObject | None) -> None:
     fill(section(obj, "status"), disruptionsAllowed=0, currentHealthy=0, desiredHealthy=0, expectedPods=0)
 
 
-def _check_budget(findings: Findings, obj: JSONObject, old: JSONObject | None) -> None:
+def _check_budget(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
     spec = obj["spec"]
     least, most = spec.get("minAvailable"), spec.get("maxUnavailable")
     if least is not None and most is not None:

@@ -6,7 +6,7 @@ import base64
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dynkube.testing._builtin.findings import Findings, section
+from dynkube.testing._builtin.findings import BuiltinFindings, section
 from dynkube.testing._builtin.rules import BuiltinRules
 from dynkube.testing._calls.api import Call, JSONObject
 from dynkube.testing._kinds import naming
@@ -40,7 +40,7 @@ def _decide(obj: JSONObject, old: JSONObject | None) -> None:
         obj["spec"] = old["spec"]
 
 
-def _check(findings: Findings, obj: JSONObject, old: JSONObject | None) -> None:
+def _check(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
     if old is not None:
         return
     spec = obj["spec"]
@@ -62,7 +62,7 @@ def _check(findings: Findings, obj: JSONObject, old: JSONObject | None) -> None:
         findings.invalid("spec.expirationSeconds", seconds, detail)
 
 
-def _check_signer(findings: Findings, signer: str) -> None:
+def _check_signer(findings: BuiltinFindings, signer: str) -> None:
     field, (domain, slash, path) = "spec.signerName", signer.partition("/")
     if not signer:
         findings.required(field)

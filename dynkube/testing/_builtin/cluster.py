@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dynkube.testing._builtin.findings import Findings, fill, indexed, items, section
+from dynkube.testing._builtin.findings import BuiltinFindings, fill, indexed, items, section
 from dynkube.testing._builtin.rules import BuiltinRules
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._kinds import naming
@@ -57,7 +57,7 @@ def _decide_node(obj: JSONObject, old: JSONObject | None) -> None:
         obj["spec"]["taints"] = [*taints, dict(_NOT_READY)]
 
 
-def _check_node(findings: Findings, obj: JSONObject, old: JSONObject | None) -> None:
+def _check_node(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
     for at, taint in indexed(obj["spec"], "metadata", "taints"):
         key = taint.get("key") or ""
         findings.text(f"{at}.key", naming.qualified_name_problem(key), key)
@@ -67,7 +67,7 @@ def _check_node(findings: Findings, obj: JSONObject, old: JSONObject | None) -> 
 # ── Lease, Event ──────────────────────────────────────────────────────────────────────────────
 
 
-def _check_lease(findings: Findings, obj: JSONObject, old: JSONObject | None) -> None:
+def _check_lease(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
     spec = obj["spec"]
     duration = spec.get("leaseDurationSeconds")
     if duration is not None and duration <= 0:
@@ -84,11 +84,11 @@ def _complete_event(obj: JSONObject) -> None:
         obj.setdefault(text, "")
 
 
-def _check_event(findings: Findings, obj: JSONObject, old: JSONObject | None) -> None:
+def _check_event(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
     _check_event_namespace(findings, obj, "involvedObject")
 
 
-def _check_event_namespace(findings: Findings, obj: JSONObject, field: str) -> None:
+def _check_event_namespace(findings: BuiltinFindings, obj: JSONObject, field: str) -> None:
     reference = obj[field]
     namespace = reference.get("namespace") or ""
     # Events about cluster-scoped objects are in the namespace "default".
@@ -107,7 +107,7 @@ def _complete_new_event(obj: JSONObject) -> None:
         obj.setdefault(time, None)
 
 
-def _check_new_event(findings: Findings, obj: JSONObject, old: JSONObject | None) -> None:
+def _check_new_event(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
     _check_event_namespace(findings, obj, "regarding")
     if not obj.get("eventTime"):
         findings.required("eventTime")
@@ -124,7 +124,7 @@ def _complete_priority(obj: JSONObject) -> None:
     fill(obj, preemptionPolicy="PreemptLowerPriority")
 
 
-def _check_priority(findings: Findings, obj: JSONObject, old: JSONObject | None) -> None:
+def _check_priority(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
     name = obj["metadata"].get("name", "")
     if name.startswith("system-") and name not in {"system-node-critical", "system-cluster-critical"}:
         detail = (
@@ -138,7 +138,7 @@ def _check_priority(findings: Findings, obj: JSONObject, old: JSONObject | None)
     findings.one_of("preemptionPolicy", obj["preemptionPolicy"], ("PreemptLowerPriority", "Never"))
 
 
-def _keep_priority(findings: Findings, obj: JSONObject, old: JSONObject | None) -> None:
+def _keep_priority(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
     assert old is not None, "called for updates"
     if obj["value"] != old.get("value", 0):
         findings.forbidden("value", "may not be changed in an update.")
@@ -158,7 +158,7 @@ def _complete_limits(obj: JSONObject) -> None:
         limit.update({name: value for name, value in (("default", default), ("defaultRequest", request)) if value})
 
 
-def _check_limits(findings: Findings, obj: JSONObject, old: JSONObject | None) -> None:
+def _check_limits(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
     for at, limit in indexed(obj["spec"], "spec", "limits"):
         kind = limit.get("type") or ""
         findings.text(f"{at}.type", naming.qualified_name_problem(kind), kind)
@@ -176,7 +176,7 @@ def _complete_quota(obj: JSONObject) -> None:
     normalize(section(obj, "status"), "hard", "used")
 
 
-def _check_quota(findings: Findings, obj: JSONObject, old: JSONObject | None) -> None:
+def _check_quota(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
     for name, quantity in each(obj["spec"], "hard").items():
         at = f"spec.hard[{name}]"
         if problem := naming.qualified_name_problem(name):
@@ -189,11 +189,11 @@ def _check_quota(findings: Findings, obj: JSONObject, old: JSONObject | None) ->
         findings.invalid("spec.scopes", scopes, "unsupported scope")
 
 
-def _check_runtime_class(findings: Findings, obj: JSONObject, old: JSONObject | None) -> None:
+def _check_runtime_class(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
     findings.label("handler", obj.get("handler"))
 
 
-def _keep_runtime_class(findings: Findings, obj: JSONObject, old: JSONObject | None) -> None:
+def _keep_runtime_class(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
     assert old is not None, "called for updates"
     findings.immutable("handler", obj.get("handler"), old.get("handler"))
 
@@ -214,7 +214,7 @@ def _complete_webhooks(obj: JSONObject, *, mutating: bool) -> None:
             fill(webhook, reinvocationPolicy="Never")
 
 
-def _check_webhooks(findings: Findings, obj: JSONObject, old: JSONObject | None) -> None:
+def _check_webhooks(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
     for at, webhook in indexed(obj, "", "webhooks"):
         name = webhook.get("name") or ""
         if name.count(".") < 2:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from dynkube.testing._builtin.findings import Findings, given, indexed
+from dynkube.testing._builtin.findings import BuiltinFindings, given, indexed
 from dynkube.testing._builtin.resourcechecks import check_resources
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._kinds import naming
@@ -35,7 +35,7 @@ _SECURITY = (
 )
 
 
-def check_containers(findings: Findings, path: str, spec: JSONObject, volumes: set[str]) -> None:
+def check_containers(findings: BuiltinFindings, path: str, spec: JSONObject, volumes: set[str]) -> None:
     """Validate the three lists of containers; ``volumes`` are the names of volumes they may mount."""
     if not spec.get("containers"):
         findings.required(f"{path}.containers")
@@ -49,7 +49,7 @@ def check_containers(findings: Findings, path: str, spec: JSONObject, volumes: s
             _check_container(findings, at, container, volumes, names)
 
 
-def check_images(findings: Findings, path: str, spec: JSONObject) -> None:
+def check_images(findings: BuiltinFindings, path: str, spec: JSONObject) -> None:
     """Validate images, which a real server does in pods but not in pod templates."""
     for field in ("containers", "initContainers", "ephemeralContainers"):
         for at, container in indexed(spec, path, field):
@@ -58,7 +58,9 @@ def check_images(findings: Findings, path: str, spec: JSONObject) -> None:
                 findings.invalid(f"{at}.image", image, "must not have leading or trailing whitespace")
 
 
-def _check_container(findings: Findings, at: str, container: JSONObject, volumes: set[str], names: set[str]) -> None:
+def _check_container(
+    findings: BuiltinFindings, at: str, container: JSONObject, volumes: set[str], names: set[str]
+) -> None:
     name = container.get("name") or ""
     findings.label(f"{at}.name", name)
     if not container.get("image"):
@@ -77,7 +79,7 @@ def _check_container(findings: Findings, at: str, container: JSONObject, volumes
             _check_probe(findings, f"{at}.{probe_name}", probe, once=probe_name != "readinessProbe")
 
 
-def _check_security(findings: Findings, path: str, context: JSONObject) -> None:
+def _check_security(findings: BuiltinFindings, path: str, context: JSONObject) -> None:
     for field in ("runAsUser", "runAsGroup"):
         number = context.get(field)
         if number is not None and number not in _IDS:
@@ -88,7 +90,7 @@ def _check_security(findings: Findings, path: str, context: JSONObject) -> None:
         findings.invalid(path, shown, detail)
 
 
-def _check_ports(findings: Findings, at: str, container: JSONObject) -> None:
+def _check_ports(findings: BuiltinFindings, at: str, container: JSONObject) -> None:
     names: set[str] = set()
     for path, port in indexed(container, at, "ports"):
         if name := port.get("name"):
@@ -106,7 +108,7 @@ def _check_ports(findings: Findings, at: str, container: JSONObject) -> None:
         findings.one_of(f"{path}.protocol", port.get("protocol"), _PROTOCOLS)
 
 
-def _check_host_ports(findings: Findings, at: str, container: JSONObject, taken: set[str]) -> None:
+def _check_host_ports(findings: BuiltinFindings, at: str, container: JSONObject, taken: set[str]) -> None:
     for path, port in indexed(container, at, "ports"):
         if number := port.get("hostPort"):
             key = f"{port.get('protocol')}/{port.get('hostIP', '')}/{number}"
@@ -115,7 +117,7 @@ def _check_host_ports(findings: Findings, at: str, container: JSONObject, taken:
             taken.add(key)
 
 
-def _check_variables(findings: Findings, at: str, container: JSONObject) -> None:
+def _check_variables(findings: BuiltinFindings, at: str, container: JSONObject) -> None:
     for path, variable in indexed(container, at, "env"):
         name = variable.get("name") or ""
         if not name:
@@ -140,7 +142,7 @@ def _check_variables(findings: Findings, at: str, container: JSONObject) -> None
             findings.invalid(f"{path}.valueFrom", "", "may not have more than one field specified at a time")
 
 
-def _check_mounts(findings: Findings, at: str, container: JSONObject, volumes: set[str]) -> None:
+def _check_mounts(findings: BuiltinFindings, at: str, container: JSONObject, volumes: set[str]) -> None:
     paths: set[str] = set()
     for path, mount in indexed(container, at, "volumeMounts"):
         name, where = mount.get("name") or "", mount.get("mountPath") or ""
@@ -155,7 +157,7 @@ def _check_mounts(findings: Findings, at: str, container: JSONObject, volumes: s
         paths.add(where)
 
 
-def _check_probe(findings: Findings, path: str, probe: JSONObject, *, once: bool) -> None:
+def _check_probe(findings: BuiltinFindings, path: str, probe: JSONObject, *, once: bool) -> None:
     """Validate a probe; ``once`` requires a success threshold of 1."""
     chosen = given(probe, _HANDLERS)
     for extra in chosen[1:]:

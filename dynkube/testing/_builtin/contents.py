@@ -6,7 +6,7 @@ import base64
 import json
 from collections.abc import Iterator, Mapping
 
-from dynkube.testing._builtin.findings import Findings
+from dynkube.testing._builtin.findings import BuiltinFindings
 from dynkube.testing._builtin.rules import BuiltinRules
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._kinds import naming
@@ -33,12 +33,12 @@ def _complete_secret(obj: JSONObject) -> None:
     obj["type"] = obj.get("type") or "Opaque"
 
 
-def _check_keys(findings: Findings, obj: JSONObject, field: str) -> None:
+def _check_keys(findings: BuiltinFindings, obj: JSONObject, field: str) -> None:
     for key in sorted(obj.get(field) or {}):
         findings.text(f"{field}[{key}]", naming.config_key_problem(key), key)
 
 
-def _check_config_map(findings: Findings, obj: JSONObject, old: JSONObject | None) -> None:
+def _check_config_map(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
     data, binary = obj.get("data") or {}, obj.get("binaryData") or {}
     for key in sorted(data):
         findings.text(f"data[{key}]", naming.config_key_problem(key), key)
@@ -50,7 +50,7 @@ def _check_config_map(findings: Findings, obj: JSONObject, old: JSONObject | Non
         findings.too_long("[]", _LIMIT)
 
 
-def _check_secret(findings: Findings, obj: JSONObject, old: JSONObject | None) -> None:
+def _check_secret(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
     data = obj.get("data") or {}
     _check_keys(findings, obj, "data")
     if sum(len(text) * 3 // 4 for text in data.values()) > _LIMIT:
@@ -67,7 +67,7 @@ def _check_secret(findings: Findings, obj: JSONObject, old: JSONObject | None) -
             _check_expected(findings, data, _KEYS.get(kind, ()))
 
 
-def _check_expected(findings: Findings, data: Mapping[str, str], keys: tuple[str, ...]) -> None:
+def _check_expected(findings: BuiltinFindings, data: Mapping[str, str], keys: tuple[str, ...]) -> None:
     for key in keys:
         if key not in data:
             findings.required(f"data[{key}]")
@@ -96,13 +96,13 @@ def _frozen(obj: JSONObject, old: JSONObject, *fields: str) -> Iterator[str]:
             yield field
 
 
-def _keep_config_map(findings: Findings, obj: JSONObject, old: JSONObject | None) -> None:
+def _keep_config_map(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
     assert old is not None, "called for updates"
     for field in _frozen(obj, old, "data", "binaryData"):
         findings.forbidden(field, _FROZEN)
 
 
-def _keep_secret(findings: Findings, obj: JSONObject, old: JSONObject | None) -> None:
+def _keep_secret(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
     assert old is not None, "called for updates"
     findings.immutable("type", obj["type"], old.get("type") or "Opaque")
     for field in _frozen(obj, old, "data"):

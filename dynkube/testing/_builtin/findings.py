@@ -15,7 +15,7 @@ NOT_NEGATIVE = "must be greater than or equal to 0"
 PORT_RANGE = "must be between 1 and 65535, inclusive"
 
 
-class Findings:
+class BuiltinFindings:
     """The causes found so far, in the order in which they are reported."""
 
     def __init__(self) -> None:

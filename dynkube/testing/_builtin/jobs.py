@@ -6,7 +6,7 @@ import re
 import zoneinfo
 from collections.abc import Mapping
 
-from dynkube.testing._builtin.findings import IMMUTABLE, Findings, fill, section
+from dynkube.testing._builtin.findings import IMMUTABLE, BuiltinFindings, fill, section
 from dynkube.testing._builtin.podchecks import check_template
 from dynkube.testing._builtin.podspecs import complete_template
 from dynkube.testing._builtin.podwarnings import template_warnings
@@ -65,7 +65,7 @@ def _select_own_pods(obj: JSONObject, old: JSONObject | None) -> None:
 # ── checks ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _check_job(findings: Findings, obj: JSONObject, old: JSONObject | None) -> None:
+def _check_job(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
     spec = obj["spec"]
     _check_job_spec(findings, "spec", spec)
     selector, labels = spec.get("selector") or {}, spec["template"]["metadata"].get("labels") or {}
@@ -77,7 +77,7 @@ def _check_job(findings: Findings, obj: JSONObject, old: JSONObject | None) -> N
         findings.invalid("spec.template.metadata.labels", labels, "`selector` does not match template `labels`")
 
 
-def _check_job_spec(findings: Findings, path: str, spec: JSONObject) -> None:
+def _check_job_spec(findings: BuiltinFindings, path: str, spec: JSONObject) -> None:
     numbers = ("parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished")
     findings.not_negative(spec, path, *numbers)
     if (mode := spec.get("completionMode")) is not None:
@@ -90,7 +90,7 @@ def _check_job_spec(findings: Findings, path: str, spec: JSONObject) -> None:
         findings.required(f"{path}.template.spec.restartPolicy", 'valid values: "OnFailure", "Never"')
 
 
-def _check_cron_job(findings: Findings, obj: JSONObject, old: JSONObject | None) -> None:
+def _check_cron_job(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
     spec, name = obj["spec"], obj["metadata"].get("name", "")
     if len(name) > _JOB_NAME_LIMIT:
         findings.invalid("metadata.name", name, f"must be no more than {_JOB_NAME_LIMIT} characters")
@@ -102,7 +102,7 @@ def _check_cron_job(findings: Findings, obj: JSONObject, old: JSONObject | None)
     findings.not_negative(spec, "spec", "successfulJobsHistoryLimit", "failedJobsHistoryLimit")
 
 
-def _check_schedule(findings: Findings, schedule: str) -> None:
+def _check_schedule(findings: BuiltinFindings, schedule: str) -> None:
     fields = schedule.split()
     if not schedule:
         findings.required("spec.schedule")
@@ -116,7 +116,7 @@ def _check_schedule(findings: Findings, schedule: str) -> None:
         findings.invalid("spec.schedule", schedule, "failed to parse int from schedule")
 
 
-def _check_time_zone(findings: Findings, zone: str | None) -> None:
+def _check_time_zone(findings: BuiltinFindings, zone: str | None) -> None:
     if zone is None:
         return
     try:
@@ -125,7 +125,7 @@ def _check_time_zone(findings: Findings, zone: str | None) -> None:
         findings.invalid("spec.timeZone", zone, f"unknown time zone {zone}")
 
 
-def _keep_job(findings: Findings, obj: JSONObject, old: JSONObject | None) -> None:
+def _keep_job(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
     assert old is not None, "called for updates"
     new, before = obj["spec"], old["spec"]
     if before.get("completionMode") != "Indexed":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Mapping
 
-from dynkube.testing._builtin.findings import Findings, fill, given, indexed, items, section
+from dynkube.testing._builtin.findings import BuiltinFindings, fill, given, indexed, items, section
 from dynkube.testing._builtin.rules import BuiltinRules
 from dynkube.testing._builtin.selectors import check_selector
 from dynkube.testing._builtin.servicechecks import is_address
@@ -25,7 +25,7 @@ def _decide_ingress(obj: JSONObject, old: JSONObject | None) -> None:
     section(obj, "status", "loadBalancer")
 
 
-def _check_ingress(findings: Findings, obj: JSONObject, old: JSONObject | None) -> None:
+def _check_ingress(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
     spec = obj["spec"]
     if not spec.get("rules") and not spec.get("defaultBackend"):
         findings.invalid("spec", None, "either `defaultBackend` or `rules` must be specified")
@@ -40,7 +40,7 @@ def _check_ingress(findings: Findings, obj: JSONObject, old: JSONObject | None) 
     findings.name("spec.ingressClassName", spec.get("ingressClassName"))
 
 
-def _check_paths(findings: Findings, at: str, http: JSONObject) -> None:
+def _check_paths(findings: BuiltinFindings, at: str, http: JSONObject) -> None:
     if not http.get("paths"):
         findings.required(f"{at}.paths")
     for path_at, path in indexed(http, at, "paths"):
@@ -54,7 +54,7 @@ def _check_paths(findings: Findings, at: str, http: JSONObject) -> None:
         _check_backend(findings, f"{path_at}.backend", path.get("backend") or {})
 
 
-def _check_backend(findings: Findings, at: str, backend: JSONObject) -> None:
+def _check_backend(findings: BuiltinFindings, at: str, backend: JSONObject) -> None:
     service, resource = backend.get("service"), backend.get("resource")
     if service is None and resource is None:
         findings.invalid(at, "", "resource or service backend is required")
@@ -79,7 +79,7 @@ def _complete_ingress_class(obj: JSONObject) -> None:
         fill(parameters, scope="Cluster")
 
 
-def _check_ingress_class(findings: Findings, obj: JSONObject, old: JSONObject | None) -> None:
+def _check_ingress_class(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
     controller = obj["spec"].get("controller") or ""
     if not controller:
         findings.required("spec.controller")
@@ -87,7 +87,7 @@ def _check_ingress_class(findings: Findings, obj: JSONObject, old: JSONObject | 
         findings.invalid("spec.controller", controller, 'must be a domain-prefixed path (such as "acme.io/foo")')
 
 
-def _keep_ingress_class(findings: Findings, obj: JSONObject, old: JSONObject | None) -> None:
+def _keep_ingress_class(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
     assert old is not None, "called for updates"
     findings.immutable("spec.controller", obj["spec"].get("controller"), old["spec"].get("controller"))
 
@@ -106,7 +106,7 @@ def _complete_policy(obj: JSONObject) -> None:
         spec["policyTypes"] = ["Ingress", "Egress"] if spec.get("egress") is not None else ["Ingress"]
 
 
-def _check_policy(findings: Findings, obj: JSONObject, old: JSONObject | None) -> None:
+def _check_policy(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
     spec = obj["spec"]
     check_selector(findings, "spec.podSelector", spec["podSelector"])
     for direction, peers in (("ingress", "from"), ("egress", "to")):
@@ -121,7 +121,7 @@ def _check_policy(findings: Findings, obj: JSONObject, old: JSONObject | None) -
         findings.one_of(f"spec.policyTypes[{index}]", kind, ("Ingress", "Egress"))
 
 
-def _check_peer(findings: Findings, at: str, peer: JSONObject) -> None:
+def _check_peer(findings: BuiltinFindings, at: str, peer: JSONObject) -> None:
     chosen = given(peer, ("podSelector", "namespaceSelector", "ipBlock"))
     for field in ("podSelector", "namespaceSelector"):
         if field in chosen:
@@ -155,7 +155,7 @@ def _complete_endpoints(obj: JSONObject) -> None:
             fill(port, protocol="TCP")
 
 
-def _check_endpoints(findings: Findings, obj: JSONObject, old: JSONObject | None) -> None:
+def _check_endpoints(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
     for at, subset in indexed(obj, "", "subsets"):
         if not subset.get("addresses") and not subset.get("notReadyAddresses"):
             findings.required(at, "must specify `addresses` or `notReadyAddresses`")
@@ -176,7 +176,7 @@ def _complete_slice(obj: JSONObject) -> None:
         section(endpoint, "conditions")
 
 
-def _check_slice(findings: Findings, obj: JSONObject, old: JSONObject | None) -> None:
+def _check_slice(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
     kind = obj.get("addressType")
     if not kind:
         findings.required("addressType")
@@ -193,7 +193,7 @@ def _check_slice(findings: Findings, obj: JSONObject, old: JSONObject | None) ->
                 findings.invalid(f"{at}[{position}]", address, _ADDRESS_HELP)
 
 
-def _keep_slice(findings: Findings, obj: JSONObject, old: JSONObject | None) -> None:
+def _keep_slice(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
     assert old is not None, "called for updates"
     findings.immutable("addressType", obj.get("addressType"), old.get("addressType"))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dynkube.testing._builtin.containerchecks import check_containers
-from dynkube.testing._builtin.findings import Findings, given, indexed
+from dynkube.testing._builtin.findings import BuiltinFindings, given, indexed
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._kinds import naming
 
@@ -53,7 +53,7 @@ _NAMED = {
 }
 
 
-def check_template(findings: Findings, path: str, template: JSONObject) -> None:
+def check_template(findings: BuiltinFindings, path: str, template: JSONObject) -> None:
     """Validate labels and spec of a pod template."""
     findings.labels(f"{path}.labels", template["metadata"].get("labels"))
     check_pod_spec(findings, f"{path}.spec", template["spec"])
@@ -61,7 +61,7 @@ def check_template(findings: Findings, path: str, template: JSONObject) -> None:
         findings.forbidden(f"{path}.spec.ephemeralContainers", "ephemeral containers not allowed in pod template")
 
 
-def check_pod_spec(findings: Findings, path: str, spec: JSONObject) -> None:
+def check_pod_spec(findings: BuiltinFindings, path: str, spec: JSONObject) -> None:
     """Validate a pod spec."""
     volumes = _check_volumes(findings, path, spec)
     check_containers(findings, path, spec, volumes)
@@ -84,7 +84,7 @@ def check_pod_spec(findings: Findings, path: str, spec: JSONObject) -> None:
     _check_spread(findings, path, spec)
 
 
-def _check_volumes(findings: Findings, path: str, spec: JSONObject) -> set[str]:
+def _check_volumes(findings: BuiltinFindings, path: str, spec: JSONObject) -> set[str]:
     """Validate the volumes, and return their names."""
     names: set[str] = set()
     for at, volume in indexed(spec, path, "volumes"):
@@ -104,7 +104,7 @@ def _check_volumes(findings: Findings, path: str, spec: JSONObject) -> set[str]:
     return names
 
 
-def _check_tolerations(findings: Findings, path: str, spec: JSONObject) -> None:
+def _check_tolerations(findings: BuiltinFindings, path: str, spec: JSONObject) -> None:
     for at, toleration in indexed(spec, path, "tolerations"):
         key, operator, value = (toleration.get(field) or "" for field in ("key", "operator", "value"))
         if key:
@@ -125,7 +125,7 @@ def _check_tolerations(findings: Findings, path: str, spec: JSONObject) -> None:
         findings.one_of(f"{at}.effect", effect, _EFFECTS, empty=True)
 
 
-def _check_spread(findings: Findings, path: str, spec: JSONObject) -> None:
+def _check_spread(findings: BuiltinFindings, path: str, spec: JSONObject) -> None:
     for at, constraint in indexed(spec, path, "topologySpreadConstraints"):
         if constraint.get("maxSkew", 0) <= 0:
             findings.invalid(f"{at}.maxSkew", constraint.get("maxSkew", 0), "must be greater than zero")

@@ -6,7 +6,7 @@ import copy
 from dataclasses import dataclass
 
 from dynkube.testing._builtin.containerchecks import check_images
-from dynkube.testing._builtin.findings import Findings, fill, items, show_times
+from dynkube.testing._builtin.findings import BuiltinFindings, fill, items, show_times
 from dynkube.testing._builtin.podchecks import check_pod_spec, check_template
 from dynkube.testing._builtin.podspecs import complete_pod_spec, complete_template
 from dynkube.testing._builtin.podwarnings import pod_warnings, template_warnings
@@ -138,7 +138,7 @@ def quality(spec: JSONObject) -> str:
 # ── checks ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _check(findings: Findings, pod: JSONObject, old: JSONObject | None) -> None:
+def _check(findings: BuiltinFindings, pod: JSONObject, old: JSONObject | None) -> None:
     spec = pod["spec"]
     check_pod_spec(findings, "spec", spec)
     check_images(findings, "spec", spec)
@@ -160,7 +160,7 @@ def _check(findings: Findings, pod: JSONObject, old: JSONObject | None) -> None:
             )
 
 
-def _check_change(findings: Findings, pod: JSONObject, old: JSONObject | None) -> None:
+def _check_change(findings: BuiltinFindings, pod: JSONObject, old: JSONObject | None) -> None:
     assert old is not None, "called for updates"
     new, before = copy.deepcopy(pod["spec"]), old["spec"]
     for field in ("containers", "initContainers"):
@@ -184,7 +184,7 @@ def _check_change(findings: Findings, pod: JSONObject, old: JSONObject | None) -
         findings.forbidden("spec", _UNCHANGEABLE)
 
 
-def _check_deadline(findings: Findings, new: JSONObject, before: JSONObject) -> None:
+def _check_deadline(findings: BuiltinFindings, new: JSONObject, before: JSONObject) -> None:
     deadline, was = new.get("activeDeadlineSeconds"), before.get("activeDeadlineSeconds")
     if was is None or deadline == was:
         return

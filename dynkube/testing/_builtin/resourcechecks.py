@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dynkube.testing._builtin.findings import Findings
+from dynkube.testing._builtin.findings import BuiltinFindings
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._kinds import naming
 from dynkube.testing._schemas.quantities import each, value_of
@@ -10,7 +10,7 @@ from dynkube.testing._schemas.quantities import each, value_of
 _STANDARD = {"cpu", "memory", "ephemeral-storage"}
 
 
-def check_resources(findings: Findings, path: str, resources: JSONObject) -> None:
+def check_resources(findings: BuiltinFindings, path: str, resources: JSONObject) -> None:
     """Validate limits and requests of a container."""
     limits, requests = each(resources, "limits"), each(resources, "requests")
     for field, quantities in (("limits", limits), ("requests", requests)):
@@ -26,7 +26,7 @@ def check_resources(findings: Findings, path: str, resources: JSONObject) -> Non
                 findings.required(f"{path}.limits", "Limit must be set for non overcommitable resources")
 
 
-def _check_resource_name(findings: Findings, at: str, name: str) -> None:
+def _check_resource_name(findings: BuiltinFindings, at: str, name: str) -> None:
     if problem := naming.qualified_name_problem(name):
         findings.invalid(at, name, problem)
     elif "/" not in name and name not in _STANDARD and not name.startswith("hugepages-"):

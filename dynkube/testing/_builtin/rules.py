@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from dynkube.errors import StatusCause
-from dynkube.testing._builtin.findings import Findings, read_copy
+from dynkube.testing._builtin.findings import BuiltinFindings, read_copy
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._kinds import naming
 from dynkube.testing._kinds.kinds import Kind
@@ -15,7 +15,7 @@ from dynkube.testing._verbs.rules import KindRules
 
 Complete: TypeAlias = Callable[[JSONObject], None]
 Prepare: TypeAlias = Callable[[JSONObject, JSONObject | None], None]
-Check: TypeAlias = Callable[[Findings, JSONObject, JSONObject | None], None]
+Check: TypeAlias = Callable[[BuiltinFindings, JSONObject, JSONObject | None], None]
 Caution: TypeAlias = Callable[[JSONObject, JSONObject | None], Iterable[str]]
 
 #: What the names of most workloads are used for.
@@ -40,7 +40,7 @@ def asks_anew(obj: JSONObject, old: JSONObject | None) -> bool:
     return old is None or obj["metadata"].get("generation") != old["metadata"].get("generation")
 
 
-def _fine(findings: Findings, obj: JSONObject, old: JSONObject | None) -> None:
+def _fine(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
     """Report nothing."""
 
 
@@ -79,7 +79,7 @@ class BuiltinRules(KindRules):
 
     def causes(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> list[StatusCause]:
         """Validate the object."""
-        findings = Findings()
+        findings = BuiltinFindings()
         self.checks(findings, obj, old)
         return findings.causes
 
@@ -92,6 +92,6 @@ class BuiltinRules(KindRules):
 
     def change_causes(self, kind: Kind, obj: JSONObject, old: JSONObject) -> list[StatusCause]:
         """Report forbidden changes."""
-        findings = Findings()
+        findings = BuiltinFindings()
         self.changes(findings, obj, old)
         return findings.causes

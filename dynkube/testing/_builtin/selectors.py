@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dynkube.testing._builtin.findings import Findings, indexed
+from dynkube.testing._builtin.findings import BuiltinFindings, indexed
 from dynkube.testing._calls.api import JSONObject
 
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 
 
-def check_selector(findings: Findings, path: str, selector: JSONObject) -> None:
+def check_selector(findings: BuiltinFindings, path: str, selector: JSONObject) -> None:
     """Validate operators, values and keys."""
     findings.labels(f"{path}.matchLabels", selector.get("matchLabels"))
     for at, expression in indexed(selector, path, "matchExpressions"):

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from dynkube.errors import StatusCause
-from dynkube.testing._builtin.findings import Findings, indexed, items
+from dynkube.testing._builtin.findings import BuiltinFindings, indexed, items
 from dynkube.testing._builtin.servicechecks import check_addresses, family_of, needs_health_check
 from dynkube.testing._calls import refuse
 from dynkube.testing._calls.api import JSONObject
@@ -145,7 +145,7 @@ def settle_families(spec: JSONObject, before: JSONObject | None) -> list[StatusC
     if spec.get("ipFamilyPolicy") is None:
         former = (before or {}).get("ipFamilyPolicy")
         spec["ipFamilyPolicy"] = former or ("RequireDualStack" if headless else "SingleStack")
-    findings = Findings()
+    findings = BuiltinFindings()
     check_addresses(findings, spec)
     if findings.causes:
         return findings.causes
@@ -170,7 +170,7 @@ def _stays_preferred(spec: JSONObject, before: JSONObject) -> bool:
     return preferred and same and same_addresses(spec, before)
 
 
-def _check_policy(findings: Findings, spec: JSONObject, before: JSONObject | None) -> None:
+def _check_policy(findings: BuiltinFindings, spec: JSONObject, before: JSONObject | None) -> None:
     """Check that the policy matches the number of addresses, which determine the families."""
     policy, at = spec["ipFamilyPolicy"], "spec.ipFamilyPolicy"
     addresses, families = spec.get("clusterIPs") or [], spec.get("ipFamilies") or []
@@ -194,7 +194,7 @@ def _check_policy(findings: Findings, spec: JSONObject, before: JSONObject | Non
             findings.invalid(f"spec.clusterIPs[{index}]", addresses, f"{family} is not configured on this cluster")
 
 
-def _check_configured(findings: Findings, spec: JSONObject) -> None:
+def _check_configured(findings: BuiltinFindings, spec: JSONObject) -> None:
     if spec["ipFamilyPolicy"] == "RequireDualStack":
         detail = "this cluster is not configured for dual-stack services"
         findings.invalid("spec.ipFamilyPolicy", spec["ipFamilyPolicy"], detail)

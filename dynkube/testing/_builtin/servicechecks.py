@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 
-from dynkube.testing._builtin.findings import IMMUTABLE, Findings, indexed, items
+from dynkube.testing._builtin.findings import IMMUTABLE, BuiltinFindings, indexed, items
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._kinds import naming
 
@@ -20,7 +20,7 @@ _ONLY_LOAD_BALANCERS = "may only be used when `type` is 'LoadBalancer'"
 _UNCHANGEABLE = "may not change once set"
 
 
-def check(findings: Findings, obj: JSONObject, old: JSONObject | None) -> None:
+def check(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
     """Validate a service, in the order of the real server."""
     spec = obj["spec"]
     _check_type(findings, spec)
@@ -60,7 +60,7 @@ def is_address(text: str) -> bool:
     return True
 
 
-def _check_type(findings: Findings, spec: JSONObject) -> None:
+def _check_type(findings: BuiltinFindings, spec: JSONObject) -> None:
     kind, headless = spec["type"], is_headless(spec)
     if not spec.get("ports") and not headless and kind != "ExternalName":
         findings.required("spec.ports")
@@ -76,7 +76,7 @@ def _check_type(findings: Findings, spec: JSONObject) -> None:
             findings.required("spec.externalName")
 
 
-def _check_ports(findings: Findings, spec: JSONObject) -> None:
+def _check_ports(findings: BuiltinFindings, spec: JSONObject) -> None:
     several, names = len(items(spec, "ports")) > 1, set()
     for at, port in indexed(spec, "spec", "ports"):
         if name := port.get("name"):
@@ -93,7 +93,7 @@ def _check_ports(findings: Findings, spec: JSONObject) -> None:
             findings.text(f"{at}.appProtocol", naming.qualified_name_problem(protocol), protocol)
 
 
-def _check_affinity(findings: Findings, spec: JSONObject) -> None:
+def _check_affinity(findings: BuiltinFindings, spec: JSONObject) -> None:
     findings.one_of("spec.sessionAffinity", spec["sessionAffinity"], ("ClientIP", "None"))
     if spec["sessionAffinity"] == "ClientIP":
         seconds = spec["sessionAffinityConfig"]["clientIP"]["timeoutSeconds"]
@@ -102,7 +102,7 @@ def _check_affinity(findings: Findings, spec: JSONObject) -> None:
             findings.invalid(field, seconds, f"must be greater than 0 and less than {_ONE_DAY}")
 
 
-def check_addresses(findings: Findings, spec: JSONObject) -> None:
+def check_addresses(findings: BuiltinFindings, spec: JSONObject) -> None:
     """Validate the cluster IPs and their families."""
     if spec["type"] == "ExternalName":
         return
@@ -124,7 +124,7 @@ def check_addresses(findings: Findings, spec: JSONObject) -> None:
         _check_together(findings, addresses, families)
 
 
-def _check_each(findings: Findings, addresses: list[str]) -> bool:
+def _check_each(findings: BuiltinFindings, addresses: list[str]) -> bool:
     """Validate each address; return whether all of them are valid."""
     wrong = False
     for index, address in enumerate(addresses):
@@ -140,7 +140,7 @@ def _check_each(findings: Findings, addresses: list[str]) -> bool:
     return not wrong
 
 
-def _check_together(findings: Findings, addresses: list[str], families: list[str]) -> None:
+def _check_together(findings: BuiltinFindings, addresses: list[str], families: list[str]) -> None:
     if addresses == ["None"]:
         return
     own = [family_of(address) for address in addresses]
@@ -157,7 +157,7 @@ def family_of(address: str) -> str:
     return f"IPv{ipaddress.ip_address(address).version}"
 
 
-def _check_external(findings: Findings, field: str, text: str) -> None:
+def _check_external(findings: BuiltinFindings, field: str, text: str) -> None:
     if not is_address(text):
         findings.invalid(field, text, _NO_ADDRESS)
         return
@@ -170,7 +170,7 @@ def _check_external(findings: Findings, field: str, text: str) -> None:
         findings.invalid(field, text, "may not be in the link-local range (169.254.0.0/16, fe80::/10)")
 
 
-def _check_twice(findings: Findings, spec: JSONObject) -> None:
+def _check_twice(findings: BuiltinFindings, spec: JSONObject) -> None:
     seen: set[tuple[object, object]] = set()
     for at, port in indexed(spec, "spec", "ports"):
         key = (port["protocol"], port.get("port", 0))
@@ -180,7 +180,7 @@ def _check_twice(findings: Findings, spec: JSONObject) -> None:
         seen.add(key)
 
 
-def _check_node_ports(findings: Findings, spec: JSONObject) -> None:
+def _check_node_ports(findings: BuiltinFindings, spec: JSONObject) -> None:
     asked = [(f"{at}.nodePort", port) for at, port in indexed(spec, "spec", "ports") if port.get("nodePort")]
     if spec["type"] == "ClusterIP":
         for field, _ in asked:
@@ -193,7 +193,7 @@ def _check_node_ports(findings: Findings, spec: JSONObject) -> None:
         seen.add(key)
 
 
-def _check_class(findings: Findings, spec: JSONObject) -> None:
+def _check_class(findings: BuiltinFindings, spec: JSONObject) -> None:
     if (name := spec.get("loadBalancerClass")) is None:
         return
     if spec["type"] == "LoadBalancer":
@@ -203,7 +203,7 @@ def _check_class(findings: Findings, spec: JSONObject) -> None:
         findings.forbidden("spec.loadBalancerClass", _ONLY_LOAD_BALANCERS)
 
 
-def _check_traffic(findings: Findings, spec: JSONObject) -> None:
+def _check_traffic(findings: BuiltinFindings, spec: JSONObject) -> None:
     policy, port = spec.get("externalTrafficPolicy"), spec.get("healthCheckNodePort") or 0
     if is_reachable(spec):
         findings.one_of("spec.externalTrafficPolicy", policy, TRAFFIC_POLICIES)
@@ -228,7 +228,7 @@ def needs_health_check(spec: JSONObject) -> bool:
     return spec["type"] == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
 
 
-def _check_ingress(findings: Findings, spec: JSONObject, status: JSONObject) -> None:
+def _check_ingress(findings: BuiltinFindings, spec: JSONObject, status: JSONObject) -> None:
     owner = status.get("loadBalancer") or {}
     if spec["type"] != "LoadBalancer" and owner.get("ingress"):
         findings.forbidden("status.loadBalancer.ingress", "may only be used when `spec.type` is 'LoadBalancer'")
@@ -250,7 +250,7 @@ def _check_ingress(findings: Findings, spec: JSONObject, status: JSONObject) -> 
 # ── changes ───────────────────────────────────────────────────────────────────────────────────
 
 
-def check_change(findings: Findings, obj: JSONObject, old: JSONObject | None) -> None:
+def check_change(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
     """Check fields of a service that are immutable as long as its type is unchanged."""
     assert old is not None, "called for updates"
     spec, before = obj["spec"], old["spec"]
@@ -267,7 +267,7 @@ def check_change(findings: Findings, obj: JSONObject, old: JSONObject | None) ->
         findings.forbidden("spec.healthCheckNodePort", IMMUTABLE)
 
 
-def _check_address_change(findings: Findings, spec: JSONObject, before: JSONObject) -> None:
+def _check_address_change(findings: BuiltinFindings, spec: JSONObject, before: JSONObject) -> None:
     new, old = list(spec.get("clusterIPs") or ()), list(before.get("clusterIPs") or ())
     if len(new) == len(old):
         for index, address in enumerate(old):
@@ -279,7 +279,7 @@ def _check_address_change(findings: Findings, spec: JSONObject, before: JSONObje
         findings.invalid("spec.clusterIPs[0]", new, _UNCHANGEABLE)
 
 
-def _check_family_change(findings: Findings, spec: JSONObject, before: JSONObject) -> None:
+def _check_family_change(findings: BuiltinFindings, spec: JSONObject, before: JSONObject) -> None:
     new, old = list(spec.get("ipFamilies") or ()), list(before.get("ipFamilies") or ())
     if len(new) == len(old):
         for index, family in enumerate(old):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 
-from dynkube.testing._builtin.findings import Findings, fill, section
+from dynkube.testing._builtin.findings import BuiltinFindings, fill, section
 from dynkube.testing._builtin.podspecs import complete_claim_spec
 from dynkube.testing._builtin.rules import BuiltinRules
 from dynkube.testing._builtin.volumewarnings import claim_warnings
@@ -66,7 +66,7 @@ def _decide_volume(obj: JSONObject, old: JSONObject | None) -> None:
     protect(obj, old, "kubernetes.io/pv-protection")
 
 
-def _check_claim(findings: Findings, obj: JSONObject, old: JSONObject | None) -> None:
+def _check_claim(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
     spec = obj["spec"]
     if not spec.get("accessModes"):
         findings.required("spec.accessModes", "at least 1 access mode is required")
@@ -81,7 +81,7 @@ def _check_claim(findings: Findings, obj: JSONObject, old: JSONObject | None) ->
     findings.one_of("spec.volumeMode", spec["volumeMode"], _MODES)
 
 
-def _keep_claim(findings: Findings, obj: JSONObject, old: JSONObject | None) -> None:
+def _keep_claim(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
     """Check that the spec is unchanged; requests of a bound claim may grow, and a storage class may be filled in."""
     assert old is not None, "called for updates"
     new, before = copy.deepcopy(obj["spec"]), copy.deepcopy(old["spec"])
@@ -101,7 +101,7 @@ def _keep_claim(findings: Findings, obj: JSONObject, old: JSONObject | None) -> 
         findings.forbidden("spec", _CLAIM_UPDATE)
 
 
-def _check_volume(findings: Findings, obj: JSONObject, old: JSONObject | None) -> None:
+def _check_volume(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
     spec = obj["spec"]
     if not spec.get("accessModes"):
         findings.required("spec.accessModes")
@@ -128,14 +128,14 @@ def _complete_class(obj: JSONObject) -> None:
     fill(obj, reclaimPolicy="Delete", volumeBindingMode="Immediate")
 
 
-def _check_class(findings: Findings, obj: JSONObject, old: JSONObject | None) -> None:
+def _check_class(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
     if not obj.get("provisioner"):
         findings.required("provisioner")
     findings.one_of("reclaimPolicy", obj["reclaimPolicy"], ("Delete", "Retain"))
     findings.one_of("volumeBindingMode", obj["volumeBindingMode"], ("Immediate", "WaitForFirstConsumer"))
 
 
-def _keep_class(findings: Findings, obj: JSONObject, old: JSONObject | None) -> None:
+def _keep_class(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
     assert old is not None, "called for updates"
     for field in ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"):
         findings.immutable(field, obj.get(field), old.get(field))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from dynkube.testing._builtin.findings import IMMUTABLE, Findings, fill, section, show_times
+from dynkube.testing._builtin.findings import IMMUTABLE, BuiltinFindings, fill, section, show_times
 from dynkube.testing._builtin.podchecks import check_template
 from dynkube.testing._builtin.podspecs import complete_claim_spec, complete_template
 from dynkube.testing._builtin.podwarnings import template_warnings
@@ -132,7 +132,7 @@ def _decide_daemon_set(obj: JSONObject, old: JSONObject | None) -> None:
 # ── checks ────────────────────────────────────────────────────────────────────────────────────
 
 
-def check_count_or_percent(findings: Findings, path: str, value: Any, *, limited: bool = True) -> None:
+def check_count_or_percent(findings: BuiltinFindings, path: str, value: Any, *, limited: bool = True) -> None:
     """Check a number >= 0 or a percentage, by default one of at most 100."""
     if isinstance(value, str):
         if not re.fullmatch("[0-9]+%", value):
@@ -143,7 +143,7 @@ def check_count_or_percent(findings: Findings, path: str, value: Any, *, limited
         findings.invalid(path, value, "must be greater than or equal to 0")
 
 
-def _check_selection(findings: Findings, spec: JSONObject, kind: str, *, required: bool = True) -> None:
+def _check_selection(findings: BuiltinFindings, spec: JSONObject, kind: str, *, required: bool = True) -> None:
     """Validate the selector, and that it matches the labels of the template."""
     selector = spec.get("selector")
     labels = (spec.get("template") or {}).get("metadata", {}).get("labels")
@@ -162,7 +162,7 @@ def _check_selection(findings: Findings, spec: JSONObject, kind: str, *, require
         findings.invalid("spec.template.metadata.labels", labels, _MISMATCH)
 
 
-def _check_pods_stay(findings: Findings, spec: JSONObject, kind: str = "ReplicaSet") -> None:
+def _check_pods_stay(findings: BuiltinFindings, spec: JSONObject, kind: str = "ReplicaSet") -> None:
     pod = spec["template"]["spec"]
     check_template(findings, "spec.template", spec["template"])
     if pod.get("restartPolicy") in {"OnFailure", "Never"}:
@@ -172,7 +172,7 @@ def _check_pods_stay(findings: Findings, spec: JSONObject, kind: str = "ReplicaS
         findings.forbidden("spec.template.spec.activeDeadlineSeconds", detail)
 
 
-def _check_deployment(findings: Findings, obj: JSONObject, old: JSONObject | None) -> None:
+def _check_deployment(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
     spec = obj["spec"]
     findings.not_negative(spec, "spec", "replicas")
     _check_selection(findings, spec, "deployment")
@@ -193,7 +193,7 @@ def _check_deployment(findings: Findings, obj: JSONObject, old: JSONObject | Non
     _check_counts(findings, obj.get("status") or {})
 
 
-def _check_counts(findings: Findings, status: JSONObject) -> None:
+def _check_counts(findings: BuiltinFindings, status: JSONObject) -> None:
     """Check that the numbers in the status of a Deployment are consistent."""
     findings.not_negative(status, "status", "observedGeneration", "replicas", *_PARTS, *_OTHER_COUNTS)
     counts = {name: status.get(name, 0) for name in ("replicas", *_PARTS)}
@@ -205,7 +205,7 @@ def _check_counts(findings: Findings, status: JSONObject) -> None:
         findings.invalid("status.availableReplicas", counts["availableReplicas"], why)
 
 
-def _check_rolling(findings: Findings, path: str, rolling: JSONObject) -> None:
+def _check_rolling(findings: BuiltinFindings, path: str, rolling: JSONObject) -> None:
     before = len(findings.causes)
     check_count_or_percent(findings, f"{path}.maxSurge", rolling["maxSurge"], limited=False)
     check_count_or_percent(findings, f"{path}.maxUnavailable", rolling["maxUnavailable"])
@@ -215,14 +215,14 @@ def _check_rolling(findings: Findings, path: str, rolling: JSONObject) -> None:
         findings.invalid(f"{path}.maxUnavailable", rolling["maxUnavailable"], detail)
 
 
-def _check_replica_set(findings: Findings, obj: JSONObject, old: JSONObject | None) -> None:
+def _check_replica_set(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
     spec = obj["spec"]
     findings.not_negative(spec, "spec", "replicas", "minReadySeconds")
     _check_selection(findings, spec, "ReplicaSet")
     _check_pods_stay(findings, spec)
 
 
-def _check_stateful_set(findings: Findings, obj: JSONObject, old: JSONObject | None) -> None:
+def _check_stateful_set(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
     spec = obj["spec"]
     if (policy := spec["podManagementPolicy"]) not in {"OrderedReady", "Parallel"}:
         findings.invalid("spec.podManagementPolicy", policy, "must be 'OrderedReady' or 'Parallel'")
@@ -235,7 +235,7 @@ def _check_stateful_set(findings: Findings, obj: JSONObject, old: JSONObject | N
     _check_pods_stay(findings, spec, "StatefulSet")
 
 
-def _check_daemon_set(findings: Findings, obj: JSONObject, old: JSONObject | None) -> None:
+def _check_daemon_set(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
     spec = obj["spec"]
     _check_selection(findings, spec, "DaemonSet", required=False)
     _check_pods_stay(findings, spec, "DaemonSet")
@@ -246,7 +246,7 @@ def _check_daemon_set(findings: Findings, obj: JSONObject, old: JSONObject | Non
     findings.not_negative(spec, "spec", "revisionHistoryLimit")
 
 
-def _check_controller(findings: Findings, obj: JSONObject, old: JSONObject | None) -> None:
+def _check_controller(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
     spec = obj["spec"]
     findings.not_negative(spec, "spec", "minReadySeconds")
     if not spec.get("selector") and spec.get("template"):
@@ -261,20 +261,20 @@ def _check_controller(findings: Findings, obj: JSONObject, old: JSONObject | Non
     _check_pods_stay(findings, spec, "ReplicationController")
 
 
-def _keep_selector(findings: Findings, obj: JSONObject, old: JSONObject | None) -> None:
+def _keep_selector(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
     assert old is not None, "called for updates"
     selector = obj["spec"].get("selector")
     findings.immutable("spec.selector", selector, old["spec"].get("selector"), IMMUTABLE)
 
 
-def _keep_stateful_set(findings: Findings, obj: JSONObject, old: JSONObject | None) -> None:
+def _keep_stateful_set(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
     assert old is not None, "called for updates"
     new, before = ({k: v for k, v in each["spec"].items() if k not in _STATEFUL_FIELDS} for each in (obj, old))
     if new != before:
         findings.forbidden("spec", _STATEFUL_UPDATE)
 
 
-def _keep_data(findings: Findings, obj: JSONObject, old: JSONObject | None) -> None:
+def _keep_data(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
     assert old is not None, "called for updates"
     findings.immutable("data", obj.get("data"), old.get("data"))
 

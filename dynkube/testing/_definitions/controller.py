@@ -38,7 +38,7 @@ class _Known:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class ControllerEnvironment:
     """The controller's dependencies."""
 
     storage: Storage
@@ -62,7 +62,7 @@ class DefinitionController:
         settle: Called after a change that the controller made by itself, which it does when the establish delay ends.
     """
 
-    def __init__(self, around: Surroundings, settle: Callable[[], None]) -> None:
+    def __init__(self, around: ControllerEnvironment, settle: Callable[[], None]) -> None:
         self._around = around
         self._settle_all = settle
         self._known: dict[str, _Known] = {}

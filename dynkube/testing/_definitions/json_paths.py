@@ -22,7 +22,7 @@ class PathProblem(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class PathTarget:
     """A path's normal form, its first name, and the schema that it leads to."""
 
     path: str
@@ -39,7 +39,7 @@ def simple_path_causes(path: str, field: str) -> Iterator[StatusCause]:
         yield bad_value(field, path, "must be a simple json path starting with .")
 
 
-def follow(path: str, schema: JSONObject, *, brackets: bool = True) -> Target:
+def follow(path: str, schema: JSONObject, *, brackets: bool = True) -> PathTarget:
     """Follow ``path`` through the properties of ``schema``.
 
     Args:
@@ -67,7 +67,7 @@ def follow(path: str, schema: JSONObject, *, brackets: bool = True) -> Target:
         names.append(name)
         if mark == "[" and (end := _next(tokens)) != "]":
             raise PathProblem(f"expected ] but got {end}")
-    return Target(walked, names[0] if names else "", here)
+    return PathTarget(walked, names[0] if names else "", here)
 
 
 def _next(tokens: Iterator[str]) -> str:

@@ -22,7 +22,7 @@ _FORBIDDEN = ("id", "additionalItems", "patternProperties", "definitions", "depe
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class RuleEnvironment:
     """The context of a part of a CRD's schema.
 
     Attributes:
@@ -35,10 +35,10 @@ class Surroundings:
 
 
 def schema_causes(
-    schema: JSONObject, field: str, around: Surroundings | None = None, *, root: bool = True
+    schema: JSONObject, field: str, around: RuleEnvironment | None = None, *, root: bool = True
 ) -> list[StatusCause]:
     """Return the causes for an invalid ``schema``, including all parts of it."""
-    around = around or Surroundings()
+    around = around or RuleEnvironment()
     causes = [*_keyword_causes(schema, field, around)]
     for part, below, surroundings in _parts(schema, around, root):
         causes += schema_causes(below, f"{field}.{part}", surroundings, root=False)
@@ -46,7 +46,7 @@ def schema_causes(
     return causes
 
 
-def _keyword_causes(schema: JSONObject, field: str, around: Surroundings) -> Iterator[StatusCause]:
+def _keyword_causes(schema: JSONObject, field: str, around: RuleEnvironment) -> Iterator[StatusCause]:
     kind = schema.get("type", "")
     if kind and kind not in _TYPES:
         yield not_supported(f"{field}.type", kind, _TYPES)
@@ -69,7 +69,9 @@ def _keyword_causes(schema: JSONObject, field: str, around: Surroundings) -> Ite
         yield not_allowed(f"{field}.additionalProperties", detail)
 
 
-def _parts(schema: JSONObject, around: Surroundings, root: bool) -> Iterator[tuple[str, JSONObject, Surroundings]]:
+def _parts(
+    schema: JSONObject, around: RuleEnvironment, root: bool
+) -> Iterator[tuple[str, JSONObject, RuleEnvironment]]:
     """Yield every schema directly inside ``schema``, in the server's order."""
     additional = schema.get("additionalProperties")
     if isinstance(additional, dict):

@@ -43,7 +43,7 @@ class MediaRange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class WantedForm:
     """The negotiated form of a response.
 
     Attributes:
@@ -79,7 +79,7 @@ def _ranges(header: str) -> Iterator[MediaRange]:
         yield MediaRange(media_type, params, quality)
 
 
-def negotiate(request: HTTPRequest, *, custom: bool = False, tables: bool = True) -> Wanted:
+def negotiate(request: HTTPRequest, *, custom: bool = False, tables: bool = True) -> WantedForm:
     """Negotiate the response to a request to a resource.
 
     Args:
@@ -102,7 +102,7 @@ def negotiate(request: HTTPRequest, *, custom: bool = False, tables: bool = True
     raise refusals.not_acceptable(_WRITTEN)
 
 
-def negotiate_stream(request: HTTPRequest, *, custom: bool = False) -> Wanted:
+def negotiate_stream(request: HTTPRequest, *, custom: bool = False) -> WantedForm:
     """Negotiate the events of a watch, like :func:`negotiate`, but only JSON can be streamed.
 
     Raises:
@@ -148,17 +148,17 @@ def _plain_layout(entries: Iterable[MediaRange], request: HTTPRequest) -> Layout
     return None
 
 
-def _wanted(entry: MediaRange, media_type: str, request: HTTPRequest) -> Wanted | None:
+def _wanted(entry: MediaRange, media_type: str, request: HTTPRequest) -> WantedForm | None:
     if entry.params.get("stream", "") not in {"", "watch"}:
         return None
     layout = _layout(media_type, entry, request)
     group, version, kind = (entry.params.get(name, "") for name in ("g", "v", "as"))
     if _CONVERT_PARAMS.isdisjoint(entry.params) or not (group or version or kind):
-        return Wanted(layout=layout)
+        return WantedForm(layout=layout)
     conversion = next((known for known in _CONVERSIONS if known == kind), None)
     if conversion is None or group != "meta.k8s.io" or version not in {"v1", "v1beta1"}:
         return None
-    return Wanted(layout=layout, conversion=conversion, version=version)
+    return WantedForm(layout=layout, conversion=conversion, version=version)
 
 
 def _layout(media_type: str, entry: MediaRange, request: HTTPRequest) -> Layout:

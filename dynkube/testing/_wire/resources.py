@@ -24,7 +24,7 @@ from dynkube.testing._wire import bodies, refusals
 from dynkube.testing._wire.compression import GzipSend
 from dynkube.testing._wire.http import CHUNK, Answer, BodyTooLarge, HTTPRequest, read_body, send_chunk, start
 from dynkube.testing._wire.layouts import JSON_TYPE, Layout
-from dynkube.testing._wire.negotiate import Wanted, accepts_gzip, negotiate, negotiate_stream
+from dynkube.testing._wire.negotiate import WantedForm, accepts_gzip, negotiate, negotiate_stream
 from dynkube.testing._wire.repeats import repeated_fields, unknown_members
 from dynkube.testing._wire.routes import ResourcePath, Target, asked_verb, route
 from dynkube.testing._wire.warnings import warning_headers
@@ -74,7 +74,7 @@ class Resources:
             respond = await self._response(await _with_body(call, body, threads=threads), wanted, threads=threads)
         await respond(GzipSend(send) if accepts_gzip(request) else send)
 
-    def _form(self, call: Call, wanted: Wanted) -> Form:
+    def _form(self, call: Call, wanted: WantedForm) -> Form:
         match wanted.conversion:
             case None:
                 return Objects(call.kind)
@@ -84,7 +84,7 @@ class Resources:
             case conversion:
                 return Metadata(call.kind, wanted.version, of_list=conversion == "PartialObjectMetadataList")
 
-    async def _response(self, call: Call, wanted: Wanted, *, threads: bool) -> _Respond:
+    async def _response(self, call: Call, wanted: WantedForm, *, threads: bool) -> _Respond:
         """Handle ``call``, encode the result, and return what sends it."""
         form, layout = self._form(call, wanted), wanted.layout
         try:

@@ -9,7 +9,7 @@ import pytest
 from dynkube.meta import Added, Unstructured, Updated
 from dynkube.notebook._messages import delta_message, table_message
 from dynkube.notebook._picture import Painter
-from dynkube.notebook._selection import Selection
+from dynkube.notebook._selection import RowSelection
 from tests.display.kit import POD
 from tests.notebook.browser.bare import Bare
 from tests.notebook.kit import obj, paint
@@ -40,7 +40,7 @@ def pod(name: str, phase: str, version: int = 1) -> Unstructured:
 
 def show(bare: Bare, *objects: Unstructured) -> None:
     """A whole table."""
-    selection = Selection()
+    selection = RowSelection()
     for each in objects:
         selection.fold(Added(each))
     bare.hear(table_message(paint(selection, Painter())), 1)
@@ -48,7 +48,7 @@ def show(bare: Bare, *objects: Unstructured) -> None:
 
 def change(bare: Bare) -> None:
     """One pod is another one, and one is new."""
-    selection, painter = Selection(), Painter()
+    selection, painter = RowSelection(), Painter()
     for each in [pod("cart", "Running"), pod("web", "Running"), pod("api", "Failed")]:
         selection.fold(Added(each))
     before = paint(selection, painter)

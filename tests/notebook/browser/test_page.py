@@ -15,7 +15,7 @@ from dynkube.meta._object import Key
 from dynkube.notebook._columns import columns_for
 from dynkube.notebook._messages import delta_message, table_message
 from dynkube.notebook._picture import Head, Painter, Picture
-from dynkube.notebook._selection import Selection
+from dynkube.notebook._selection import RowSelection
 from tests.notebook.browser.bare import Bare
 from tests.notebook.kit import obj, paint
 from tests.notebook.test_pictures import COLUMNS, STEPS, event_for
@@ -44,7 +44,7 @@ def visible(picture: Picture) -> list[list[str]]:
 @given(st.lists(st.tuples(STEPS, st.sampled_from(COLUMNS), st.integers(1, 6)), max_size=6))
 def test_the_page_shows_what_the_picture_shows(bare_page: Bare, script: list[tuple[Any, Any, int]]) -> None:
     bare_page.begin()
-    selection, painter, known = Selection(), Painter(), dict[Key, Unstructured]()
+    selection, painter, known = RowSelection(), Painter(), dict[Key, Unstructured]()
     last = Picture(Head(title="", phase=""))
     bare_page.hear(table_message(last), 1)
 
@@ -61,9 +61,9 @@ def test_the_page_shows_what_the_picture_shows(bare_page: Bare, script: list[tup
         assert bare_page.said() == []
 
 
-def shown(bare: Bare, *objects: Unstructured, columns: Any = None) -> tuple[Selection, Painter, Picture]:
+def shown(bare: Bare, *objects: Unstructured, columns: Any = None) -> tuple[RowSelection, Painter, Picture]:
     """A table of some objects."""
-    selection, painter = Selection(), Painter()
+    selection, painter = RowSelection(), Painter()
     for each in objects:
         selection.fold(Added(each))
     picture = paint(selection, painter, columns=columns)
@@ -98,7 +98,7 @@ COUNT = """() => {
 def test_many_changes_at_once_cost_the_page_one_look_at_its_styles_and_too_many_light_up_nothing(
     bare: Bare, rows: int, lights: int
 ) -> None:
-    selection, painter = Selection(), Painter()
+    selection, painter = RowSelection(), Painter()
     for number in range(rows):
         selection.fold(Added(obj(f"{number}")))
     before = paint(selection, painter, limit=rows)

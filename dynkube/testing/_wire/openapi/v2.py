@@ -25,7 +25,7 @@ _SLICE = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Form:
+class ValueForm:
     """An encoding of the document: functions for a path, a definition, and the document as a whole."""
 
     content_type: str
@@ -43,8 +43,8 @@ def _json_document(part: Mapping[str, Any], paths: Iterable[bytes], definitions:
     return msgspec.json.encode({**part, **{key: msgspec.Raw(b"{" + value + b"}") for key, value in joined.items()}})
 
 
-JSON = Form(content_type="application/json", path=_json_entry, definition=_json_entry, document=_json_document)
-PROTOBUF = Form(
+JSON = ValueForm(content_type="application/json", path=_json_entry, definition=_json_entry, document=_json_document)
+PROTOBUF = ValueForm(
     content_type="application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
     path=lambda name, part: gnostic.named(2, name, gnostic.path_item(part)),
     definition=lambda name, part: gnostic.named(1, name, gnostic.schema(part)),
@@ -76,7 +76,7 @@ class DocumentV2:
         self._builtin: dict[str, tuple[bytes, ...]] = {}
         self._last: dict[str, tuple[tuple[_Piece, ...], Published]] = {}
 
-    async def published(self, form: Form) -> Published:
+    async def published(self, form: ValueForm) -> Published:
         """Return the document in one form. Building it has checkpoints; the built-in part is built once."""
         pieces = tuple([await self._piece(form, gv) for gv in self._discovery.group_versions()])
         last = self._last.get(form.content_type)
@@ -88,7 +88,7 @@ class DocumentV2:
             self._last[form.content_type] = last
         return last[1]
 
-    async def _piece(self, form: Form, gv: GroupVersion) -> _Piece:
+    async def _piece(self, form: ValueForm, gv: GroupVersion) -> _Piece:
         kinds, key = self._discovery.kinds(gv), (form.content_type, gv)
         held = self._pieces.get(key)
         if held is None or not same(held.kinds, kinds):
@@ -99,7 +99,7 @@ class DocumentV2:
             held = self._pieces[key] = _Piece(kinds, paths, await _written(form.definition, schemas))
         return held
 
-    async def _builtin_definitions(self, form: Form) -> tuple[bytes, ...]:
+    async def _builtin_definitions(self, form: ValueForm) -> tuple[bytes, ...]:
         if form.content_type not in self._builtin:
             schemas = ((name, builtin_v2(name)) for name in builtin_schemas().definitions)
             self._builtin[form.content_type] = await _written(form.definition, schemas)

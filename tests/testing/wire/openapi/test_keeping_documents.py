@@ -13,7 +13,7 @@ from dynkube.testing import APIServer
 from dynkube.testing._kinds.builtin import builtin_kinds
 from dynkube.testing._kinds.kinds import Registry
 from dynkube.testing._wire.discovery import Discovery
-from dynkube.testing._wire.openapi.v2 import JSON, PROTOBUF, DocumentV2, Form
+from dynkube.testing._wire.openapi.v2 import JSON, PROTOBUF, DocumentV2, ValueForm
 from dynkube.testing._wire.openapi.v3 import DocumentsV3
 from tests.testing.wire.openapi.widgets import DEFINITION, kind_of
 
@@ -38,7 +38,7 @@ def test_only_the_documents_of_changed_kinds_are_built_again(registry: Registry)
 
 
 @pytest.mark.parametrize("form", [JSON, PROTOBUF])
-async def test_the_one_document_is_put_together_again_only_after_a_change(registry: Registry, form: Form) -> None:
+async def test_the_one_document_is_put_together_again_only_after_a_change(registry: Registry, form: ValueForm) -> None:
     document = DocumentV2(Discovery(registry), "1.36")
 
     before = await document.published(form)
