@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dynkube.informers._cache.key import SharingKey
 from dynkube.informers._cache.store import Snapshot
 from dynkube.informers._factory import InformerFactory
+from dynkube.informers._views.filtered_view import View
 from dynkube.informers._views.subscriber import Subscriber
-from dynkube.informers._views.view import View
 from dynkube.meta import GVR, Unstructured
 from dynkube.meta._object import Key
 

@@ -16,8 +16,8 @@ from dynkube.informers._reflector.counters import ReflectorStatistics
 from dynkube.informers._shared_informer import SharedInformer
 from dynkube.informers._states import Phase, State
 from dynkube.informers._statistics import InformerStatistics
+from dynkube.informers._views.filtered_view import View
 from dynkube.informers._views.handlers import HandlerTask
-from dynkube.informers._views.view import View
 from dynkube.meta import Fields, LabelSelector, Unstructured, to_pandas, to_polars
 from dynkube.meta._arguments import a_type
 

@@ -37,9 +37,9 @@ from dynkube.informers._states import Phase, State, StateTelling
 from dynkube.informers._statistics import InformerStatus
 from dynkube.informers._tasks import start_in_scope
 from dynkube.informers._views.fanout import Fanout
+from dynkube.informers._views.filtered_view import View
 from dynkube.informers._views.handlers import EventQueue, HandlerTask
 from dynkube.informers._views.subscriber import Subscriber
-from dynkube.informers._views.view import View
 from dynkube.meta import Unstructured, WatchEvent
 from dynkube.meta._common import BodyCache
 from dynkube.meta._object import Key

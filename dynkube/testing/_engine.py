@@ -39,8 +39,8 @@ from dynkube.testing._store.watching import Watches
 from dynkube.testing._store.work import Controller, Unmeasured, Workers
 from dynkube.testing._verbs.connecting import Connections
 from dynkube.testing._verbs.deleting import Deletes
-from dynkube.testing._verbs.drafts import Draft, LargeWrites
 from dynkube.testing._verbs.identity import Identity
+from dynkube.testing._verbs.large_writes import Draft, LargeWrites
 from dynkube.testing._verbs.listing import check_reached, list_objects
 from dynkube.testing._verbs.namespaces import INITIAL, NAME_LABEL_FIELDS, NAMESPACES, NamespaceRules, Namespaces
 from dynkube.testing._verbs.patches import Patches

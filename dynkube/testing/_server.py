@@ -19,24 +19,24 @@ from dynkube.errors import ClosedError, InvalidInput
 from dynkube.meta import GVR, GroupVersion
 from dynkube.testing._access.access import Access
 from dynkube.testing._access.authentication import as_user, check_users
-from dynkube.testing._access.seats import Seats
+from dynkube.testing._access.inflight_limits import InflightLimit
 from dynkube.testing._asgi import ASGIApp
 from dynkube.testing._calls.users import User
 from dynkube.testing._engine import Engine
 from dynkube.testing._engine_options import EngineOptions, ExpiredWatch
+from dynkube.testing._fault_methods import Trouble
 from dynkube.testing._faults.faults import Faults
+from dynkube.testing._grants import Rights
 from dynkube.testing._kinds.builtin import builtin_kinds
 from dynkube.testing._kinds.kinds import Kind
 from dynkube.testing._records import Records
-from dynkube.testing._rights import Rights
 from dynkube.testing._store.snapshots import Snapshot
-from dynkube.testing._trouble import Trouble
 from dynkube.testing._wire.app import App, Parts
 from dynkube.testing._wire.audit import Audit
 from dynkube.testing._wire.browser_guard import BrowserGuard
+from dynkube.testing._wire.connection_points import ConnectionPoints
 from dynkube.testing._wire.discovery import Discovery
 from dynkube.testing._wire.endpoint import Endpoint
-from dynkube.testing._wire.entrances import Entrances
 from dynkube.testing._wire.nonresource import DEFAULT_VERSION, NonResources
 from dynkube.testing._wire.openapi.answers import OpenAPI
 from dynkube.testing._wire.resources import Resources
@@ -144,7 +144,7 @@ class APIServer(Rights, Records, Trouble):
         engine.register(*builtin_kinds())
         self._audit = Audit(audit_limit)
         self._faults = Faults(options.random)
-        self._entrances = Entrances()
+        self._connection_points = ConnectionPoints()
         self._discovery = Discovery(engine.registry)
         openapi = OpenAPI(self._discovery, version, options.now)
         self._access = Access(engine, users=check_users(users or {}), token=token, rbac=rbac)
@@ -155,7 +155,7 @@ class APIServer(Rights, Records, Trouble):
             faults=self._faults,
             audit=self._audit,
             access=self._access,
-            seats=Seats(max_inflight),
+            seats=InflightLimit(max_inflight),
         )
         self._token = token
         self._app = App(self._parts, self._access.authenticator(token))
@@ -201,7 +201,7 @@ class APIServer(Rights, Records, Trouble):
     def _spawn(self, task: Callable[[], Awaitable[None]], /) -> None:
         if self._nursery is None:
             raise httpx2.ConnectError(_NOT_RUNNING)
-        self._entrances.check()
+        self._connection_points.check()
         self._nursery.start_soon(task)
 
     # ── connecting clients ────────────────────────────────────────────────────────────────
@@ -225,9 +225,9 @@ class APIServer(Rights, Records, Trouble):
                 (``"system:serviceaccount:NAMESPACE:NAME"`` is put into the groups of service accounts).
         """
         if user is None:
-            return InProcessTransport(self._entrances.inside(self._app), self._spawn)
+            return InProcessTransport(self._connection_points.inside(self._app), self._spawn)
         authenticator = self._access.authenticator(self._token).acting_as(as_user(user))
-        return InProcessTransport(self._entrances.inside(App(self._parts, authenticator)), self._spawn)
+        return InProcessTransport(self._connection_points.inside(App(self._parts, authenticator)), self._spawn)
 
     @asynccontextmanager
     async def serve(
@@ -265,7 +265,7 @@ class APIServer(Rights, Records, Trouble):
         """
         token = self._token if token is None else token
         app = App(self._parts, self._access.authenticator(token), BrowserGuard(host, accept_hosts))
-        door = self._entrances.door
+        door = self._connection_points.door
         async with serve_tcp(app, self._running(), host=host, port=port, tls=tls, token=token, door=door) as endpoint:
             yield endpoint
 

@@ -9,8 +9,8 @@ import trio
 
 import dynkube
 from dynkube import Client, LabelFilter, Unstructured
+from dynkube.informers._views.filtered_view import View
 from dynkube.informers._views.turns import Turns
-from dynkube.informers._views.view import View
 from dynkube.testing import APIServer
 from tests.informers.kit import WIDGETS, Recorder, crd, names, quiet, replace, widget
 

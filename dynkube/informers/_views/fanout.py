@@ -9,7 +9,7 @@ from typing import Final
 from dynkube.informers._cache.index import Change, Index
 from dynkube.informers._cache.store import Snapshot
 from dynkube.informers._slices import Slices, batches
-from dynkube.informers._views.view import View
+from dynkube.informers._views.filtered_view import View
 
 # A checkpoint after so many views, however little was done: each view may have woken a handler's task, and the loop
 # runs all woken tasks before it handles I/O and deadlines.

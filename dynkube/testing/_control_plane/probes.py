@@ -46,12 +46,12 @@ class Site:
             connection.close()
 
 
-def etcd_trouble(etcd: Site) -> str:
+def etcd_failure(etcd: Site) -> str:
     """Return why etcd is not ready; empty if it is."""
     return _trouble(lambda: _expect(etcd, "/health"))
 
 
-def api_server_trouble(api_server: Site) -> str:
+def api_server_failure(api_server: Site) -> str:
     """Return why kube-apiserver is not ready for tests; empty if it is.
 
     Ready includes that the namespace ``default`` exists: a new server creates it shortly after its readiness probe

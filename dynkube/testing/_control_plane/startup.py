@@ -63,7 +63,7 @@ class Startup:
 
         def build(port: int) -> ServerProcess:
             flags = etcd_flags(version, self._folder, port=port, given=self._settings.etcd_flags)
-            return self._server("etcd", self._etcd_program, flags, partial(probes.etcd_trouble, probes.Site(port)))
+            return self._server("etcd", self._etcd_program, flags, partial(probes.etcd_failure, probes.Site(port)))
 
         return self._start(build, 0)
 
@@ -86,7 +86,7 @@ class Startup:
             )
             site = probes.Site(port, tls)
             return self._server(
-                "kube-apiserver", self._api_server_program, flags, partial(probes.api_server_trouble, site)
+                "kube-apiserver", self._api_server_program, flags, partial(probes.api_server_failure, site)
             )
 
         return self._start(build, self._settings.port)

@@ -24,9 +24,9 @@ from dynkube.testing._proxy.target import Served, endpoint_of
 from dynkube.testing._records import Records
 from dynkube.testing._wire.app import serve_lifespan
 from dynkube.testing._wire.audit import Audit
-from dynkube.testing._wire.door import Door, Drop, Refusal
 from dynkube.testing._wire.endpoint import Endpoint
 from dynkube.testing._wire.http import HTTPRequest
+from dynkube.testing._wire.listener import Drop, InterruptibleListener, Refusal
 from dynkube.testing._wire.requestinfo import facts_of
 from dynkube.testing._wire.tcp import serve_tcp
 
@@ -88,7 +88,7 @@ class FaultProxy(Injection, Records):
         self._audit = Audit(audit_limit)
         self._faults = Faults(Random() if random is None else random)
         self._entered = False
-        self._running: tuple[AsyncExitStack, Endpoint, Door] | None = None
+        self._running: tuple[AsyncExitStack, Endpoint, InterruptibleListener] | None = None
 
     # ── lifetime ──────────────────────────────────────────────────────────────────────────
 
@@ -108,10 +108,10 @@ class FaultProxy(Injection, Records):
         from dynkube.testing._proxy.forward import Forward
         from dynkube.testing._proxy.upstream import Upstream
 
-        doors: list[Door] = []
+        doors: list[InterruptibleListener] = []
 
-        def door(bound: socket) -> Door:
-            doors.append(Door(bound))
+        def door(bound: socket) -> InterruptibleListener:
+            doors.append(InterruptibleListener(bound))
             return doors[0]
 
         async with AsyncExitStack() as stack:
@@ -138,7 +138,7 @@ class FaultProxy(Injection, Records):
         self._running = None
         return bool(await stack.__aexit__(exc_type, exc, traceback))
 
-    def _now(self) -> tuple[AsyncExitStack, Endpoint, Door]:
+    def _now(self) -> tuple[AsyncExitStack, Endpoint, InterruptibleListener]:
         if self._running is None:
             raise ClosedError("the proxy is not running: use it inside 'async with FaultProxy(...) as proxy:'")
         return self._running

@@ -11,7 +11,7 @@ from dynkube.errors import APIError
 from dynkube.meta import GroupVersion
 from dynkube.testing._access.access import Access
 from dynkube.testing._access.authentication import Authenticator
-from dynkube.testing._access.seats import Seat, Seats
+from dynkube.testing._access.inflight_limits import InflightLimit, Seat
 from dynkube.testing._asgi import Message, Receive, Scope, Send
 from dynkube.testing._calls.users import User
 from dynkube.testing._faults.facts import RequestFacts
@@ -56,7 +56,7 @@ class Parts:
     faults: Faults
     audit: Audit
     access: Access
-    seats: Seats
+    seats: InflightLimit
 
 
 class App:

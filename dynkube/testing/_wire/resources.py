@@ -19,13 +19,13 @@ from dynkube.testing._engine import Engine
 from dynkube.testing._store.documents import ListDocument, StoredDocument
 from dynkube.testing._tables.catalog import printer_for
 from dynkube.testing._tables.forms import Form, Include, Metadata, Objects, Table
-from dynkube.testing._verbs.drafts import LARGE, in_thread
+from dynkube.testing._verbs.large_writes import LARGE, in_thread
 from dynkube.testing._wire import bodies, refusals
 from dynkube.testing._wire.compression import GzipSend
+from dynkube.testing._wire.duplicate_keys import repeated_fields, unknown_members
 from dynkube.testing._wire.http import CHUNK, Answer, BodyTooLarge, HTTPRequest, read_body, send_chunk, start
 from dynkube.testing._wire.layouts import JSON_TYPE, Layout
 from dynkube.testing._wire.negotiate import WantedForm, accepts_gzip, negotiate, negotiate_stream
-from dynkube.testing._wire.repeats import repeated_fields, unknown_members
 from dynkube.testing._wire.routes import ResourcePath, Target, asked_verb, route
 from dynkube.testing._wire.warnings import warning_headers
 

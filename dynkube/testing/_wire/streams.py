@@ -120,10 +120,10 @@ class LineStream(trio.abc.HalfCloseableStream):
         drop(self._stream, reset=reset)
 
 
-class UnlinedStream(trio.abc.HalfCloseableStream):
+class UnansweredStream(trio.abc.HalfCloseableStream):
     """A connection that never gets a response; for the server it ends when the client disconnects."""
 
-    def __init__(self, stream: trio.SocketStream, closed: Callable[[UnlinedStream], None]) -> None:
+    def __init__(self, stream: trio.SocketStream, closed: Callable[[UnansweredStream], None]) -> None:
         self._stream = stream
         self._closed = closed
 

@@ -24,9 +24,9 @@ from dynkube.informers._informer import Informer
 from dynkube.informers._reflector.deadlines import Stream
 from dynkube.informers._reflector.reflector import Reflector
 from dynkube.informers._shared_informer import SharedInformer
+from dynkube.informers._views.filtered_view import View
 from dynkube.informers._views.handlers import HandlerTask
 from dynkube.informers._views.subscriber import Subscriber
-from dynkube.informers._views.view import View
 from dynkube.meta import Unstructured
 from tests.informers.model.finding import find, title
 from tests.informers.model.machine import InformerMachine

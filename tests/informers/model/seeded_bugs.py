@@ -20,9 +20,9 @@ from dynkube.informers._reflector.transitions import Watching
 from dynkube.informers._shared_informer import SharedInformer
 from dynkube.informers._slices import Slices
 from dynkube.informers._states import Phase
+from dynkube.informers._views.filtered_view import View
 from dynkube.informers._views.mailbox import Mailbox
 from dynkube.informers._views.subscriber import Subscriber
-from dynkube.informers._views.view import View
 from dynkube.meta import Added, Deleted, Unstructured, Updated
 from dynkube.meta._object import Key
 from dynkube.meta._versions import is_older

@@ -11,15 +11,15 @@ from dynkube.testing._faults.effects import check_seconds
 from dynkube.testing._faults.endings import Ending, check_ending
 from dynkube.testing._faults.injection import Injection
 from dynkube.testing._faults.outages import Outage
-from dynkube.testing._wire.door import Drop, Refusal
-from dynkube.testing._wire.entrances import Entrances
+from dynkube.testing._wire.connection_points import ConnectionPoints
+from dynkube.testing._wire.listener import Drop, Refusal
 
 
 class Trouble(Injection):
     """Methods that make the server fail, for tests."""
 
     _engine: Engine
-    _entrances: Entrances
+    _connection_points: ConnectionPoints
 
     def end_watches(self, resource: str | GVR | None = None, how: Ending = "clean") -> int:
         """End open watches from the server's side, and return their number.
@@ -57,7 +57,7 @@ class Trouble(Injection):
         Raises:
             InvalidInput: ``how`` is invalid.
         """
-        return self._entrances.refuse(how)
+        return self._connection_points.refuse(how)
 
     def drop_connections(self, how: Drop = "reset") -> int:
         """Close every open connection and return their number.
@@ -70,7 +70,7 @@ class Trouble(Injection):
         Raises:
             InvalidInput: ``how`` is invalid.
         """
-        return self._entrances.drop(how)
+        return self._connection_points.drop(how)
 
     async def restart(self, seconds: float = 5.0) -> None:
         """Simulate a restart of the server.

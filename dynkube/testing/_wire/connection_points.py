@@ -12,12 +12,12 @@ from dynkube.testing._asgi import ASGIApp, Receive, Scope, Send
 from dynkube.testing._faults.effects import Disconnect, Effect, Hang
 from dynkube.testing._faults.endings import EndableAnswer
 from dynkube.testing._faults.outages import Outage
-from dynkube.testing._wire.door import Door, Drop, Refusal
 from dynkube.testing._wire.http import HTTPRequest
+from dynkube.testing._wire.listener import Drop, InterruptibleListener, Refusal
 from dynkube.testing._wire.requestinfo import facts_of
 
 
-class Entrances:
+class ConnectionPoints:
     """The TCP listeners of a server and its in-process clients, with the outages that affect both.
 
     In-process clients have no connections, so each of their requests counts as a connection.
@@ -25,7 +25,7 @@ class Entrances:
 
     def __init__(self) -> None:
         self._refusals: dict[Outage, tuple[Refusal, list[Outage]]] = {}
-        self._doors: list[Door] = []
+        self._doors: list[InterruptibleListener] = []
         self._answers: dict[EndableAnswer, None] = {}
 
     # ── outages ───────────────────────────────────────────────────────────────────────────
@@ -61,9 +61,9 @@ class Entrances:
 
     # ── what comes in ─────────────────────────────────────────────────────────────────────
 
-    def door(self, bound: socket.socket) -> Door:
+    def door(self, bound: socket.socket) -> InterruptibleListener:
         """Return a listener on a bound socket, subject to current and future outages."""
-        door = Door(bound)
+        door = InterruptibleListener(bound)
         self._doors = [other for other in self._doors if not other.closed] + [door]
         for how, at_doors in self._refusals.values():
             at_doors.append(door.refuse(how))

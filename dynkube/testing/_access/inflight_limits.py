@@ -7,7 +7,7 @@ from dynkube.errors import APIError, InvalidInput, Status
 _RETRY_AFTER = 1
 
 
-class Seats:
+class InflightLimit:
     """Non-blocking limit of concurrent requests; each request takes a seat.
 
     API Priority and Fairness in kube-apiserver queues requests first, and isolates flows by priority levels. Here there
@@ -51,8 +51,8 @@ class Seats:
 class Seat:
     """A taken seat, to be released."""
 
-    def __init__(self, seats: Seats) -> None:
-        self._seats: Seats | None = seats
+    def __init__(self, seats: InflightLimit) -> None:
+        self._seats: InflightLimit | None = seats
 
     def release(self) -> None:
         """Release the seat. Synchronous and idempotent."""

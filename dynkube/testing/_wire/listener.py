@@ -9,7 +9,7 @@ import trio
 
 from dynkube.errors import InvalidInput
 from dynkube.testing._faults.outages import Outage
-from dynkube.testing._wire.streams import Line, LineStream, UnlinedStream, drop
+from dynkube.testing._wire.streams import Line, LineStream, UnansweredStream, drop
 from dynkube.testing._wire.tcp import bind, listen
 
 #: What a new connection meets: connection refused, a reset after the handshake, or an open connection without any
@@ -20,7 +20,7 @@ Refusal: TypeAlias = Literal["refuse", "reset", "silent"]
 Drop: TypeAlias = Literal["cut", "reset"]
 
 
-class Door(trio.abc.Listener[trio.abc.HalfCloseableStream]):
+class InterruptibleListener(trio.abc.Listener[trio.abc.HalfCloseableStream]):
     """A listener that can be closed for a while.
 
     Args:
@@ -34,7 +34,7 @@ class Door(trio.abc.Listener[trio.abc.HalfCloseableStream]):
         self._refusals: dict[Outage, Refusal] = {}
         self._changed = trio.Event()
         self._line = Line()
-        self._streams: set[LineStream | UnlinedStream] = set()
+        self._streams: set[LineStream | UnansweredStream] = set()
         self._counted = trio.Event()
         self._closed = False
 
@@ -126,16 +126,16 @@ class Door(trio.abc.Listener[trio.abc.HalfCloseableStream]):
                 case None:
                     return self._entered(LineStream(stream, self._line, self._left))
                 case "silent":
-                    return self._entered(UnlinedStream(stream, self._left))
+                    return self._entered(UnansweredStream(stream, self._left))
                 case "reset" | "refuse":  # "refuse" began after the kernel accepted this connection
                     drop(stream, reset=True)
 
-    def _entered(self, stream: LineStream | UnlinedStream) -> LineStream | UnlinedStream:
+    def _entered(self, stream: LineStream | UnansweredStream) -> LineStream | UnansweredStream:
         self._streams.add(stream)
         self._count()
         return stream
 
-    def _left(self, stream: LineStream | UnlinedStream) -> None:
+    def _left(self, stream: LineStream | UnansweredStream) -> None:
         self._streams.discard(stream)
         self._count()
 
