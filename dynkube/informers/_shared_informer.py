@@ -17,7 +17,7 @@ import trio
 from dynkube._server_text import sanitized
 from dynkube.client._listwatch import ListWatch
 from dynkube.errors import BadRequest, DynkubeError, EndlessList, Forbidden, Unauthorized
-from dynkube.informers._availability.availability import Availability, Generation, Presence
+from dynkube.informers._availability.availability import Availability, Generation, Presence, SourceFailure
 from dynkube.informers._availability.tracker import AvailabilityTracker
 from dynkube.informers._cache.cache import Cache, Version
 from dynkube.informers._cache.failures import FailureLog
@@ -243,24 +243,25 @@ class SharedInformer:
         if now.presence is Presence.UNKNOWN:
             if self.state.phase is Phase.UNKNOWN:  # else the last known state stays
                 self._set_state(Phase.UNKNOWN, now.reason, now.message)
-        elif now.presence is Presence.ABSENT and now.lost is not None:
-            message = f"{now.message}, according to the last known state; since then: {now.lost.message}"
-            await self._vanish(Phase.DEGRADED, now.lost.reason, message)
         elif now.presence is Presence.ABSENT:
-            await self._vanish(Phase.ABSENT, now.reason, now.message)
+            await self._vanish(now.reason, now.message, now.lost)
         elif now.generation is not None:
-            await self._follow_generation(now.generation)
+            await self._follow_generation(now.generation, now.lost)
 
-    async def _follow_generation(self, generation: Generation) -> None:
+    async def _follow_generation(self, generation: Generation, lost: SourceFailure | None) -> None:
         if self.key.namespace is not None and not generation.namespaced:
-            message = f"{self.key.gvr} is cluster-scoped: leave namespace= out"
-            await self._vanish(Phase.ABSENT, "WrongScope", message)
+            await self._vanish("WrongScope", f"{self.key.gvr} is cluster-scoped: leave namespace= out", lost)
         elif generation.continues(self._generation):
             self._generation = generation
         else:
             self._appear(generation)
 
-    async def _vanish(self, phase: Phase, reason: str, message: str) -> None:
+    async def _vanish(self, reason: str, message: str, lost: SourceFailure | None) -> None:
+        """Empty the cache: the resource is absent, or was when its source could last be read."""
+        phase = Phase.ABSENT
+        if lost is not None:
+            message = f"{message}, according to the last known state; since then: {lost.message}"
+            phase, reason = Phase.DEGRADED, lost.reason
         self._stop_reflecting()
         self._absent = True
         await self._publish(await self._cache.emptied(self._slices), (phase, reason, message))

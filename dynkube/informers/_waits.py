@@ -129,12 +129,19 @@ class Waits(Reads):
         if not isinstance(given, Unstructured) or not given.resource_version:
             raise InvalidInput(f"{obj!r} has no metadata.resourceVersion: pass what create, update or patch returned")
         self._check_followed(obj)
-        if self._shared is not None and not self._shared.served:
-            # The second message is handled after the change of availability that the first one may cause.
-            await self._shared.inbox.ask(partial(self._shared.object_seen, obj))
-            await self._shared.inbox.ask(trio.lowlevel.checkpoint)
-        while not self._caught_up(obj):
-            await self._progress("catch up")
+        proven = False
+        while True:
+            if self._shared is not None and not self._shared.served and not proven:
+                # Also if the resource became absent while this waited: that may be an older observation than the write,
+                # as of a CRD that was deleted, and installed again together with the object.
+                proven = True
+                await self._shared.inbox.ask(partial(self._shared.object_seen, obj))
+                # This message is handled after the change of availability that the first one may cause.
+                await self._shared.inbox.ask(trio.lowlevel.checkpoint)
+            elif self._caught_up(obj):
+                break
+            else:
+                await self._progress("catch up")
         await trio.lowlevel.checkpoint()
 
     def _check_followed(self, obj: Unstructured) -> None:

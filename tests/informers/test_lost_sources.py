@@ -89,6 +89,19 @@ async def test_an_absence_that_cannot_be_observed_any_more_is_degraded(
         await widgets.wait_state(ABSENT)
 
 
+async def test_a_wrong_scope_that_cannot_be_observed_any_more_is_degraded(server: APIServer, client: Client) -> None:
+    server.create(crd(scope="Cluster"))
+    async with client.informer(WIDGETS, namespace="default") as widgets:
+        await widgets.wait_state(ABSENT)
+        assert widgets.state.reason == "WrongScope"
+        server.inject(Refuse(403))
+        server.end_watches(how="reset")
+
+        await widgets.wait_state(DEGRADED)
+
+        assert (widgets.state.reason, list(widgets)) == ("Forbidden", [])
+
+
 async def test_two_answers_of_discovery_make_a_resource_absent_where_crds_are_lost(
     server: APIServer, client: Client
 ) -> None:

@@ -108,8 +108,9 @@ def test_a_crd_that_is_followed_decides_unless_objects_are_newer(
 @pytest.mark.parametrize(
     ("seen", "expected"),
     [
-        (WITH_CRD, "PRESENT Established"),
-        (told(WITH_CRD, no(20)), "PRESENT Established"),
+        (WITH_CRD, "PRESENT Established, lost: Forbidden"),
+        (told(WITH_CRD, no(20)), "PRESENT Established, lost: Forbidden"),
+        (told(WITH_CRD, yes(60)), "PRESENT Established"),
         (told(WITH_CRD, no(60)), "PRESENT Established"),
         (told(WITH_CRD, no(60), no(89)), "PRESENT Established"),
         (told(WITH_CRD, no(20), no(60)), "PRESENT Established"),

@@ -46,6 +46,25 @@ async def test_a_write_is_waited_for_although_its_crd_was_not_seen_yet(
         assert (found.uid, found.resource_version) == (made.uid, made.resource_version)
 
 
+async def test_a_write_is_waited_for_although_a_late_event_says_that_its_crd_was_deleted(
+    server: APIServer, client: Client
+) -> None:
+    server.create(crd())
+    async with client.informer(WIDGETS) as widgets:
+        await widgets.wait_state(LIVE)
+        server.delete(CRDS, "widgets.example.com")
+        server.end_watches(CRDS)  # the deletion comes with the next list
+        server.create(crd())
+        made = Unstructured(server.create(widget("mine")))
+
+        with trio.fail_after(10):
+            await widgets.wait_for(made)
+
+        found = widgets.get("mine", namespace="default")
+        assert found is not None
+        assert found.uid == made.uid
+
+
 async def test_a_write_before_the_crd_went_is_not_waited_for(server: APIServer, client: Client) -> None:
     server.create(crd())
     async with client.informer(WIDGETS) as widgets:

@@ -52,7 +52,8 @@ class Availability:
         reason: its reason as one CamelCase word; :class:`~dynkube.informers.State` lists them.
         message: the reason for people.
         generation: the incarnation of the resource; ``None`` unless present.
-        lost: why the source of an ABSENT verdict cannot be read any more; ``None`` while it can.
+        lost: why the source of the verdict cannot be read any more; ``None`` while it can. For a present resource only
+            its scope may be out of date: requests for its objects show whether it is still served.
         awaits_discovery: whether discovery must be read for a better verdict.
     """
 

@@ -53,7 +53,8 @@ class Serving:
 
         ``False`` until CRDs or discovery were read, and while they cannot be.
         """
-        return self._verdict.presence is not Presence.UNKNOWN and self._verdict.lost is None
+        certain = self._verdict.presence is Presence.ABSENT and self._verdict.lost is None
+        return self.served or certain
 
     @property
     def reason(self) -> str:

@@ -4,7 +4,7 @@ It does not depend on the order in which they arrived. Two rules:
 
 - A resource becomes ABSENT only by a successful response without it that is newer than every sign of presence. A
   failing source (an error response, a dead connection) never changes the verdict to ABSENT.
-- If the source of a verdict fails, the verdict has that failure (:attr:`Availability.lost`).
+- If the source of a verdict fails, the verdict contains that failure (:attr:`Availability.lost`).
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def judge(gvr: GVR, crds: CRDSource | None, seen: Observations, *, confirm_after
     of presence since the first of these requests. An API server that has just started, or a replica that lags behind,
     serves discovery documents that do not list every resource yet.
 
-    An ABSENT verdict is ``lost`` if the CRD watch is and discovery has not confirmed the verdict since.
+    A verdict is ``lost`` if it depends on the CRD watch, which is lost, and discovery has not confirmed it since.
 
     Args:
         gvr: the resource.
@@ -78,7 +78,7 @@ def judge(gvr: GVR, crds: CRDSource | None, seen: Observations, *, confirm_after
 
 
 def _lost(crds: CRDSource | None, seen: Observations) -> SourceFailure | None:
-    """Return why an ABSENT verdict may be out of date; ``None`` if it is not."""
+    """Return why a verdict may be out of date; ``None`` if it is not."""
     failure, since = (None, -math.inf) if crds is None else (crds.failure, crds.failed_at)
     if failure is None:
         return None if crds is not None else seen.discovery_failure
@@ -99,7 +99,7 @@ def _after_losing(
     newer = served is not None and served.asked > crds.failed_at
     if newer and seen.served_namespaced != seen.crd.generation.namespaced:
         return present("ServedUnseen", seen.served_namespaced)
-    return seen.crd
+    return seen.crd if newer and seen.discovery_failure is None else replace(seen.crd, lost=lost)
 
 
 def _unless_newer(
