@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from heapq import nsmallest
 from typing import TYPE_CHECKING
 
 import trio
+from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
 from dynkube._text.tables import printable
+from dynkube.cli._columns import Printed, PrinterColumns
 from dynkube.cli._follow import subject, word
 from dynkube.cli._lines import describe, title, what_changed
 from dynkube.cli._text import age
@@ -29,6 +31,7 @@ _PERIOD = 0.25  # seconds: at most four redraws a second
 _IDLE = 1.0  # seconds between redraws without events, for the ages
 _MOST_ROWS = 200
 _RECENT = 6
+_GAP = 2  # spaces between columns
 _FRAME = 6  # lines besides the rows: header, blank lines, column names, the count of hidden rows
 
 STYLES = {
@@ -57,8 +60,10 @@ class LiveTable:
         name: str,
         console: Console,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        columns: PrinterColumns | None = None,
     ) -> None:
         self._informer = informer
+        self._columns = columns or PrinterColumns(informer, now=now)
         self._name = name
         self._console = console
         self._now = now
@@ -81,6 +86,11 @@ class LiveTable:
 
         The last table stays on the screen.
         """
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._columns.run)
+            await self._redraw()
+
+    async def _redraw(self) -> None:
         with self._live() as live:
             while True:
                 self._changed = trio.Event()
@@ -124,17 +134,19 @@ class LiveTable:
             header.append(f"\n{printable(reason)}")
         return header
 
-    def _rows(self, objects: Iterable[Unstructured]) -> Table:
-        objects = list(objects)
-        columns = {
-            "NAMESPACE": [obj.namespace for obj in objects],
-            "NAME": [obj.name for obj in objects],
-            "CONDITIONS": [conditions(obj) for obj in objects],
-            "AGE": [self._age_of(obj) for obj in objects],
-        }
-        filled = {title: cells for title, cells in columns.items() if any(cells)}
-        table = _plain_table(*filled)
-        for row in zip(*filled.values(), strict=True):
+    def _rows(self, objects: Sequence[Unstructured]) -> Table:
+        identity = [
+            Printed("NAMESPACE", [obj.namespace for obj in objects]),
+            Printed("NAME", [obj.name for obj in objects]),
+        ]
+        printed = [Printed(heading.upper(), cells) for heading, cells in self._columns.of(objects)]
+        state = Printed("CONDITIONS", [conditions(obj) for obj in objects])
+        age = Printed("AGE", [self._age_of(obj) for obj in objects])
+        # Without printer columns the conditions are all there is, so they are shown even if they have to be cut.
+        extra = _fitting([*printed, state], self._console.width - _width([*identity, age])) if printed else [state]
+        columns = [column for column in (*identity, *extra, age) if any(column.cells)]
+        table = _plain_table(*(column.heading for column in columns))
+        for row in zip(*(column.cells for column in columns), strict=True):
             table.add_row(*map(_cell, row))
         return table
 
@@ -172,8 +184,25 @@ def _condition(entry: dict[str, object]) -> str:
     return f"{entry['type']}={entry.get('status')}" + (f" ({reason})" if reason else "")
 
 
+def _width(columns: Iterable[Printed]) -> int:
+    """Return the width of columns on the screen, with the gap after each; empty columns are not shown."""
+    return sum(
+        max(cell_len(printable(text)) for text in (heading, *cells)) + _GAP for heading, cells in columns if any(cells)
+    )
+
+
+def _fitting(columns: Iterable[Printed], room: int) -> list[Printed]:
+    """Return the columns that fit into ``room``; a column that does not fit makes room for those after it."""
+    found = []
+    for column in columns:
+        if (width := _width([column])) <= room:
+            found.append(column)
+            room -= width
+    return found
+
+
 def _plain_table(*columns: str) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
     for column in columns:
         table.add_column(column, no_wrap=True, overflow="ellipsis")
     return table

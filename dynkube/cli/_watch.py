@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Literal
 
 import trio
@@ -13,6 +14,7 @@ from rich.console import Console
 
 from dynkube._client import Client
 from dynkube.cli._cluster import Cluster
+from dynkube.cli._columns import PrinterColumns
 from dynkube.cli._follow import Reporter, counts, follow
 from dynkube.cli._lines import JSONLines, Lines, Names
 from dynkube.cli._notes import note
@@ -22,7 +24,7 @@ from dynkube.cli._signals import cancel_at_signal
 from dynkube.cli._table import LiveTable
 from dynkube.errors import InvalidInput, InvalidJSONPath, InvalidSelector
 from dynkube.informers import Informer, JSONPathFilter
-from dynkube.meta import FieldSelector, LabelSelector, ResourceArg
+from dynkube.meta import GVR, FieldSelector, LabelSelector, ResourceArg, UnstructuredTable
 
 Format = Literal["table", "json", "name"]
 
@@ -47,6 +49,12 @@ class Query:
             filter=self.filter,
         )
 
+    async def table(self, client: Client, gvr: GVR) -> UnstructuredTable:
+        """Request the server's table of the objects."""
+        return await client.resource(gvr).table(
+            namespace=self.namespace, label_selector=self.label_selector, field_selector=self.field_selector
+        )
+
 
 async def watch(
     resource: str,
@@ -64,7 +72,8 @@ async def watch(
     """Follow a resource until Ctrl-C, whether or not it exists yet.
 
     Shows its state and the reason: ABSENT while its CRD is not installed, LIVE once its objects are watched, ABSENT
-    again when the CRD is deleted. On a terminal, objects are shown as a live table; elsewhere each event is a line.
+    again when the CRD is deleted. On a terminal, objects are shown as a live table, with the columns of kubectl get
+    that fit; elsewhere each event is a line.
     With -o json and -o name, stdout has events only and states go to stderr.
 
     Args:
@@ -99,15 +108,18 @@ async def run_watch(client: Client, query: Query, output: Format, *, stats: bool
         informer = query.informer(client)
         await stack.enter_async_context(informer)
         try:
-            await _show(informer, output)
+            await _show(client, query, informer, output)
         finally:
             if stats:
                 note(f"statistics  {counts(informer.statistics())}")
 
 
-async def _show(informer: Informer, output: Format) -> None:
+async def _show(client: Client, query: Query, informer: Informer, output: Format) -> None:
+    gvr = informer.gvr
+    assert gvr is not None, "it is known once the informer is entered"
     if output == "table" and sys.stdout.isatty() and not (console := Console()).is_dumb_terminal:
-        table = LiveTable(informer, str(informer.gvr), console)
+        columns = PrinterColumns(informer, partial(query.table, client, gvr))
+        table = LiveTable(informer, str(gvr), console, columns=columns)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(table.run)
             await follow(informer, table)

@@ -19,8 +19,8 @@ from tests.cli.kit import noon
 from tests.informers.kit import WIDGETS, crd, quiet, widget
 
 
-def terminal(height: int = 24) -> Console:
-    return Console(file=StringIO(), force_terminal=True, color_system=None, width=100, height=height)
+def terminal(height: int = 24, width: int = 100) -> Console:
+    return Console(file=StringIO(), force_terminal=True, color_system=None, width=width, height=height)
 
 
 def picture(table: LiveTable, console: Console) -> str:
