@@ -10,7 +10,9 @@ from cyclopts import Parameter
 
 from dynkube._client import Client
 from dynkube._text.tables import printable
+from dynkube.cli._arguments import read_paths
 from dynkube.cli._cluster import Cluster
+from dynkube.cli._flags import in_flags
 from dynkube.cli._notes import note
 from dynkube.cli._output import Output
 from dynkube.cli._prune import read_prune
@@ -61,6 +63,7 @@ async def apply(
         raise CommandFailed("--force and --take are mutually exclusive: --force takes every field, --take only some")
     if not is_seconds(crd_timeout):
         raise CommandFailed(f"--crd-timeout must be a positive number of seconds, not {crd_timeout}")
+    taken = read_paths("--take", take)
     client = cluster.client()
     paths = source.paths()
 
@@ -69,7 +72,7 @@ async def apply(
             paths,
             namespace=source.namespace,
             field_manager=source.field_manager,
-            force=take or force,
+            force=taken or force,
             dry_run=dry_run,
             prune=pruned,
             on_error="continue" if go_on else "stop",
@@ -124,7 +127,7 @@ def _tell_rest(run: ApplyRun, shown: Sequence[Entry], *, quiet: bool, hint: bool
     report, told = run.report, set(map(id, shown))
     for entry in report:
         if id(entry) not in told and not _is_unsaid(entry, run, quiet=quiet):
-            note(printable(str(entry), keep="\n"))
+            note(_line(entry))
     note(report.summary)
     unsent = sum(_is_unsent(entry, run) for entry in report)
     if unsent:
@@ -132,6 +135,11 @@ def _tell_rest(run: ApplyRun, shown: Sequence[Entry], *, quiet: bool, hint: bool
         helps = any(entry.outcome in TROUBLE and entry.place is not None for entry in report)
         fix = "; pass --go-on to apply everything else" if hint and helps else ""
         note(printable(f"{unsent} {run.stopped}{fix}"))
+
+
+def _line(entry: Entry) -> str:
+    text = str(entry) if entry.error is None else in_flags(str(entry))
+    return printable(text, keep="\n")
 
 
 def _is_unsaid(entry: Entry, run: ApplyRun, *, quiet: bool) -> bool:
@@ -155,7 +163,7 @@ async def _follow(run: ApplyRun, shown: list[Entry], *, quiet: bool) -> bool:
         async with run:
             async for entry in run:
                 if not _is_unsaid(entry, run, quiet=quiet):
-                    await out.line(printable(str(entry), keep="\n"))
+                    await out.line(_line(entry))
                 shown.append(entry)
         interrupted = False
         nursery.cancel_scope.cancel()

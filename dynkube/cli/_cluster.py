@@ -10,6 +10,7 @@ from cyclopts import Parameter
 
 from dynkube._client import Client
 from dynkube._connect import connect
+from dynkube.cli._run import CommandFailed
 
 
 @Parameter(name="*")
@@ -32,8 +33,17 @@ class Cluster:
         """Return the client, not entered yet.
 
         Raises:
-            InvalidInput: options exclude each other.
+            CommandFailed: options exclude each other.
         """
+        if self.url is not None and self.kubeconfig is not None:
+            raise CommandFailed("--url and --kubeconfig are mutually exclusive: each selects the cluster; pass one")
+        if self.url is not None and self.context is not None:
+            raise CommandFailed(
+                "--url and --context are mutually exclusive: a context belongs to a kubeconfig; pass one"
+            )
+        for option, given in (("--token", self.token is not None), ("--insecure", self.insecure)):
+            if given and self.url is None:
+                raise CommandFailed(f"{option} requires --url: a kubeconfig has its own")
         return connect(
             context=self.context,
             kubeconfig=self.kubeconfig,

@@ -10,6 +10,7 @@ from cyclopts import Parameter
 from dynkube._client import Client
 from dynkube._text.tables import printable
 from dynkube.cli._cluster import Cluster
+from dynkube.cli._flags import in_flags
 from dynkube.cli._notes import note
 from dynkube.cli._output import Output
 from dynkube.cli._prune import read_prune
@@ -73,7 +74,7 @@ async def run_diff(client: Client, source: Source, *, prune: ApplySet | None = N
         raise CommandFailed("no objects found in the files or folders of -f")
     out = Output.standard()
     for entry in report:
-        if text := str(entry):
+        if text := str(entry) if entry.error is None else in_flags(str(entry)):
             await out.line(printable(text, keep="\n"))
     note(report.summary)
     return TROUBLE if not report.ok else DIFFERENT if report else 0

@@ -10,6 +10,7 @@ import msgspec
 
 from dynkube._text.tables import printable
 from dynkube.cli._changes import changed_fields, summary
+from dynkube.cli._flags import in_flags
 from dynkube.cli._follow import subject, word
 from dynkube.informers import State
 from dynkube.meta import InformerEvent, Unstructured, Updated
@@ -81,7 +82,7 @@ class Names:
 
 def describe(state: State) -> str:
     """Return the reason and message of a state."""
-    return ": ".join(part for part in (state.reason, state.message) if part)
+    return ": ".join(part for part in (state.reason, in_flags(state.message)) if part)
 
 
 def title(obj: Unstructured) -> str:

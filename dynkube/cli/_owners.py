@@ -8,6 +8,7 @@ from cyclopts import Parameter
 
 from dynkube._client import Client
 from dynkube._text.tables import printable
+from dynkube.cli._arguments import check_namespace, read_paths
 from dynkube.cli._cluster import Cluster
 from dynkube.cli._output import Output
 from dynkube.cli._run import CommandFailed
@@ -32,6 +33,8 @@ async def owners(
         field: Only this field and those below it, like .spec.template or '.spec.containers[name="web"]'.
         cluster: The cluster.
     """
+    check_namespace(namespace, "the context's")
+    read_paths("--field", [field] if field else [])
     await run_owners(cluster.client(), resource, name, namespace=namespace, field=field)
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from dynkube.cli._run import CommandFailed
+from dynkube.errors import InvalidInput
 from dynkube.manifests import ApplySet
 
 
@@ -10,7 +13,7 @@ def read_prune(prune: bool, name: str | None, tooling: str | None, namespace: st
     """Return the ApplySet to prune, or ``None``.
 
     Raises:
-        CommandFailed: one of the options was given without the other.
+        CommandFailed: one of the options was given without the other, or is invalid.
     """
     if prune != (name is not None):
         raise CommandFailed("--prune and --applyset NAME require each other: pass both, or none")
@@ -18,4 +21,10 @@ def read_prune(prune: bool, name: str | None, tooling: str | None, namespace: st
         if tooling is not None:
             raise CommandFailed("--tooling requires --prune and --applyset NAME: it is recorded in the ApplySet")
         return None
-    return ApplySet.parse(name, namespace=namespace, tooling=tooling or "")
+    option = "--applyset"
+    try:
+        found = ApplySet.parse(name, namespace=namespace)
+        option = "--tooling"
+        return replace(found, tooling=tooling or "")
+    except InvalidInput as error:
+        raise CommandFailed(f"{option}: {error}") from error

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TextIO
 
 from cyclopts import App, CycloptsError
 
 from dynkube._text.tables import printable
+from dynkube.cli._flags import in_flags
 from dynkube.cli._notes import note
+from dynkube.config import InsecureTLSWarning
 from dynkube.errors import DynkubeError
 
 FAILED = 1
@@ -36,7 +41,8 @@ def run(app: App, arguments: Sequence[str]) -> int:
     Errors that a user can fix are printed on stderr as ``error: ...``; unexpected exceptions are raised.
     """
     try:
-        code = app([STDIN if argument == "-" else argument for argument in arguments])
+        with _insecurity_as_note():
+            code = app([STDIN if argument == "-" else argument for argument in arguments])
         # Flushed here to get a BrokenPipeError now, and not while the interpreter shuts down.
         if sys.__stdout__ is not None:  # None if the process was started without one
             sys.stdout.flush()
@@ -83,8 +89,31 @@ def _leaves(error: BaseException) -> Iterator[BaseException]:
 
 def _complain(*messages: str) -> None:
     for message in messages:
-        shown = printable(message, keep="\n")
+        shown = printable(in_flags(message), keep="\n")
         note(f"error: {shown}")
+
+
+@contextmanager
+def _insecurity_as_note() -> Iterator[None]:
+    """Print InsecureTLSWarning as a line of the command, without the module and line that emit it."""
+    with warnings.catch_warnings():
+        usual = warnings.showwarning
+
+        def show(
+            message: Warning | str,
+            category: type[Warning],
+            filename: str,
+            lineno: int,
+            file: TextIO | None = None,
+            line: str | None = None,
+        ) -> None:
+            if issubclass(category, InsecureTLSWarning):
+                note(f"warning: {printable(in_flags(str(message)))}")
+            else:
+                usual(message, category, filename, lineno, file, line)
+
+        warnings.showwarning = show
+        yield
 
 
 def _silence_stdout() -> None:

@@ -7,7 +7,9 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from dynkube.cli._arguments import check_namespace
 from dynkube.cli._run import STDIN, CommandFailed
+from dynkube.client._options import check_field_manager
 
 
 @Parameter(name="*")
@@ -29,9 +31,10 @@ class Source:
 
         Raises:
             CommandFailed: an option is invalid: a value cannot be a path, or standard input is given twice.
+            InvalidInput: a server would reject the field manager.
         """
-        if self.namespace == "":
-            raise CommandFailed("-n is empty: pass the name of a namespace, or leave it out for the context's")
+        check_namespace(self.namespace, "the context's")
+        check_field_manager(self.field_manager, "--field-manager")
         if self.parallel < 1:
             raise CommandFailed(f"--parallel must be an integer >= 1, not {self.parallel}")
         paths = ["-" if path == STDIN else path for path in self.filename]

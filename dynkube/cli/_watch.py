@@ -13,6 +13,7 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from dynkube._client import Client
+from dynkube.cli._arguments import check_namespace
 from dynkube.cli._cluster import Cluster
 from dynkube.cli._columns import PrinterColumns
 from dynkube.cli._follow import Reporter, counts, follow
@@ -144,11 +145,11 @@ def read_query(
     """Validate the arguments, before anything is started.
 
     Raises:
-        InvalidInput: an argument is invalid; the message names the option.
+        CommandFailed: the namespace is invalid.
+        InvalidInput: another argument is invalid; the message names the option.
     """
     ResourceArg.parse(resource)
-    if namespace == "":
-        raise InvalidInput("-n is empty: pass the name of a namespace, or leave it out for all of them")
+    check_namespace(namespace, "all of them")
     for option, parse, text in (("-l", LabelSelector.parse, selector), ("--field", FieldSelector.parse, field)):
         try:
             parse(text)

@@ -44,8 +44,14 @@ def test_a_filter_that_is_no_path_names_the_option(text: str) -> None:
         (["pods.v1", "-n", "a", "-A"], "error: -n and -A are mutually exclusive"),
         (["a..b"], "error: resource 'a..b'"),
         ([""], "error: resource is empty"),
-        (["pods.v1", "--token", "t"], "error: token and verify require url="),
-        (["pods.v1", "--url", "http://h.invalid", "--kubeconfig", "/x"], "mutually exclusive"),
+        (["pods.v1", "--token", "t"], "error: --token requires --url: "),
+        (["pods.v1", "--insecure"], "error: --insecure requires --url: "),
+        (
+            ["pods.v1", "--url", "http://h.invalid", "--context", "c"],
+            "error: --url and --context are mutually exclusive",
+        ),
+        (["pods.v1", "-n", "*"], "error: -n '*' is not the name of a namespace"),
+        (["pods.v1", "--url", "http://h.invalid", "--kubeconfig", "/x"], "error: --url and --kubeconfig are mutually"),
         (["pods.v1", "--kubeconfig", "/no/such/file"], "error: kubeconfig /no/such/file does not exist"),
     ],
 )

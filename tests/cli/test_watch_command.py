@@ -70,7 +70,7 @@ async def test_a_server_that_is_not_there_is_a_state_with_a_reason() -> None:
         lines = await watch.until("ConnectFailed")
 
     assert "UNKNOWN   ConnectFailed: " in lines[-1]
-    assert lines[-1].endswith("cannot connect to 127.0.0.1:1: Connection refused (server from url=)")
+    assert lines[-1].endswith("cannot connect to 127.0.0.1:1: Connection refused (server from --url)")
 
 
 @pytest.mark.real_time
