@@ -9,6 +9,8 @@ phrases with the library, so that one that is worded anew there fails them.
 from __future__ import annotations
 
 import re
+import shlex
+from ast import literal_eval
 from typing import Final
 
 _PHRASES: Final = tuple(
@@ -56,10 +58,19 @@ _PHRASES: Final = tuple(
         (r"^(host|port) (.* cannot be in a certificate|.* is not an address of this machine)", r"--\1 \2"),
     )
 )
+_FORCE: Final = re.compile(r"with force=\[(.*), \.\.\.\] for some of the fields or force=True for all;")
 
 
 def in_flags(text: str) -> str:
     """Return a message of the library with flags instead of Python arguments."""
     for phrase, flags in _PHRASES:
         text = phrase.sub(flags, text)
-    return text
+    return _FORCE.sub(_take, text)
+
+
+def _take(found: re.Match[str]) -> str:
+    try:
+        path = shlex.quote(literal_eval(found[1]))
+    except (SyntaxError, ValueError):  # a path with characters that were replaced for the terminal
+        path = "PATH"
+    return f"with --take {path} for some of the fields or --force for all;"

@@ -87,6 +87,20 @@ async def test_a_conflict_is_shown_as_a_table_under_its_object_and_ends_it_with_
     assert code == 1
 
 
+async def test_a_conflict_names_the_options_that_resolve_it(
+    server: APIServer, capfd: pytest.CaptureFixture[str]
+) -> None:
+    await applied(server, config("a", **{"x.y": "theirs"}), field_manager="other")
+    capfd.readouterr()
+
+    await applied(server, config("a", **{"x.y": "ours"}))
+
+    out, _ = capfd.readouterr()
+    take = """--take '.data["x.y"]' for some of the fields or --force for all;"""
+    assert f"    - take ownership of it, with {take}\n" in out
+    assert "force=" not in out
+
+
 async def test_where_the_rest_is_not_sent_it_says_what_sends_it(
     server: APIServer, capfd: pytest.CaptureFixture[str]
 ) -> None:
