@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Annotated
 
@@ -10,6 +11,7 @@ from cyclopts import Parameter
 
 from dynkube._client import Client
 from dynkube._text.tables import printable
+from dynkube._text.words import several
 from dynkube.cli._arguments import read_paths
 from dynkube.cli._cluster import Cluster
 from dynkube.cli._flags import in_flags
@@ -21,6 +23,7 @@ from dynkube.cli._signals import cancel_at_signal
 from dynkube.cli._source import Source
 from dynkube.manifests import ApplyRun, Entry, Outcome
 from dynkube.manifests._report import TROUBLE
+from dynkube.manifests._run import INTERRUPTED as INTERRUPTED_RUN
 from dynkube.meta._arguments import is_seconds
 
 
@@ -129,12 +132,17 @@ def _tell_rest(run: ApplyRun, shown: Sequence[Entry], *, quiet: bool, hint: bool
         if id(entry) not in told and not _is_unsaid(entry, run, quiet=quiet):
             note(_line(entry))
     note(report.summary)
-    unsent = sum(_is_unsent(entry, run) for entry in report)
-    if unsent:
-        # Only for objects of the source: if the ApplySet itself fails, a run ends in any case.
-        helps = any(entry.outcome in TROUBLE and entry.place is not None for entry in report)
-        fix = "; pass --go-on to apply everything else" if hint and helps else ""
-        note(printable(f"{unsent} {run.stopped}{fix}"))
+    # Only for objects of the source: if the ApplySet itself fails, a run ends in any case.
+    helps = any(entry.outcome in TROUBLE and entry.place is not None for entry in report)
+    fix = "; pass --go-on to apply everything else" if hint and helps else ""
+    for reason, count in Counter(entry.reason for entry in report if _is_unsent(entry, run)).items():
+        note(printable(f"{count} {reason}{fix}"))
+    if unknown := [_called(entry) for entry in report.of(Outcome.INTERRUPTED)]:
+        note(printable(f"{len(unknown)} may have been applied, as there was no response yet: {several(unknown)}"))
+
+
+def _called(entry: Entry) -> str:
+    return f"{entry.name} ({entry.source})" if entry.source else entry.name
 
 
 def _line(entry: Entry) -> str:
@@ -143,12 +151,17 @@ def _line(entry: Entry) -> str:
 
 
 def _is_unsaid(entry: Entry, run: ApplyRun, *, quiet: bool) -> bool:
-    """Return whether an entry is not printed: objects not sent because of another failure would hide that failure."""
-    return _is_unsent(entry, run) or (quiet and entry.outcome is Outcome.UNCHANGED and not entry.terminating)
+    """Return whether an entry has no line of its own.
+
+    Of objects that were not sent there may be hundreds, which would hide the failure that stopped the run.
+    """
+    if entry.outcome is Outcome.INTERRUPTED or _is_unsent(entry, run):
+        return True
+    return quiet and entry.outcome is Outcome.UNCHANGED and not entry.terminating
 
 
 def _is_unsent(entry: Entry, run: ApplyRun) -> bool:
-    return entry.outcome is Outcome.SKIPPED and bool(run.stopped) and entry.reason == run.stopped
+    return entry.outcome is Outcome.SKIPPED and bool(entry.reason) and entry.reason in {run.stopped, INTERRUPTED_RUN}
 
 
 async def _follow(run: ApplyRun, shown: list[Entry], *, quiet: bool) -> bool:

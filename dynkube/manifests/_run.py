@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
 import trio
 
@@ -17,6 +17,9 @@ from dynkube.manifests._options import ApplyOptions
 from dynkube.manifests._report import Entry, Outcome, Report
 from dynkube.manifests._sequence import Work
 from dynkube.manifests._sources import Leaf, judged, read_async, read_stdin
+
+INTERRUPTED: Final = "not sent: the run was interrupted"
+"""The reason of objects that were not sent when the run was cancelled."""
 
 
 class ApplyRun:
@@ -143,8 +146,7 @@ class ApplyRun:
         if entry is not None or not self._over:
             return entry
         manifest = self._manifests[index]
-        reason = "not sent: the run was interrupted"
-        return Entry(outcome=Outcome.SKIPPED, place=manifest.place, object=manifest.object, reason=reason)
+        return Entry(outcome=Outcome.SKIPPED, place=manifest.place, object=manifest.object, reason=INTERRUPTED)
 
     # ── the task ─────────────────────────────────────────────────────────────────────────────
 
