@@ -68,7 +68,7 @@ async def apply(
         raise CommandFailed(f"--crd-timeout must be a positive number of seconds, not {crd_timeout}")
     taken = read_paths("--take", take)
     client = cluster.client()
-    paths = source.paths()
+    paths = source.paths("apply")
 
     def begin(opened: Client) -> ApplyRun:
         return opened.apply_all(

@@ -64,7 +64,7 @@ async def run_diff(client: Client, source: Source, *, prune: ApplySet | None = N
     """
     async with client:
         report = await client.diff_all(
-            source.paths(),
+            source.paths("diff"),
             namespace=source.namespace,
             field_manager=source.field_manager,
             prune=prune,

@@ -9,6 +9,7 @@ from cyclopts import Parameter
 
 from dynkube.cli._arguments import check_namespace
 from dynkube.cli._run import STDIN, CommandFailed
+from dynkube.cli._unbuilt import refuse_unbuilt
 from dynkube.client._options import check_field_manager
 
 
@@ -26,11 +27,12 @@ class Source:
     parallel: int = 10
     """Maximum number of concurrent requests."""
 
-    def paths(self) -> list[str]:
-        """Return the paths to read.
+    def paths(self, command: str) -> list[str]:
+        """Return the paths to read. Blocks while folders are searched for what ``command`` cannot build.
 
         Raises:
-            CommandFailed: an option is invalid: a value cannot be a path, or standard input is given twice.
+            CommandFailed: an option is invalid: a value cannot be a path, or standard input is given twice; or a folder
+                has a kustomization or a Helm chart.
             InvalidInput: a server would reject the field manager.
         """
         check_namespace(self.namespace, "the context's")
@@ -43,4 +45,5 @@ class Source:
                 raise CommandFailed(f"-f {path!r} is not a path: pass files or folders, or - for standard input")
         if paths.count("-") > 1:
             raise CommandFailed("-f - is given twice: standard input can be read only once")
+        refuse_unbuilt(paths, command)
         return paths
