@@ -58,7 +58,7 @@ async def apply(
         go_on: Continue after failures. By default nothing more is sent after the first one, and nothing at all if a
             manifest is invalid.
         crd_timeout: Seconds to wait until a CRD is served; after that its objects fail.
-        quiet: Do not print unchanged objects, unless they are being deleted.
+        quiet: Print only failures, objects that are being deleted, and the summary.
         cluster: The cluster.
     """
     pruned = read_prune(prune, applyset, tooling, source.namespace)
@@ -94,7 +94,7 @@ async def run_apply(
     Args:
         client: not entered yet.
         begin: makes the run.
-        quiet: print no line for unchanged objects.
+        quiet: print lines of failures and of objects that are being deleted only.
         go_on: whether the run continues after a failure; if not, a failure's message mentions the option.
 
     Raises:
@@ -124,7 +124,7 @@ def _tell_rest(run: ApplyRun, shown: Sequence[Entry], *, quiet: bool, hint: bool
     Args:
         run: the run, which has ended.
         shown: the entries printed on stdout.
-        quiet: whether to omit unchanged objects.
+        quiet: whether to omit objects that did not fail.
         hint: whether to mention the option that continues after failures.
     """
     report, told = run.report, set(map(id, shown))
@@ -157,7 +157,7 @@ def _is_unsaid(entry: Entry, run: ApplyRun, *, quiet: bool) -> bool:
     """
     if entry.outcome is Outcome.INTERRUPTED or _is_unsent(entry, run):
         return True
-    return quiet and entry.outcome is Outcome.UNCHANGED and not entry.terminating
+    return quiet and entry.outcome not in TROUBLE and not entry.terminating
 
 
 def _is_unsent(entry: Entry, run: ApplyRun) -> bool:

@@ -28,6 +28,7 @@ async def diff(
     prune: Annotated[bool, Parameter(negative="")] = False,
     applyset: str | None = None,
     tooling: str | None = None,
+    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")] = False,
     cluster: Cluster = Cluster(),  # noqa: B008  # immutable, and without options of its own
 ) -> int:
     """Show what applying manifests would change, without changing anything.
@@ -41,11 +42,12 @@ async def diff(
         applyset: The ApplySet of the manifests: NAME of a Secret, or RESOURCE/NAME (configmaps/shop), in the namespace
             of -n or the context.
         tooling: Tool recorded as manager of the ApplySet, to share it with another tool, like kubectl/v1.37.0.
+        quiet: Print only failures and the summary; the exit status says whether something would change.
         cluster: The cluster.
     """
     try:
         pruned = read_prune(prune, applyset, tooling, source.namespace)
-        return await run_diff(cluster.client(), source, prune=pruned)
+        return await run_diff(cluster.client(), source, prune=pruned, quiet=quiet)
     except Exception as error:  # noqa: BLE001  # bugs too must not exit with 1
         # Exit code 1, which other commands use for errors, means here (and in CI) that something would change.
         code = exit_code(error, failed=TROUBLE)
@@ -54,8 +56,10 @@ async def diff(
         return TROUBLE if code is None else code
 
 
-async def run_diff(client: Client, source: Source, *, prune: ApplySet | None = None) -> int:
+async def run_diff(client: Client, source: Source, *, prune: ApplySet | None = None, quiet: bool = False) -> int:
     """Enter ``client``, print what ``source`` would change, return the exit code.
+
+    With ``quiet``, of the objects only those that failed are printed.
 
     Raises:
         CommandFailed: there is nothing to compare.
@@ -74,7 +78,8 @@ async def run_diff(client: Client, source: Source, *, prune: ApplySet | None = N
         raise CommandFailed("no objects found in the files or folders of -f")
     out = Output.standard()
     for entry in report:
-        if text := str(entry) if entry.error is None else in_flags(str(entry)):
-            await out.line(printable(text, keep="\n"))
+        text = "" if quiet and entry.error is None else str(entry)
+        if text:
+            await out.line(printable(text if entry.error is None else in_flags(text), keep="\n"))
     note(report.summary)
     return TROUBLE if not report.ok else DIFFERENT if report else 0

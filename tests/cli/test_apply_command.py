@@ -41,15 +41,19 @@ async def test_each_object_is_a_line_and_the_numbers_are_last(
     assert (err, code) == ("2 created\n", 0)
 
 
-async def test_quiet_leaves_out_what_is_unchanged(server: APIServer, capfd: pytest.CaptureFixture[str]) -> None:
+async def test_quiet_prints_failures_and_the_summary(server: APIServer, capfd: pytest.CaptureFixture[str]) -> None:
     await applied(server, config("a"))
     capfd.readouterr()
 
-    await applied(server, config("a"), config("b"), quiet=True)
+    source = (config("a"), config("b"), config("c"), config("c"), config("d", namespace="no"))
+    code = await applied(server, *source, quiet=True, on_error="continue")
 
     out, err = capfd.readouterr()
-    assert out.splitlines() == ["created     configmap/b -n default  (<object 2>)"]
-    assert err == "1 created, 1 unchanged\n"
+    assert [line for line in out.splitlines() if not line.startswith(" ")] == [
+        "failed      configmap/d -n no  (<object 5>)"
+    ]
+    assert err == "2 created, 1 unchanged, 1 failed, 1 skipped\n"
+    assert code == 1
 
 
 @pytest.mark.parametrize("quiet", [False, True])

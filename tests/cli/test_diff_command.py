@@ -18,9 +18,9 @@ from dynkube.testing import APIServer
 from tests.manifests.kit import JSONObject, config, definition, namespace, text_of, widget
 
 
-async def compared(server: APIServer, path: Path, *objects: JSONObject) -> int:
+async def compared(server: APIServer, path: Path, *objects: JSONObject, quiet: bool = False) -> int:
     written = written_to(path, objects)
-    return await run_diff(connect(transport=server.transport()), Source(filename=[written]))
+    return await run_diff(connect(transport=server.transport()), Source(filename=[written]), quiet=quiet)
 
 
 def written_to(path: Path, objects: tuple[JSONObject, ...]) -> str:
@@ -55,6 +55,20 @@ async def test_a_difference_is_shown_line_by_line_and_ends_it_with_1(
     assert "--- live ConfigMap default/a\n+++ applied ConfigMap default/a\n" in out
     assert "-  x: '1'\n+  x: '2'\n" in out
     assert "+kind: ConfigMap" in out
+
+
+async def test_quiet_prints_failures_and_the_summary(
+    server: APIServer, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "a.json"
+
+    assert await compared(server, path, config("a"), quiet=True) == 1
+    assert capfd.readouterr() == ("", "1 differ, 0 do not\n")
+
+    assert await compared(server, path, config("a"), config("b", namespace="no"), quiet=True) == 2
+    out, err = capfd.readouterr()
+    assert (out.count("\n"), err) == (1, "1 differ, 0 do not, 1 failed\n")
+    assert out.startswith("! configmap/b (")
 
 
 async def test_what_apply_would_prune_is_shown_as_a_deletion_and_ends_it_with_1(
