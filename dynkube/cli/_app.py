@@ -9,7 +9,10 @@ from cyclopts import App
 from dynkube.cli._apply import apply
 from dynkube.cli._demo import demo
 from dynkube.cli._diff import diff
+from dynkube.cli._drift import drift
+from dynkube.cli._extract import extract
 from dynkube.cli._owners import owners
+from dynkube.cli._ownership import release, transfer, upgrade_managed_fields
 from dynkube.cli._serve import serve
 from dynkube.cli._watch import watch
 
@@ -35,8 +38,13 @@ def build_app() -> App:
     app.command(apply)
     app.command(demo)
     app.command(diff)
+    app.command(drift)
+    app.command(extract)
     app.command(owners)
+    app.command(release)
     app.command(serve)
+    app.command(transfer)
+    app.command(upgrade_managed_fields)
     app.command(watch)
     return app
 

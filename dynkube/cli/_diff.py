@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from collections.abc import Awaitable, Callable
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -45,11 +46,22 @@ async def diff(
         quiet: Print only failures and the summary; the exit status says whether something would change.
         cluster: The cluster.
     """
-    try:
+
+    async def run() -> int:
         pruned = read_prune(prune, applyset, tooling, source.namespace)
         return await run_diff(cluster.client(), source, prune=pruned, quiet=quiet)
+
+    return await compared(run)
+
+
+async def compared(run: Callable[[], Awaitable[int]]) -> int:
+    """Return the exit code of a comparison, with 2 for all errors.
+
+    Exit code 1, which other commands use for errors, means here (and in CI) that something differs.
+    """
+    try:
+        return await run()
     except Exception as error:  # noqa: BLE001  # bugs too must not exit with 1
-        # Exit code 1, which other commands use for errors, means here (and in CI) that something would change.
         code = exit_code(error, failed=TROUBLE)
         if code is None:
             note(traceback.format_exc().rstrip())

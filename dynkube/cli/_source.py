@@ -1,4 +1,4 @@
-"""The options that select the manifests, shared by ``apply`` and ``diff``."""
+"""The options that select the manifests, shared by ``apply``, ``diff`` and ``drift``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Source:
     """Files of YAML or JSON, or folders (recursively); - for standard input. May be repeated."""
     namespace: Annotated[str | None, Parameter(name=["--namespace", "-n"])] = None
     """Namespace of objects without one, instead of the context's. An object with another namespace is refused."""
-    field_manager: str = "dynkube"
+    field_manager: Annotated[str, Parameter(name=["--field-manager", "--manager"])] = "dynkube"
     """Name of the field manager."""
     parallel: int = 10
     """Maximum number of concurrent requests."""
