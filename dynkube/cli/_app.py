@@ -7,6 +7,7 @@ from importlib.metadata import version
 from cyclopts import App
 
 from dynkube.cli._apply import apply
+from dynkube.cli._completion import add_completion
 from dynkube.cli._demo import demo
 from dynkube.cli._diff import diff
 from dynkube.cli._drift import drift
@@ -46,6 +47,7 @@ def build_app() -> App:
     app.command(transfer)
     app.command(upgrade_managed_fields)
     app.command(watch)
+    add_completion(app)
     return app
 
 

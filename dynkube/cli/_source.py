@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -18,7 +19,8 @@ from dynkube.client._options import check_field_manager
 class Source:
     """Which manifests, and as whose."""
 
-    filename: Annotated[list[str], Parameter(name=["--filename", "-f"], consume_multiple=True, negative="")]
+    # Each value is read as the first of the types, a string; the second one has shells complete paths.
+    filename: Annotated[list[str | Path], Parameter(name=["--filename", "-f"], consume_multiple=True, negative="")]
     """Files of YAML or JSON, or folders (recursively); - for standard input. May be repeated."""
     namespace: Annotated[str | None, Parameter(name=["--namespace", "-n"])] = None
     """Namespace of objects without one, instead of the context's. An object with another namespace is refused."""
@@ -39,7 +41,7 @@ class Source:
         check_field_manager(self.field_manager, "--field-manager")
         if self.parallel < 1:
             raise CommandFailed(f"--parallel must be an integer >= 1, not {self.parallel}")
-        paths = ["-" if path == STDIN else path for path in self.filename]
+        paths = ["-" if path == STDIN else str(path) for path in self.filename]
         for path in paths:
             if "\n" in path or "{" in path or not path.strip():
                 raise CommandFailed(f"-f {path!r} is not a path: pass files or folders, or - for standard input")
