@@ -178,4 +178,4 @@ def test_a_host_is_answered_that_was_named() -> None:
 
 
 def test_a_host_that_is_no_expression_is_refused_at_the_start() -> None:
-    assert "accept_hosts has '(': error parsing regexp: missing closing ): `(`" in failing("--accept-hosts", "(")
+    assert "--accept-hosts has '(': error parsing regexp: missing closing ): `(`" in failing("--accept-hosts", "(")
