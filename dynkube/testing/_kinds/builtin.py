@@ -1,8 +1,9 @@
-"""The built-in kinds: what a current API server serves without any CRDs.
+"""The built-in kinds: those that a current API server serves without any CRDs.
 
-One row a resource, in the order of the server's own discovery. Versions that a current minor has removed or never
-turned on by default are left out. Events of ``v1`` and ``events.k8s.io/v1`` are stored separately, unlike in a real
-server, since their fields differ (``involvedObject``, ``regarding``) and nothing here converts between them.
+The table has one row per resource, in the order of the real server's discovery. It leaves out versions that current
+Kubernetes releases have removed, or do not enable by default. Events of ``v1`` and ``events.k8s.io/v1`` are stored
+separately, unlike in a real server, since their fields differ (``involvedObject``, ``regarding``) and this server does
+not convert between them.
 """
 
 from __future__ import annotations
@@ -233,7 +234,7 @@ _BUILTIN: Mapping[str, tuple[_Row, ...]] = {
     ),
 }
 
-# Kinds stored in another version, or as a kind of another group, than they are served in.
+# Served kinds (keys) whose objects a real server stores in another version or group (values).
 _STORED_AS: Mapping[GVK, GVK] = {
     GVK("events.k8s.io", "v1", "Event"): GVK("", "v1", "Event"),
     GVK("autoscaling", "v1", "HorizontalPodAutoscaler"): GVK("autoscaling", "v2", "HorizontalPodAutoscaler"),

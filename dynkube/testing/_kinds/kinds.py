@@ -28,50 +28,59 @@ SchemaSource: TypeAlias = Callable[[], Mapping[str, object] | None]
 
 
 class Content(Protocol):
-    """Conversion of a kind's objects between one version and the storage version.
+    """Conversion of objects between one version and the storage version.
 
-    Objects are decoded JSON, and are not modified.
+    Objects are decoded JSON, and are not modified. A *shape* is the storage version's schema at the time an object was
+    stored; CRDs may change it later.
     """
 
     @property
     def shape(self) -> object:
-        """The schema of objects stored now; it is kept with each of them."""
+        """The current shape, to be saved with each object that is stored now."""
         ...
 
     def to_keep(self, obj: dict[str, Any]) -> dict[str, Any]:
-        """Return ``obj``, written in this version, as it is stored."""
+        """Convert ``obj`` from this version to the storage version."""
         ...
 
     def shows_as_kept(self, shape: object) -> bool:
-        """Return whether objects stored under ``shape`` are unchanged in this version."""
+        """Return whether objects saved with ``shape`` are the same in this version."""
         ...
 
     def kept_as(self, shape: object, kept: dict[str, Any], obj: dict[str, Any]) -> bool:
-        """Return whether ``obj``, written in this version, would be stored as ``kept``.
+        """Return whether writing ``obj`` in this version would change nothing in storage.
 
-        ``shape`` is the schema that ``kept`` was stored under.
+        Args:
+            shape: The shape that the stored object was saved with.
+            kept: The stored object.
+            obj: The object to be written.
         """
         ...
 
     def shown(self, obj: dict[str, Any]) -> dict[str, Any]:
-        """Return ``obj``, a stored object, in this version."""
+        """Convert ``obj`` from the storage version to this version."""
         ...
 
     @property
     def encoded(self) -> MutableMapping[object, bytes]:
-        """A cache of encoded objects that differ in this version, weakly keyed.
+        """A cache of encoded objects in this version, if they differ from the stored ones.
 
-        Keys are the stored objects.
+        The keys are weak references to the stored objects.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScalePaths:
-    """Paths of a Scale's fields in a kind with the ``scale`` subresource.
+    """The fields that the ``scale`` subresource of a kind reads and writes.
 
-    Paths are dotted, like ``.spec.replicas``. ``label_selector`` is the path of a serialized selector (custom
-    resources) or of a ``metav1.LabelSelector`` object (built-in workloads); ``""`` if the kind has none.
+    Paths are dotted, with a leading dot (``.spec.replicas``).
+
+    Attributes:
+        spec_replicas: The path of the desired number of replicas.
+        status_replicas: The path of the current number of replicas.
+        label_selector: The path of a serialized selector (custom resources) or of a ``metav1.LabelSelector`` object
+            (built-in workloads); ``""`` if the kind has none.
     """
 
     spec_replicas: str = ".spec.replicas"
@@ -93,22 +102,22 @@ class Kind:
         categories: Groups such as ``all``.
         verbs: Its verbs, sorted.
         subresources: The names of its subresources, sorted; :meth:`subresource` describes each.
-        storage_group: Identity of the resource across its versions: objects written through one version are
-            read through the others. ``RESOURCE.GROUP`` unless given.
-        stored_as: Version and kind that objects are stored in, if it is another than this one; discovery has a hash
-            of it.
-        listed: Whether discovery lists it. A CRD whose names are accepted is served a moment before it is
-            Established, and listed only from then on.
+        storage_group: The key of the storage, which all versions of the resource share: an object written in one
+            version can be read in the others. ``RESOURCE.GROUP`` unless given.
+        stored_as: The group, version and kind in which objects are stored, for the ``storageVersionHash`` in discovery;
+            ``None`` if they are those of ``gvr`` and ``kind``.
+        listed: Whether discovery lists it. The kind of a CRD is served as soon as the CRD's names are accepted, but
+            listed only once the CRD is Established, shortly after.
         selectable_fields: Dotted paths that field selectors may use besides ``metadata.name`` and
             ``metadata.namespace``, without a leading dot (``"spec.nodeName"``).
         generation: Whether the server maintains ``metadata.generation`` (ConfigMaps, for example, have none).
         scale: The paths behind the ``scale`` subresource, if it has one.
-        crd_uid: UID of the defining CRD; ``None`` for built-in kinds.
-        terminating: Whether that CRD is being deleted (objects can no longer be created).
+        crd_uid: UID of the CRD that defines the kind; ``None`` for built-in kinds.
+        terminating: Whether the CRD is being deleted (objects can no longer be created).
         schema_source: The value of :attr:`schema`, or a function that returns it.
-        content: The conversion from and to the storage version; ``None`` if all versions are the same.
-        printer_columns: The version's ``additionalPrinterColumns``, as stored.
-        warning: Sent as a Warning header with each response (deprecated versions).
+        content: The conversion from and to the storage version; ``None`` if objects are equal in all versions.
+        printer_columns: ``additionalPrinterColumns`` of the version, unchanged from the CRD.
+        warning: The text of a ``Warning`` header for each response (deprecated versions); ``""`` for none.
     """
 
     gvr: GVR
@@ -143,14 +152,14 @@ class Kind:
     def schema(self) -> Mapping[str, object] | None:
         """The schema of its objects in the dialect of ``openAPIV3Schema``, or ``None``.
 
-        For custom resources it is that of the version in the CRD, as stored. For built-in kinds it is the same mapping
-        on each access (see :meth:`~dynkube.testing._kinds.schemas.BuiltinSchemas.resolved`).
+        For custom resources it is the schema of this version, unchanged from the CRD. For built-in kinds it is the same
+        mapping on each access (see :meth:`~dynkube.testing._kinds.schemas.BuiltinSchemas.resolved`).
         """
         source = self.schema_source
         return source() if callable(source) else source
 
     def subresource(self, name: str) -> Subresource | None:
-        """Return the kind and the verbs of the subresource ``name``; ``None`` if absent."""
+        """Return the subresource ``name``; ``None`` if the kind does not have it."""
         return subresource_of(self.gvk, name) if name in self.subresources else None
 
     @property
@@ -165,17 +174,17 @@ class Kind:
 
     @property
     def group_resource(self) -> str:
-        """The resource in the server's messages: ``deployments.apps``, ``pods``."""
+        """The resource as written in error messages: ``deployments.apps``, ``pods``."""
         return f"{self.gvr.resource}.{self.gvr.group}" if self.gvr.group else self.gvr.resource
 
     @property
     def group_kind(self) -> str:
-        """The kind in validation messages: ``Deployment.apps``, ``Pod``."""
+        """The kind as written in validation errors: ``Deployment.apps``, ``Pod``."""
         return f"{self.kind}.{self.gvr.group}" if self.gvr.group else self.kind
 
 
 class Registry:
-    """The kinds served now, by GVR. It changes at runtime, as CRDs do."""
+    """The kinds served now, by GVR. It changes at runtime, when CRDs change."""
 
     def __init__(self, kinds: Iterable[Kind] = ()) -> None:
         self._kinds: dict[GVR, Kind] = {}
@@ -186,13 +195,13 @@ class Registry:
         self.add(*kinds)
 
     def add(self, *kinds: Kind) -> None:
-        """Serve ``kinds``; each replaces the kind of the same GVR."""
+        """Start serving ``kinds``; each replaces a kind with the same GVR."""
         for kind in kinds:
             self._kinds[kind.gvr] = kind
         self._changed()
 
     def remove(self, *gvrs: GVR) -> None:
-        """Stop serving ``gvrs``; those not served are ignored."""
+        """Stop serving ``gvrs``; those that are not served are ignored."""
         for gvr in gvrs:
             self._kinds.pop(gvr, None)
         self._changed()
@@ -207,9 +216,9 @@ class Registry:
 
     @property
     def unavailable(self) -> frozenset[GroupVersion]:
-        """Group-versions whose server is down: 503, and stale in discovery.
+        """Aggregated group-versions whose (simulated) server is down.
 
-        They may have kinds or not.
+        Requests to them fail with 503, and discovery marks them as stale. The registry may have no kinds for them.
         """
         return self._unavailable
 
@@ -219,11 +228,11 @@ class Registry:
 
     @property
     def revision(self) -> int:
-        """A number that grows with every change, for caches of what the registry yields."""
+        """A number that grows with every change, so that caches can detect changes."""
         return self._revision
 
     def get(self, gvr: GVR) -> Kind | None:
-        """Return the kind served as ``gvr``, in discovery or not; ``None`` if not served."""
+        """Return the kind served as ``gvr``, listed or not; ``None`` if it is not served."""
         return self._kinds.get(gvr)
 
     def of_group(self, group: str) -> tuple[Kind, ...]:
@@ -236,11 +245,11 @@ class Registry:
             found: dict[str, tuple[Kind, ...]] = {}
             for kind in tuple(self._kinds.values()):
                 found[kind.storage_group] = (*found.get(kind.storage_group, ()), kind)
-            self._by_storage = found  # assigned at once: large writes read it from another thread
+            self._by_storage = found  # assigned only when complete, because large writes read it from another thread
         return self._by_storage.get(storage_group, ())
 
     def find(self, api_version: str, kind: str) -> Kind | None:
-        """Return the kind with this ``apiVersion`` and ``kind``; ``None`` if not served."""
+        """Return the kind by ``apiVersion`` and ``kind``; ``None`` if it is not served."""
         if not self._by_kind:
             found: dict[tuple[str, str], Kind] = {}
             for candidate in tuple(self._kinds.values()):

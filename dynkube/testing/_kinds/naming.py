@@ -1,6 +1,6 @@
-"""Rules for names, labels and annotations.
+"""Validation of names, labels and annotations.
 
-Each check returns the server's error message, or ``""``.
+Functions named ``..._problem`` return the real server's error message, or ``""`` if the value is valid.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def label_problem(name: str) -> str:
 
 
 def label_problems(name: str) -> list[str]:
-    """Return all errors that keep an RFC 1123 subdomain from being an RFC 1123 label."""
+    """Return all errors of an RFC 1123 subdomain that should be an RFC 1123 label."""
     problems = ["must be no more than 63 characters"] if len(name) > 63 else []
     if "." in name:
         problems.append("must not contain dots")
@@ -87,7 +87,7 @@ def label_problems(name: str) -> list[str]:
 def dns1035_problem(name: str) -> str:
     """Return why ``name`` is not an RFC 1035 label, or ``""``.
 
-    Unlike an RFC 1123 label, it begins with a letter.
+    Unlike an RFC 1123 label, it must begin with a letter.
     """
     if len(name) > 63:
         return "must be no more than 63 characters"
@@ -95,7 +95,7 @@ def dns1035_problem(name: str) -> str:
 
 
 def path_segment_problem(name: str) -> str:
-    """Return why ``name`` cannot be a segment of a URL path, or ``""``."""
+    """Return why ``name`` is not a valid segment of a URL path, or ``""``."""
     if name in {".", ".."}:
         return f"may not be '{name}'"
     for character in "/%":
@@ -112,7 +112,7 @@ def qualified_name_problem(key: str) -> str:
 def qualified_name_problems(key: str) -> list[str]:
     """Return all errors of a label key, annotation key or finalizer.
 
-    Its form is ``[prefix/]name``.
+    The valid form is ``[prefix/]name``.
     """
     prefix, slash, name = key.rpartition("/")
     if "/" in prefix:
@@ -153,7 +153,7 @@ def port_name_problem(name: str) -> str:
 
 
 def config_key_problem(key: str) -> str:
-    """Return why ``key`` is invalid in a ConfigMap or Secret, or ``""``."""
+    """Return why ``key`` is not a valid key of a ConfigMap or Secret, or ``""``."""
     if len(key) > 253:
         return "must be no more than 253 bytes"
     if not re.fullmatch("[-._a-zA-Z0-9]+", key):

@@ -1,9 +1,10 @@
-"""The built-in types: the schemas of an OpenAPI document, without descriptions.
+"""The schemas of the built-in types, from Kubernetes' OpenAPI document.
 
-They are read on first use from ``builtin_schemas.json.gz``, which ``tools/builtin_schemas.py`` writes from a release of
-Kubernetes; what is known from Go's types only is in ``go_fields.json.gz``, by ``tools/go_fields.py``. There are two
-forms of a type: as published (:attr:`BuiltinSchemas.definitions`, with ``$ref``), and in the dialect of a CRD's
-``openAPIV3Schema`` (:meth:`BuiltinSchemas.resolved`).
+They have no descriptions. They are read on first use from ``builtin_schemas.json.gz``, which
+``tools/builtin_schemas.py`` writes from a release of Kubernetes. Facts that are only in the Go source are in
+``go_fields.json.gz``, written by ``tools/go_fields.py``. A type has two forms: as published
+(:attr:`BuiltinSchemas.definitions`, with ``$ref``), and in the dialect of a CRD's ``openAPIV3Schema``
+(:meth:`BuiltinSchemas.resolved`).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import msgspec
 
 from dynkube.meta import GVK
 
-# A schema as decoded JSON: its keywords are checked where they are used. Not modified after it was built.
+# A schema as decoded JSON, which is never modified once it is built. Keywords are checked where they are used.
 Schema: TypeAlias = dict[str, Any]
 
 OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
@@ -38,17 +39,18 @@ _COPIED = (
 )
 
 
-# Fields that are structs and no pointers to one, or required: for the real server they are never absent.
+# The keys below are extensions of this package, for facts about a type's fields in Go.
+# Fields that are required, or structs by value (not pointers): in the real server they are never absent.
 VALUES = "x-go-values"
-# Lists and maps that are written even if they are empty.
+# List and map fields that are encoded even if they are empty.
 KEPT = "x-go-kept"
-# Scalar fields that are omitted if they are zero.
+# Scalar fields that are not encoded if they have the zero value.
 OMITTED = "x-go-omitted"
-# String fields with a named Go type, and its name; for lists it is that of the items.
+# String fields with a named Go type, by field the name of the type; for lists, the type of the items.
 TEXTS = "x-go-texts"
 
 
-# Zero defaults of the keys of a list, which are part of an item's identity nevertheless.
+# Defaults of key fields of a list that are zero values. They are part of the key of an item without these fields.
 KEY_DEFAULTS = "x-go-key-defaults"
 
 
@@ -64,7 +66,7 @@ class _GoFields(msgspec.Struct, frozen=True):
 
 
 class BuiltinSchemas:
-    """The built-in types of one release; what is returned is shared and read-only."""
+    """The built-in types of one release. Returned schemas are shared and read-only."""
 
     def __init__(self) -> None:
         self._resolved: dict[str, Schema] = {}
@@ -89,34 +91,36 @@ class BuiltinSchemas:
 
     @property
     def release(self) -> str:
-        """The release they were read from, like ``"1.36.3"``."""
+        """The Kubernetes release of the schemas, like ``"1.36.3"``."""
         return self._file.release
 
     @property
     def definitions(self) -> Mapping[str, Schema]:
-        """Every type by its published name (``io.k8s.api.core.v1.PodSpec``).
+        """All schemas by the type's published name (``io.k8s.api.core.v1.PodSpec``).
 
-        References are ``$ref``, as published.
+        References to other types are ``$ref``, as published.
         """
         return self._file.definitions
 
     def name_of(self, gvk: GVK) -> str | None:
-        """Return the type of a built-in kind or its list; ``None`` for other kinds."""
+        """Return the type name of a built-in kind or its list; ``None`` for others."""
         return self._names.get(gvk)
 
     def resolved(self, name: str) -> Schema:
-        """Return a type in the dialect of ``openAPIV3Schema``.
+        """Return the schema of a type in the dialect of ``openAPIV3Schema``.
 
-        References are replaced by the types they name; the same type is the same dict wherever it is referred to, also
-        inside itself (``JSONSchemaProps``), so a walk over a schema must stop by identity, or by an object's depth.
+        A reference is replaced by the schema of its target. All references to a type yield the same dict, even inside
+        the type itself (``JSONSchemaProps``). A schema may therefore be infinitely deep: stop at dicts already visited,
+        or at the depth of an object.
+
         Fields that allow any value have ``x-kubernetes-preserve-unknown-fields``, those for numbers or strings
-        ``x-kubernetes-int-or-string``, and quantities have the format ``quantity``. Empty defaults are removed: they
-        only mean that the field's Go type has no null, and :data:`VALUES` lists these fields. :data:`KEPT`,
+        ``x-kubernetes-int-or-string``, and quantities have the format ``quantity``. Empty defaults are removed; they
+        only mean that the field's Go type cannot be null, and :data:`VALUES` lists these fields. :data:`KEPT`,
         :data:`OMITTED` and :data:`TEXTS` have further facts about Go's types. The title of a type is its name in Go's
-        messages (``v1.PodSpec``).
+        error messages (``v1.PodSpec``).
 
         Raises:
-            KeyError: There is no such type.
+            KeyError: The type does not exist.
         """
         if name not in self._resolved:
             schema = self._resolved[name] = {}
@@ -128,9 +132,9 @@ class BuiltinSchemas:
         return self._resolved[name]
 
     def _translated(self, schema: Schema) -> Schema:
-        """Return ``schema`` in the dialect.
+        """Return ``schema`` in the dialect of ``openAPIV3Schema``.
 
-        A mere reference returns its target itself, not a copy.
+        A schema that is only a reference yields the target itself, not a copy.
         """
         target = schema.get("$ref") or next((part["$ref"] for part in schema.get("allOf", ())), None)
         own = {key: schema[key] for key in _COPIED if key in schema}
@@ -155,7 +159,7 @@ class BuiltinSchemas:
         return own
 
     def _empty_keys(self, schema: Schema) -> Schema:
-        """Return the zero defaults of the keys of a list."""
+        """Return the :data:`KEY_DEFAULTS` of a list, by key field."""
         keys, items = schema.get("x-kubernetes-list-map-keys", ()), schema.get("items", {})
         target = items.get("$ref") or next((part["$ref"] for part in items.get("allOf", ())), None)
         fields = (self.definitions[target.removeprefix(_PREFIX)] if target else items).get("properties", {})
@@ -164,7 +168,10 @@ class BuiltinSchemas:
 
 
 def _special(name: str) -> Schema | None:
-    """Return the schema of a type that the document describes incompletely."""
+    """Return the schema of a type that the OpenAPI document describes incompletely.
+
+    ``None`` for all other types.
+    """
     if name == _QUANTITY:
         return {"format": "quantity", "oneOf": [{"type": "string"}, {"type": "number"}]}
     if name == _INT_OR_STRING:
@@ -174,5 +181,5 @@ def _special(name: str) -> Schema | None:
 
 @cache
 def builtin_schemas() -> BuiltinSchemas:
-    """Return the types in the package: constants, so that a process reads them once."""
+    """Return the schemas in this package, which each process reads only once."""
     return BuiltinSchemas()

@@ -1,7 +1,7 @@
-"""Subresources: the kind of object and the verbs of each.
+"""The kind of object and the verbs of each subresource.
 
-The names of a kind's subresources are in its table or CRD; what a name means is the same for nearly all kinds, and
-defined here.
+Which subresources a resource has is in the table of built-in kinds, or in the CRD. This module describes a subresource
+by its name, since ``status``, for example, has the same verbs for all resources.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ class Subresource:
     """One subresource of a kind.
 
     Attributes:
-        name: As in the path: ``status``.
-        gvk: The kind of object that it takes or returns, as in discovery.
+        name: The name in the URL path (``status``).
+        gvk: The group, version and kind of its objects, as in discovery.
         verbs: Its verbs, sorted.
-        foreign: Whether that kind has another group and version than the resource's own objects.
+        foreign: Whether ``gvk`` has a group and version of its own, like the Scale of ``autoscaling/v1``.
     """
 
     name: str
@@ -33,7 +33,7 @@ class Subresource:
 
     @property
     def connects(self) -> bool:
-        """Whether requests are proxied to what runs behind the object.
+        """Whether requests are proxied, for example to a container (``exec``, ``log``).
 
         The body of such a request is not decoded.
         """
@@ -67,7 +67,10 @@ _KINDS: Mapping[str, str] = {
 
 
 def subresource_of(parent: GVK, name: str) -> Subresource:
-    """Return the subresource ``name`` of ``parent``; by default one like ``status``."""
+    """Return the subresource ``name`` of the kind ``parent``.
+
+    An unknown name is treated like ``status``: its objects are of the kind ``parent``.
+    """
     if name in _FOREIGN:
         return _FOREIGN[name]
     kind = _KINDS.get(name, "{}").format(parent.kind)
