@@ -1,7 +1,7 @@
-"""``x-kubernetes-validations``: CEL rules, which need a CEL library.
+"""Evaluation of CEL rules (``x-kubernetes-validations``).
 
-Rules that cannot be evaluated (no library, or a function that it lacks) are skipped with a warning. The cost of rules
-is not limited.
+A rule that cannot be evaluated, because no CEL library is installed or the library lacks a function, is skipped, and
+the response has a warning. Unlike in the real server, the cost of rules is not limited.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of evaluating rules: causes of an error response, and warnings."""
+    """The result of a validation: causes of an error response, and warnings."""
 
     causes: list[StatusCause] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -37,7 +37,15 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """A compiled rule of a schema."""
+    """A compiled rule of a schema.
+
+    Attributes:
+        source: The rule in the schema.
+        evaluate: The compiled ``rule``.
+        message: The compiled ``messageExpression``, if any.
+        transition: Whether it is a transition rule, which uses ``oldSelf``.
+        optional: Whether ``oldSelf`` is an optional value (``optionalOldSelf``).
+    """
 
     source: Mapping[str, Any]
     evaluate: Evaluate
@@ -54,7 +62,8 @@ class RuleBook:
     """Compiles the rules of schemas on first use, and evaluates them.
 
     Args:
-        language: Makes the compiler, with the first rule; raises ``CannotEvaluate`` if no library is installed.
+        language: Called for the first rule; returns the compiler, or raises ``CannotEvaluate`` if no library is
+            installed.
     """
 
     def __init__(self, language: Callable[[], Language] = CEL) -> None:
@@ -67,8 +76,8 @@ class RuleBook:
         Args:
             schema: The schema.
             obj: The object to be stored.
-            old: The object that it replaces; ``None`` for a new one.
-            link: The correlation of both, for ratcheting; ``None`` for a new object.
+            old: The object that ``obj`` replaces; ``None`` for a new object.
+            link: The correlation of ``obj`` with ``old``, for ratcheting; ``None`` for a new object.
         """
         outcome = Outcome()
         if schema.root.with_rules:
@@ -76,7 +85,7 @@ class RuleBook:
         return outcome
 
     def rules_of(self, node: Node) -> tuple[list[_Rule], list[str]]:
-        """Return the rules of a node, and the errors of those that do not compile."""
+        """Return the rules of a node that compile, and the errors of those that do not."""
         if node.rules is None:
             node.rules = self._compiled(node)
         rules: tuple[list[_Rule], list[str]] = node.rules
@@ -120,7 +129,12 @@ def _with_optional_old(rule: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Trail:
-    """The state of ratcheting: the link of a value, or that of its parent."""
+    """The correlation of a value with its old value, while a schema is walked.
+
+    Attributes:
+        link: The link of the value; ``None`` if it has no corresponding old value.
+        around: The link of the parent, which then decides whether the value is unchanged.
+    """
 
     link: Link | None
     around: Link | None = None
@@ -145,7 +159,7 @@ class _Trail:
 
 
 class _Walk:
-    """One walk over an object, which collects the outcome."""
+    """One walk over an object, which adds the result of each rule to ``outcome``."""
 
     def __init__(self, book: RuleBook, outcome: Outcome) -> None:
         self._book = book
@@ -223,7 +237,11 @@ class _Walk:
 
 
 def _message(rule: _Rule, variables: Mapping[str, object]) -> str:
-    """Return the result of ``messageExpression`` if usable, else the message or rule."""
+    """Return the error message: from ``messageExpression``, ``message`` or the rule.
+
+    As in the real server, a result of ``messageExpression`` is only used if it is a string of one line that is not
+    blank and not longer than 5 KiB.
+    """
     if rule.message is not None:
         try:
             said = rule.message(variables)
@@ -239,13 +257,13 @@ def _cause(rule: _Rule, path: str, value: Any, message: str) -> StatusCause:
     words = _REASONS.get(reason, "Invalid value")
     if reason not in {"FieldValueForbidden", "FieldValueRequired"} and not isinstance(value, dict | list):
         words = f"{words}: {shown(value)}"
-    # The server omits the detail of a duplicate.
+    # The real server leaves the message out of the cause for a duplicate.
     text = words if reason == "FieldValueDuplicate" else f"{words}: {message}"
     return StatusCause(path, reason if reason in _REASONS else INVALID, text)
 
 
 def _normalized(path: str) -> str:
-    """Return a path like ``.spec['a b']`` in dot notation, as in causes."""
+    """Return a path like ``.spec['a b']`` in dot notation, the form in status causes."""
 
     def steps() -> Iterator[str]:
         for name, key in re.findall(r"\.([^.\[\]]+)|\['((?:[^'\\]|\\.)*)'\]", path):

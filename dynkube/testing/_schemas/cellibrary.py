@@ -1,9 +1,9 @@
-"""The language of rules: Google's CEL for Python, with Kubernetes' functions.
+"""The CEL compiler: Google's library for Python, with Kubernetes' functions.
 
-The package ``cel-expr-python`` is an extra (``dynkube[cel]``). It has the language, optional values, strings, math
-and encoders; addresses, URLs, quantities, regular expressions and some of the list functions are added here. Missing:
-``indexOf`` of lists, named formats, semantic versions, comprehensions of two variables, and timestamps and durations
-in objects (which stay strings).
+The package ``cel-expr-python`` is an optional dependency (``dynkube[cel]``). It provides the language, optional values,
+and the functions for strings, math and encoders. This module adds the functions for addresses, URLs, quantities and
+regular expressions, and some of the list functions. Not supported are ``indexOf`` of lists, named formats, semantic
+versions, comprehensions with two variables, and timestamps and durations in objects (which stay strings).
 """
 
 from __future__ import annotations
@@ -33,12 +33,17 @@ _EXTENSIONS = {
 
 
 class CannotEvaluate(Exception):
-    """The expression does not compile, or there is no CEL library."""
+    """The expression does not compile, or no CEL library is installed."""
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluationError:
-    """An expression failed for these variables; ``text`` is Go's error message."""
+    """The result of an expression that fails for the given variables.
+
+    Attributes:
+        text: The error message of CEL's implementation in Go.
+        overload: Whether a function or operator does not support the types of its arguments.
+    """
 
     text: str
     overload: bool = False
@@ -48,7 +53,7 @@ Evaluate = Callable[[Mapping[str, object]], object]
 
 
 class Language(Protocol):
-    """A compiler of expressions."""
+    """A compiler of CEL expressions."""
 
     def compile(self, expression: str) -> Evaluate:
         """Return a function from variables to a value or an :class:`EvaluationError`.
@@ -107,8 +112,8 @@ class CEL:
             wanted: The required type of its result: ``"bool"`` or ``"string"``.
 
         Returns:
-            ``"type"`` if it evaluates to another type; ``""`` if it compiles, or if the error may only be due to the
-            functions that this library lacks.
+            The error message; ``"type"`` if the result has another type than ``wanted``. ``""`` if the expression
+            compiles, or if it may only fail because this library lacks a function of the real server.
         """
         try:
             compiled = self._env.compile(expression)
@@ -119,7 +124,7 @@ class CEL:
         return "type" if str(compiled.return_type()) not in {"DYN", wanted.upper()} else ""
 
 
-# Names that the real server declares and the library does not.
+# Names that the real server declares but this library may not.
 _SERVER_ONLY = re.compile(
     r"\b(?:semver|isSemver|major|minor|patch|isLessThan|isGreaterThan|compareTo|format|named|validate|dns\w+|qualified\w+"
     r"|labelValue|uri|uuid|byte|date|datetime|transform\w+|exists?One|cidr|ip|jsonpatch|authorizer|sets|url|quantity"
@@ -142,11 +147,11 @@ def _error(text: str) -> EvaluationError:
     return EvaluationError("no such overload" if overload else text.partition(": ")[2] or text, overload=overload)
 
 
-# ── what Kubernetes adds ──────────────────────────────────────────────────────────────────────
+# ── functions of Kubernetes ──────────────────────────────────────────────────────────────────────
 
 
 def _functions(cel: Any) -> list[Any]:
-    """Declare the functions of ``_LIBRARY``, in the library's form."""
+    """Return the functions of ``_LIBRARY`` as declarations for the CEL library."""
     kinds = {
         "s": cel.Type.STRING,
         "b": cel.Type.BOOL,
@@ -256,7 +261,8 @@ def _same_members(one: Sequence[Any], other: Sequence[Any]) -> bool:
     return all(item in other for item in one) and all(item in one for item in other)
 
 
-# By name: signatures and implementations. "." is a method, letters are types, see _functions.
+# By function name: signatures and implementations. In a signature, "." marks a method, letters are types (see
+# ``_functions``), and the type after ">" is that of the result.
 _LIBRARY: Mapping[str, Sequence[tuple[str, Callable[..., object]]]] = {
     "isIP": [("s>b", lambda text: _holds(_parsed_address, text))],
     "ip": [("s>m", _address)],

@@ -1,4 +1,4 @@
-"""Values as CEL rules see them: declared fields only, under escaped names."""
+"""Conversion of values for CEL rules: declared fields only, under escaped names."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ _RESERVED = frozenset(_WORDS.split())
 _ESCAPES = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
 _NAME = re.compile(r"[A-Za-z_./-][A-Za-z0-9_./-]*")
 _ESCAPED = re.compile(r"__|[./-]")
-#: Formats whose values are not strings in rules; the library cannot read such values from objects.
+#: Formats whose values are not strings in CEL. The CEL library cannot convert such values in objects.
 TYPED_FORMATS = frozenset({"date", "date-time", "duration", "byte"})
 
 
 def rule_value(value: Any, node: Node | None, *, resource: bool = False) -> Any:
-    """Return ``value`` in the form of the variable ``self``.
+    """Convert ``value`` to the value of the variable ``self`` in rules.
 
     Args:
         value: A value in an object.
         node: Its schema; fields that are not declared are left out.
-        resource: Whether it is a Kubernetes object, of which rules see apiVersion, kind, ``metadata.name`` and
-            ``metadata.generateName``.
+        resource: Whether ``value`` is a Kubernetes object. Rules can then use apiVersion, kind, ``metadata.name`` and
+            ``metadata.generateName``, declared or not, but no other metadata.
     """
     if node is None:
         return value
@@ -57,16 +57,19 @@ def _object_value(value: dict[str, Any], node: Node, resource: bool) -> dict[str
 
 
 def escaped(name: str) -> str:
-    """Return a field's name in rules: reserved words as in ``__namespace__``."""
+    """Return the name of a field in CEL; ``namespace`` becomes ``__namespace__``.
+
+    Reserved words, ``__`` and the characters ``.``, ``/`` and ``-`` are escaped as in Kubernetes.
+    """
     if name in _RESERVED:
         return f"__{name}__"
     return _ESCAPED.sub(lambda match: _ESCAPES[match[0]], name)
 
 
 def has_typed_formats(node: Node | None, depth: int = 8) -> bool:
-    """Return whether ``node`` may contain a value of :data:`TYPED_FORMATS`.
+    """Return whether ``node`` may contain a value with one of :data:`TYPED_FORMATS`.
 
-    Schemas are searched down to ``depth``.
+    The search stops ``depth`` levels below ``node``, because schemas may be recursive.
     """
     if node is None or depth == 0:
         return False

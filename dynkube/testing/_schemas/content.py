@@ -1,8 +1,8 @@
-"""Conversion of custom resources between the storage version and the others.
+"""Conversion of custom resources between the storage version and other versions.
 
-As in the real server an object is decoded by the storage version's schema, which prunes it and sets its defaults,
-and then converted (strategy ``None``), which prunes it by the schema of the requested version. So a default added to
-a CRD shows on objects stored before, and one added to a version other than the storage version does not.
+As in the real server, a stored object is first pruned and defaulted by the schema of the storage version, and then
+converted (strategy ``None``), which prunes it by the schema of the requested version. Therefore a default that is added
+to the storage version later also applies to objects stored before; a default added to another version does not.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from dynkube.testing._schemas.structural import Node, Structural
 
 
 class VersionContent:
-    """Objects in one version; a :class:`~dynkube.testing._kinds.kinds.Content`.
+    """The :class:`~dynkube.testing._kinds.kinds.Content` of one version of a CRD.
 
     Args:
-        own: The schema of the version.
-        kept: The schema of the storage version; the same object if that is this version.
+        own: The schema of this version.
+        kept: The schema of the storage version; the same object as ``own`` if this version is the storage version.
         versions: The schemas of all versions, served or not, by name.
     """
 
@@ -42,15 +42,21 @@ class VersionContent:
 
     @property
     def encoded(self) -> MutableMapping[object, bytes]:
-        """Encoded objects that differ in this version, by the stored object."""
+        """A cache of encoded objects in this version, by the stored object.
+
+        It has no entries for objects that are the same in this version and in storage.
+        """
         return self._encoded
 
     def to_keep(self, obj: JSONObject) -> JSONObject:
-        """Return ``obj``, pruned and defaulted by this version, in the storage version."""
+        """Convert ``obj``, pruned and defaulted in this version, to the storage version."""
         return obj if self.own is self._kept else _decoded(obj, self._kept)
 
     def shows_as_kept(self, shape: object) -> bool:
-        """Return whether objects stored under ``shape`` are unchanged in this version."""
+        """Return whether objects saved with ``shape`` are the same in this version.
+
+        ``False`` may be wrong, see :func:`admits_all`.
+        """
         if shape is self.own:
             return True
         if not isinstance(shape, Structural):
@@ -61,16 +67,17 @@ class VersionContent:
         return self._same[shape]
 
     def kept_as(self, shape: object, kept: JSONObject, obj: JSONObject) -> bool:
-        """Return whether ``obj`` would be stored as ``kept``, stored under ``shape``.
+        """Return whether writing ``obj`` would change nothing in storage.
 
-        ``False`` if the storage version has changed since, or if reading ``kept`` shows a new default or drops a field.
+        ``False`` if the storage version has changed since ``kept`` was stored under ``shape``, or if the schema has
+        since added a default to ``kept`` or removed a field from it.
         """
         if isinstance(shape, Structural) and shape.version != self._kept.version:
             return False
         return same_json(self.to_keep(obj), kept)
 
     def shown(self, obj: JSONObject) -> JSONObject:
-        """Return ``obj``, a stored object, in this version."""
+        """Convert ``obj`` from the storage version to this version."""
         obj = _decoded(obj, self._kept)
         return obj if self.own is self._kept else pruned(obj, self.own.root)[0]
 
@@ -81,16 +88,17 @@ def _decoded(obj: JSONObject, schema: Structural) -> JSONObject:
 
 
 def admits_all(new: Node, old: Node, *, defaults: bool = True) -> bool:
-    """Return whether ``new`` leaves objects pruned and defaulted by ``old`` as is.
+    """Return whether ``new`` leaves objects pruned and defaulted by ``old`` unchanged.
 
-    ``False`` may be wrong for schemas that differ in less common ways.
+    ``True`` is always right; ``False`` may be wrong for schemas that differ in less common ways. Without ``defaults``,
+    ``new`` only prunes.
     """
     if new is old or new.source == old.source:
         return True
     if new.preserves < old.preserves or new.embedded != old.embedded:
         return False
     named = all(_field_admits(new, name, child, defaults) for name, child in old.properties.items())
-    # Fields that the old schema does not name exist only if it preserved unknown fields.
+    # An object has fields that the old schema does not name only if the old schema preserves unknown fields.
     unnamed = not (old.preserves or old.allows_additional)
     added = (child for name, child in new.properties.items() if name not in old.properties)
     added_fine = all(unnamed and not (defaults and child.has_default) for child in added)
@@ -109,7 +117,10 @@ def _field_admits(new: Node, name: str, old: Node, defaults: bool) -> bool:
 
 
 def _child_admits(new: Node | None, old: Node | None, defaults: bool, same: bool = False) -> bool:
-    """``same`` is whether two absent schemas are a match."""
+    """Return whether ``new`` leaves a value of ``old`` unchanged.
+
+    ``same`` is the result if both schemas are absent.
+    """
     if new is None or old is None:
         return same and new is old
     return new.nullable >= old.nullable and admits_all(new, old, defaults=defaults)

@@ -1,4 +1,7 @@
-"""Correlation of the parts of an old and a new object, for ratcheting (KEP-4008)."""
+"""Correlation of the values in a new object with those in the old one.
+
+It serves validation ratcheting (KEP-4008): an update may keep values that have become invalid.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,8 @@ from dynkube.testing._schemas.structural import Node
 class Link:
     """A value, and the old value that it replaces.
 
-    Fields correspond by name; items of lists only if the list type is ``map`` and their keys are equal.
+    Fields correspond if their names are equal. Items of a list correspond only if the list type is ``map`` and their
+    keys are equal.
     """
 
     __slots__ = ("_by_keys", "_equal", "_links", "node", "old", "value")
@@ -26,15 +30,15 @@ class Link:
         self._equal: bool | None = None
 
     def key(self, name: str) -> Link | None:
-        """Return the link of a field; ``None`` if it has no old value or no schema."""
+        """Return the link of a field; ``None`` if the field has no old value or no schema."""
         if name not in self._links:
             self._links[name] = self._field(name)
         return self._links[name]
 
     def index(self, index: int) -> Link | None:
-        """Return the link of an item, or ``None``.
+        """Return the link of an item; ``None`` if it has no old item or no schema.
 
-        Links of items are not cached: for a long list they would take more memory than the list.
+        Links of items are not cached, because for a long list they would take more memory than the list itself.
         """
         node = self.node.items
         if node is None or self.node.list_type != "map" or not isinstance(self.old, list):
@@ -51,7 +55,7 @@ class Link:
 
     @property
     def unchanged(self) -> bool:
-        """Whether both values are equal; the items of a ``map`` list may be reordered."""
+        """Whether both values are equal, apart from the order of items in ``map`` lists."""
         if self._equal is None:
             self._equal = self._compare()
         return self._equal
@@ -67,7 +71,7 @@ class Link:
     def _keys_of(self, item: Any) -> bytes | None:
         if not isinstance(item, dict):
             return None
-        # Encoded, because True == 1 in Python; an absent key differs from null.
+        # Compared as JSON text, which distinguishes true from 1. The inner lists distinguish an absent key from null.
         return msgspec.json.encode([[item[key]] if key in item else [] for key in self.node.map_keys])
 
     def _compare(self) -> bool:
@@ -88,12 +92,15 @@ class Link:
 
 
 def same_json(one: Any, other: Any) -> bool:
-    """Return whether two values are equal as JSON: ``true`` is not 1."""
+    """Return whether two values are equal as JSON.
+
+    Unlike ``==``, this distinguishes ``True`` from ``1``.
+    """
     return bool(one == other) and _same_types(one, other)
 
 
 def _same_types(one: Any, other: Any) -> bool:
-    """Return whether two values, equal in Python, have booleans in the same places."""
+    """Return whether two values that are ``==`` have booleans at the same positions."""
     if isinstance(one, dict):
         return all(_same_types(value, other[name]) for name, value in one.items())
     if isinstance(one, list):

@@ -1,4 +1,4 @@
-"""Validation of custom resources by the schema and the rules of their CRD."""
+"""Validation of custom resources by the schema and the CEL rules of their CRD."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from dynkube.testing._schemas.structural import Node, Structural
 from dynkube.testing._schemas.validation import schema_causes
 
 _MAX_INT32 = 2**31 - 1
-# Rules are evaluated only if these have passed.
+# Reasons of causes; if there is one of them, CEL rules are not evaluated.
 _BLOCKING = {NOT_SUPPORTED, REQUIRED, TOO_LONG, TOO_MANY, TYPE_INVALID}
 _BLOCKED = (
     "some validation rules were not checked because the object was invalid; correct the existing errors to complete "
@@ -38,15 +38,15 @@ _BLOCKED = (
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A write to be validated.
+    """A create or update to be validated.
 
     Attributes:
-        kind: The kind.
-        schema: The schema of the version that it was written in.
-        obj: The object.
-        old: The object that it replaces; ``None`` for a new object.
-        subresource: ``"status"`` if only the status was written.
-        found: The causes found in its metadata.
+        kind: The kind of the object.
+        schema: The schema of the version in the request.
+        obj: The object to be stored.
+        old: The object that ``obj`` replaces; ``None`` for a create.
+        subresource: ``"status"`` if only the status is written.
+        found: Causes that the validation of the metadata has found already.
     """
 
     kind: Kind
@@ -58,7 +58,10 @@ class Written:
 
 
 def judged(written: Written, rules: RuleBook) -> Outcome:
-    """Validate schema, scale, embedded objects and list types, then the CEL rules."""
+    """Validate an object by schema, scale, embedded objects, list types and CEL rules.
+
+    CEL rules come last, and are not evaluated if there are errors such as a wrong type or a missing field.
+    """
     node = written.schema.root
     link = None if written.old is None else Link(written.obj, written.old, node)
     if written.subresource == "status":
@@ -68,7 +71,7 @@ def judged(written: Written, rules: RuleBook) -> Outcome:
         causes = schema_causes(written.obj, node, link)
         causes += [*_scale_spec_causes(written), *_scale_status_causes(written)]
         causes += embedded_causes(written.obj, node)
-    # Duplicates are tolerated if the old object had some.
+    # If the old object has duplicates, new ones are allowed too.
     if written.old is None or not any(True for _ in list_causes(written.old, node)):
         causes += list_causes(written.obj, node)
     if not node.with_rules:
@@ -80,7 +83,7 @@ def judged(written: Written, rules: RuleBook) -> Outcome:
 
 
 def _status_causes(written: Written, node: Node, link: Link | None) -> list[StatusCause]:
-    """Validate the status only, which is all that was written."""
+    """Return the causes for an invalid ``status``; the other fields are not checked."""
     status = node.properties.get("status")
     if status is None or "status" not in written.obj:
         return []

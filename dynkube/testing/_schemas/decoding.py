@@ -1,7 +1,7 @@
-"""Decoding errors: values that do not fit the real server's Go types.
+"""Decoding errors: values that the real server cannot decode into its Go types.
 
-They apply to built-in kinds, and to the metadata of all kinds. The real server cannot decode such an object at all, so
-the error is a 400 and not a 422, and reports the first problem only.
+They apply to built-in kinds, and to the metadata of all kinds. Because decoding fails before validation, the response
+is a 400 and not a 422, and reports the first error only.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ def decoding_error(node: Node, value: Any, path: str = "") -> str:
     """Return why ``value`` cannot be decoded into its Go type; ``""`` if it can.
 
     Args:
-        node: A schema with the names of Go types as titles.
+        node: The schema, with the names of Go types as titles.
         value: The value.
-        path: Its path in the request body.
+        path: The path of the value in the request body.
     """
     return _error(node, value, path, "", "")
 
 
 def _error(node: Node, value: Any, path: str, struct: str, name: str) -> str:
-    """Return the error for ``value``.
+    """Return the error for ``value``, ``""`` for none.
 
-    ``struct`` is the Go type around it, ``name`` the Go type of a string with a type of its own.
+    ``struct`` is the Go struct that contains the value, ``name`` the Go type of a string if it has a named type.
     """
     if isinstance(value, str) and node.types == _TEXT and not node.source.get("format"):
-        return ""  # the fast path: most values are arbitrary strings
+        return ""  # a fast path, because most values are arbitrary strings
     found = json_type(value)
     if value is None:
         return ""
@@ -77,9 +77,10 @@ def _object_error(node: Node, value: dict[str, Any], path: str, struct: str, nam
 
 
 def _told(errors: Iterable[str]) -> str:
-    """Return the error that Go's decoder reports out of ``errors``.
+    """Return the one of ``errors`` that Go's decoder reports, ``""`` for none.
 
-    It is the first one of a type with a custom decoder, which stops Go's decoder, or else the first one.
+    Go's decoder stops at an error of a type with a custom decoder, and reports it. It continues after other errors, and
+    reports the first of them.
     """
     first = ""
     for error in errors:
@@ -94,9 +95,9 @@ _FINE: Final = "fine"
 
 
 def _special_error(node: Node, value: Any, found: str, path: str, struct: str) -> str:
-    """Return the error of a type with a custom decoder.
+    """Return the error for a value whose Go type has a custom decoder.
 
-    It is :data:`_FINE` if there is no error, and ``""`` for other types.
+    The result is :data:`_FINE` if the value is valid, and ``""`` for types without a custom decoder.
     """
     given = node.source.get("format")
     if given == "quantity":

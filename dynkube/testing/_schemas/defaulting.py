@@ -1,6 +1,6 @@
-"""Defaults for absent fields, and for nulls that the schema does not allow.
+"""Defaulting of absent fields, and of nulls that the schema does not allow.
 
-Objects are not modified: unchanged parts are shared with the result.
+Objects are not modified. The result shares unchanged parts with its input.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dynkube.testing._schemas.structural import Node
 
 
 def defaulted(value: Any, node: Node | None) -> Any:
-    """Return ``value`` with the defaults of ``node`` at all levels."""
+    """Return ``value`` with the defaults of the schema ``node``, at all levels."""
     if node is None or not node.with_defaults:
         return value
     if isinstance(value, dict):

@@ -12,7 +12,7 @@ from dynkube.testing._schemas.structural import Node
 
 
 def embedded_causes(value: Any, node: Node | None, path: str = "") -> Iterator[StatusCause]:
-    """Yield the causes for invalid embedded objects in an object of ``node``."""
+    """Yield the causes for invalid embedded objects in ``value`` with schema ``node``."""
     if node is None:
         return
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Findings of validation, with the real server's messages."""
+"""Findings: violations of a schema, with the real server's messages."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ REQUIRED = "FieldValueRequired"
 NOT_SUPPORTED = "FieldValueNotSupported"
 TOO_LONG = "FieldValueTooLong"
 TOO_MANY = "FieldValueTooMany"
-# The field of a cause for the object as a whole.
+# The ``field`` of a cause that concerns the whole object.
 NO_FIELD = "<nil>"
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One violation.
+    """One violation of a schema, to be reported as a cause in a Status.
 
     Attributes:
-        text: Its identity: the same text is reported once.
-        body: The cause's message.
-        reason: The cause's reason.
-        path: The field; ``None`` for a violation that is reported for the whole object.
+        text: The full error text. Of violations with equal text, only the first is reported.
+        body: The ``message`` of the cause.
+        reason: The ``reason`` of the cause.
+        path: The path of the invalid field; ``None`` if the violation concerns the whole object.
     """
 
     text: str
@@ -35,26 +35,27 @@ class Finding:
     path: str | None = None
 
     def cause(self, prefix: str = "") -> StatusCause:
-        """Return the cause; ``prefix`` is the path of the validated value."""
+        """Return the status cause; ``prefix`` is the path of the validated value."""
         path = (self.path or "").removeprefix(".")
         field = f"{prefix}.{path}" if prefix and path and not path.startswith("[") else prefix + path
         return StatusCause(field or NO_FIELD, self.reason, self.body)
 
 
 def invalid(path: str, value: object, text: str, reason: str = INVALID) -> Finding:
-    """Return a finding for an invalid value; ``None`` is shown as ``""``."""
+    """Return a finding for an invalid value; the message has ``""`` for ``None``."""
     return Finding(text, f"Invalid value: {shown('' if value is None else value)}: {text}", reason, path)
 
 
 def overall(text: str) -> Finding:
-    """Return a finding that is reported for the whole object."""
+    """Return a finding that concerns the whole object."""
     return Finding(text, f'Invalid value: "": {text}')
 
 
 class Findings:
-    """The result of a validation: distinct findings, and the number of checks.
+    """The result of a validation: distinct findings, and the number of checks done.
 
-    The real server uses that number to select the alternative (of ``anyOf`` and ``oneOf``) that was meant.
+    If no schema of an ``anyOf`` or ``oneOf`` matches, the errors of the one with most checks are reported, as in the
+    real server.
     """
 
     __slots__ = ("_texts", "checks", "found")
@@ -67,7 +68,7 @@ class Findings:
             self.add(findings)
 
     def add(self, findings: Iterable[Finding]) -> None:
-        """Add findings, except for those with a text that is already there."""
+        """Add findings, except those whose text equals that of an earlier finding."""
         for finding in findings:
             if finding.text not in self._texts:
                 self._texts.add(finding.text)

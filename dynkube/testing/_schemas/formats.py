@@ -1,7 +1,7 @@
-"""The values of ``format`` that the real server checks; others are annotations.
+"""Checks of strings by ``format``, for the formats that the real server checks.
 
-Dates, names and identifiers are checked by the same rules; email addresses and URIs by similar ones (Go's parsers
-accept some exotic forms that are rejected here, and vice versa).
+Dates, names and identifiers are checked as in the real server. Email addresses and URIs are checked by similar rules:
+Go's parsers accept some exotic forms that are rejected here, and vice versa.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _is_datetime(text: str) -> bool:
 
 def _is_ip(text: str, mark: str) -> bool:
     if mark == ".":
-        # Leading zeros are accepted: the server uses the parser from before Go rejected them.
+        # Leading zeros are accepted: the real server uses a copy of an old Go parser, which accepted them.
         text = re.sub(r"(?<![0-9a-fA-F:])0+(?=[0-9])", "", text)
     try:
         return mark in text and bool(ipaddress.ip_address(text))
@@ -63,7 +63,7 @@ def _is_cidr(text: str) -> bool:
 
 
 def _is_uri(text: str) -> bool:
-    """Return whether ``text`` is a valid HTTP request target: absolute URI or path."""
+    """Return whether ``text`` is an absolute URI or an absolute path."""
     if not text or re.search(r"[\x00-\x20\x7f]", text) or re.search("%(?![0-9a-fA-F]{2})", text.partition("#")[0]):
         return False
     try:
@@ -73,7 +73,8 @@ def _is_uri(text: str) -> bool:
         return False
 
 
-# Characters of a name and an address; the parser recurses for each bracket, and an address has 254 at most.
+# The maximum number of characters of a display name with an address. The parser recurses for each bracket, so longer
+# texts are not parsed. An address has at most 254 characters.
 _MAX_EMAIL = 1000
 
 
@@ -105,14 +106,14 @@ def _is_hostname(text: str) -> bool:
 
 
 _GO_DURATION = re.compile(r"[-+]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+")
-_WORDY_DURATION = re.compile(r"(?<![0-9])[0-9]++\s*+([A-Za-zµ]+)")  # looks at each digit once
+_WORDY_DURATION = re.compile(r"(?<![0-9])[0-9]++\s*+([A-Za-zµ]+)")  # reads each digit only once
 _WORDY_UNITS = re.compile(
     r"(?:ns|us|ms|[smhdw]|µs|sec|hr|wk)|(?:nano|micro|milli|sec|min|hour|day|week).*", re.IGNORECASE
 )
 
 
 def _is_duration(text: str) -> bool:
-    """Return whether ``text`` is a Go duration (``1h30m``) or like ``3 days``."""
+    """Return whether ``text`` is a duration like Go's ``1h30m``, or like ``3 days``."""
     if text.lstrip("+-") == "0" or _GO_DURATION.fullmatch(text):
         return True
     return any(_WORDY_UNITS.fullmatch(unit) for unit in _WORDY_DURATION.findall(text))
@@ -185,9 +186,9 @@ FORMATS: Final[Mapping[str, Callable[[str], bool]]] = {
 
 
 def checked_format(name: str, types: tuple[str, ...]) -> str:
-    """Return ``name`` if values of ``types`` are checked against it, else ``""``.
+    """Return format ``name`` if it is checked for values of ``types``, else ``""``.
 
-    Hyphens are removed from the formats of strings.
+    The result for strings has no hyphens, like the keys of :data:`FORMATS`.
     """
     match types[0] if len(types) == 1 else "":
         case "" | "string":

@@ -1,4 +1,4 @@
-"""Validation of lists that are sets or maps: no duplicate items or keys."""
+"""Validation of lists of type ``set`` or ``map``: items or keys must be unique."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dynkube.testing._schemas.structural import Node
 
 
 def list_causes(value: Any, node: Node | None, path: str = "") -> Iterator[StatusCause]:
-    """Yield the causes for duplicates in ``value``, at all levels."""
+    """Yield the causes for duplicates in the lists of ``value``, at all levels."""
     if node is None:
         return
     if isinstance(value, dict):
@@ -43,7 +43,7 @@ def _map_causes(value: list[Any], node: Node, path: str) -> Iterator[StatusCause
 
 
 def _twice(values: Iterable[Any], path: str) -> Iterator[StatusCause]:
-    """Yield a cause for the second of equal values; further ones are not reported."""
+    """Yield a cause for each value that occurs twice or more, at its second index."""
     seen: dict[bytes, int] = {}
     for index, value in enumerate(values):
         text = msgspec.json.encode(value, order="sorted")

@@ -1,4 +1,4 @@
-"""Metadata of objects: fields known for all kinds, independent of their schema."""
+"""Pruning of ``metadata``, whose fields are the same for all kinds."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _KNOWN: dict[str, set[str] | None] = {
 
 
 def pruned_metadata(metadata: JSONObject) -> tuple[JSONObject, list[str]]:
-    """Return ``metadata`` with known fields only, and the paths of the unknown ones.
+    """Return ``metadata`` without unknown fields, and the paths of the unknown fields.
 
-    Paths begin with ``metadata``. Empty lists and maps are left out too, as by Go's encoder.
+    Paths begin with ``metadata``. Empty lists and maps are removed too, as Go's encoder omits them.
     """
     result, unknown = metadata, list[str]()
     for name, value in metadata.items():

@@ -1,8 +1,8 @@
-r"""Regular expressions in schemas and rules: RE2, with Go's error messages.
+r"""Regular expressions in schemas and CEL rules: RE2, with Go's error messages.
 
-``google-re2`` matches in time linear in the string, for any pattern. Its parser and Go's have a common origin; what Go
-rejects and RE2 accepts (``\C``) is rejected here. RE2 compiles to bytes and Go to characters, so some very large
-patterns that Go compiles are "too large" here. RE2 does not support ``\p{LC}`` and ``\p{Cn}``.
+With any pattern, ``google-re2`` matches in time linear in the length of the string. It accepts nearly the same syntax
+as Go; ``\C``, which Go rejects, is rejected here too. RE2 programs work on bytes and Go's on characters, so some very
+large patterns that Go compiles are "too large" here. RE2 does not support ``\p{LC}`` and ``\p{Cn}``.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import re2
 
-# Memory for the program and the states of one expression: RE2's default. \pL{253} fits in, \pL{1000} does not.
+# Bytes of memory for the program and the states of one expression; this is RE2's default. ``\pL{253}`` needs less,
+# ``\pL{1000}`` needs more.
 _MAX_MEMORY = 8 * 1024 * 1024
 
-# Messages of RE2's parser, and Go's: https://pkg.go.dev/regexp/syntax#ErrorCode
+# Go's error messages by those of RE2: https://pkg.go.dev/regexp/syntax#ErrorCode
 _IN_GO = {
     "bad repetition operator": "invalid nested repetition operator",
     "invalid character class range": "invalid character class range",
@@ -33,7 +34,8 @@ _IN_GO = {
 
 # The deepest nesting of groups that Go compiles: https://pkg.go.dev/regexp/syntax#ErrNestingDepth
 _MAX_GROUPS = 999
-# ``\C`` and the brackets of groups; what could contain them otherwise is skipped.
+# Finds ``\C`` and the parentheses of groups. The other alternatives match quotations, escapes and character classes, so
+# that ``\C`` and parentheses in them are skipped.
 _TOKENS = re.compile(
     r"""\\Q(?s:.*?)(?:\\E|\Z)
       | \\(?P<any>C)
@@ -44,7 +46,7 @@ _TOKENS = re.compile(
     re.VERBOSE | re.ASCII,
 )
 _CLASS_ESCAPE = re.compile(r"\\[pP]\{\^?([^}]*)\}|\\(?s:.)")
-# The long names of general categories, accepted since Go 1.25, without case, spaces, "_" and "-".
+# Long names of Unicode general categories, accepted since Go 1.25: lower case, without spaces, "_" and "-".
 _CATEGORIES = {
     "other": "C", "control": "Cc", "cntrl": "Cc", "format": "Cf", "unassigned": "Cn", "privateuse": "Co",
     "surrogate": "Cs", "letter": "L", "casedletter": "LC", "lowercaseletter": "Ll", "modifierletter": "Lm",
@@ -66,7 +68,7 @@ class Pattern:
     """A compiled regular expression.
 
     Attributes:
-        size: The number of instructions of its program, each of 16 bytes.
+        size: The number of instructions in its program; an instruction has 16 bytes.
     """
 
     __slots__ = ("_compiled", "size")
@@ -76,7 +78,7 @@ class Pattern:
         self.size: int = compiled.programsize
 
     def found_in(self, text: str) -> bool:
-        """Return whether it matches anywhere in ``text``."""
+        """Return whether ``text`` contains a match."""
         return self._compiled.search(_bytes(text)) is not None
 
     def matches(self, text: str) -> Iterator[str]:
@@ -86,10 +88,10 @@ class Pattern:
 
 
 def compile_pattern(pattern: str) -> Pattern:
-    """Compile a regular expression; recently compiled ones are cached.
+    """Compile a regular expression; recently compiled ones are cached by RE2.
 
     Raises:
-        BadPattern: Go would not compile it.
+        BadPattern: The pattern is invalid in Go.
         ImportError: ``google-re2`` is not installed.
     """
     try:
@@ -126,7 +128,7 @@ def _refuse_what_only_re2_accepts(pattern: str) -> None:
     depth = 0
     for token in _TOKENS.finditer(pattern):
         if token["any"]:
-            raise _bad(r"invalid escape sequence: `\C`")  # any byte
+            raise _bad(r"invalid escape sequence: `\C`")  # matches any byte in RE2
         if token["bracket"]:
             depth += 1 if token["bracket"] == "(" else -1
         if depth > _MAX_GROUPS:
@@ -134,9 +136,9 @@ def _refuse_what_only_re2_accepts(pattern: str) -> None:
 
 
 def _respelled(found: re.Match[str]) -> str:
-    r"""Return ``\p{greek}`` and ``\p{Letter}`` as RE2 names them.
+    r"""Return an escape like ``\p{greek}`` or ``\p{Letter}`` with RE2's name for it.
 
-    Go ignores case, spaces, "_" and "-" in them since 1.25.
+    Since 1.25, Go ignores case, spaces, "_" and "-" in these names.
     """
     given = found[1]
     if given is None:
@@ -150,7 +152,7 @@ def _bad(problem: str) -> BadPattern:
 
 
 def _in_go(error: re2.error, pattern: str) -> str:
-    """Return Go's message for RE2's ``error``."""
+    """Return Go's error message for an ``error`` of RE2."""
     words, _, what = error.args[0].decode("utf-8", "replace").partition(": ")
     if words.startswith("trailing "):
         return "trailing backslash at end of expression: ``"
@@ -158,7 +160,7 @@ def _in_go(error: re2.error, pattern: str) -> str:
         words, what = "invalid escape sequence", r"\x{"
     elif words == "invalid repetition size":
         what = what.removesuffix("?")
-    elif what in {"(?<=", "(?<!"}:  # the beginning of a group name in Go
+    elif what in {"(?<=", "(?<!"}:  # Go parses ``(?<`` as the beginning of a group name
         rest = pattern[pattern.index(what) :]
         words, what = "invalid named capture group", rest[: rest.find(">") + 1] or rest
     return f"{_IN_GO[words]}: `{what}`" if words in _IN_GO else "expression too large"

@@ -1,7 +1,7 @@
-"""Pruning: fields that are not in the schema are removed, and reported by path.
+"""Pruning: removal of fields that are not in the schema.
 
-So are nulls that the schema does not allow and has no default for: the real server drops them while decoding.
-Objects are not modified: unchanged parts are shared with the result.
+Nulls that the schema does not allow, and has no default for, are removed too, as the real server drops them while
+decoding. Objects are not modified. The result shares unchanged parts with its input.
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ from dynkube.testing._kinds.schemas import KEPT, OMITTED
 from dynkube.testing._schemas.objectmeta import pruned_metadata
 from dynkube.testing._schemas.structural import META_FIELDS, Node
 
-# The path of a value, from the inside out; formatted only if it is reported.
+# The path of a value: the parent's path and a field name or index; ``None`` for the whole object. It is formatted by
+# ``path_text`` only if it is reported.
 Place: TypeAlias = "tuple[Place, str | int] | None"
 
 
 def pruned(obj: JSONObject, node: Node, *, nulls: bool = False) -> tuple[JSONObject, list[str]]:
-    """Prune a whole resource; return it and the sorted paths of unknown fields.
+    """Prune a custom resource; return it and the sorted paths of unknown fields.
 
-    apiVersion, kind and metadata are always known; the content of metadata is not checked. With ``nulls``, those that
-    the schema does not allow are kept, to be reported by validation.
+    apiVersion, kind and metadata are always known, and metadata is not pruned. With ``nulls``, nulls that the schema
+    does not allow are kept, so that validation reports them.
     """
     walk = _Walk(keeps_nulls=nulls)
     result = walk.prune_object(obj, node, None, preserve=node.preserves, embedded=True)
@@ -29,17 +30,18 @@ def pruned(obj: JSONObject, node: Node, *, nulls: bool = False) -> tuple[JSONObj
 
 
 def pruned_all(obj: JSONObject, node: Node) -> tuple[JSONObject, list[str]]:
-    """Prune ``obj``, of a built-in kind, whose schema includes the metadata.
+    """Prune an object of a built-in kind; return it and the paths of unknown fields.
 
-    Paths of unknown fields are in the order of the object, as Go's decoder reports them. Empty lists and maps are left
-    out, as by Go's encoder, unless the field is required.
+    Unlike in :func:`pruned`, metadata is pruned by the schema too. Paths are in the order of the fields in the object,
+    as Go's decoder reports them. Empty lists and maps are removed, as Go's encoder omits them, unless the field is
+    required.
     """
     walk = _Walk(omits_empty=True)
     return walk.prune_object(obj, node, None, preserve=node.preserves, embedded=False), walk.unknown
 
 
 class _Walk:
-    """One walk over an object, which collects unknown fields."""
+    """One walk over an object, which prunes it and collects unknown fields."""
 
     __slots__ = ("keeps_nulls", "omits_empty", "unknown", "unknown_metadata")
 
@@ -50,7 +52,10 @@ class _Walk:
         self.unknown_metadata: list[str] = []
 
     def prune(self, value: Any, node: Node | None, place: Place, *, preserve: bool = False) -> Any:
-        """Prune a value; with ``preserve``, it is in a list that keeps unknown fields."""
+        """Prune a value.
+
+        ``preserve`` is whether the value is in a list whose schema preserves unknown fields.
+        """
         if isinstance(value, dict):
             if node is None:
                 if not preserve:
@@ -91,7 +96,7 @@ class _Walk:
             if refused and not self.keeps_nulls:
                 changed = True
                 if self.omits_empty and name not in properties and child is not None and child.types == ("string",):
-                    kept[name] = ""  # Go's maps have the zero value here
+                    kept[name] = ""  # a Go map of strings stores null as ""
                 continue
             after = self.prune(content, child, (place, name))
             if self.omits_empty and _is_omitted(name, after, node, child):
@@ -105,7 +110,7 @@ class _Walk:
         self.unknown += [path_text((place, name)) for name in value]
 
     def _meta(self, name: str, content: object, place: Place) -> object:
-        """Prune the metadata of an embedded object to the fields of ObjectMeta."""
+        """Return the metadata of an embedded object without fields unknown to ObjectMeta."""
         if name != "metadata" or not isinstance(content, dict):
             return content
         result, unknown = pruned_metadata(content)
@@ -114,9 +119,9 @@ class _Walk:
 
 
 def _is_omitted(name: str, value: object, parent: Node, child: Node | None) -> bool:
-    """Return whether an empty value is omitted.
+    """Return whether Go's encoder would omit a field with an empty value.
 
-    Structs are kept, and so is ``managedFields``, which resets the owners if it is empty.
+    Structs are always kept. ``managedFields`` is kept too, because an empty list resets it.
     """
     if name in parent.source.get(OMITTED, ()):
         return value in (False, 0, "")
@@ -128,7 +133,7 @@ def _is_omitted(name: str, value: object, parent: Node, child: Node | None) -> b
 
 
 def path_text(place: Place) -> str:
-    """Return a path in the form of messages: ``spec.items[0].name``."""
+    """Return a path in the form of error messages: ``spec.items[0].name``."""
     parts: list[str] = []
     while place is not None:
         place, step = place

@@ -1,4 +1,4 @@
-"""Quantities (``500m``, ``1Gi``): their values, and the server's canonical form."""
+"""Quantities (``500m``, ``1Gi``): their values, and Kubernetes' canonical form."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _MOST_BINARY = Decimal(2**63 - 1)
 
 
 def parse(text: str) -> Decimal | None:
-    """Return the exact value of a quantity; ``None`` if it is not a valid one.
+    """Return the exact value of a quantity; ``None`` if ``text`` is not a quantity.
 
-    As in the real server, values are rounded up to multiples of 1e-9, and those with a binary suffix (``Ki``) are
+    As in the real server, values are rounded up to multiples of 1e-9, and values with a binary suffix (``Ki``) are
     limited to the range of int64.
     """
     match = _QUANTITY.fullmatch(text)
@@ -41,12 +41,12 @@ def parse(text: str) -> Decimal | None:
 
 
 def value_of(text: object) -> Decimal:
-    """Return the value of a quantity; 0 if it is not a valid one."""
+    """Return the value of a quantity; 0 if ``text`` is not a quantity."""
     return parse(str(text).strip()) or Decimal(0)
 
 
 def canonical(text: object) -> object:
-    """Return a quantity in the server's canonical form; other values as they are."""
+    """Return a quantity in Kubernetes' canonical form; other values as they are."""
     match = _QUANTITY.fullmatch(str(text).strip())
     if match is None or isinstance(text, bool):
         return text
@@ -79,9 +79,9 @@ def _in_powers_of_1000(value: Decimal, *, exponential: bool) -> str:
 
 
 def normalize(owner: JSONObject, *names: str) -> None:
-    """Bring quantities in the fields ``names`` of ``owner`` into canonical form.
+    """Replace quantities in the fields ``names`` of ``owner`` by their canonical form.
 
-    A field is a quantity or a map of quantities. ``owner`` is modified.
+    A field may be a quantity or a map of quantities. ``owner`` is modified.
     """
     for name in names:
         match owner.get(name):
@@ -94,6 +94,6 @@ def normalize(owner: JSONObject, *names: str) -> None:
 
 
 def each(owner: JSONObject, name: str) -> dict[str, Any]:
-    """Return the map ``name`` of ``owner``; an empty one if it is missing."""
+    """Return the map in the field ``name`` of ``owner``; an empty map if missing."""
     found = owner.get(name)
     return found if isinstance(found, dict) else {}

@@ -1,4 +1,4 @@
-"""Checks of scalars: type, enum, string length and pattern, numbers, formats."""
+"""Validation of scalars: type, enum, length, pattern, number range and format."""
 
 from __future__ import annotations
 
@@ -33,7 +33,11 @@ def json_type(value: object) -> str:
 
 
 class Scalars:
-    """The checks of scalars by one schema, and its checks of type and enum."""
+    """The checks of one schema for scalars, and for the type and enum of any value.
+
+    Attributes:
+        typed: Whether the schema restricts the type at all.
+    """
 
     __slots__ = (
         "_enum",
@@ -56,10 +60,9 @@ class Scalars:
         plain = checked_format(given, node.types) if given else ""
         self._format = given if plain else ""
         self._format_check = FORMATS.get(plain)
-        #: Whether there is a check of the type at all.
         self.typed = bool(self._types or self._format)
         self._enum: list[Any] = source.get("enum") or []
-        # Most enums are of strings: a set keeps the check of long lists of values linear.
+        # Most enums are strings: the lookup in a set keeps a long list of values from taking quadratic time.
         self._strings = frozenset(item for item in self._enum if isinstance(item, str))
         self._text = any(source.get(keyword) is not None for keyword in ("minLength", "maxLength", "pattern"))
         self._pattern: Pattern | None = None
@@ -79,13 +82,13 @@ class Scalars:
         if self._format:
             if isinstance(value, str | list):
                 if "number" not in types and "integer" not in types:
-                    return None  # left to the check of the format
+                    return None  # check_format checks it
             else:
                 return _wrong_type(path, self._format, _GO_FORMATS.get(found, ""))
         return _wrong_type(path, ",".join(types), found)
 
     def check_enum(self, value: object, path: str) -> Finding | None:
-        """Return a finding if ``value`` is not in the enum; ``null`` never is."""
+        """Return a finding if ``value`` is not in the enum; ``null`` never matches."""
         if not self._enum or (isinstance(value, str) and value in self._strings):
             return None
         if value is not None and not isinstance(value, str) and any(same_json(value, item) for item in self._enum):
@@ -98,7 +101,7 @@ class Scalars:
     # ── text ──────────────────────────────────────────────────────────────────────────────
 
     def check_text(self, value: str, path: str) -> Finding | None:
-        """Check length and pattern; return the first violation only."""
+        """Check the length and the pattern of a string; return the first violation only."""
         if not self._text:
             return None
         longest, shortest, pattern = (self._source.get(key) for key in ("maxLength", "minLength", "pattern"))
@@ -113,12 +116,12 @@ class Scalars:
         return None
 
     def _matches(self, pattern: str, value: str) -> bool:
-        """Return whether ``value`` contains a match; the pattern is compiled lazily."""
+        """Return whether ``value`` contains a match of ``pattern``, compiled on first use."""
         if self._pattern is None:
             try:
                 self._pattern = compile_pattern(pattern)
             except BadPattern:
-                return True  # the validation of the CRD rejects it
+                return True  # such a CRD has already been rejected
         return self._pattern.found_in(value)
 
     @property
@@ -127,7 +130,7 @@ class Scalars:
         return self._format_check is not None
 
     def check_format(self, value: str, path: str) -> Finding | None:
-        """Return a finding if a string does not have the format."""
+        """Return a finding if a string does not match the schema's ``format``."""
         if self._format_check is None or self._format_check(value):
             return None
         text = f"{path} in body must be of type {self._format}: {quoted(value)}"
@@ -136,7 +139,7 @@ class Scalars:
     # ── numbers ───────────────────────────────────────────────────────────────────────────
 
     def check_number(self, value: float, path: str) -> Findings:
-        """Check the type's range, ``multipleOf``, ``minimum`` and ``maximum``, in order."""
+        """Check a number: range of its type, ``multipleOf``, ``minimum``, ``maximum``."""
         result = Findings(checks=1)
         if problem := self._out_of_range(value, "Checked", path):
             result.add([problem])
@@ -183,8 +186,8 @@ def _wrong_type(path: str, wanted: str, found: str) -> Finding:
 
 
 def _is_whole(value: Any) -> bool:
-    """Return whether a number is an integer, up to a rounding error."""
-    if abs(value) > 2**53 - 1:  # without conversion: an integer may be too large for a float
+    """Return whether a number is an integer, apart from rounding errors."""
+    if abs(value) > 2**53 - 1:  # before float(), which fails for very large integers
         return False
     number = float(value)
     if not math.isfinite(number):

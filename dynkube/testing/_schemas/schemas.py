@@ -1,4 +1,4 @@
-"""The schemas of one embedded server, each parsed once."""
+"""A cache of the parsed schemas of one embedded server."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ from dynkube.testing._schemas.structural import Source, Structural
 class Schemas:
     """A cache of parsed schemas.
 
-    Schemas of custom resources are held by their kinds and go with them; those of built-in kinds are cached here.
+    It holds the schemas of built-in kinds. The :class:`Kind` of a custom resource holds its own parsed schema, which is
+    freed with it.
     """
 
     def __init__(self) -> None:
         self._builtin: dict[int, Structural] = {}
 
     def of(self, kind: Kind) -> Structural | None:
-        """Return the schema of ``kind``; ``None`` if it has none."""
+        """Return the parsed schema of ``kind``; ``None`` if it has no schema."""
         if isinstance(kind.content, VersionContent):
             return kind.content.own
         source = kind.schema
         return None if source is None else self.read(source)
 
     def read(self, source: Source) -> Structural:
-        """Return a schema parsed; the result is cached by identity, and never dropped."""
+        """Parse a schema. The result is cached by the identity of ``source``, forever."""
         found = self._builtin.get(id(source))
         if found is None:
             found = self._builtin[id(source)] = Structural(source)

@@ -1,6 +1,6 @@
-"""A schema in the dialect of ``openAPIV3Schema``, as a graph of nodes.
+"""A parsed schema in the dialect of ``openAPIV3Schema``, as a graph of nodes.
 
-Nodes are made on first use: schemas of built-in kinds are large, share parts, and may be recursive.
+Nodes are created on first use, because schemas of built-in kinds are large, share parts, and may be recursive.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ META_FIELDS: Final = frozenset({"apiVersion", "kind", "metadata"})
 
 
 class Structural:
-    """The nodes of one schema; the same sub-schema (by identity) has one node.
+    """A parsed schema, with one node for each sub-schema (by identity).
 
     Args:
         source: The schema as decoded JSON. It is kept, and must not be changed.
-        version: Its API version, if there are several.
+        version: The API version of the schema, if the kind has several versions.
     """
 
     __slots__ = ("__weakref__", "_nodes", "root", "source", "version")
@@ -33,23 +33,23 @@ class Structural:
         """Return the node of ``source``, a part of this schema."""
         found = self._nodes.get(id(source))
         if found is None:
-            # The node refers to its source, so the id is not reused.
+            # The node keeps a reference to its source, so that the id is not reused.
             found = self._nodes[id(source)] = Node(source, self)
         return found
 
 
 class Node:
-    """One schema inside another: its keywords, and the nodes below.
+    """The schema of one value: its keywords, and the nodes of fields and items.
 
     Attributes:
-        source: Its keywords, for those without an attribute.
+        source: The schema as decoded JSON, with the keywords that have no attribute here.
         types: The names in ``type``; two of them for ``x-kubernetes-int-or-string``.
         nullable: Whether ``null`` is allowed.
         has_default: Whether there is a default that is not ``null``.
         preserves: Whether unknown fields are kept.
         embedded: Whether the value is a Kubernetes object, with metadata.
         list_type: ``"set"``, ``"map"`` or ``"atomic"``.
-        map_keys: The key fields of items of a ``map``.
+        map_keys: The key fields of the items if the list type is ``map``.
     """
 
     __slots__ = (
@@ -88,18 +88,18 @@ class Node:
         self._items: Node | None = None
         self._additional: Node | None = None
         additional = source.get("additionalProperties")
-        #: Whether ``additionalProperties`` is present; ``true`` gives no schema for them.
+        #: Whether ``additionalProperties`` is present. If it is ``true``, there is no schema, and no node, for them.
         self.allows_additional: bool = additional is not None
         self._with_defaults: bool | None = None
         self._with_rules: bool | None = None
-        #: A cache of ``validation``.
+        #: A cache for the module ``validation``.
         self.checks: object = None
-        #: A cache of ``cel``.
+        #: A cache for the module ``cel``.
         self.rules: Any = None
 
     @property
     def properties(self) -> dict[str, Node]:
-        """Nodes of the named fields."""
+        """Nodes of the fields in ``properties``, by name."""
         if self._properties is None:
             named: Mapping[str, Source] = self.source.get("properties") or {}
             self._properties = {name: self._structural.node(schema) for name, schema in named.items()}
@@ -107,14 +107,14 @@ class Node:
 
     @property
     def items(self) -> Node | None:
-        """Node of the items of a list."""
+        """Node of the items of a list; ``None`` if there is no schema for them."""
         if self._items is None and isinstance(items := self.source.get("items"), Mapping):
             self._items = self._structural.node(items)
         return self._items
 
     @property
     def additional(self) -> Node | None:
-        """Node of the fields that are not in :attr:`properties`."""
+        """Node of ``additionalProperties``; ``None`` if there is no schema for them."""
         if self._additional is None and isinstance(schema := self.source.get("additionalProperties"), Mapping):
             self._additional = self._structural.node(schema)
         return self._additional
@@ -129,27 +129,27 @@ class Node:
 
     @property
     def negated(self) -> Node | None:
-        """Node under ``not``."""
+        """Node under ``not``, if any."""
         schema = self.source.get("not")
         return self._structural.node(schema) if isinstance(schema, Mapping) else None
 
     @property
     def default(self) -> object:
-        """The default, which must be copied before it is put into an object."""
+        """The default value. It is shared: copy it before adding it to an object."""
         return self.source.get("default")
 
     @property
     def with_defaults(self) -> bool:
-        """Whether there is a default anywhere below, including those for ``null`` items."""
+        """Whether a field or item has a default, at any level below this node."""
         if self._with_defaults is None:
-            self._with_defaults = False  # the value for recursive schemas
+            self._with_defaults = False  # read if the schema is recursive
             below = [*self.properties.values(), self.items, self.additional]
             self._with_defaults = any(node is not None and (node.has_default or node.with_defaults) for node in below)
         return self._with_defaults
 
     @property
     def with_rules(self) -> bool:
-        """Whether there are rules (``x-kubernetes-validations``) here or anywhere below."""
+        """Whether this node or one below has CEL rules (``x-kubernetes-validations``)."""
         if self._with_rules is None:
             self._with_rules = bool(self.source.get("x-kubernetes-validations"))
             below = [*self.properties.values(), self.items, self.additional, *self.branches("allOf")]

@@ -1,7 +1,7 @@
 """Type errors of server-side apply: undeclared fields, values of the wrong type.
 
-Apply is stricter than other writes, whatever the field validation: the type of each field must be known to track its
-owners. Messages are those of structured-merge-diff; of several unknown fields in one object the first is reported.
+Apply is stricter than other writes, even without field validation, because ownership can only be tracked for fields of
+a known type. Messages are those of structured-merge-diff. Only the first unknown field of an object is reported.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from dynkube.testing._schemas.structural import META_FIELDS, Node
 def typed_errors(
     node: Node, value: Any, path: str = "", *, root: bool = False, repeats: bool = False, preserves: bool = False
 ) -> Iterator[str]:
-    """Yield the reasons why ``value`` does not fit the schema.
+    """Yield an error message for each part of ``value`` that does not fit the schema.
 
     Args:
         node: The schema.
         value: The applied value.
-        path: Its path, beginning with a dot.
-        root: Whether it is a whole custom resource, whose metadata is not in its schema.
-        repeats: Whether items of a list may have duplicate keys or values, as those of live objects may.
-        preserves: Whether a schema around it preserves unknown fields. They are allowed in all values inside then, too,
-            although they are not preserved there.
+        path: The path of ``value``, beginning with a dot.
+        root: Whether ``value`` is a whole custom resource, whose metadata is not in the schema.
+        repeats: Whether items of a list may have duplicate keys or values, as is allowed in live objects.
+        preserves: Whether a schema around ``value`` preserves unknown fields. Unknown fields are then allowed in
+            ``value``, although they are not preserved there.
     """
     preserves = preserves or node.preserves
     kind = node.types[0] if len(node.types) == 1 else ""
@@ -48,12 +48,12 @@ def typed_errors(
 
 
 def apply_failure(errors: list[str], place: str, gvk: str) -> str:
-    """Return ``errors`` as one message."""
+    """Return the error message for an applied object with type ``errors``."""
     return f"failed to create typed patch object ({place}; {gvk}): {listed_errors(errors)}"
 
 
 def listed_errors(errors: list[str]) -> str:
-    """Format one or several ``errors``."""
+    """Return ``errors`` as one text; several are listed one per line."""
     return errors[0] if len(errors) == 1 else "errors:\n  " + "\n  ".join(errors)
 
 
@@ -93,7 +93,7 @@ def _list_errors(node: Node, value: list[Any], path: str, *, repeats: bool, pres
 
 
 def _item_problem(node: Node, item: object) -> str:
-    """Return why an item of a set or map has no usable key; ``""`` if it has one."""
+    """Return why an item of a set or map list cannot be identified; ``""`` if it can."""
     if node.list_type == "set":
         if item is None:
             return "associative list without keys has an element that's an explicit null"
@@ -121,7 +121,7 @@ def _item_key(node: Node, item: Any) -> str:
 
 
 def _keys_of(node: Node, item: dict[str, Any]) -> dict[str, Any]:
-    """Return the keys of an item, including those that have a default."""
+    """Return the key fields of an item with their values, which may be defaults."""
     keys = dict(node.source.get(KEY_DEFAULTS) or {})
     for key in node.map_keys:
         field = node.items.properties.get(key) if node.items is not None else None

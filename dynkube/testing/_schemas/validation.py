@@ -1,8 +1,10 @@
-"""Validation of objects against a schema, with the real server's causes.
+"""Validation of objects against a schema, with the real server's status causes.
 
-The dialect is JSON Schema as in OpenAPI 3.0, as implemented by kube-openapi: what it reports of alternatives
-(``anyOf``, ``oneOf``) depends on how many checks each of them passed, so checks are counted in the same way.
-Causes are in the server's order, except between fields of one object: there it is random, and here that of the schema.
+Schemas are in the dialect of OpenAPI 3.0, as implemented by kube-openapi. If no alternative of an ``anyOf`` or
+``oneOf`` matches, kube-openapi reports the errors of the alternative with the highest number of checks (its
+``MatchCount``), so checks are counted here in the same way.
+Causes are in the order of the real server, except for those of different fields of one object, which have a random
+order there and the order of the schema here.
 """
 
 from __future__ import annotations
@@ -22,10 +24,10 @@ def schema_causes(value: Any, node: Node, link: Link | None = None, *, prefix: s
     """Return the causes for a value that does not fit the schema.
 
     Args:
-        value: A whole object, or the value at ``prefix`` in one.
-        node: Its schema.
-        link: Its correlation with the old value, on update: violations in unchanged parts are tolerated (KEP-4008).
-        prefix: Its path.
+        value: A whole object, or the value of a field.
+        node: The schema of the value.
+        link: The correlation with the old value, for an update: violations in unchanged parts are ignored (KEP-4008).
+        prefix: The path of the value; ``""`` for a whole object.
     """
     return [finding.cause(prefix) for finding in _ratcheted(node, value, "", link).found]
 
@@ -45,7 +47,7 @@ def _validated(node: Node, value: Any, path: str, link: Link | None) -> Findings
 
 
 class _Checks:
-    """The keywords of one node, prepared for validation."""
+    """The checks of one node's keywords."""
 
     __slots__ = ("_alternatives", "_lengths", "_node", "_required", "_scalars", "_sizes", "_unique")
 
@@ -70,11 +72,11 @@ class _Checks:
             if wrong := scalars.check_enum(value, path):
                 result.add([wrong])
             return result
-        # One for each check that applies: alternatives, enum, and the whole.
+        # kube-openapi counts one for each kind of check: alternatives, enum, the schema as a whole.
         result.checks += 3 if scalars.typed else 2
         if self._alternatives:
             result.merge(self._check_alternatives(value, path, link))
-        result.checks += 1  # counted by the check of alternatives itself
+        result.checks += 1  # kube-openapi counts alternatives once more
         if isinstance(value, str):
             self._check_text(value, path, result)
         elif isinstance(value, int | float) and not isinstance(value, bool):
@@ -158,7 +160,7 @@ class _Checks:
 
 
 def _key(link: Link | None, name: str, path: str) -> Link | None:
-    # apiVersion and kind are not ratcheted: old and new object are both in the requested version.
+    # apiVersion and kind are not ratcheted: they never differ, as the old object is in the requested version too.
     return None if link is None or (not path and name in {"apiVersion", "kind"}) else link.key(name)
 
 
@@ -169,7 +171,7 @@ def _too_many(path: str, size: int, most: int, what: str) -> Finding:
 
 
 def _best(failures: list[Findings]) -> Findings:
-    """Return the failure that passed most checks; the first of several."""
+    """Return the failure with most checks; the first one if there are several."""
     return max(failures, key=lambda failure: failure.checks)
 
 
