@@ -1,7 +1,8 @@
 """Server-side apply (KEP-555): merge a configuration and track field ownership.
 
-The results are those of structured-merge-diff. Fields are identified by the schema of the written version, and those
-that a manager owns in another version by the schema of that version.
+The results are those of structured-merge-diff. The schema of a version tells which list items and fields a path
+identifies: for the applied configuration that is the version of the request, for each entry of ``managedFields`` the
+version of the entry.
 """
 
 from __future__ import annotations
@@ -37,12 +38,12 @@ _DANGLING = f"{_PRUNING}failed add back dangling items: "
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """One apply request: what ``writer`` applies to objects of ``kind``.
+    """The parameters of one apply request.
 
     Attributes:
-        kind: Their kind.
+        kind: The kind of the object, in the version of the request.
         writer: The manager that applies.
-        force: Whether to take fields that others own.
+        force: Whether to take over fields that other managers own.
         versions: The versions of the kind.
     """
 
@@ -53,20 +54,20 @@ class Application:
 
     @property
     def shape(self) -> Shape:
-        """The shape of the objects in the written version."""
+        """The shape of objects in the version of the request."""
         return self.versions.shape
 
     def merge(self, live: JSONObject | None, applied: JSONObject) -> JSONObject:
         """Return the merged object. Arguments are not modified.
 
-        Fields that the request cannot write are merged too: the caller must reset them.
+        Fields that the request cannot write (such as the status) are merged too; the caller must reset them.
 
         Args:
             live: The live object; ``None`` if it does not exist.
             applied: The applied configuration.
 
         Raises:
-            ApplyConflict: Others own fields that would change, and it is not forced.
+            ApplyConflict: Other managers own fields that would change, and the request has no ``force``.
             ServerError: An object cannot be converted to a version in which a manager owns fields.
         """
         try:
@@ -91,7 +92,8 @@ class Application:
         if not self.force:
             self._refuse_conflicts(others, changed, present)
         kept = [entry.without(frozenset().union(*changed[entry.api_version])) for entry in others]
-        # An apply without changes keeps its time, so that it does not count as a write; the first one has none then.
+        # An apply without changes keeps the former time of its entry, so that the object is not written. If there is no
+        # former entry, the new one has no time.
         wrote = live is None or any(changed[own]) or differ(present, result, shape)
         time = self.writer.time if wrote else mine.time if mine is not None else ""
         result = {**result, "metadata": dict(result["metadata"])}
@@ -102,16 +104,19 @@ class Application:
         return result
 
     def _keeps_all(self, mine: Entry, wanted: FieldSet, encoded: JSONObject, entries: Sequence[Entry]) -> bool:
-        """Return whether all fields applied before are applied again: nothing to prune.
+        """Return whether ``wanted`` has all fields applied before: nothing is pruned.
 
-        If versions differ it depends on their schemas, and the answer is ``False``.
+        ``False`` if entries have different versions with different schemas, because paths cannot be compared then.
         """
         if not (self.versions.alike or all(entry.api_version == self.kind.api_version for entry in entries)):
             return False
         return mine.encoded == encoded or mine.fields <= wanted
 
     def _entries(self, live: JSONObject | None) -> tuple[Entry, ...]:
-        """Return the entries; without any, all fields belong to ``before-first-apply``."""
+        """Return the entries of ``live``.
+
+        If it has none, one entry for all fields is returned, with the manager ``before-first-apply``.
+        """
         if live is None:
             return ()
         unknown = replace(self.writer, manager=_BEFORE_FIRST_APPLY, operation="Update")
@@ -132,9 +137,10 @@ class Application:
 
 
 def _check_size(applied: JSONObject, shape: Shape) -> None:
-    """Refuse an object whose ``managedFields`` alone are too large to be stored.
+    """Reject an object whose ``managedFields`` alone are too large to be stored.
 
-    A real server finds that out at the very end. The work up to there took 100 MB for a list of 60,000 items.
+    A real server checks the size only after the merge. Merging a list of 60,000 items took 100 MB of memory, so it is
+    checked before the merge here.
     """
     if len(msgspec.json.encode(applied)) < refuse.MAX_OBJECT // _GROWTH:
         return
@@ -144,21 +150,21 @@ def _check_size(applied: JSONObject, shape: Shape) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Pruning:
-    """Removes fields that a manager no longer applies, unless others own them."""
+    """Removal of fields that a manager no longer applies, unless others own them."""
 
     versions: Versions
     own: str
 
     def prune(self, result: JSONObject, mine: Entry, claims: Sequence[tuple[str, FieldSet]]) -> JSONObject:
-        """Return ``result`` of a merge, pruned.
+        """Return the merged object ``result`` without fields no longer applied.
 
         Args:
             result: The merged object.
-            mine: The manager's previous entry.
-            claims: The fields that each manager owns from now on, this one included, with their version.
+            mine: The previous entry of the manager that applies.
+            claims: Pairs of a version and the fields owned in it from now on, for all managers including this one.
 
         Raises:
-            Unconvertible: One of the objects cannot be converted to one of the versions.
+            Unconvertible: The object, merged or pruned, cannot be converted to one of the versions.
         """
         former, shape = mine.api_version, self.versions.shape_in(mine.api_version)
         if shape is None:
@@ -183,10 +189,17 @@ class _Pruning:
     def _with_claimed(
         self, result: JSONObject, pruned: JSONObject, at: str, version: str, claimed: FieldSet
     ) -> tuple[JSONObject, str]:
-        """Return ``pruned`` with the fields of ``result`` owned in ``version``.
+        """Restore those fields in ``pruned`` that are owned in ``version``.
 
-        Both objects are in the version ``at``; whether they can be converted is checked only if it is another one. The
-        second value is the version that the returned object is in.
+        Args:
+            result: The merged object, from which fields are restored.
+            pruned: The pruned object.
+            at: The version of both objects. If it is not ``version``, they must be convertible to ``version``.
+            version: The version in which the fields are owned.
+            claimed: The owned fields.
+
+        Returns:
+            The object and its version.
         """
         shape = self.versions.shape_in(version)
         if shape is None:
@@ -199,9 +212,9 @@ class _Pruning:
 
 
 def _cause(path: Path, entry: Entry) -> StatusCause:
-    """Return the conflict about a field that would change."""
+    """Return the status cause for a conflict with ``entry`` about ``path``."""
     subresource = f' with subresource "{entry.subresource}"' if entry.subresource else ""
-    # The identity of an applying manager has no version in it, since it is the same in all of them.
+    # An entry of an applier is not specific to a version, so the real server's message has none.
     version = "" if entry.operation == "Apply" else f" using {entry.api_version}"
     return StatusCause(
         readable(path), "FieldManagerConflict", f"conflict with {quoted(entry.manager)}{subresource}{version}"

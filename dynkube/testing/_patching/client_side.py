@@ -1,8 +1,8 @@
-"""Takeover of objects that client-side ``kubectl apply`` has written.
+"""Server-side apply to objects that client-side ``kubectl apply`` has written.
 
-``kubectl apply --server-side`` takes them over. A real server helps one manager only, the one called ``kubectl``: what
-it applied from the client side, by the last-applied annotation, is no conflict with itself, and the annotation is
-kept up to date for as long as it exists, so that kubectl can go back (kubernetes/kubernetes#99374, KEP-555 "upgrade"
+As in a real server, two rules apply to the manager ``kubectl`` only. It has no conflicts about fields that it applied
+from the client side, which are known from the last-applied annotation. And as long as the annotation exists, the server
+keeps it up to date, so that the user can return to client-side apply (kubernetes/kubernetes#99374, KEP-555 "upgrade"
 and "downgrade").
 """
 
@@ -21,7 +21,7 @@ _MANAGER = "kubectl"
 
 
 def taken_over(manager: str, kind: Kind, live: JSONObject) -> FieldSet:
-    """Return the fields of ``live`` that ``manager`` may take without force."""
+    """Return the fields of ``live`` that ``manager`` may take over without ``force``."""
     annotation = (live["metadata"].get("annotations") or {}).get(LAST_APPLIED)
     if manager != _MANAGER or not annotation:
         return frozenset()
@@ -40,9 +40,9 @@ def taken_over(manager: str, kind: Kind, live: JSONObject) -> FieldSet:
 
 
 def keep_annotation(manager: str, merged: JSONObject, applied: JSONObject) -> None:
-    """Update the last-applied annotation of ``merged``.
+    """Set the last-applied annotation of ``merged`` to the configuration ``applied``.
 
-    Nothing is done if it is absent, or if ``manager`` does not maintain it.
+    This does nothing if there is no such annotation, or if ``manager`` is not ``kubectl``.
     """
     annotations = merged["metadata"].get("annotations") or {}
     if manager != _MANAGER or not annotations.get(LAST_APPLIED):

@@ -1,4 +1,4 @@
-"""Comparison of two states of an object by fields, as in structured-merge-diff."""
+"""Comparison of two states of an object by field, as in structured-merge-diff."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from dynkube.testing._patching.shapes import Form, Shape
 def changes(old: JSONObject, new: JSONObject, shape: Shape) -> tuple[FieldSet, FieldSet]:
     """Return the fields added or changed in ``new``, and those removed from ``old``.
 
-    Containers that were added or removed are included, besides their content. Unchanged values are not descended
-    into, so the cost depends on the size of the changes.
+    Fields without an owner are left out. Added and removed containers are included, besides their content. Only changed
+    values are compared in detail, so the cost depends on the size of the changes.
     """
     found = _Changes(set(), set())
     found.compare(old, new, shape, (), given=True)
@@ -23,7 +23,10 @@ def changes(old: JSONObject, new: JSONObject, shape: Shape) -> tuple[FieldSet, F
 
 
 def differ(old: JSONObject, new: JSONObject, shape: Shape) -> bool:
-    """Return whether anything differs, owned or not, except for apiVersion and kind."""
+    """Return whether any field differs, even one without an owner.
+
+    apiVersion and kind are not compared.
+    """
     found = _Changes(set(), set())
     found.compare(old, new, shape, (), given=True)
     return bool((found.written | found.gone) - {("f:apiVersion",), ("f:kind",)})
@@ -31,7 +34,12 @@ def differ(old: JSONObject, new: JSONObject, shape: Shape) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Changes:
-    """The result of a comparison."""
+    """The result of a comparison.
+
+    Attributes:
+        written: Fields that were added or changed.
+        gone: Fields that were removed.
+    """
 
     written: set[Path]
     gone: set[Path]
@@ -39,7 +47,7 @@ class _Changes:
     def compare(self, old: object, new: object, shape: Shape, path: Path, *, given: bool) -> None:
         """Add the differences at ``path`` and below.
 
-        ``given`` means that both have a value, if only an empty one: what is a struct in Go.
+        ``given`` is whether an absent value counts as an empty one, since it is a struct in Go.
         """
         if isinstance(old, Repeated) or isinstance(new, Repeated):
             self._compare_repeated(old, new, shape, path)
@@ -54,7 +62,7 @@ class _Changes:
         elif old is MISSING or before == after:
             leaf = self._compare_as(after, old, new, shape, path, given)
         else:
-            # The type changed: the old content is removed, the new one is added.
+            # The type changed: the old content was removed, and the new content added.
             self._compare_as(before, old, new, shape, path, given)
             leaf = self._compare_as(after, old, new, shape, path, given)
         if leaf or given:
@@ -65,9 +73,9 @@ class _Changes:
             self.gone.add(path)
 
     def _compare_repeated(self, old: object, new: object, shape: Shape, path: Path) -> None:
-        """Compare items with duplicate keys as one value.
+        """Compare items with a duplicate key as one value.
 
-        A change from or to a single item is a change of that value.
+        At least one of ``old`` and ``new`` is :class:`Repeated`. The other may be a single item.
         """
         if isinstance(old, Repeated) and isinstance(new, Repeated):
             if not equal(old, new):
@@ -82,7 +90,7 @@ class _Changes:
             self.written.add(path)
 
     def _compare_as(self, form: Form, old: object, new: object, shape: Shape, path: Path, given: bool) -> bool:
-        """Compare values of one form; return whether they were compared as one value."""
+        """Compare values as ``form``; return whether they were compared as one value."""
         before, after = (parts_of(value, shape) if form_fits(value, form) else None for value in (old, new))
         if form == "scalar" or not (before or after):
             (self.gone if new is MISSING else self.written).add(path)
@@ -90,7 +98,7 @@ class _Changes:
         before, after, there = before or {}, after or {}, given or MISSING not in (old, new)
         for element in before.keys() | after.keys():
             was, now = before.get(element, MISSING), after.get(element, MISSING)
-            if equal(was, now):  # the fast path: most are equal, and their shape is not needed
+            if equal(was, now):  # a fast path, because most are equal: it does not need the shape
                 continue
             inner = shape.field(element[2:]) if element.startswith("f:") else shape.item()
             self.compare(was, now, inner, (*path, element), given=there and inner.always)

@@ -1,4 +1,4 @@
-"""The content of objects by the path elements of FieldsV1."""
+"""Access to the fields of objects by the path elements of FieldsV1."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ MISSING = object()
 
 @dataclass(frozen=True, slots=True)
 class Repeated:
-    """Items of a list with the same key, where keys should be unique: one value.
+    """Items of a list that have the same key, although keys should be unique.
 
-    They are refused in an applied configuration; older objects and updates may have them
-    (https://github.com/kubernetes/kubernetes/issues/113482).
+    They have one path element, and count as one value. An applied configuration with such items is rejected, but older
+    objects and updates may have them (https://github.com/kubernetes/kubernetes/issues/113482).
     """
 
     items: tuple[Any, ...]
 
 
 def all_of(obj: JSONObject, shape: Shape) -> FieldSet:
-    """Return all fields of an applied configuration, owned or not.
+    """Return all fields of an applied configuration, even those without an owner.
 
     A container is included only if it is empty, an item of a list, or not declared in the schema.
     """
@@ -37,14 +37,14 @@ def all_of(obj: JSONObject, shape: Shape) -> FieldSet:
 
 
 def fields_of(obj: JSONObject, shape: Shape) -> FieldSet:
-    """Return the fields of ``obj``, without those that have no owner."""
+    """Return the fields of ``obj``, except those that never have an owner."""
     return owned(all_of(obj, shape))
 
 
 def _walk(value: object, shape: Shape, path: Path) -> Iterator[Path]:
     parts = parts_of(value, shape)
     if parts is None:
-        # A null is a field, too, but only its container knows that it is present.
+        # A null is a field too, but its path is yielded below, with its container.
         if value is not None:
             yield path
         return
@@ -63,7 +63,10 @@ def _walk(value: object, shape: Shape, path: Path) -> Iterator[Path]:
 
 
 def parts_of(value: object, shape: Shape) -> dict[str, Any] | None:
-    """Return the parts of a value by path element; ``None`` if it is one value."""
+    """Return the fields or items of a value by path element; ``None`` if it has none.
+
+    Scalars and atomic values have none: they are one value.
+    """
     if isinstance(value, dict) and not shape.atomic:
         return {f"f:{name}": child for name, child in value.items()}
     if isinstance(value, list) and shape.list_type != "atomic":
@@ -81,7 +84,7 @@ def _with_repeated(named: list[str], items: list[Any]) -> dict[str, Any]:
 
 
 def form_of(value: object, shape: Shape) -> Form:
-    """Return the form of ``value``; for null or an absent value that in the schema."""
+    """Return the form of ``value``; the form in the schema if it is null or absent."""
     if isinstance(value, dict):
         return "map"
     if isinstance(value, list):
@@ -90,14 +93,14 @@ def form_of(value: object, shape: Shape) -> Form:
 
 
 def form_fits(value: object, form: Form) -> bool:
-    """Return whether ``value`` really has this form."""
+    """Return whether ``value`` is a dict or a list, as required by ``form``."""
     return isinstance(value, dict if form == "map" else list) if form in {"map", "list"} else False
 
 
 def equal(old: object, new: object) -> bool:
-    """Return whether two values are equal as JSON, where ``true`` is not 1.
+    """Return whether two values are equal as JSON.
 
-    Both may be :data:`MISSING`.
+    Unlike ``==``, this distinguishes ``True`` from ``1``. Either value may be :data:`MISSING`.
     """
     if old is new:
         return True
@@ -105,7 +108,7 @@ def equal(old: object, new: object) -> bool:
         return False
     if isinstance(old, Repeated) and isinstance(new, Repeated):
         old, new = list(old.items), list(new.items)
-    # Encoded JSON is compared faster than values; if it differs, ``1.0`` may still equal ``1``.
+    # Comparing encoded JSON is faster. Equal values may be encoded in two ways, as ``1`` and ``1.0``.
     return msgspec.json.encode(old) == msgspec.json.encode(new) or same_json(old, new)
 
 
@@ -142,7 +145,7 @@ def _nested(value: object, shape: Shape, *, given: bool = True) -> JSONObject:
 
 
 def value_at(obj: object, path: Path, shape: Shape) -> object:
-    """Return the value at ``path``, or :data:`MISSING`."""
+    """Return the value at ``path``; :data:`MISSING` if there is none."""
     value = obj
     for element in path:
         if element.startswith("f:"):
@@ -159,7 +162,7 @@ def value_at(obj: object, path: Path, shape: Shape) -> object:
 
 
 def index_of(items: object, element: str, shape: Shape) -> int | None:
-    """Return the index of the item with this path element, or ``None``."""
+    """Return the index of the item with this path element; ``None`` if there is none."""
     if not isinstance(items, list) or shape.list_type == "atomic":
         return None
     found = elements(items, shape)

@@ -1,7 +1,7 @@
-"""Path elements of FieldsV1: identity of list items, and the order of fields.
+"""Path elements of FieldsV1, and the order of paths.
 
-``f:name`` is a field, ``k:{...}`` the item of a list with these keys, ``v:...`` the item of a set with this value,
-``i:...`` the item with this index, which only clients write.
+``f:name`` is a field, ``k:{...}`` the item of a list with these keys, ``v:...`` the item of a set with this value, and
+``i:...`` the item with this index (the server never writes such elements, but accepts them).
 """
 
 from __future__ import annotations
@@ -20,12 +20,15 @@ PREFIXES = frozenset({"f:", "i:", "k:", "v:"})
 
 
 def elements(items: list[Any], shape: Shape) -> list[str]:
-    """Return the path element of each item of a list that merges by key or by value."""
+    """Return the path elements of all items of a ``map`` or ``set`` list."""
     return [element_of(item, shape) for item in items]
 
 
 def element_of(item: object, shape: Shape) -> str:
-    """Return the path element of an item; an absent key has its default, if any."""
+    """Return the path element of an item of a ``map`` or ``set`` list.
+
+    An absent key field has its default value, if any.
+    """
     if shape.list_type == "map" and isinstance(item, dict):
         keys = {}
         for key in shape.keys:
@@ -55,7 +58,7 @@ def _readable(element: str) -> str:
 def in_order(paths: Iterable[Path]) -> list[Path]:
     """Sort ``paths`` in the real server's order.
 
-    At every level, the paths that end there come first.
+    In each container, its own fields and items come before all longer paths.
     """
     return sorted(paths, key=_place)
 
@@ -75,7 +78,7 @@ def _rank(element: str) -> tuple[object, ...]:
 
 
 def _worth(value: object) -> tuple[int, object]:
-    """Return a sort key: numbers come before strings, and these before booleans."""
+    """Return a sort key: numbers come before strings, and strings before booleans."""
     if isinstance(value, bool):
         return (2, value)
     if isinstance(value, int | float):
@@ -84,7 +87,7 @@ def _worth(value: object) -> tuple[int, object]:
 
 
 def _encode(value: object) -> str:
-    """Encode as Go does: ``1.0`` equals ``1``, and HTML characters are escaped."""
+    """Encode as JSON like Go: ``1.0`` becomes ``1``, and HTML characters are escaped."""
     parts = value.values() if isinstance(value, dict) else (value,)
     if any(isinstance(part, float | dict | list) for part in parts):
         return compact(value)

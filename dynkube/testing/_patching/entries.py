@@ -1,4 +1,4 @@
-"""The entries of ``metadata.managedFields``: manager, operation, time, fields."""
+"""Reading and writing of the entries of ``metadata.managedFields``."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from dynkube.testing._patching.fieldset import FieldSet, from_fields_v1, is_fiel
 Operation: TypeAlias = Literal["Apply", "Update"]
 Identity: TypeAlias = tuple[str, str, str, str]
 
-# Manager that owns the fields of the oldest updaters, once there are more than the maximum.
+# The manager that gets the fields of the oldest updaters if there are too many, and the maximum number of updaters.
 _ANCIENT, _MAX_UPDATERS = "ancient-changes", 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Writer:
-    """The writer of a request: manager, operation, subresource, time."""
+    """The manager of a request, with its operation, subresource and time."""
 
     manager: str
     operation: Operation
@@ -33,18 +33,21 @@ class Writer:
 
     @property
     def identity(self) -> Identity:
-        """The key of a writer's entry among those of an object."""
+        """The key of the writer's entry in ``managedFields``."""
         return _identity(self.manager, self.operation, self.subresource, self.api_version)
 
 
 def _identity(manager: str, operation: str, subresource: str, api_version: str) -> Identity:
-    """Return the identity of an entry; that of an applier has no version."""
+    """Return the identity of an entry.
+
+    An applier has one entry for all versions, so its identity has no version.
+    """
     return (manager, operation, subresource, "" if operation == "Apply" else api_version)
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry of ``managedFields``; its FieldsV1, ``encoded``, is decoded lazily."""
+    """One entry of ``managedFields``; ``encoded`` is its FieldsV1, decoded on demand."""
 
     manager: str
     operation: str
@@ -55,12 +58,12 @@ class Entry:
 
     @property
     def identity(self) -> Identity:
-        """The key of the entry among those of an object."""
+        """The key of the entry in ``managedFields``."""
         return _identity(self.manager, self.operation, self.subresource, self.api_version)
 
     @property
     def told(self) -> str:
-        """The identity in the real server's serialized form, which it sorts by."""
+        """The identity as JSON text, by which the real server sorts entries."""
         manager, operation, subresource, api_version = self.identity
         named = {"manager": manager, "operation": operation, "apiVersion": api_version, "subresource": subresource}
         return msgspec.json.encode({name: text for name, text in named.items() if text}).decode()
@@ -75,13 +78,13 @@ class Entry:
         return says(self.encoded, path)
 
     def without(self, paths: FieldSet) -> Entry:
-        """Return the entry without ``paths``: itself, if it owns none of them."""
+        """Return an entry without ``paths``; the same entry if it owns none of them."""
         if not any(self.owns(path) for path in paths):
             return self
         return replace(self, encoded=to_fields_v1(self.fields - paths))
 
     def to_json(self) -> JSONObject:
-        """Return its form in ``managedFields``."""
+        """Return the entry as JSON, in the form of ``managedFields``."""
         entry = {
             "manager": self.manager,
             "operation": self.operation,
@@ -95,14 +98,15 @@ class Entry:
 
 
 def new_entry(kind: Kind, writer: Writer, encoded: JSONObject) -> Entry:
-    """Return an entry by which ``writer`` owns the ``encoded`` fields of an object."""
+    """Return an entry of ``writer`` for the fields in the FieldsV1 ``encoded``."""
     return Entry(writer.manager, writer.operation, writer.subresource, kind.api_version, writer.time, encoded)
 
 
 def read_entries(obj: JSONObject) -> tuple[Entry, ...]:
-    """Return the entries of an object; none at all if one of them is invalid.
+    """Return the entries of an object.
 
-    That is what the real server does. Of several with the same identity the last counts.
+    As in the real server, the result is empty if one of the entries is invalid, and of several entries with the same
+    identity only the last is returned.
     """
     given = obj["metadata"].get("managedFields") or ()
     if not all(isinstance(raw, dict) and _readable(raw) for raw in given):
@@ -132,14 +136,14 @@ def _readable(raw: JSONObject) -> bool:
 
 
 def is_readable(given: object) -> bool:
-    """Return whether a client's value for ``managedFields`` is valid and not empty."""
+    """Return whether ``managedFields`` from a client are valid and not empty."""
     entries = read_entries({"metadata": {"managedFields": given}}) if isinstance(given, list) else ()
     return bool(entries) and all(is_fields_v1(entry.encoded) for entry in entries)
 
 
 def write_entries(obj: JSONObject, entries: Iterable[Entry]) -> None:
-    """Set the entries of an object, without those that own nothing."""
-    # The real server's order: appliers come first, then by time.
+    """Set ``managedFields`` of an object; entries without fields are left out."""
+    # Sorted as in the real server: appliers first, then by time.
     ordered = sorted(entries, key=lambda entry: (entry.operation, entry.time, entry.manager, entry.subresource))
     listed = [entry.to_json() for entry in ordered if entry.encoded]
     if listed:
@@ -149,7 +153,10 @@ def write_entries(obj: JSONObject, entries: Iterable[Entry]) -> None:
 
 
 def with_former_times(obj: JSONObject, old: JSONObject) -> JSONObject:
-    """Return ``obj`` with the entries' former times, if they differ in nothing else."""
+    """Return ``obj`` with the ``managedFields`` of ``old``, if only the times differ.
+
+    Otherwise ``obj`` itself is returned.
+    """
     entries, former = (each["metadata"].get("managedFields") or () for each in (obj, old))
     if entries == former or [{**each, "time": ""} for each in entries] != [{**each, "time": ""} for each in former]:
         return obj
@@ -157,7 +164,10 @@ def with_former_times(obj: JSONObject, old: JSONObject) -> JSONObject:
 
 
 def capped(entries: Iterable[Entry]) -> tuple[Entry, ...]:
-    """Limit the number of updaters to 10: the oldest of the same version are merged."""
+    """Merge the oldest entries of updaters if there are more than 10.
+
+    Only entries of the same version can be merged.
+    """
     found = {entry.identity: entry for entry in entries if entry.encoded}
     updaters = sorted(
         (entry for entry in found.values() if entry.operation == "Update"), key=lambda entry: (entry.time, entry.told)

@@ -10,7 +10,7 @@ from dynkube.testing._patching.elements import PREFIXES, Path
 
 FieldSet: TypeAlias = frozenset[Path]
 
-# The identity of an object has no owner.
+# Fields that never have an owner: they identify the object, or are set by the server.
 NOT_OWNED: FieldSet = frozenset(
     {("f:apiVersion",), ("f:kind",)}
     | {
@@ -30,14 +30,14 @@ NOT_OWNED: FieldSet = frozenset(
 
 
 def owned(fields: Iterable[Path]) -> FieldSet:
-    """Return ``fields`` without those that have no owner: the identity of the object."""
+    """Return ``fields`` without those that never have an owner (:data:`NOT_OWNED`)."""
     return frozenset(
         path for path in fields if path != ("f:metadata",) and path[:1] not in NOT_OWNED and path[:2] not in NOT_OWNED
     )
 
 
 def excluding(fields: FieldSet, roots: Iterable[Path]) -> FieldSet:
-    """Return ``fields`` without those at ``roots`` and below."""
+    """Return ``fields`` without the paths in ``roots`` and all paths below them."""
     for root in roots:
         fields = frozenset(path for path in fields if path[: len(root)] != root)
     return fields
@@ -52,7 +52,7 @@ def says(encoded: JSONObject, path: Path) -> bool:
 
 
 def without_roots(encoded: JSONObject, roots: Iterable[Path]) -> JSONObject:
-    """Return the FieldsV1 ``encoded`` without the fields at ``roots`` and below."""
+    """Return FieldsV1 without the paths in ``roots`` and all paths below them."""
     for root in roots:
         encoded = _without(encoded, root)
     return encoded
@@ -83,7 +83,7 @@ def to_fields_v1(fields: Iterable[Path]) -> JSONObject:
 def _compact(node: JSONObject) -> JSONObject:
     """Sort a node and remove redundant dots.
 
-    A leaf is ``{}``. A dot means that the node itself is in the set, and is needed only if it has children.
+    A dot means that the path of the node is in the set. It is redundant in a node without children, which is ``{}``.
     """
     if len(node) == 1 and "." in node:
         return {}

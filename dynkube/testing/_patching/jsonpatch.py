@@ -1,7 +1,8 @@
 """JSON patches (RFC 6902), with the semantics of kube-apiserver.
 
-It is more lenient than the RFC: an absent field of an object reads as null. So it can be replaced, copied, and tested
-to be null; indexes may count from the end of a list. Python libraries follow the RFC.
+kube-apiserver is more lenient than the RFC. An absent field of an object is treated as null, so it can be replaced,
+copied, and tested to be null. An index may be negative, and then counts from the end of the list. Python libraries
+follow the RFC, so none is used here.
 """
 
 from __future__ import annotations
@@ -16,15 +17,15 @@ from dynkube.testing._schemas.correlation import same_json
 
 Value = TypeVar("Value")
 
-# Bytes of JSON that the "copy" operations of one patch may add: kube-apiserver's limit (JSONPatchMaxCopyBytes, which
-# becomes AccumulatedCopySizeLimit of github.com/evanphx/json-patch).
+# The maximum number of bytes of JSON that the "copy" operations of one patch may add. It is kube-apiserver's limit
+# (JSONPatchMaxCopyBytes, which sets AccumulatedCopySizeLimit of github.com/evanphx/json-patch).
 MAX_COPIED = 3 * 1024 * 1024
-# List items that the operations of one patch may shift by inserting and removing in front of them. The real server has
-# no such limit, but answers 504 after 34 seconds, in which version 1.36 was seen to shift 4,000,000,000. Here a request
-# blocks the event loop, and this many take a quarter of a second.
+# The maximum number of list items that the operations of one patch may shift, by insertions and removals in front of
+# them. The real server has no such limit, but responds with 504 after 34 seconds; in this time, version 1.36 shifted
+# 4,000,000,000 items. Here a request blocks the event loop; this many items take a quarter of a second.
 MAX_SHIFTED = 500_000_000
 
-# Characters that Go's encoder writes as an escape of six bytes, and the bytes that each takes here.
+# Characters that Go's encoder writes as an escape of six bytes, with their number of bytes in UTF-8.
 _ESCAPED = {b"<": 1, b">": 1, b"&": 1, "\u2028".encode(): 3, "\u2029".encode(): 3}
 
 
@@ -37,7 +38,7 @@ class TooMuchWork(Exception):
 
 
 def json_patched(document: JSONObject, operations: list[JSONObject]) -> Any:
-    """Return ``document`` after ``operations``, in order; arguments are not modified.
+    """Return ``document`` with ``operations`` applied; arguments are not modified.
 
     Raises:
         NotApplicable: An operation cannot be applied, or all copies together are too large.
@@ -53,13 +54,13 @@ def json_patched(document: JSONObject, operations: list[JSONObject]) -> Any:
 
 
 def _copied(value: Value) -> Value:
-    """Make a deep copy through JSON: ten times as fast as :func:`copy.deepcopy`."""
+    """Make a deep copy through JSON, ten times as fast as :func:`copy.deepcopy`."""
     copied: Value = msgspec.json.decode(msgspec.json.encode(value))
     return copied
 
 
 class _Patching:
-    """A document to which operations are applied, with their cost so far."""
+    """A document to which operations are applied, with the cost of these operations."""
 
     __slots__ = ("_copied", "_shifted", "root")
 
@@ -69,7 +70,7 @@ class _Patching:
         self._shifted = 0  # items
 
     def carry_out(self, operation: JSONObject) -> None:
-        """Apply an operation; its value becomes a part of the document."""
+        """Apply an operation. Its value is not copied, but becomes a part of the document."""
         path, value = _pointer(operation, "path"), operation.get("value")
         match operation.get("op"):
             case "add":
@@ -99,7 +100,11 @@ class _Patching:
                 raise NotApplicable(f"there is no operation {other!r}")
 
     def _copy(self, value: Any) -> Any:
-        """Return a copy of ``value``; its size is that of Go's encoding."""
+        """Return a copy of ``value``, and count its size as encoded by Go.
+
+        Raises:
+            NotApplicable: The copies of the patch are larger than :data:`MAX_COPIED`.
+        """
         if value is None:
             return None
         encoded = msgspec.json.encode(value)
@@ -144,7 +149,7 @@ def _pointer(operation: JSONObject, field: str) -> str:
 
 
 def _parent(root: Any, pointer: str) -> tuple[Any, str]:
-    """Return the object or list with the pointer's target, and the target's key."""
+    """Return the object or list that contains the target of a pointer, and its key."""
     _, *parts = pointer.split("/")
     if not parts:
         raise NotApplicable(f"{pointer} does not begin with a slash")
@@ -169,7 +174,13 @@ def _set(parent: Any, key: str, value: Any) -> None:
 
 
 def _index(length: int, key: str) -> int:
-    """Return the index for ``key`` in a list; negative ones count from the end."""
+    """Return the index for ``key`` in a list of ``length`` items.
+
+    ``key`` may be negative, and then counts from the end.
+
+    Raises:
+        NotApplicable: ``key`` is not an integer, or not in the range of the list.
+    """
     if not re.fullmatch("[+-]?[0-9]{1,9}", key, re.ASCII):
         raise NotApplicable(f"{key!r} is no index")
     index = int(key)

@@ -1,4 +1,4 @@
-"""Merge and removal of applied fields (KEP-555).
+"""Merging of applied fields into an object, and removal of fields (KEP-555).
 
 The results are those of structured-merge-diff, including the order of lists. Arguments are not modified.
 """
@@ -18,7 +18,7 @@ from dynkube.testing._patching.shapes import Shape
 
 
 def merged(live: Any, applied: Any, shape: Shape) -> Any:
-    """Merge ``applied`` into ``live``."""
+    """Return the value ``live`` with ``applied`` merged into it."""
     form = form_of(applied, shape)
     if applied is None and live and parts_of(live, shape) is not None:
         return live  # a null does not change the content
@@ -35,7 +35,8 @@ def merged(live: Any, applied: Any, shape: Shape) -> Any:
 def _merged_list(live: list[Any], applied: list[Any], shape: Shape) -> list[Any]:
     """Merge lists that are not atomic.
 
-    Items of both are in the applied order, others as close to their place as possible.
+    Items that are in both lists are in the order of ``applied``. The others are as close to their former position as
+    possible.
     """
     before, after = elements(live, shape), elements(applied, shape)
     counts = Counter(before)
@@ -77,7 +78,7 @@ def _merged_list(live: list[Any], applied: list[Any], shape: Shape) -> list[Any]
 
 @dataclass(slots=True)
 class _Tree:
-    """A node in a tree of paths: whether it is in the set, and the nodes below."""
+    """A node in a tree of paths: whether its path is in the set, and the nodes below."""
 
     member: bool = False
     below: dict[str, _Tree] = field(default_factory=dict)
@@ -94,14 +95,14 @@ def _tree(paths: FieldSet) -> _Tree:
 
 
 def with_named(fields: FieldSet, shape: Shape) -> FieldSet:
-    """Return ``fields`` with the containers around them that the schema declares."""
+    """Return ``fields`` with those containers of them that the schema declares."""
     found = set(fields)
     _add_named(_tree(fields).below, shape, (), found)
     return frozenset(found)
 
 
 def contents_of(obj: JSONObject, shape: Shape) -> FieldSet:
-    """Return all fields of ``obj``, with the containers that the schema declares."""
+    """Return all fields of ``obj``, and their containers that the schema declares."""
     return with_named(all_of(obj, shape), shape)
 
 
@@ -116,12 +117,12 @@ def _add_named(below: Mapping[str, _Tree], shape: Shape, path: Path, found: set[
 
 
 def without(obj: JSONObject, fields: FieldSet, shape: Shape) -> JSONObject:
-    """Return ``obj`` without ``fields``; emptied containers are set to null."""
+    """Return ``obj`` without ``fields``; containers that become empty are set to null."""
     return _cut(obj, _tree(fields).below, shape) or {} if fields else obj
 
 
 def _cut(value: Any, below: Mapping[str, _Tree], shape: Shape) -> Any:
-    """Return ``value`` without marked fields; ``None`` if nothing is left."""
+    """Return ``value`` without fields marked in ``below``; ``None`` if none are left."""
     if isinstance(value, dict):
         fields = {} if shape.atomic else value
         left = {

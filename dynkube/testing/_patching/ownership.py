@@ -1,7 +1,7 @@
-"""Tracking of ``metadata.managedFields`` on every write.
+"""Update of ``metadata.managedFields`` by every create and update.
 
-A manager that updates through two versions of a resource has an entry for each, as on a real server, and the fields of
-an entry are compared in its version.
+As on a real server, a manager that updates through two versions of a resource has an entry for each version, and the
+fields of an entry are compared in the version of the entry.
 """
 
 from __future__ import annotations
@@ -27,17 +27,23 @@ class Ownership:
     """Maintains ``managedFields``.
 
     Attributes:
-        enabled: Whether creates and updates are recorded; otherwise existing entries are kept.
-        versions: Returns the versions of a kind.
+        enabled: Whether creates and updates change entries; otherwise existing entries are kept as they are.
+        versions: Function that returns the versions of a kind.
     """
 
     enabled: bool = True
     versions: Callable[[Kind], Versions] = BuiltinVersions
 
     def record(self, kind: Kind, obj: JSONObject, old: JSONObject | None, writer: Writer) -> None:
-        """Record in ``obj`` that ``writer`` wrote what differs from ``old``.
+        """Record in ``obj`` that ``writer`` owns the fields that differ from ``old``.
 
         An empty ``managedFields`` in the request removes all entries.
+
+        Args:
+            kind: The kind, in the version of the request.
+            obj: The object to be stored; its ``managedFields`` are modified.
+            old: The stored object; ``None`` for a create.
+            writer: The manager of the request.
         """
         metadata = obj["metadata"]
         if old is None:
@@ -47,27 +53,27 @@ class Ownership:
             return
         given = metadata.pop("managedFields", None)
         if kind.crd_uid is not None and given == []:
-            given = None  # the real server drops it when it decodes the metadata of a custom resource
+            given = None  # the real server drops an empty list when it decodes the metadata of a custom resource
         if given in ([], [{}]) and not writer.subresource:
-            return  # an empty list removes all entries, and the writer gets none either
+            return  # an empty list removes all entries, even that of the writer
         before = old["metadata"].get("managedFields")
         if writer.subresource or not given or (given != before and not is_readable(given)):
             given = before
         if not given:
-            return  # no entries exist until the first apply
+            return  # an object without entries gets none from updates, only from an apply
         metadata["managedFields"] = given
         if not self.enabled:
             return
         try:
             write_entries(obj, _Update(kind, writer, self.versions(kind)).entries(obj, old))
         except Unconvertible:
-            # Ownership is lost: https://github.com/kubernetes/kubernetes/issues/133704
+            # As in the real server, all entries are lost: https://github.com/kubernetes/kubernetes/issues/133704
             metadata.pop("managedFields", None)
 
     def record_part(self, kind: Kind, obj: JSONObject, writer: Writer) -> None:
-        """Record the owner of an object created through its status.
+        """Record ``writer`` as owner of an object created through its status.
 
-        ``writer`` owns its status and metadata.
+        It owns only the status and the metadata.
         """
         metadata, status = obj["metadata"], obj.get("status") or {}
         metadata.pop("managedFields", None)
@@ -79,7 +85,7 @@ class Ownership:
 
 
 def entry_of_all(kind: Kind, obj: JSONObject, writer: Writer) -> Entry:
-    """Return an entry for all of ``obj``, except for what the request cannot write."""
+    """Return an entry with all fields of ``obj`` that ``writer`` can write."""
     fields = all_fields_v1(obj, shape_of(kind))
     return new_entry(kind, writer, without_roots(fields, reset_fields(kind, writer.subresource)))
 
@@ -89,8 +95,8 @@ class Comparisons:
     """The differences between two states of an object, in each version.
 
     Attributes:
-        versions: The versions of its resource.
-        kind: The kind in the version of the request.
+        versions: The versions of the resource.
+        kind: The kind, in the version of the request.
         subresource: The subresource of the request.
         old: The old state.
         new: The new state.
@@ -103,9 +109,9 @@ class Comparisons:
     new: JSONObject
 
     def by_version(self, entries: Iterable[Entry]) -> dict[str, tuple[FieldSet, FieldSet]]:
-        """Return the changed and the removed fields by version, for those of ``entries``.
+        """Return the changed and the removed fields, for each version in ``entries``.
 
-        Versions that no longer exist are left out.
+        The version of the request is included. Versions that no longer exist are left out.
 
         Raises:
             Unconvertible: One of the states cannot be converted to one of the versions.
@@ -119,7 +125,7 @@ class Comparisons:
                 continue
             convert(self.versions, self.old, version, "failed to convert old object: ")
             convert(self.versions, self.new, version, "failed to convert new object: ")
-            # For custom resources, the status is reset in the version of the request only.
+            # For updates of a whole custom resource, the status is only left out in the version of the request.
             elsewhere = reset if self.subresource else ()
             found[version] = own if self.versions.alike else self._changes(shape, elsewhere)
         return found
@@ -130,10 +136,10 @@ class Comparisons:
 
 
 def convert(versions: Versions, obj: JSONObject, api_version: str, words: str = "") -> None:
-    """Check that ``obj`` can be converted to a version.
+    """Check that ``obj`` can be converted to the version ``api_version``.
 
     Raises:
-        Unconvertible: It cannot; ``words`` begin the message.
+        Unconvertible: It cannot be converted. The message begins with ``words``.
     """
     try:
         versions.check(obj, api_version)
@@ -142,10 +148,12 @@ def convert(versions: Versions, obj: JSONObject, api_version: str, words: str = 
 
 
 def present_entries(entries: Iterable[Entry], versions: Versions, live: JSONObject, own: str) -> list[Entry]:
-    """Return ``entries`` by the current schemas, without those in removed versions.
+    """Return ``entries`` adapted to the current schemas.
+
+    Entries of versions that no longer exist are left out. ``own`` is the version of the request and of ``live``.
 
     Raises:
-        Unconvertible: The live object cannot be converted to the version of one of them.
+        Unconvertible: ``live`` cannot be converted to the version of one of the entries.
     """
     found = []
     for entry in entries:
@@ -160,20 +168,20 @@ def present_entries(entries: Iterable[Entry], versions: Versions, live: JSONObje
 
 @dataclass(frozen=True, slots=True)
 class _Update:
-    """A write of ``writer`` to an object of ``kind`` other than an apply."""
+    """An update of an object of ``kind`` by ``writer``; any write other than an apply."""
 
     kind: Kind
     writer: Writer
     versions: Versions
 
     def entries(self, obj: JSONObject, old: JSONObject) -> Iterable[Entry]:
-        """Return the new entries of ``obj``, which has the old ones.
+        """Return the new entries for ``obj``, whose ``managedFields`` are the old ones.
 
         Raises:
             Unconvertible: An object cannot be converted to the version of one of the entries.
         """
         own, writer = self.kind.api_version, replace(self.writer, api_version=self.kind.api_version)
-        # A client may send the same entries in another encoding, unlike the server's own.
+        # If the client sent entries, they may be encoded in another way than those of the server.
         same_record = obj["metadata"]["managedFields"] == old["metadata"].get("managedFields")
         before, after = _bare(old), _bare(obj)
         entries: list[Entry] = list(read_entries(obj))
@@ -187,7 +195,7 @@ class _Update:
         if not written and not gone and all(not any(differ) for differ in versions.values()):
             return entries
         me = next((entry for entry in entries if entry.identity == writer.identity), None)
-        # Removed fields have no owner; changed ones get a new owner.
+        # Other managers lose removed and changed fields.
         others = [
             entry.without(frozenset().union(*versions[entry.api_version])) for entry in entries if entry is not me
         ]
@@ -200,12 +208,12 @@ class _Update:
         if me is None:
             return new_entry(self.kind, writer, to_fields_v1(written))
         encoded = me.encoded
-        # The fast path: most updates write fields that the manager owns already.
+        # A fast path, because most updates change only fields that the manager already owns.
         if gone or not all(me.owns(path) for path in written):
             encoded = to_fields_v1((from_fields_v1(encoded) - gone) | written)
         return new_entry(self.kind, replace(writer, time=writer.time or me.time), encoded)
 
 
 def _bare(obj: JSONObject) -> JSONObject:
-    """Return ``obj`` without ``managedFields``, which are not compared."""
+    """Return ``obj`` with ``None`` as ``managedFields``, which are not compared."""
     return {**obj, "metadata": {**obj["metadata"], "managedFields": None}}

@@ -9,8 +9,8 @@ from dynkube.testing._patching.shapes import Shape
 def reconciled(encoded: JSONObject, shape: Shape) -> JSONObject:
     """Return FieldsV1 adapted to maps or lists that have become atomic.
 
-    An owner of a part owns the whole then. The same object is returned if nothing changed. The reverse needs no change:
-    the owner of a container owns the container and nothing in it.
+    The owner of a part of such a value now owns the whole value. Values that are no longer atomic need no change: their
+    owner owns the container only, and nothing in it. The same object is returned if nothing changed.
     """
     result = {element: _child(element, child, shape) for element, child in encoded.items()}
     return encoded if all(result[element] is child for element, child in encoded.items()) else result

@@ -1,7 +1,9 @@
-"""Fields that a request cannot write, and so neither owns nor conflicts over.
+"""Fields that a request cannot write.
 
-For the object itself it is the status, if that is a subresource, and for the status everything else; some kinds reset
-all of the metadata, some a part, by ``GetResetFields`` of their strategies in the real server.
+The writer does not own these fields, and has no conflicts about them. A request for the whole object cannot write the
+status if there is a ``status`` subresource. A request for the status can only write the status and, depending on the
+kind, all of the metadata, a part of it or none. The rules are those of ``GetResetFields`` of each kind's strategy in
+the real server.
 """
 
 from __future__ import annotations
@@ -30,9 +32,9 @@ _ONCE = {"certificatesigningrequests.certificates.k8s.io"}
 
 
 def reset_fields(kind: Kind, subresource: str) -> tuple[Path, ...]:
-    """Return the roots of the fields that are not written through ``subresource``.
+    """Return the paths of the fields that ``subresource`` cannot write.
 
-    ``""`` is the object itself.
+    Fields below these paths are included. ``""`` is the object itself.
     """
     resource = kind.storage_group
     match subresource:

@@ -1,9 +1,11 @@
-"""Mapping of the owners of an object's replicas to those of its Scale, and back.
+"""Conversion of ``managedFields`` between an object and its Scale.
 
-An owner of the replicas owns one field of the Scale, which is another field in the object: as in the real server's
-``ScaleHandler``, the owners of that field are the owners of the Scale, and an owner that is removed from the Scale
-loses the field in the object. The identity of an updater includes the version, and a Scale has another one than its
-object: so updaters are never found again, and each gets a second entry, without a time, which the next write drops.
+As in the real server's ``ScaleHandler``, the owners of the field with the object's replicas are the owners of
+``spec.replicas`` in the Scale. An owner that a write to the Scale removes loses the field in the object.
+
+The identity of an updater includes the version, and the version of a Scale differs from that of the object. Therefore
+an updater in the Scale never matches its entry in the object, and gets a second entry without a time, which the next
+write removes.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ _REPLICAS: Path = ("f:spec", "f:replicas")
 
 
 def scale_kind(*, namespaced: bool) -> Kind:
-    """Return the kind of all Scales; it is not served by itself."""
+    """Return the kind of Scales, which have no resource of their own."""
     return Kind(
         gvr=GVR("autoscaling", "v1", "scales"),
         kind="Scale",
@@ -34,12 +36,12 @@ def scale_kind(*, namespaced: bool) -> Kind:
 
 @dataclass(frozen=True, slots=True)
 class ScaledOwners:
-    """The owners of one object, and of its Scale.
+    """The entries of ``managedFields`` of one object, and of its Scale.
 
     Attributes:
-        api_version: The version in which it is scaled.
-        paths: The path of the replicas in each version; ``None`` in those that cannot be scaled.
-        entries: The owners of the object.
+        api_version: The version of the request to the ``scale`` subresource.
+        paths: The path of the replicas in each version; ``None`` in versions without a ``scale`` subresource.
+        entries: The entries of the object.
     """
 
     api_version: str
@@ -47,13 +49,16 @@ class ScaledOwners:
     entries: tuple[Entry, ...]
 
     def of_scale(self) -> list[Entry]:
-        """Return the owners of the Scale."""
+        """Return the entries of the Scale."""
         encoded, version = to_fields_v1([_REPLICAS]), "autoscaling/v1"
         owners = (entry for entry in self.entries if self._owns_replicas(entry))
         return [replace(entry, api_version=version, encoded=encoded) for entry in owners]
 
     def of_object(self, scale: Iterable[Entry]) -> list[Entry]:
-        """Return the object's owners, given those of its Scale; new ones have no time."""
+        """Return the new entries of the object, after a write to the Scale.
+
+        ``scale`` are the entries of the written Scale. Those that are not in the object are added, without a time.
+        """
         path = self.paths[self.api_version]
         assert path is not None, "it is scaled in this version"
         there = {entry.told: entry for entry in scale if entry.owns(_REPLICAS)}

@@ -1,8 +1,7 @@
-"""Merge rules of a schema: lists merged by key, sets, and atomic values.
+"""Rules of a schema for merging, such as lists merged by key and atomic values.
 
-They come from schemas: those of CRDs for custom resources, and those in the package for built-in kinds. Apply and
-strategic merge do not always agree: apply identifies the ports of a container by number and protocol, strategic merge
-by number alone.
+A *shape* has the rules for one value and the values in it. Rules for server-side apply and for strategic merge may
+differ: apply identifies the ports of a container by number and protocol, strategic merge by number alone.
 """
 
 from __future__ import annotations
@@ -24,21 +23,21 @@ class Shape(Protocol):
 
     @property
     def form(self) -> Form:
-        """The form that the schema requires; ``""`` if it allows any."""
+        """The form that the schema requires; ``""`` if it allows any form."""
         ...
 
     def declares(self, name: str) -> bool:
-        """Return whether the schema declares this field."""
+        """Return whether the schema declares the field ``name``."""
         ...
 
     @property
     def deduced(self) -> bool:
-        """Whether the schema says nothing about its content."""
+        """Whether the schema does not declare any fields of the value."""
         ...
 
     @property
     def list_type(self) -> ListType:
-        """The list type, if it is a list."""
+        """The list type, if the value is a list."""
         ...
 
     @property
@@ -48,12 +47,12 @@ class Shape(Protocol):
 
     @property
     def atomic(self) -> bool:
-        """Whether it is one value, even if it is an object."""
+        """Whether an object is merged as one value, and not by field."""
         ...
 
     @property
     def always(self) -> bool:
-        """Whether it counts as present even if it is absent, like structs in Go."""
+        """Whether an absent value counts as an empty one, as it is a struct in Go."""
         ...
 
     def field(self, name: str) -> Shape:
@@ -61,26 +60,26 @@ class Shape(Protocol):
         ...
 
     def item(self) -> Shape:
-        """Return the shape of its items."""
+        """Return the shape of the items of a list."""
         ...
 
     def default(self, key: str) -> object:
-        """Return the default of a key field of its items; ``None`` without one."""
+        """Return the default of the key field ``key`` of items; ``None`` if it has none."""
         ...
 
     @property
     def patch_key(self) -> str:
-        """The merge key of a list for strategic merge patches; ``""`` for scalars."""
+        """The merge key of a list for strategic merge; ``""`` if items are scalars."""
         ...
 
     @property
     def patch_merges(self) -> bool:
-        """Whether strategic merge patches merge it, if it is a list."""
+        """Whether strategic merge patches merge a list, rather than replace it."""
         ...
 
     @property
     def patch_replaces(self) -> bool:
-        """Whether strategic merge patches replace it, if it is an object."""
+        """Whether strategic merge patches replace an object, rather than merge it."""
         ...
 
 
@@ -93,7 +92,7 @@ class SchemaShape:
 
     @property
     def form(self) -> Form:
-        """The form, by ``type``."""
+        """The form, from ``type``."""
         match self.schema.get("type"):
             case "object":
                 return "map"
@@ -110,12 +109,12 @@ class SchemaShape:
 
     @property
     def deduced(self) -> bool:
-        """Whether neither ``properties`` nor an ``additionalProperties`` schema is there."""
+        """Whether there are no ``properties`` and no schema of ``additionalProperties``."""
         return not self.schema.get("properties") and not isinstance(self.schema.get("additionalProperties"), dict)
 
     @property
     def list_type(self) -> ListType:
-        """The list type, by ``x-kubernetes-list-type``; lists are atomic by default."""
+        """The list type, from ``x-kubernetes-list-type``; ``"atomic"`` by default."""
         match self.schema.get("x-kubernetes-list-type"):
             case "set":
                 return "set"
@@ -125,7 +124,7 @@ class SchemaShape:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The key fields, by ``x-kubernetes-list-map-keys``."""
+        """The key fields, from ``x-kubernetes-list-map-keys``."""
         keys = self.schema.get("x-kubernetes-list-map-keys")
         return tuple(str(key) for key in keys) if isinstance(keys, list) else ()
 
@@ -182,7 +181,7 @@ def _schema_shape(schema: object, *, always: bool = False) -> SchemaShape:
 
 @dataclass(frozen=True, slots=True)
 class _CustomRoot(SchemaShape):
-    """A custom resource: its metadata is ObjectMeta, whatever its schema says."""
+    """The shape of a custom resource. Its metadata always has the shape of ObjectMeta."""
 
     def declares(self, name: str) -> bool:
         return name in {"apiVersion", "kind", "metadata"} or SchemaShape.declares(self, name)

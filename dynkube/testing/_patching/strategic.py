@@ -1,8 +1,8 @@
 """Strategic merge patch: a merge patch with keyed lists and directives.
 
-The semantics are those of the reference implementation (apimachinery's ``strategicpatch``), down to the order of
-items in merged lists: items in the patch are in the order of the patch (or of ``$setElementOrder``), items that
-only the object has stay before those that they preceded, and new items come first.
+The semantics are those of the reference implementation (apimachinery's ``strategicpatch``), including the order of
+items in merged lists: items of the patch are in the order of the patch (or of ``$setElementOrder``), items that only
+the object has stay before the items that they preceded, and new items come first.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _DELETE_FROM = "$deleteFromPrimitiveList/"
 
 
 def strategically_merged(target: JSONObject, patch: JSONObject, shape: Shape) -> JSONObject:
-    """Return ``target`` after ``patch``; arguments are not modified.
+    """Return ``target`` with ``patch`` applied; arguments are not modified.
 
     Raises:
         BadRequest: A directive has a value of the wrong form.
-        APIError: 500, as from the real server, if the patch contradicts itself or the object.
+        APIError: The patch contradicts itself or the object; 500, as from the real server.
     """
     if _PATCH in patch:
         return _directed(patch)
@@ -54,9 +54,9 @@ def _directed(patch: JSONObject) -> JSONObject:
 
 
 def _retained(target: JSONObject, patch: JSONObject) -> JSONObject:
-    """Return a copy of ``target`` with the fields in ``$retainKeys``.
+    """Return a copy of ``target`` with only the fields in ``$retainKeys``.
 
-    They must include those that the patch sets.
+    ``$retainKeys`` must include all fields that the patch sets. Without ``$retainKeys``, all fields are copied.
     """
     if _RETAIN_KEYS not in patch:
         return dict(target)
@@ -113,7 +113,7 @@ def _merge_ordered(result: JSONObject, patch: JSONObject, key: str, shape: Shape
 
 
 def _check_order(wanted: list[Any], order: list[Any], key: str) -> None:
-    """Check that the patch's items are in the order list, in the same order."""
+    """Check that ``order`` has all items of the patch, in the same order."""
     if not order or not wanted:
         return
     left = [_identity(item, key) for item in wanted if not _is_directive(item)]
@@ -151,7 +151,7 @@ def _merged_list(present: list[Any], patch: list[Any], shape: Shape) -> list[Any
 
 
 def _without_deleted(present: list[Any], patch: list[Any], key: str) -> tuple[list[Any], list[Any]]:
-    """Return the object's items without the deleted ones, and the rest of the patch."""
+    """Return the items of the object without deleted ones, and the rest of the patch."""
     wanted, deleted = [], set()
     for item in patch:
         match item.get(_PATCH):
@@ -179,7 +179,7 @@ def _check_items(present: list[Any], patch: list[Any]) -> None:
 def _in_order(merged: list[Any], patched: list[Any], present: list[Any], key: str) -> list[Any]:
     """Order ``merged``: patched items by ``patched``, the others by ``present``."""
     before, order = _places(present, key), _places(patched, key)
-    new = len(present)  # the place of new items
+    new = len(present)  # the position of new items
     named = [(_identity(item, key), item) for item in merged]
     ours = sorted((pair for pair in named if pair[0] in order), key=lambda pair: order[pair[0]])
     theirs = sorted((pair for pair in named if pair[0] not in order), key=lambda pair: before.get(pair[0], new))
@@ -197,7 +197,7 @@ def _in_order(merged: list[Any], patched: list[Any], present: list[Any], key: st
 
 
 def _places(items: Sequence[Any], key: str) -> dict[Hashable, int]:
-    """Return the first index of each identity."""
+    """Return the first index of each item, by its identity."""
     places: dict[Hashable, int] = {}
     for index, item in enumerate(items):
         places.setdefault(_identity(item, key), index)
@@ -205,7 +205,7 @@ def _places(items: Sequence[Any], key: str) -> dict[Hashable, int]:
 
 
 def _identity(item: Any, key: str) -> Hashable:
-    """Return the identity of an item: its merge key's value, or itself without one."""
+    """Return the identity of an item: the value of its merge key, or the item itself."""
     if not key or not isinstance(item, dict):
         return _key(item)
     if key not in item:
@@ -214,7 +214,7 @@ def _identity(item: Any, key: str) -> Hashable:
 
 
 def _key(value: Any) -> Hashable:
-    """Return ``value``, or a hashable stand-in for it."""
+    """Return ``value`` if it is hashable, else a hashable substitute."""
     return ("json", msgspec.json.encode(value, order="sorted")) if isinstance(value, dict | list) else value
 
 
@@ -226,7 +226,7 @@ def _is_directive(value: object) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """Return a newly set value: without directives, and without null fields."""
+    """Return a value to be set as new: without directives and null fields."""
     if isinstance(value, dict):
         kept = {key: part for key, part in value.items() if part is not None and not _is_directive(part)}
         return {key: _plain(part) for key, part in kept.items()}

@@ -1,4 +1,4 @@
-"""Dispatch of JSON, merge and strategic merge patches; JSON merge patch."""
+"""Application of patches by their media type, and JSON merge patch."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _WITH_VALUE = {"add", "replace", "test"}
 
 
 def accepted_patches(kind: Kind) -> tuple[str, ...]:
-    """Return the media types of patches for ``kind``.
+    """Return the media types of patches that ``kind`` supports.
 
-    Custom resources have no strategic merge.
+    Custom resources do not support strategic merge.
     """
     if kind.crd_uid is None:
         return (JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, APPLY_PATCH)
@@ -33,13 +33,13 @@ def accepted_patches(kind: Kind) -> tuple[str, ...]:
 
 
 def patched(obj: JSONObject, call: Call) -> object:
-    """Return ``obj`` after the patch in the body of ``call``; it is not validated.
+    """Return ``obj`` with the patch in ``call`` applied; the result is not validated.
 
     Raises:
         UnsupportedMediaType: The kind does not support this type of patch.
         BadRequest: The body is not a valid patch of its type.
         Invalid: The patch cannot be applied to this object.
-        ServerTimeout: It takes more work than a real server completes in time.
+        ServerTimeout: A real server would not complete the patch in time.
     """
     if call.content_type not in accepted_patches(call.kind):
         raise refuse.unsupported_patch(accepted_patches(call.kind))
@@ -54,7 +54,7 @@ def patched(obj: JSONObject, call: Call) -> object:
 
 
 def _shape(call: Call) -> Shape:
-    # A patch of a scale changes a Scale, which has no lists.
+    # The object of the ``scale`` subresource is a Scale, which has no lists.
     return SchemaShape({}) if call.subresource == "scale" else shape_of(call.kind)
 
 
@@ -85,8 +85,8 @@ def _undecodable(value: object, wanted: str, *, into: str = "value") -> Exceptio
 def merged(target: object, patch: object) -> object:
     """Apply a JSON merge patch (RFC 7386). Arguments are not modified.
 
-    Objects merge, ``null`` deletes, everything else replaces. As in the real server's library, nulls inside a list that
-    is new, or that does not replace an object, are removed too.
+    Objects are merged, ``null`` deletes a field, everything else replaces the value. As in the real server's library,
+    nulls inside a list are removed too, unless the list replaces an object.
     """
     if not isinstance(patch, dict):
         return patch if isinstance(target, dict) else _without_nulls(patch)

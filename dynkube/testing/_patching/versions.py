@@ -1,7 +1,8 @@
-"""The versions of a resource: owned fields are compared in their own version.
+"""The versions of a resource, for field ownership.
 
-Custom resources differ between versions only by schema, as strategy ``None`` is the only conversion. Built-in kinds are
-the same in all versions that are served.
+An entry of ``managedFields`` has a version, and its fields are compared in this version. Versions of a custom resource
+differ only by schema, as ``None`` is the only supported conversion strategy. Objects of built-in kinds are the same in
+all served versions.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from dynkube.testing._schemas.typed import listed_errors, typed_errors
 
 
 class Unconvertible(Exception):
-    """An object cannot be converted to a version; the message is the real server's."""
+    """An object cannot be converted to a version. It has the real server's message."""
 
 
 class Versions(Protocol):
-    """The versions of one resource, relative to that of the request."""
+    """The versions of one resource, and the version of the request."""
 
     @property
     def shape(self) -> Shape:
@@ -31,24 +32,24 @@ class Versions(Protocol):
 
     @property
     def alike(self) -> bool:
-        """Whether objects are the same in all versions, and always were."""
+        """Whether objects are, and always were, the same in all versions."""
         ...
 
     def shape_in(self, api_version: str) -> Shape | None:
-        """Return the shape of objects in a version.
+        """Return the shape of objects in the version ``api_version``.
 
-        ``None`` means that the version no longer exists; its owners are dropped.
+        ``None`` if the version no longer exists and its entries are to be dropped.
 
         Raises:
-            Unconvertible: It does not exist, and the real server fails then.
+            Unconvertible: The version does not exist, and the request must fail, as in the real server.
         """
         ...
 
     def check(self, obj: JSONObject, api_version: str) -> None:
-        """Check that ``obj`` can be converted to a version.
+        """Check that ``obj`` can be converted to the version ``api_version``.
 
         Raises:
-            Unconvertible: It cannot.
+            Unconvertible: It cannot be converted.
         """
         ...
 
@@ -58,8 +59,8 @@ class BuiltinVersions:
     """The versions of a built-in kind.
 
     Attributes:
-        kind: The kind in the version of the request.
-        served: All versions; ``None`` to accept any.
+        kind: The kind, in the version of the request.
+        served: All served versions; ``None`` to accept any version.
     """
 
     kind: Kind
@@ -68,15 +69,15 @@ class BuiltinVersions:
 
     @property
     def shape(self) -> Shape:
-        """The shape of the kind."""
+        """The shape of objects, which is the same in all versions."""
         return shape_of(self.kind)
 
     def shape_in(self, api_version: str) -> Shape | None:
-        """Return the same shape for all versions; ``None`` for those that do not exist."""
+        """Return :attr:`shape` for a served version, ``None`` for others."""
         return self.shape if self.served is None or api_version in self.served else None
 
     def check(self, obj: JSONObject, api_version: str) -> None:
-        """Do nothing: any object can be converted."""
+        """Do nothing, since any object can be converted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,7 @@ class CustomVersions:
     """The versions of a CRD, served or not.
 
     Attributes:
-        kind: The kind in the version of the request.
+        kind: The kind, in the version of the request.
         schemas: The schema of each version, by name.
     """
 
@@ -94,11 +95,11 @@ class CustomVersions:
 
     @property
     def shape(self) -> Shape:
-        """The shape by the schema of the request's version."""
+        """The shape of objects in the version of the request."""
         return shape_of(self.kind)
 
     def shape_in(self, api_version: str) -> Shape | None:
-        """Return the shape by the schema of that version.
+        """Return the shape of objects in the version ``api_version``.
 
         Raises:
             Unconvertible: The version does not exist.
@@ -107,10 +108,10 @@ class CustomVersions:
         return shape_of(self.kind) if own else custom_shape(self._schema(api_version).source)
 
     def check(self, obj: JSONObject, api_version: str) -> None:
-        """Check that all fields of ``obj`` are in the schema of that version.
+        """Check that ``obj`` fits the schema of the version ``api_version``.
 
         Raises:
-            Unconvertible: Some are not, or the version does not exist.
+            Unconvertible: It has undeclared fields or wrong types, or the version does not exist.
         """
         errors = list(typed_errors(self._schema(api_version).root, obj, root=True))
         if errors:
@@ -119,7 +120,7 @@ class CustomVersions:
     def _schema(self, api_version: str) -> Structural:
         group, _, name = api_version.rpartition("/")
         if group != self.kind.gvr.group or name not in self.schemas:
-            # Unlike those of built-in kinds, entries in a version that was removed from the CRD make all writes fail:
+            # Entries in a version that was removed from the CRD make all writes fail, unlike for built-in kinds:
             # https://github.com/kubernetes/kubernetes/issues/111937
             raise Unconvertible(f"request to convert CR to an invalid group/version: {api_version}")
         return self.schemas[name]
