@@ -1,1 +1,1 @@
-"""CRDs: validation, accepted names, establishing, serving, deletion."""
+"""CRDs: their validation, and the controller that serves their kinds."""

@@ -1,4 +1,4 @@
-"""The API approval annotation, required of CRDs in groups like ``*.k8s.io``.
+"""The API approval annotation, which CRDs in groups like ``*.k8s.io`` must have.
 
 See https://github.com/kubernetes/enhancements/pull/1111.
 """
@@ -26,7 +26,7 @@ def is_protected(group: str) -> bool:
 
 
 def approval(definition: JSONObject) -> tuple[State, str]:
-    """Return the state of a CRD's approval annotation, and the server's message."""
+    """Return the state of a CRD's approval annotation, and the real server's message."""
     text = (definition["metadata"].get("annotations") or {}).get(APPROVAL, "")
     if not text:
         return "Missing", f'protected groups must have approval annotation "{APPROVAL}", {_SEE}'
@@ -41,10 +41,10 @@ def approval(definition: JSONObject) -> tuple[State, str]:
 
 
 def approval_causes(definition: JSONObject, old: JSONObject | None) -> Iterator[StatusCause]:
-    """Yield the causes for a protected group without a valid approval annotation.
+    """Yield a cause if the group is protected and the approval annotation is invalid.
 
-    A URL is valid, and so is a reason that starts with ``unapproved``. An update that leaves the state as it was is
-    accepted.
+    A valid annotation is a URL or a reason that starts with ``unapproved``. An update that does not change the state is
+    always accepted.
     """
     if not is_protected(definition["spec"]["group"]):
         return

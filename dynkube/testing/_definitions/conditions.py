@@ -1,4 +1,4 @@
-"""Reading and setting the status conditions of a CRD, as the server does."""
+"""Reading and setting the status conditions of a CRD."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def condition(definition: JSONObject, kind: str) -> str:
 
 
 def set_condition(definition: JSONObject, kind: str, status: bool, reason: str, message: str, time: str) -> None:
-    """Set a condition; ``lastTransitionTime`` changes only if the status does."""
+    """Set a condition; ``lastTransitionTime`` is kept if its status does not change."""
     entry = {"type": kind, "status": str(status), "lastTransitionTime": time, "reason": reason, "message": message}
     of_definition = definition.setdefault("status", {})
     conditions = of_definition["conditions"] = of_definition.get("conditions") or []

@@ -1,4 +1,4 @@
-"""The CRD controller: names, the Established condition, served kinds, deletion."""
+"""The CRD controller: accepted names, Established, served kinds, deletion."""
 
 from __future__ import annotations
 
@@ -27,7 +27,16 @@ from dynkube.testing._verbs.identity import Identity
 
 @dataclass(slots=True, kw_only=True)
 class _Known:
-    """The last observed state of a CRD, to compare with it and to undo it."""
+    """The state of a CRD after its last reconciliation.
+
+    Attributes:
+        uid: Its UID.
+        generation: Its generation.
+        group: The group of its kinds.
+        accepted: ``status.acceptedNames``.
+        waiting: Whether the names in its spec conflict with other CRDs.
+        kinds: The kinds that it serves.
+    """
 
     uid: str
     generation: int
@@ -54,12 +63,13 @@ class ControllerEnvironment:
 class DefinitionController:
     """Reconciles the served kinds with the stored CRDs.
 
-    Level-triggered: it acts on the current state of a CRD and not on single changes, so one pass after several
-    writes has the same result as a pass after each.
+    The controller is level-triggered: it acts on the current state of a CRD, not on single changes. Reconciling once
+    after several writes has the same result as reconciling after each write.
 
     Args:
         around: The controller's dependencies.
-        settle: Called after a change that the controller made by itself, which it does when the establish delay ends.
+        settle: Callback that reconciles everything. It is called after the controller has established a CRD outside of
+            a request, as at the end of the establish delay.
     """
 
     def __init__(self, around: ControllerEnvironment, settle: Callable[[], None]) -> None:
@@ -73,21 +83,24 @@ class DefinitionController:
         around.storage.listen(self._changed)
 
     def hold(self, name: str) -> None:
-        """Keep the CRD ``name`` from being established until it is released.
+        """Prevent the CRD ``name`` from being established until :meth:`release`.
 
         The CRD need not exist yet.
         """
         self._held.add(name)
 
     def release(self, name: str) -> None:
-        """Release the CRD ``name``, and establish it if nothing else prevents it."""
+        """End :meth:`hold`, and establish the CRD ``name`` if its names are accepted."""
         self._held.discard(name)
         version = self._around.storage.collection(DEFINITIONS).current.get(name)
         if version is not None:
             self._establish(name, version.uid)
 
     def settle(self, allowance: Allowance) -> bool:
-        """Reconcile the changed CRDs within ``allowance``; return whether any changed."""
+        """Reconcile the changed CRDs; return whether there were any.
+
+        ``allowance`` limits the number of instances that are deleted.
+        """
         dirty, self._dirty = self._dirty, {}
         for name in sorted(dirty, key=self._claims) if len(dirty) > 1 else dirty:
             self._reconcile(name, allowance)
@@ -99,15 +112,16 @@ class DefinitionController:
             assert version is not None
             self._dirty[version.name] = None
         elif change.after is None and group in self._known:
-            # A CRD and the storage group of its kinds have the same name: PLURAL.GROUP.
+            # An instance was deleted. The storage group of the instances is the name of the CRD (PLURAL.GROUP).
             known = self._known[group]
             if known.kinds and known.kinds[0].terminating:
                 self._dirty[group] = None
 
     def _claims(self, name: str) -> bool:
-        """Sort key: whether the CRD has no accepted names yet.
+        """Return whether the names of the CRD are not accepted yet, as a sort key.
 
-        When many are reconciled at once (a restored state), those that have their names come first.
+        If many CRDs are reconciled at once, as after a snapshot is restored, CRDs with accepted names must come first,
+        so that others cannot take these names.
         """
         version = self._around.storage.collection(DEFINITIONS).current.get(name)
         if version is None:
@@ -135,7 +149,7 @@ class DefinitionController:
     # ── serving ───────────────────────────────────────────────────────────────────────────
 
     def _accept(self, name: str, definition: JSONObject) -> None:
-        """Accept the names of the CRD, then establish it: two separate status updates."""
+        """Accept the names of the CRD, then establish it, in two updates of the status."""
         with self._change(definition) as time:
             tell_approval(definition, time)
             accept_names(definition, *self._taken(name, definition["spec"]["group"]), time)
@@ -154,7 +168,7 @@ class DefinitionController:
     def _taken(self, name: str, group: str) -> tuple[set[str], set[str]]:
         """Return the resource names and the kinds that are taken in ``group``.
 
-        They are those of other CRDs, and those of built-in kinds, which are never replaced.
+        They belong to other CRDs, or to built-in kinds, which a CRD cannot replace.
         """
         others = [known.accepted for other, known in self._known.items() if other != name and known.group == group]
         builtin = [kind for kind in self._around.registry.of_group(group) if kind.crd_uid is None]
@@ -164,7 +178,7 @@ class DefinitionController:
         return resources, kinds | {text for kind in builtin for text in (kind.kind, kind.list_kind)}
 
     def _establish(self, name: str, uid: str) -> None:
-        """Establish the CRD, unless it was deleted, held or lost its names meanwhile."""
+        """Establish the CRD if it still exists, is not held, and its names are accepted."""
         self._timed.discard(uid)
         version = self._around.storage.collection(DEFINITIONS).current.get(name)
         if version is None or version.uid != uid or name in self._held:
@@ -177,7 +191,7 @@ class DefinitionController:
 
     @contextmanager
     def _change(self, definition: JSONObject) -> Iterator[str]:
-        """Store ``definition`` if the block changes its status.
+        """Store ``definition`` after the ``with`` block if the block changed its status.
 
         Yields the timestamp for conditions.
         """
@@ -192,8 +206,8 @@ class DefinitionController:
     def _serve(self, name: str, definition: JSONObject) -> None:
         """Register the kinds of the CRD.
 
-        An edit of its spec ends their watches, which cannot be resumed at an older resourceVersion: a real server has a
-        new watch cache then, too.
+        If the spec was edited, watches on these kinds end, and cannot be resumed at an older resourceVersion. A real
+        server creates a new watch cache in this case.
         """
         served = "True" in {condition(definition, "NamesAccepted"), condition(definition, "Established")}
         kinds = kinds_of(definition) if served else ()
@@ -221,9 +235,9 @@ class DefinitionController:
             self._look_again(self._known[name].group, name)
 
     def _look_again(self, group: str, name: str) -> None:
-        """Mark CRDs that wait for names as changed.
+        """Reconcile CRDs of ``group`` that wait for names again.
 
-        Those of ``name``, in the same ``group``, have changed, and some may be free now.
+        The accepted names of the CRD ``name`` have changed, so some names may be free now.
         """
         for other, known in self._known.items():
             if other != name and known.group == group and known.waiting:
@@ -245,7 +259,10 @@ class DefinitionController:
             self._around.storage.remove(DEFINITIONS, name)
 
     def _delete_instances(self, name: str, allowance: Allowance) -> bool:
-        """Delete the CRD's instances; return whether any are left, as with finalizers."""
+        """Delete the CRD's instances; return whether any are left.
+
+        Instances with finalizers are left, and those beyond ``allowance``, which a later call deletes.
+        """
         kinds = self._known[name].kinds or kinds_of(_all_served(self._stored(name)))
         collection = self._around.storage.collection(name)
         for version in collection.walk(""):
@@ -277,9 +294,9 @@ class DefinitionController:
 
 
 def _all_served(definition: JSONObject) -> JSONObject:
-    """Return the CRD with its first version served.
+    """Return the CRD with its first version marked as served.
 
-    Instances can exist even if no version is served.
+    To delete instances, a kind is needed even if no version is served.
     """
     first, *others = definition["spec"]["versions"]
     return {**definition, "spec": {**definition["spec"], "versions": [{**first, "served": True}, *others]}}

@@ -25,7 +25,7 @@ def conversion_causes(conversion: JSONObject, *, check_bundle: bool) -> Iterator
     """Yield the causes for an invalid ``spec.conversion``.
 
     Args:
-        conversion: The field, with defaults set.
+        conversion: The value of ``spec.conversion``, with defaults set.
         check_bundle: Whether an invalid ``caBundle`` is an error.
     """
     strategy, webhook = conversion["strategy"], conversion.get("webhook") or {}
@@ -48,9 +48,9 @@ def conversion_causes(conversion: JSONObject, *, check_bundle: bool) -> Iterator
 
 
 def bundle_is_bad(definition: JSONObject) -> bool:
-    """Return whether the webhook's ``caBundle`` is set but holds no certificate.
+    """Return whether the webhook's ``caBundle`` is set, but contains no certificate.
 
-    Without a ``caBundle`` the system's CAs are used, which is valid.
+    A missing ``caBundle`` is valid: the CAs of the system are used.
     """
     webhook = (definition["spec"].get("conversion") or {}).get("webhook") or {}
     bundle = (webhook.get("clientConfig") or {}).get("caBundle", "")

@@ -1,4 +1,4 @@
-"""CRDs as data: server-side defaults, and the kinds that they define."""
+"""Defaults and stored versions of a CRD, and the kinds that it defines."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _WEBHOOK_PORT = 443
 
 
 def before_delete(definition: JSONObject) -> None:
-    """Set the clean-up finalizer and the Terminating condition.
+    """Set the clean-up finalizer and the Terminating condition of a deleted CRD.
 
-    They make the controller delete the instances before the CRD.
+    The finalizer keeps the CRD until the controller has deleted its instances.
     """
     metadata = definition["metadata"]
     if CLEANUP_FINALIZER not in metadata.get("finalizers", ()):
@@ -32,7 +32,10 @@ def before_delete(definition: JSONObject) -> None:
 
 
 def complete_spec(definition: JSONObject) -> None:
-    """Set the defaults of names and conversion, owned by the writing manager."""
+    """Set the defaults of ``names`` and ``conversion``.
+
+    The manager of the request owns them, as if the request had set them.
+    """
     spec = definition["spec"] = dict(definition["spec"])
     names = spec["names"]
     if names["kind"]:
@@ -45,9 +48,9 @@ def note_stored_versions(definition: JSONObject, old: JSONObject | None) -> None
     """Add the storage version to ``status.storedVersions``.
 
     Args:
-        definition: The decoded CRD.
-        old: The CRD that it replaces. If the status differs from its status, the status is what is written, and
-            ``storedVersions`` stays as given.
+        definition: The decoded CRD; it is modified.
+        old: The CRD that ``definition`` replaces, if any. If the status differs, the request writes the status, and
+            its ``storedVersions`` are not changed unless they are empty.
     """
     spec = definition["spec"]
     status = definition["status"] = dict(definition.get("status") or zero(Ref(struct="CustomResourceDefinitionStatus")))
@@ -59,7 +62,7 @@ def note_stored_versions(definition: JSONObject, old: JSONObject | None) -> None
 
 
 def _conversion(conversion: JSONObject) -> JSONObject:
-    """Set the webhook's default port, and drop an empty webhook."""
+    """Return ``conversion`` with the default port, and without an empty webhook."""
     webhook = conversion.get("webhook")
     if webhook is None:
         return conversion
@@ -110,7 +113,7 @@ def _schema(version: JSONObject) -> JSONObject | None:
 
 
 def _contents(versions: list[JSONObject]) -> dict[str, VersionContent]:
-    """Return the content rules of each version by name, given the storage version."""
+    """Return the conversion from and to the storage version, for each version by name."""
     schemas = {version["name"]: Structural(_schema(version) or {}, version["name"]) for version in versions}
     kept = next(schemas[version["name"]] for version in versions if version.get("storage"))
     return {name: VersionContent(schema, kept, schemas) for name, schema in schemas.items()}
@@ -132,9 +135,9 @@ def _scale(version: JSONObject) -> ScalePaths | None:
 
 
 def _warning(spec: JSONObject, version: JSONObject) -> str:
-    """Return the warning header of a deprecated version, or ``""``.
+    """Return the text of the warning for a deprecated version, or ``""``.
 
-    It is the author's ``deprecationWarning``, or a default one that names the newest version that is not deprecated.
+    It is ``deprecationWarning``, or by default a text that recommends the newest version that is not deprecated.
     """
     if not version.get("deprecated"):
         return ""

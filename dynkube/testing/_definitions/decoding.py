@@ -1,7 +1,8 @@
-"""Decoding a CRD into typed fields, as the server does.
+"""Decoding of a CRD into typed fields.
 
-The result has known fields only, each of the right type and in the server's order, without the nulls and zero values
-that the server omits. Errors have the messages of Go's JSON decoder; only the first one is reported.
+As in the real server, the result has only known fields, in the order of Go's structs, with values of the right type and
+without nulls and zero values that Go's encoder omits. Errors have the messages of Go's JSON decoder; only the first
+error is reported.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ def decode_definition(body: Mapping[str, Any]) -> tuple[JSONObject, list[str]]:
     """Decode a CRD, except for its metadata.
 
     Returns:
-        The CRD with known fields only, and the paths of the unknown fields, as in the errors of field validation.
+        The CRD without unknown fields, and the paths of the unknown fields in the form of field validation errors.
 
     Raises:
         Unreadable: A field has the wrong type.
@@ -37,7 +38,7 @@ def decode_definition(body: Mapping[str, Any]) -> tuple[JSONObject, list[str]]:
 
 
 def zero(shape: Shape) -> Any:
-    """Return the value of an absent field: Go's zero value."""
+    """Return Go's zero value of a type, which absent fields have."""
     if isinstance(shape, Ref):
         return {field.json: zero(field.shape) for field in STRUCTS[shape.struct].values() if field.kept}
     return _ZEROES.get(shape.kind) if isinstance(shape, Scalar) else None
@@ -47,9 +48,9 @@ class _Place(NamedTuple):
     """The location of a value.
 
     Attributes:
-        struct: The struct that has it.
-        bare: Its path without indexes, as type errors have it.
-        path: Its path with indexes, as errors for unknown fields have it.
+        struct: The struct that contains the value.
+        bare: The path without indexes, for type errors.
+        path: The path with indexes, for errors about unknown fields.
     """
 
     struct: str
@@ -65,7 +66,7 @@ class _Place(NamedTuple):
 
 
 class _Reader:
-    """One run of the decoder, which collects unknown fields."""
+    """A decoder for one document, which collects the paths of unknown fields."""
 
     def __init__(self) -> None:
         self.unknown: list[str] = []
@@ -105,9 +106,9 @@ class _Reader:
         return zero(shape) if value is None else self._value(shape, value, place)
 
     def _schema_or(self, shape: SchemaOr, value: Any, place: _Place) -> Any:
-        """Decode a schema or a simpler value; return ``None`` if the server drops it."""
+        """Decode a schema or a simpler value; return ``None`` if the real server drops it."""
         if isinstance(value, dict):
-            # The server has a custom decoder for these types, which ignores unknown fields.
+            # The real server has a custom decoder for these types, which ignores unknown fields.
             quiet, self._quiet = self._quiet, True
             schema = self.struct(_SCHEMA.struct, value, place)
             self._quiet = quiet

@@ -1,6 +1,6 @@
 """Validation of the defaults in a schema against the schema itself.
 
-Not checked: defaults inside ``additionalProperties``, as in the real server, and CEL rules.
+Defaults inside ``additionalProperties`` are not checked, as in the real server. Defaults are not checked by CEL rules.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from dynkube.testing._schemas.validation import schema_causes
 
 @dataclass(frozen=True, slots=True)
 class _Resource:
-    """The resource around a schema that describes metadata.
+    """The resource that contains the value of a schema.
 
     Attributes:
-        node: The node of the resource.
-        surround: Makes a whole object from a value of the schema.
-        in_metadata: Whether the schema is one of metadata.
+        node: The schema of the resource.
+        surround: Function that returns a whole resource that contains a given value of the schema.
+        in_metadata: Whether the schema describes metadata of the resource.
     """
 
     node: Node
@@ -41,7 +41,7 @@ class _Resource:
 
 
 def default_causes(schema: JSONObject, field: str) -> list[StatusCause]:
-    """Return the causes for invalid defaults in a structural schema of a resource."""
+    """Return the causes for invalid defaults in the structural schema of a resource."""
     root = Structural({**schema, EMBEDDED: True}).root
     return [*_causes(root, field, _whole(root))]
 
@@ -83,7 +83,7 @@ def _metadata_causes(node: Node, field: str, resource: _Resource) -> Iterator[St
 
 
 def _bad_value(field: str, value: Any, detail: str) -> StatusCause:
-    # Unlike ``refuse.bad_value``, the value is shown with sorted keys.
+    # Unlike in ``refuse.bad_value``, keys in the value are sorted.
     return StatusCause(field, "FieldValueInvalid", f"Invalid value: {shown(value)}: {detail}")
 
 

@@ -1,7 +1,8 @@
-"""Compilation of CEL rules, as far as the installed CEL library supports it.
+"""Compile errors of CEL rules, as far as the installed CEL library finds them.
 
-The real server checks types and estimates the cost. Here the checks are: syntax, undeclared names and fields, and rules
-that do not return a boolean. Without a CEL library nothing is checked.
+Errors are reported for the syntax, for undeclared names and fields, and for rules that do not return a boolean. Unlike
+in the real server, types are not checked otherwise, and the cost is not estimated. Without a CEL library nothing is
+checked.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ _RULE = Ref(struct="ValidationRule")
 
 
 class Expressions:
-    """Compiles CEL rules; the library is loaded with the first one.
+    """Compiles CEL rules; the CEL library is loaded for the first rule.
 
     Args:
-        language: Makes the compiler; raises ``CannotEvaluate`` if no library is installed.
+        language: Function that returns the compiler; raises ``CannotEvaluate`` if no library is installed.
     """
 
     def __init__(self, language: Callable[[], CEL] = CEL) -> None:
@@ -39,17 +40,17 @@ class Expressions:
         """Yield the causes for expressions that do not compile, the innermost first.
 
         Args:
-            schema: The schema of a whole object; structural, and otherwise valid.
-            field: Its path.
+            schema: The schema of a whole object, which must be structural and valid apart from expressions.
+            field: The path of the schema.
         """
-        # As in an embedded object, rules can access its apiVersion, kind and names.
+        # Rules can access apiVersion, kind and names of the whole object, as in embedded objects.
         yield from self._causes({**schema, EMBEDDED: True}, field)
 
     def _causes(self, schema: JSONObject, field: str, uncorrelated: str = "") -> Iterator[StatusCause]:
         """Yield the causes in ``schema``.
 
-        ``uncorrelated`` is the path of the outermost schema around it whose values cannot be matched with those of the
-        old object.
+        ``uncorrelated`` is the path of the outermost list around ``schema`` whose items have no corresponding items in
+        the old object, since its list type is not ``map``; ``""`` if there is none.
         """
         if isinstance(additional := schema.get("additionalProperties"), dict):
             yield from self._causes(additional, f"{field}.additionalProperties", uncorrelated)

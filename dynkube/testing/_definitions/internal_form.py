@@ -1,4 +1,4 @@
-"""The server's internal form of versions and schemas, shown in its messages."""
+"""Go's form of versions and schemas, which some error messages contain."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _ABSENT: Mapping[str, object] = {"string": "", "bool": False, "int": 0, "float":
 
 
 def bad_struct(field: str, shape: Shape, value: object, detail: str) -> StatusCause:
-    """Return a cause that shows a whole struct, or a list of structs."""
+    """Return a cause whose message contains a struct or a list of structs as JSON."""
     text = escape_html(msgspec.json.encode(internal(shape, value)).decode())
     return StatusCause(field, "FieldValueInvalid", f"Invalid value: {text}: {detail}")
 
 
 def internal(shape: Shape, value: Any) -> Any:
-    """Return ``value`` with all fields of its structs, set or not, by their Go names."""
+    """Return ``value`` with all fields of its structs, even unset ones, by Go names."""
     if value is None:
         return None
     match shape:

@@ -1,4 +1,4 @@
-"""The JSON paths in a CRD: simple ones, and those of fields in the schema."""
+"""Validation of the JSON paths in a CRD."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _NOWHERE = "does not refer to a valid field"
 
 
 class PathProblem(Exception):
-    """A path is malformed, or refers to no field."""
+    """A path is malformed, or refers to a field that does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
 class PathTarget:
-    """A path's normal form, its first name, and the schema that it leads to."""
+    """A path in normal form, its first field name, and the schema of its target."""
 
     path: str
     root: str
@@ -33,22 +33,22 @@ class PathTarget:
 def simple_path_causes(path: str, field: str) -> Iterator[StatusCause]:
     """Yield a cause if ``path`` does not start with a dot.
 
-    The server does not check more of it, either.
+    The real server does not check anything else.
     """
     if not path.startswith("."):
         yield bad_value(field, path, "must be a simple json path starting with .")
 
 
 def follow(path: str, schema: JSONObject, *, brackets: bool = True) -> PathTarget:
-    """Follow ``path`` through the properties of ``schema``.
+    """Find the field at ``path`` in ``schema``.
 
     Args:
-        path: For example ``.spec.hosts`` or ``.data['a.b']``.
+        path: A path like ``.spec.hosts`` or ``.data['a.b']``.
         schema: The schema of the root.
         brackets: Whether names in brackets are allowed.
 
     Raises:
-        PathProblem: The path is malformed, or refers to no field.
+        PathProblem: The path is malformed, or refers to a field that does not exist.
     """
     tokens = iter(_TOKENS.findall(path))
     here, walked = schema, ""
@@ -84,7 +84,7 @@ def _quoted(token: str) -> str:
 
 
 def _step(schema: JSONObject, name: str) -> tuple[JSONObject, bool]:
-    """Return the schema of the field ``name``, and whether it is a declared property."""
+    """Return the schema of the field ``name``, and whether it is in ``properties``."""
     properties: dict[str, Any] | None = schema.get("properties")
     additional = schema.get("additionalProperties")
     if not properties and isinstance(additional, dict):

@@ -56,7 +56,7 @@ def _set_item_causes(schema: JSONObject, field: str) -> Iterator[StatusCause]:
     if items.get("type") == "array" and list_type not in {None, "atomic"}:
         yield bad_value(f"{field}.items.{LIST_TYPE}", list_type, _IN_SET)
     if items.get("type") == "object" and items.get(MAP_TYPE) != "atomic":
-        # The real server shows the list type here.
+        # The real server's message has the list type instead of the map type.
         yield bad_value(f"{field}.items.{MAP_TYPE}", list_type, _IN_SET)
 
 
@@ -82,14 +82,14 @@ def _key_causes(properties: JSONObject, keys: list[str], field: str) -> Iterator
             yield bad_value(f"{field}.{MAP_KEYS}", keys, "entries must all be names of item properties")
         elif properties[key].get("type") in {"array", "object"}:
             detail = f"must be a scalar type if parent array's {LIST_TYPE} is map"
-            # The real server shows the type of the items here.
+            # The real server's message has the type of the items instead of the type of the key.
             yield bad_value(f"{field}.items.properties[{key}].type", "object", detail)
         if key in keys[:index]:
             yield bad_value(f"{field}.{MAP_KEYS}", keys, "must not contain duplicate entries")
 
 
 def _null_causes(items: JSONObject, list_type: str, keys: list[str], field: str) -> Iterator[StatusCause]:
-    """Yield causes for nullable items of sets and maps, and for optional keys."""
+    """Yield causes for nullable items of sets and maps, and for optional key fields."""
     if items.get("nullable"):
         yield not_allowed(f"{field}.items.nullable", f"cannot be nullable when {LIST_TYPE} is {list_type}")
     properties = items.get("properties", {})

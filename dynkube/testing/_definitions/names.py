@@ -1,4 +1,4 @@
-"""The accepted names of a CRD: those requested that are free in its group."""
+"""Conditions of a CRD, and its accepted names: requested names that are not taken."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _AS_KINDS = {"kind", "listKind"}
 
 
 def accept_names(definition: JSONObject, taken_resources: set[str], taken_kinds: set[str], time: str) -> None:
-    """Accept the requested names that are free, and set the NamesAccepted condition.
+    """Accept the requested names that are not taken, and set NamesAccepted.
 
-    If several names conflict, the condition reports the last one.
+    If several names are taken, the condition reports the last one.
     """
     wanted, status = definition["spec"]["names"], definition["status"]
     accepted = dict(status.get("acceptedNames") or {})
@@ -46,7 +46,7 @@ def accept_names(definition: JSONObject, taken_resources: set[str], taken_kinds:
 def establish(definition: JSONObject, time: str) -> None:
     """Set the Established condition.
 
-    It is false if the conversion webhook's ``caBundle`` is invalid.
+    Its status is ``False`` if the conversion webhook's ``caBundle`` is invalid.
     """
     if bundle_is_bad(definition):
         message = "The conversion webhook CABundle is invalid"
@@ -57,7 +57,10 @@ def establish(definition: JSONObject, time: str) -> None:
 
 
 def tell_approval(definition: JSONObject, time: str) -> None:
-    """Set KubernetesAPIApprovalPolicyConformant on a CRD in a protected group."""
+    """Set the condition KubernetesAPIApprovalPolicyConformant of a CRD.
+
+    CRDs in groups that are not protected do not have it.
+    """
     if is_protected(definition["spec"]["group"]):
         state, message = approval(definition)
         kind = "KubernetesAPIApprovalPolicyConformant"
@@ -65,12 +68,12 @@ def tell_approval(definition: JSONObject, time: str) -> None:
 
 
 def resource_names(accepted: JSONObject) -> set[str]:
-    """Return the resource names that a CRD reserves: plural, singular, short names."""
+    """Return the resource names that a CRD takes: plural, singular, short names."""
     return {*_texts(accepted, "plural"), *_texts(accepted, "singular"), *_texts(accepted, "shortNames")}
 
 
 def kind_names(accepted: JSONObject) -> set[str]:
-    """Return the names that a CRD reserves among kinds: kind and list kind."""
+    """Return the kinds that a CRD takes: kind and list kind."""
     return {*_texts(accepted, "kind"), *_texts(accepted, "listKind")}
 
 

@@ -1,4 +1,4 @@
-"""Patterns in the schema of a CRD: each must compile, within a total size limit."""
+"""Validation of the patterns in the schema of a CRD, with a limit on their size."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._calls.refuse import bad_value
 from dynkube.testing._schemas.patterns import BadPattern, compile_pattern
 
-# Limit on the compiled instructions of all patterns in a schema: 10 MB of memory and a quarter of a second. Patterns of
-# published CRDs have some dozens each; ``\pL{253}``, twelve bytes of schema, has 300,000.
+# The maximum number of compiled instructions of all patterns in a schema. They take 10 MB of memory and a quarter of a
+# second. A pattern of a published CRD has some dozens of instructions; the short pattern ``\pL{253}`` has 300,000.
 MAX_INSTRUCTIONS = 600_000
 
 
 def pattern_causes(schema: JSONObject, field: str) -> Iterator[StatusCause]:
-    """Yield a cause for each ``pattern`` that does not compile.
+    """Yield a cause for each ``pattern`` that does not compile or is beyond the limit.
 
     Causes have the real server's messages. ``field`` is the path of ``schema``.
 

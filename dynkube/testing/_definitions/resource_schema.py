@@ -1,4 +1,4 @@
-"""Validation of a resource's whole schema: structure, defaults, keywords, rules."""
+"""Validation of a resource's schema: structure, defaults, keywords, CEL rules."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dynkube.testing._definitions.shapes import STRUCTS, Ref
 from dynkube.testing._definitions.structural import structural_causes, unsupported_keyword
 
 _KEYWORDS = STRUCTS["JSONSchemaProps"]
-# The keywords allowed at the root if the status subresource is enabled, by their internal names as in the message.
+# The keywords allowed at the root if the status subresource is enabled, by their names in Go, as in the error message.
 _WITH_STATUS = (
     "Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern "
     "MaxItems MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields "
@@ -26,7 +26,7 @@ _AT_ROOT = "at the root of the schema if the status subresource is enabled"
 def resource_schema_causes(holder: JSONObject | None, field: str, *, has_status: bool) -> list[StatusCause]:
     """Return the causes for an invalid ``openAPIV3Schema`` in ``holder``.
 
-    ``field`` is the path of ``holder``.
+    ``field`` is the path of ``holder``; ``has_status`` is whether the status subresource is enabled.
     """
     schema = (holder or {}).get("openAPIV3Schema")
     if schema is None:
@@ -50,9 +50,9 @@ def _root_causes(schema: JSONObject, field: str, has_status: bool) -> Iterator[S
 
 
 def _status_causes(schema: JSONObject, field: str) -> Iterator[StatusCause]:
-    """Yield the first cause that keeps the status from having its own schema.
+    """Yield a cause for the first keyword that the status subresource does not allow.
 
-    The status subresource requires one.
+    Only keywords at the root of the schema are checked.
     """
     for keyword, known in _KEYWORDS.items():
         if keyword not in schema:

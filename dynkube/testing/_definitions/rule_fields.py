@@ -1,7 +1,7 @@
-"""Detection of undefined fields in CEL rules: misspelled names.
+"""Detection of undefined fields in CEL rules, such as misspelled names.
 
-Names after ``self`` and ``oldSelf`` are followed through the fields of objects and the entries of maps. Not checked:
-what follows an index, variables of macros, and values of other types.
+Only chains of field names after ``self`` and ``oldSelf`` are checked, through objects and maps. Fields after an index,
+of macro variables and of values of other types are not checked.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _SHADOWED = re.compile(r"[(,]\s*(?:self|oldSelf)\s*,")
 
 
 def undefined_fields(expression: str, schema: JSONObject) -> str:
-    """Return a real server's compiler errors for undefined fields, or ``""``.
+    """Return a real server's compile errors for undefined fields; ``""`` for none.
 
     Args:
-        expression: A rule, or its message expression.
-        schema: The schema of ``self``; marked as an embedded resource if it is that of the whole object.
+        expression: A ``rule`` or ``messageExpression``.
+        schema: The schema of ``self``. The schema of a whole object must be marked as an embedded resource.
     """
     bare = _TEXT.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), expression)
     if _SHADOWED.search(bare):
@@ -53,7 +53,7 @@ def _undefined(bare: str, schema: JSONObject) -> Iterator[tuple[int, str]]:
 
 
 def _field(schema: JSONObject, name: str) -> tuple[bool, JSONObject | None]:
-    """Return whether the field may exist, and its schema if it is known."""
+    """Return whether the field ``name`` may exist, and its schema if known."""
     if isinstance(additional := schema.get("additionalProperties"), dict):
         return True, additional
     if schema.get("type") != "object" or additional:
@@ -69,7 +69,7 @@ def _field(schema: JSONObject, name: str) -> tuple[bool, JSONObject | None]:
 def _told(expression: str, at: int, name: str) -> str:
     line = expression.count("\n", 0, at)
     begin = expression.rfind("\n", 0, at) + 1
-    # The real compiler marks characters of more than one byte with a wide dot.
+    # The real server's compiler prints a wide dot below characters of more than one byte.
     dots = "".join("." if letter.isascii() else "\uff0e" for letter in expression[begin:at])
     text = expression.split("\n")[line]
     return f"ERROR: <input>:{line + 1}:{at - begin + 1}: undefined field '{name}'\n | {text}\n | {dots}^"

@@ -1,4 +1,4 @@
-"""Server-side treatment of CRDs: defaults, validation, warnings, deletion."""
+"""The rules for writes to CRDs: defaults, validation, warnings, deletion."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dynkube.testing._verbs.rules import KindRules
 
 
 class DefinitionRules(KindRules):
-    """Validates and completes CRDs, and deletes their instances before them."""
+    """The rules for writes to CRDs."""
 
     def __init__(self) -> None:
         self._expressions = Expressions()
@@ -23,15 +23,15 @@ class DefinitionRules(KindRules):
         complete_spec(obj)
 
     def prepare(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> None:
-        """Set ``status.storedVersions``, and the empty status."""
+        """Set ``status.storedVersions``, and the other fields of an absent status."""
         note_stored_versions(obj, old)
 
     def causes(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> list[StatusCause]:
-        """Return the causes for invalid names, group, scope, versions or schemas."""
+        """Return the causes for an invalid CRD."""
         return definition_causes(obj, old, self._expressions)
 
     def warnings(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> list[str]:
-        """Return warnings about formats in schemas that are not checked."""
+        """Return warnings about values of ``format`` that the server does not check."""
         return definition_warnings(obj, old)
 
     def in_two_steps(self, kind: Kind) -> bool:
@@ -39,5 +39,5 @@ class DefinitionRules(KindRules):
         return True
 
     def before_delete(self, kind: Kind, obj: JSONObject) -> None:
-        """Add the finalizer for the clean-up of its instances."""
+        """Set the finalizer that keeps the CRD until its instances are deleted."""
         before_delete(obj)

@@ -1,7 +1,7 @@
 """Validation of each part of a schema: keywords, types, defaults, rules.
 
-The server checks this in addition to the structure (see :mod:`structural`), and in every part, including those inside
-``allOf``, ``anyOf``, ``oneOf`` and ``not``. List and map types belong to it, too.
+These checks are in addition to those of the structure (see :mod:`structural`). They apply to all parts, including parts
+inside ``allOf``, ``anyOf``, ``oneOf`` and ``not``, and include the list and map types.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ class RuleEnvironment:
     """The context of a part of a CRD's schema.
 
     Attributes:
-        in_metadata: Whether it describes metadata (or apiVersion or kind) of a resource, whole or embedded.
-        no_defaults: Why it may have no default; ``""`` if it may.
+        in_metadata: Whether the part is in the schema of the metadata, apiVersion or kind of a resource, which may be
+            embedded.
+        no_defaults: Why the part must not have a default; ``""`` if it may have one.
     """
 
     in_metadata: bool = False
@@ -37,7 +38,7 @@ class RuleEnvironment:
 def schema_causes(
     schema: JSONObject, field: str, around: RuleEnvironment | None = None, *, root: bool = True
 ) -> list[StatusCause]:
-    """Return the causes for an invalid ``schema``, including all parts of it."""
+    """Return the causes for an invalid ``schema`` and all parts of it."""
     around = around or RuleEnvironment()
     causes = [*_keyword_causes(schema, field, around)]
     for part, below, surroundings in _parts(schema, around, root):
@@ -72,7 +73,10 @@ def _keyword_causes(schema: JSONObject, field: str, around: RuleEnvironment) -> 
 def _parts(
     schema: JSONObject, around: RuleEnvironment, root: bool
 ) -> Iterator[tuple[str, JSONObject, RuleEnvironment]]:
-    """Yield every schema directly inside ``schema``, in the server's order."""
+    """Yield the path, schema and context of each part directly inside ``schema``.
+
+    Parts are in the real server's order.
+    """
     additional = schema.get("additionalProperties")
     if isinstance(additional, dict):
         reason = "inside additionalProperties applying to object metadata"
@@ -102,7 +106,7 @@ def _parts(
 
 
 def _own_causes(schema: JSONObject, field: str) -> Iterator[StatusCause]:
-    """Yield the causes that the server reports after those of the inner schemas."""
+    """Yield the causes that the real server reports after those of the parts."""
     if schema.get(PRESERVE) is False:
         yield bad_value(f"{field}.{PRESERVE}", False, "must be true or undefined")
     yield from list_and_map_causes(schema, field)

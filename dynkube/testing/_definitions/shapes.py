@@ -1,7 +1,7 @@
 """The types of CRDs: every field of ``apiextensions.k8s.io/v1`` and its type.
 
-The type names are the real server's, because clients see them: in the 400 for a value of the wrong type, and in the
-422 that shows the server's internal form of a version or a schema.
+The type names are those of the real server, because error messages contain them: the 400 for a value of the wrong type,
+and the 422 that contains a version or a schema in Go's form.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class ListOf:
 
     @property
     def name(self) -> str:
-        """The Go type, as in the server's messages."""
+        """The Go type, as in the real server's messages."""
         return self.own_name or f"[]{self.item.name}"
 
 
@@ -46,13 +46,13 @@ class MapOf:
 
     @property
     def name(self) -> str:
-        """The Go type, as in the server's messages."""
+        """The Go type, as in the real server's messages."""
         return self.own_name or f"map[string]{self.item.name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaOr:
-    """A schema or a simpler value: a list of schemas, a boolean, a list of names."""
+    """A schema, or a simpler value: a list of schemas, a boolean or a list of names."""
 
     other: Either
     name: str
@@ -60,13 +60,13 @@ class SchemaOr:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ref:
-    """A struct of :data:`STRUCTS` by its name. Schemas contain schemas."""
+    """A struct in :data:`STRUCTS`, by name because schemas contain schemas."""
 
     struct: str
 
     @property
     def name(self) -> str:
-        """The Go type, as in the server's messages."""
+        """The Go type, as in the real server's messages."""
         return f"v1.{self.struct}"
 
 
@@ -81,8 +81,8 @@ class Field:
         json: Its name in JSON.
         go: Its name in Go.
         shape: Its type.
-        pointer: Whether a zero value differs from an absent one.
-        kept: Whether it is written even if it is zero.
+        pointer: Whether it is a pointer in Go, so that a zero value differs from an absent one.
+        kept: Whether it is encoded even if it is zero.
     """
 
     json: str
@@ -107,8 +107,9 @@ _SIMPLE: Mapping[str, Shape] = {
     "schema or names": SchemaOr(other="strings", name="v1.JSONSchemaPropsOrStringArray"),
 }
 
-# One field a line: NAME[=GoName] TYPE, with ``*`` for pointers and ``!`` for fields that are always written.
-# In a type, ``[]`` is a list and ``{}`` a map of what follows, ``~Name:`` names it, and a capital begins a struct.
+# One field per line: NAME[=GoName] TYPE, with ``*`` for pointers and ``!`` for fields that are always encoded.
+# In a type, ``[]`` is a list and ``{}`` a map of the type that follows, ``~Name:`` is the name of the type, and a
+# capital letter begins the name of a struct.
 _TEXT = """
 CustomResourceDefinition
   apiVersion=APIVersion text
@@ -276,5 +277,5 @@ def _structs() -> Iterator[tuple[str, dict[str, Field]]]:
             yield line, fields
 
 
-#: Every struct by name, with its fields by their JSON names in the server's order. Not to be modified.
+#: All structs by name, with their fields by JSON name in the real server's order. It must not be modified.
 STRUCTS = MappingProxyType(dict(_structs()))

@@ -1,8 +1,8 @@
-"""The rules of structural schemas.
+"""Validation of schemas by the rules for structural schemas.
 
 See the design in https://github.com/kubernetes/enhancements/issues/692. A schema has a structure (``type``,
 ``properties``, ``items``, ``additionalProperties``), which specifies each type once, and value validations inside
-``allOf``, ``anyOf``, ``oneOf`` and ``not``: these may refer only to what is in the structure, and may not add to it.
+``allOf``, ``anyOf``, ``oneOf`` and ``not``. Value validations may only refer to fields and items in the structure.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Level: TypeAlias = Literal["root", "item", "field"]
 EMBEDDED = "x-kubernetes-embedded-resource"
 INT_OR_STRING = "x-kubernetes-int-or-string"
 PRESERVE = "x-kubernetes-preserve-unknown-fields"
-# The published forms of ``x-kubernetes-int-or-string``, which may also stand beside it.
+# The types of ``x-kubernetes-int-or-string``, which may also be given in an ``anyOf`` next to it.
 INT_OR_STRING_FORMS = ({"type": "integer"}, {"type": "string"})
 
 _JUNCTORS = ("anyOf", "allOf", "oneOf")
@@ -30,7 +30,7 @@ _NO_TYPE: Mapping[Level, str] = {
     "field": "must not be empty for specified object fields",
 }
 _IF_EMBEDDED = f"must be object if {EMBEDDED} is true"
-# Unsupported keywords, by the server's internal names.
+# Unsupported keywords, with their names in the real server's messages.
 _UNSUPPORTED: Mapping[str, str] = {
     "id": "id",
     "$schema": "schema",
@@ -40,7 +40,7 @@ _UNSUPPORTED: Mapping[str, str] = {
     "additionalItems": "additionalItems",
     "definitions": "definitions",
 }
-# Keywords allowed in the structure only, with the state that they must have in a value validation.
+# Keywords allowed in the structure only. In a value validation they "must be ...", followed by the text here.
 _ONLY_IN_STRUCTURE: Mapping[str, str] = {
     "type": "empty",
     "default": "undefined",
@@ -58,7 +58,10 @@ _ONLY_IN_STRUCTURE: Mapping[str, str] = {
 
 
 def structural_causes(schema: JSONObject, field: str) -> list[StatusCause]:
-    """Return why a resource's schema is not structural; sorted as in the server."""
+    """Return the causes if a resource's schema is not structural.
+
+    They are sorted as in the real server.
+    """
     causes = [
         *_structure(schema, "root", field),
         *_missing_in_branches(schema, schema, field, field),
@@ -68,7 +71,7 @@ def structural_causes(schema: JSONObject, field: str) -> list[StatusCause]:
 
 
 def unsupported_keyword(schema: JSONObject) -> str:
-    """Return why a schema cannot be parsed as a structural one; ``""`` if it can."""
+    """Return why a schema cannot be parsed as a structural schema; ``""`` if it can."""
     for keyword, name in _UNSUPPORTED.items():
         if schema.get(keyword) not in (None, "", {}):
             return f"OpenAPIV3Schema '{name}' is not supported"
@@ -131,7 +134,7 @@ def _type_causes(schema: JSONObject, level: Level, field: str) -> Iterator[Statu
 
 
 def _resource_causes(schema: JSONObject, level: Level, field: str) -> Iterator[StatusCause]:
-    """Yield the causes for whole resources: at the root, and where one is embedded."""
+    """Yield the causes for the schema of a whole or embedded resource."""
     properties = schema.get("properties", {})
     if level == "root" or schema.get(EMBEDDED):
         for name, kind in (("kind", "string"), ("apiVersion", "string"), ("metadata", "object")):
@@ -159,8 +162,8 @@ def _restricts_names_only(metadata: JSONObject) -> bool:
 def _validations(schema: JSONObject, field: str, *, structural: bool, skip_any: bool = False) -> Iterator[StatusCause]:
     """Yield the causes in the value validations of ``schema``.
 
-    A structural schema may allow integers and strings by types in ``anyOf``, or in the ``anyOf`` of the first entry of
-    ``allOf``; ``skip_any`` is set if ``schema`` is that entry.
+    For ``x-kubernetes-int-or-string``, a structural schema may give the types integer and string in ``anyOf``, or in
+    the ``anyOf`` of the first entry of ``allOf``. ``skip_any`` is whether ``schema`` is this entry.
     """
     for junctor in _JUNCTORS:
         if junctor == "anyOf" and (skip_any or (structural and _is_int_or_string(schema))):
@@ -197,9 +200,9 @@ def _validation(schema: JSONObject, field: str, *, skip_any: bool = False) -> It
 def _missing_structure(
     validation: JSONObject, structure: JSONObject | None, field: str, told_in: str
 ) -> Iterator[StatusCause]:
-    """Yield a cause for each value in ``validation`` that is not in ``structure``.
+    """Yield a cause for each part of ``validation`` that is not in ``structure``.
 
-    ``told_in`` is the path of ``validation``, ``field`` that of ``structure``.
+    ``told_in`` is the path of ``validation``, ``field`` is the path of ``structure``.
     """
     if structure is None:
         yield required(field, f"because it is defined in {told_in}")

@@ -1,7 +1,7 @@
 """Validation of CRDs.
 
-As in the server, what all versions have in common (schema, subresources, columns, selectable fields) is validated once
-for all of them, and causes name it under ``spec``.
+As in the real server, a field that is equal in all versions (schema, subresources, columns, selectable fields) is
+validated once, and the path in its causes begins with ``spec`` instead of ``spec.versions``.
 """
 
 from __future__ import annotations
@@ -33,9 +33,12 @@ _SHARED = ("schema", "subresources", "additionalPrinterColumns", "selectableFiel
 
 
 def definition_causes(definition: JSONObject, old: JSONObject | None, expressions: Expressions) -> list[StatusCause]:
-    """Return why ``definition`` cannot be stored, as a new CRD or replacing ``old``.
+    """Return the causes for an invalid ``definition``.
 
-    It must be decoded and completed.
+    Args:
+        definition: The CRD, decoded, with defaults.
+        old: The CRD that it replaces; ``None`` for a new CRD.
+        expressions: Compiler of CEL rules.
     """
     causes = [*_name_causes(definition)] if old is None else []
     spec = definition["spec"]
@@ -46,7 +49,7 @@ def definition_causes(definition: JSONObject, old: JSONObject | None, expression
         if old is not None:
             causes += _immutable_causes(spec, old)
     causes += _basic_name_causes(definition["status"]["acceptedNames"], "status.acceptedNames")
-    # A write to the status alone may set any stored versions; the next other write must leave them valid.
+    # A write to the status may set any stored versions. They are checked by the next write to other fields.
     if old is None or spec != old["spec"] or _keeps_status(definition, old):
         causes += _stored_causes(definition)
     causes += approval_causes(definition, old)
@@ -84,9 +87,9 @@ def _scope_causes(spec: JSONObject) -> Iterator[StatusCause]:
 
 
 def _bundle_counts(old: JSONObject | None) -> bool:
-    """Return whether the webhook's ``caBundle`` must be valid.
+    """Return whether an invalid ``caBundle`` of the conversion webhook is an error.
 
-    It must once the CRD is established, unless it was invalid before.
+    It is one if the CRD ``old`` is established and its ``caBundle`` is not already invalid.
     """
     if old is None or condition(old, "Established") != "True":
         return False
@@ -95,12 +98,12 @@ def _bundle_counts(old: JSONObject | None) -> bool:
 
 
 class _Layout:
-    """The versions of a spec, and what they have in common.
+    """The versions of a CRD, and the fields that are equal in all versions.
 
     Args:
-        spec: The spec.
-        before: The spec that it replaces.
-        expressions: Compiles CEL rules.
+        spec: The spec of the CRD.
+        before: The spec that it replaces; ``None`` for a new CRD.
+        expressions: Compiler of CEL rules.
     """
 
     def __init__(self, spec: JSONObject, before: JSONObject | None, expressions: Expressions) -> None:
@@ -113,14 +116,14 @@ class _Layout:
             for part in _SHARED
             if all(version.get(part) == first.get(part) for version in versions)
         }
-        #: The versions without what they have in common, which is read as absent.
+        #: The versions without the fields in ``shared``.
         self.versions = [
             {key: value for key, value in version.items() if key not in self.shared} for version in versions
         ]
         self._before = {version["name"]: version for version in (before or {}).get("versions") or ()}
 
     def causes(self) -> Iterator[StatusCause]:
-        """Yield the causes in versions, names, and what the versions have in common."""
+        """Yield the causes in versions, names, and fields shared by all versions."""
         yield from self._schema_presence_causes()
         for index, version in enumerate(self.versions):
             yield from self._version_causes(version, f"spec.versions[{index}]")
@@ -200,7 +203,10 @@ def _names_causes(names: JSONObject) -> Iterator[StatusCause]:
 
 
 def _basic_name_causes(names: JSONObject, field: str) -> Iterator[StatusCause]:
-    """Yield the causes for invalid names, requested or accepted."""
+    """Yield a cause for each invalid name.
+
+    ``names`` is ``spec.names`` (requested) or ``status.acceptedNames`` (accepted).
+    """
     for name in ("plural", "singular", "kind", "listKind"):
         if value := names.get(name):
             folded = name in {"kind", "listKind"}
@@ -230,7 +236,7 @@ def _immutable_causes(spec: JSONObject, old: JSONObject) -> Iterator[StatusCause
 
 
 def _keeps_status(definition: JSONObject, old: JSONObject) -> bool:
-    """Return whether the status changed at most by appended storage versions."""
+    """Return whether the status is unchanged, except for appended stored versions."""
     status, before = definition["status"], old["status"]
     added = len(status["storedVersions"]) - len(before["storedVersions"])
     return bool({**status, "storedVersions": status["storedVersions"][: -added or None]} == before)

@@ -1,6 +1,6 @@
 """Validation of ``x-kubernetes-validations``: messages, reasons, field paths.
 
-Expressions are compiled in :mod:`expressions`.
+The module :mod:`expressions` checks that the expressions compile.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LINE_BREAK = re.compile("[\n\r]")
 
 
 def rule_causes(schema: JSONObject, field: str) -> Iterator[StatusCause]:
-    """Yield the causes for invalid rules of ``schema`` itself."""
+    """Yield the causes for invalid rules of ``schema``, but not of its parts."""
     for index, rule in enumerate(schema.get(RULES, ())):
         at = f"{field}.{RULES}[{index}]"
         yield from _text_causes(rule, at)
@@ -52,7 +52,7 @@ def _path_causes(schema: JSONObject, path: str, field: str) -> Iterator[StatusCa
     if _LINE_BREAK.search(path):
         yield bad_value(field, path, "must not contain line breaks")
     if unsupported_keyword(schema):
-        return  # reported by ``structural``
+        return  # the module ``structural`` reports it
     try:
         follow(path, schema)
     except PathProblem:

@@ -1,4 +1,4 @@
-"""Validation of a version: deprecation, columns, subresources, selectable fields."""
+"""Validation of a version: deprecation, columns, scale, selectable fields."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SELECTABLE_TYPES = {"string", "boolean", "integer"}
 
 
 def deprecation_causes(version: JSONObject, field: str) -> Iterator[StatusCause]:
-    """Yield causes for a deprecation warning unfit for a header.
+    """Yield causes for a ``deprecationWarning`` that cannot be sent as a header.
 
     It must be one line of printable characters, not empty, and at most 256 bytes.
     """
@@ -39,7 +39,7 @@ def deprecation_causes(version: JSONObject, field: str) -> Iterator[StatusCause]
 
 
 def column_causes(columns: Sequence[JSONObject], field: str) -> Iterator[StatusCause]:
-    """Yield the causes for invalid printer columns, of one version or of all of them."""
+    """Yield the causes for invalid printer columns."""
     types = f"must be one of {','.join(_COLUMN_TYPES)}"
     for index, column in enumerate(columns):
         at = f"{field}[{index}]"
@@ -58,7 +58,7 @@ def column_causes(columns: Sequence[JSONObject], field: str) -> Iterator[StatusC
 
 
 def subresource_causes(subresources: JSONObject | None, field: str) -> Iterator[StatusCause]:
-    """Yield the causes for invalid paths of the scale subresource."""
+    """Yield the causes for invalid paths in the ``scale`` subresource."""
     scale = (subresources or {}).get("scale")
     if scale is None:
         return
@@ -85,7 +85,7 @@ def selectable_causes(
 ) -> Iterator[StatusCause]:
     """Yield causes for selectable fields: too many, duplicates, or not scalars.
 
-    ``unchanged`` means that they are the same as in the old CRD, which exempts them from the limit of 8.
+    ``unchanged`` is whether the fields are the same as in the old CRD; the limit of 8 does not apply to them then.
     """
     seen: set[str] = set()
     for index, selectable in enumerate(fields):

@@ -1,4 +1,4 @@
-"""Warnings for authors of CRDs: formats that the server does not check."""
+"""Warnings about formats in a CRD that the server does not check."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dynkube.testing._schemas.formats import checked_format
 
 
 def definition_warnings(definition: JSONObject, old: JSONObject | None) -> list[str]:
-    """Return the warnings for ``definition``; on an update, only the new ones."""
+    """Return the warnings for ``definition``; on an update, only for new formats."""
     before = set(_formats(old)) if old is not None else set()
     return [f'unrecognized format "{name}"' for name in dict.fromkeys(_formats(definition)) if name not in before]
 
