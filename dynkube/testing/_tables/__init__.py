@@ -1,1 +1,1 @@
-"""Response forms of objects: tables as printed by kubectl, and metadata only."""
+"""Forms of objects in responses: whole objects, metadata only, or tables."""

@@ -1,4 +1,4 @@
-"""Ages for people: ``5m3s``, ``2d``, ``<unknown>``."""
+"""Formatting of ages: ``5m3s``, ``2d``, ``<unknown>``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dynkube.testing._tables.fields import Fields
 
 _MINUTE, _HOUR, _DAY, _YEAR = 60, 3600, 86400, 365 * 86400
 
-# RFC 3339 as Go parses it: datetime.fromisoformat alone accepts many other formats.
+# RFC 3339 timestamps as accepted by Go. ``datetime.fromisoformat`` accepts many other formats too.
 _TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:\d\d)")
 
 UNKNOWN = "<unknown>"
@@ -18,9 +18,10 @@ INVALID = "<invalid>"
 
 
 def human_duration(seconds: float) -> str:
-    """Format a duration with two or three significant figures, as ``kubectl get`` shows ages.
+    """Format a duration with two or three significant figures, like ``kubectl get``.
 
-    A time up to two seconds in the future counts as now, since clocks differ; anything later is ``<invalid>``.
+    A negative duration (a time in the future) is formatted as ``0s`` if it is less than two seconds, since clocks
+    differ, and otherwise as ``<invalid>``.
     """
     total = int(seconds)
     if total < -1:
@@ -50,7 +51,7 @@ def _two(total: int, large: int, large_unit: str, small: int, small_unit: str) -
 
 
 def parse_timestamp(text: str) -> datetime | None:
-    """Parse an RFC 3339 timestamp; ``None`` if it is malformed."""
+    """Parse an RFC 3339 timestamp; return ``None`` if it is malformed."""
     if _TIMESTAMP.fullmatch(text) is None:
         return None
     try:
@@ -61,7 +62,7 @@ def parse_timestamp(text: str) -> datetime | None:
 
 @dataclass(frozen=True, slots=True)
 class Ages:
-    """Durations up to one point in time, so that all cells of a table are consistent.
+    """Formats ages at one point in time, so that all cells of a table are consistent.
 
     Attributes:
         now: The point in time, with its time zone.
@@ -71,23 +72,29 @@ class Ages:
 
     @classmethod
     def at(cls, now: datetime) -> Ages:
-        """Durations up to ``now``; without a time zone it is taken as UTC."""
+        """Return the formatter for ``now``; without a time zone, ``now`` is in UTC."""
         return cls(now if now.tzinfo is not None else now.replace(tzinfo=UTC))
 
     def since(self, timestamp: str) -> str:
-        """Format the time since ``timestamp``; ``<unknown>`` for ``""``, ``<invalid>`` for a malformed one."""
+        """Format the time since ``timestamp``.
+
+        The result is ``<unknown>`` for an empty timestamp, and ``<invalid>`` for a malformed one.
+        """
         if not timestamp:
             return UNKNOWN
         moment = parse_timestamp(timestamp)
         return INVALID if moment is None else human_duration((self.now - moment).total_seconds())
 
     def between(self, start: str, end: str) -> str:
-        """Format the time between two timestamps; up to :attr:`now` if ``end`` is ``""``."""
+        """Format the time from ``start`` to ``end``; to :attr:`now` if ``end`` is empty.
+
+        The result is ``<unknown>`` if a timestamp is malformed.
+        """
         first, last = parse_timestamp(start), parse_timestamp(end) if end else self.now
         if first is None or last is None:
             return UNKNOWN
         return human_duration((last - first).total_seconds())
 
     def of(self, obj: Fields) -> str:
-        """Format the age of an object."""
+        """Format the age of an object, from its creation timestamp."""
         return self.since(obj.text("metadata.creationTimestamp"))

@@ -15,7 +15,7 @@ _AVERAGE = "averageValue"
 
 
 class _Source(NamedTuple):
-    """The fields of one type of metric, and whether its cell includes the name."""
+    """The field of one type of metric, and whether cells include the metric's name."""
 
     field: str
     named: bool = False
@@ -44,7 +44,7 @@ def _cells(obj: Fields, ages: Ages) -> Sequence[Cell]:
 
 
 def _targets(obj: Fields) -> str:
-    if obj.has("spec.targetCPUUtilizationPercentage"):  # the only metric of autoscaling/v1
+    if obj.has("spec.targetCPUUtilizationPercentage"):  # autoscaling/v1, which has no other metric
         current = obj.get("status.currentCPUUtilizationPercentage")
         shown = _UNKNOWN if current is None else f"{current}%"
         return f"cpu: {shown}/{obj.scalar('spec.targetCPUUtilizationPercentage')}%"

@@ -1,4 +1,4 @@
-"""The printers of all kinds."""
+"""Selection of the printer for a kind."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dynkube.testing._tables.columns import Printer
 from dynkube.testing._tables.custom import custom_printer
 from dynkube.testing._tables.pods import PODS
 
-# By group-resource, in the order of the server's discovery.
+# Printers by resource and group, in the order of the real server's discovery.
 _BUILTIN: Mapping[str, Printer] = {
     "componentstatuses": cluster.COMPONENT_STATUSES,
     "configmaps": cluster.CONFIG_MAPS,
@@ -75,9 +75,9 @@ def printer_for(kind: Kind, subresource: str = "") -> Printer:
     """Return the printer for objects of ``kind``.
 
     Args:
-        kind: A built-in kind, or a custom one with its columns. A built-in kind without columns of its own shows
-            the creation time of its objects, as in a real server.
-        subresource: ``"scale"`` for a Scale, whatever the kind; ``"status"`` for the object.
+        kind: A built-in or custom kind. A built-in kind without special columns has columns for the name and the
+            creation time, as in a real server.
+        subresource: ``"scale"`` for the printer of Scales; with ``""`` or ``"status"``, the printer of ``kind``.
     """
     if subresource == "scale":
         return workloads.SCALES

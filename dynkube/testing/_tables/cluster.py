@@ -69,7 +69,10 @@ def _name_and_time(obj: Fields, _ages: Ages) -> Sequence[Cell]:
 
 
 def _event(obj: Fields, ages: Ages) -> Sequence[Cell]:
-    """Print an event of either group: ``events.k8s.io`` renamed the fields, with the old ones as ``deprecated...``."""
+    """Return the cells of an event of either group.
+
+    ``events.k8s.io`` renamed some fields, and prefixed others with ``deprecated``.
+    """
     target = obj.at("involvedObject") if obj.has("involvedObject") else obj.at("regarding")
     first = _first(obj, "firstTimestamp", "deprecatedFirstTimestamp", "eventTime")
     last = _first(obj, "lastTimestamp", "deprecatedLastTimestamp") or first

@@ -1,4 +1,4 @@
-"""Printers: the columns of a kind, and the function that computes their cells."""
+"""Columns of tables, and printers, which compute the cells of a row."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ ColumnType: TypeAlias = Literal["string", "integer", "number", "boolean", "date"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """One column, as a ``metav1.TableColumnDefinition``.
+    """One column of a table, like ``metav1.TableColumnDefinition``.
 
     Attributes:
         name: The heading; kubectl prints it in capitals.
         type: The JSON type of the cells.
         description: The meaning of the cells.
         format: ``"name"`` for the column with the object's name.
-        priority: 0 is always shown, larger ones only by ``-o wide``.
+        priority: 0 if kubectl always shows the column; larger if only ``-o wide`` shows it.
     """
 
     name: str
@@ -50,7 +50,7 @@ def column(name: str, description: str, type: ColumnType = "string") -> Column: 
 
 
 def wide(name: str, description: str) -> Column:
-    """Return a string column that only ``-o wide`` shows."""
+    """Return a string column that kubectl only shows with ``-o wide``."""
     return Column(name=name, description=description, priority=1)
 
 
@@ -73,8 +73,8 @@ class Printer:
 
     Attributes:
         columns: The columns, in order.
-        cells: Computes the cells of one object, one for each column.
-        conditions: Computes the ``conditions`` of its row; most kinds have none.
+        cells: Function that returns the cells of one object, one for each column.
+        conditions: Function that returns the ``conditions`` of an object's row, which are empty for most kinds.
     """
 
     columns: tuple[Column, ...]

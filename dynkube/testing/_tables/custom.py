@@ -13,13 +13,13 @@ from dynkube.testing._tables.columns import CREATED_AT, NAME, Cell, Column, Prin
 from dynkube.testing._tables.fields import Fields
 from dynkube.testing._tables.paths import ABSENT, FirstValue, first_value
 
-# The default column of CRDs; unlike the Age of built-in kinds, its type is date.
+# The default column of CRDs. Its type is date; the Age column of built-in kinds is a string.
 _AGE: Mapping[str, object] = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
 
 
 @dataclass(frozen=True, slots=True)
 class _Value:
-    """One column: the path of its value, and the formatting."""
+    """The functions that find the value of one column in an object, and format it."""
 
     find: FirstValue
     convert: Callable[[object, Ages], Cell]
@@ -33,11 +33,13 @@ _COLUMN = "Custom resource definition column (in JSONPath format)"
 
 
 def custom_printer(columns: Sequence[Mapping[str, object]]) -> Printer:
-    """Return the printer for ``additionalPrinterColumns``: the name, and the first result of each column.
+    """Return the printer for ``additionalPrinterColumns``.
+
+    Its first column is the name. A cell is the first result of the column's JSONPath.
 
     Args:
-        columns: As in the CRD; if there are none, the age is shown. If the path of a column does not parse, that
-            column and all after it are omitted, as by a real server.
+        columns: ``additionalPrinterColumns`` of the CRD; if empty, there is a column for the age. If the JSONPath of a
+            column is invalid, this column and all after it are omitted, as in a real server.
     """
     headers, values = [NAME], []
     for each in columns or (_AGE,):
@@ -90,7 +92,7 @@ def _nothing(_value: object, _ages: Ages) -> Cell:
 
 
 def _text(value: object, _ages: Ages) -> Cell:
-    """Format any value as kubectl's JSONPath does."""
+    """Format any value like kubectl's JSONPath."""
     match value:
         case str():
             return value
@@ -101,12 +103,15 @@ def _text(value: object, _ages: Ages) -> Cell:
         case int() | float():
             return _float_text(value)
     encoded = json.dumps(value, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
-    # Go's JSON encoder escapes these, so that its output is safe inside HTML.
+    # Go's JSON encoder escapes these characters, so that its output is safe inside HTML.
     return encoded.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
 def _float_text(value: float) -> str:
-    """Format a float like Go's ``%v``: integers without a fraction, an exponent from 1e6 on and under 1e-4."""
+    """Format a float like Go's ``%v``.
+
+    Integers have no fraction. Other numbers have an exponent from 1e6 on and below 1e-4.
+    """
     if float(value).is_integer() and abs(value) < 2**63:
         return str(int(value))
     exact = Decimal(repr(float(value))).normalize()

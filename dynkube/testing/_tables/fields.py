@@ -1,7 +1,7 @@
-"""Typed access to the fields of an object: missing values, and those of a wrong type, read as empty.
+"""Typed access to the fields of an object.
 
-A real server decodes built-in kinds into structs, in which every field has its zero value or default. Cells are
-computed from those, so the functions that compute cells need no checks of their own, and only give the defaults.
+A missing value, or one of the wrong type, is read as a default. A real server decodes built-in kinds into structs, in
+which each field has a zero value or a default. With this class, functions that compute cells need no checks either.
 """
 
 from __future__ import annotations
@@ -12,7 +12,10 @@ _NOTHING: Mapping[str, object] = {}
 
 
 class Fields:
-    """A JSON object read by dotted paths; a value that is not an object reads as an empty one."""
+    """A JSON object, read by dotted paths.
+
+    A value that is not an object is treated as an empty object.
+    """
 
     __slots__ = ("_data",)
 
@@ -53,7 +56,10 @@ class Fields:
         return value if isinstance(value, bool) else default
 
     def scalar(self, path: str, default: str = "") -> str:
-        """Return the string or number at ``path`` as a string: quantities and int-or-string values."""
+        """Return the string or number at ``path`` as a string.
+
+        It is for quantities and int-or-string values.
+        """
         value = self.get(path)
         return str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else default
 
@@ -62,7 +68,7 @@ class Fields:
         return Fields(self.get(path))
 
     def mapping(self, path: str) -> Mapping[str, object]:
-        """Return the object at ``path``."""
+        """Return the object at ``path``; an empty one if there is none."""
         value = self.get(path)
         return value if isinstance(value, dict) else _NOTHING
 
@@ -77,11 +83,11 @@ class Fields:
         return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
     def condition(self, kind: str, path: str = "status.conditions") -> Fields | None:
-        """Return the first condition of a type; ``None`` if there is none."""
+        """Return the first condition of the type ``kind``; ``None`` if there is none."""
         return next((condition for condition in self.each(path) if condition.text("type") == kind), None)
 
     def is_true(self, kind: str) -> bool:
-        """Return whether the condition of a type has the status ``"True"``."""
+        """Return whether the condition of the type ``kind`` has the status ``"True"``."""
         condition = self.condition(kind)
         return condition is not None and condition.text("status") == "True"
 

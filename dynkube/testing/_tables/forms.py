@@ -1,6 +1,6 @@
-"""The forms of a response: whole objects, metadata only, or rows of a table.
+"""Forms of responses: whole objects, metadata only, or rows of a table.
 
-They produce JSON in pieces, with the head of a list apart from its items, so that a long list can be sent while it is
+A form encodes the beginning of a list and each of its items separately, so that a long list can be sent while it is
 encoded. See https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-tables.
 """
 
@@ -30,7 +30,7 @@ class Form(Protocol):
 
     Attributes:
         list_key: The key of the items in a list.
-        plain: Whether items are sent as stored, which needs no encoding.
+        plain: Whether items are sent as stored, without encoding them again.
     """
 
     @property
@@ -40,10 +40,10 @@ class Form(Protocol):
     def plain(self) -> bool: ...
 
     def head(self, document: ListDocument) -> JSONObject:
-        """Return a list, its keys in order, with ``None`` in place of its items.
+        """Return a list with ``None`` instead of its items; keys are in the order to send.
 
         Raises:
-            APIError: 406, lists have no such form.
+            APIError: 406, because lists do not have this form.
         """
         ...
 
@@ -52,20 +52,20 @@ class Form(Protocol):
         ...
 
     def single(self, document: Document) -> bytes:
-        """Encode a document that is not a list; a Status is left as it is.
+        """Encode a document that is not a list; a Status is not changed.
 
         Raises:
-            APIError: 406, objects have no such form.
+            APIError: 406, because objects do not have this form.
         """
         ...
 
     def event(self, event: WatchEvent) -> bytes:
-        """Encode one event of a watch, with its newline."""
+        """Encode one event of a watch, with a newline at the end."""
         ...
 
 
 class _Envelope(msgspec.Struct):
-    """Decodes the metadata of an object, and skips everything else."""
+    """The encoded metadata of an object; decoding skips all other fields."""
 
     metadata: msgspec.Raw = msgspec.Raw(b"{}")
 
@@ -95,7 +95,10 @@ class Objects:
     plain: bool = True
 
     def head(self, document: ListDocument) -> JSONObject:
-        """Return kind and metadata; the keys of lists of custom resources are sorted, as in a real server."""
+        """Return kind and metadata of the list.
+
+        Keys of lists of custom resources are sorted, as in a real server.
+        """
         head = {**replace(document, versions=()).data, "items": None}
         return head if self.kind.crd_uid is None else dict(sorted(head.items()))
 
@@ -119,7 +122,8 @@ class Metadata:
     Attributes:
         kind: The kind of the objects.
         version: The version of ``meta.k8s.io``.
-        of_list: Whether the list form was requested, which exists for lists only; the other one for objects only.
+        of_list: Whether ``PartialObjectMetadataList`` was requested, which only lists have; objects only have
+            ``PartialObjectMetadata``.
     """
 
     kind: Kind
@@ -165,7 +169,7 @@ def partial_metadata(encoded: bytes, version: str) -> bytes:
 
 
 def _misplaced(form: str, what: str, kind: Kind, name: str) -> APIError:
-    # A real server names the Go type of the resource, whose package is the first part of the group.
+    # The real server's message has the Go type of the resource. Its package is the first part of the group.
     package = kind.gvr.group.partition(".")[0] or "core"
     if kind.crd_uid is not None:
         package, name = "unstructured", "UnstructuredList" if name == kind.list_kind else "Unstructured"
@@ -175,16 +179,17 @@ def _misplaced(form: str, what: str, kind: Kind, name: str) -> APIError:
 
 @dataclass(slots=True)
 class Table:
-    """Tables as printed by kubectl; a new instance for each request.
+    """Tables as printed by kubectl.
 
-    In a watch only the first event has the column definitions, since they do not change.
+    In a watch, only the first event has the column definitions, since they do not change. An instance must therefore be
+    used for one request only.
 
     Attributes:
         kind: The kind of the objects.
-        printer: Computes the cells.
+        printer: The columns, and the function that computes cells.
         version: The version of ``meta.k8s.io``.
-        include: What rows contain besides their cells.
-        now: The wall clock.
+        include: The object in each row besides the cells: ``None``, ``Metadata`` or ``Object``.
+        now: Function that returns the current time.
     """
 
     kind: Kind
@@ -225,7 +230,7 @@ class Table:
         revision = metadata.text("resourceVersion")  # missing in a dry run
         head = self._head({"resourceVersion": revision} if revision else {})
         head["columnDefinitions"] = self.printer.definitions if with_columns else None
-        # An annotation marks the end of the initial events, so that row always includes the metadata.
+        # The bookmark after the initial events has an annotation, so its row must include the metadata.
         marked = "k8s.io/initial-events-end" in metadata.mapping("annotations")
         row = self._row(encoded, "Metadata" if marked and self.include == "None" else self.include)
         return b'%b,"rows":[%b]}' % (msgspec.json.encode(head)[:-1], row)

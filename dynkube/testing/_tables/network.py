@@ -78,7 +78,10 @@ def _ingress(obj: Fields, ages: Ages) -> Sequence[Cell]:
 
 
 def _hosts(rules: list[Fields], shown: int = 3) -> str:
-    """Format the first hosts; the number of further ones counts rules, as in the real server."""
+    """Format the hosts of the first ``shown`` rules that have one.
+
+    As in the real server, the number of further hosts is computed from the number of rules.
+    """
     hosts: list[str] = []
     for rule in rules:
         if len(hosts) == shown:
@@ -108,7 +111,7 @@ def _service_cidr(obj: Fields, ages: Ages) -> Sequence[Cell]:
 
 
 def _ip_address(obj: Fields, ages: Ages) -> Sequence[Cell]:
-    # The age has no column: kube-apiserver 1.36 sends it like this, and kubectl ignores it.
+    # The last cell, the age, has no column. kube-apiserver 1.36 sends it too, and kubectl ignores it.
     return [obj.name, _parent(obj.at("spec.parentRef")) if obj.has("spec.parentRef") else NONE, ages.of(obj)]
 
 

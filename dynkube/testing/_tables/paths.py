@@ -1,4 +1,4 @@
-"""The JSONPath of a printer column, compiled to a function that returns the first value."""
+"""Compilation of the JSONPath of a printer column to a function."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ class Absent:
     """The type of :data:`ABSENT`."""
 
 
-#: No value, as opposed to ``null``.
+#: There is no value, not even ``null``.
 ABSENT: Final = Absent()
 
 FirstValue: TypeAlias = Callable[[Mapping[str, object]], object]
 
 _NAMES = r"(?:\.[A-Za-z_][\w-]*)"
-# Most CRDs have a column like this; evaluating it like any other path takes thirty times as long.
+# A path to a field of a condition, as most CRDs have. The general evaluation takes thirty times as long.
 _CONDITION = re.compile(
     rf"\{{?(?P<list>{_NAMES}+)\[\?\(\s*@\.(?P<key>[A-Za-z_]\w*)\s*==\s*(?P<quote>[\"'])(?P<value>[^\"'\\]*)(?P=quote)\s*\)\]"
     rf"(?P<rest>{_NAMES}+)\}}?"
@@ -28,10 +28,12 @@ _CONDITION = re.compile(
 
 
 def first_value(text: str) -> FirstValue:
-    """Compile ``text`` to a function, which returns :data:`ABSENT` if there is no value or kubectl would fail.
+    """Compile the JSONPath ``text`` to a function that returns the first value.
+
+    The function returns :data:`ABSENT` if there is no value or if kubectl would fail.
 
     Raises:
-        InvalidJSONPath: It does not parse.
+        InvalidJSONPath: ``text`` is not a valid JSONPath.
     """
     condition = _CONDITION.fullmatch(text)
     if condition is not None:
@@ -61,7 +63,7 @@ def _by_condition(to_list: tuple[str, ...], key: str, wanted: str, rest: tuple[s
         for element in elements:
             value = element.get(key, ABSENT) if isinstance(element, dict) else ABSENT
             if value is not ABSENT and not isinstance(value, str):
-                return ABSENT  # strings can only be compared with strings, and one failure fails the whole filter
+                return ABSENT  # as in kubectl, comparing a string with another type is an error of the whole filter
             if value == wanted and result is ABSENT:
                 result = _follow(element, rest)
         return result

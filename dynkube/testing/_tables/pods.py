@@ -1,4 +1,4 @@
-"""Tables of pods, with the status computed from phase, conditions and container states."""
+"""Tables of pods; the status is computed from phase, conditions and containers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class _Restarts:
 
     def add(self, status: Fields) -> None:
         self.count += status.number("restartCount")
-        # Timestamps in the same format sort as strings.
+        # Timestamps of the same format can be compared as strings.
         self.last = max(self.last, status.text("lastState.terminated.finishedAt"))
 
     def text(self, ages: Ages) -> str:
@@ -45,7 +45,14 @@ class _Restarts:
 
 @dataclass(frozen=True, slots=True)
 class _Initialization:
-    """State of the init containers: why the pod is still initializing (``""`` if it is not), and their counts."""
+    """The state of the init containers.
+
+    Attributes:
+        reason: Why the pod is still initializing; ``""`` if it is initialized.
+        ready: The number of sidecars that are ready.
+        restarts: The restarts of all init containers.
+        sidecar_restarts: The restarts of sidecars.
+    """
 
     reason: str
     ready: int
@@ -124,7 +131,10 @@ def _termination(status: Fields) -> str:
 
 
 def _containers(pod: Fields, reason: str, restarts: _Restarts) -> tuple[str, int]:
-    """Return the reason from the containers, where earlier ones take precedence, and the number of ready ones."""
+    """Return the status from the containers, and the number of ready containers.
+
+    The first container with a status takes precedence; ``reason`` is the default.
+    """
     ready, running, error = 0, False, ""
     for status in reversed(pod.each("status.containerStatuses")):
         restarts.add(status)

@@ -48,13 +48,13 @@ def _policy_binding(obj: Fields, ages: Ages) -> Sequence[Cell]:
 
 def _param(ref: Fields) -> str:
     if ref.text("name"):
-        # It is unknown here whether the parameter kind is namespaced.
+        # "*" because it is not known here whether the kind of the parameter is namespaced.
         return f"{ref.text('namespace') or '*'}/{ref.text('name')}"
     return _printed_selector(ref.at("selector")) if ref.has("selector") else UNSET
 
 
 def _printed_selector(selector: Fields) -> str:
-    """Format a selector as Go prints the struct, which is what a real server shows here."""
+    """Format a selector like Go prints the struct, as in a real server."""
     labels = selector.mapping("matchLabels")
     pairs = "".join(f"{key}: {labels[key]}," for key in sorted(labels))
     terms = "".join(
@@ -93,7 +93,7 @@ def _signing_request(obj: Fields, ages: Ages) -> Sequence[Cell]:
 
 
 def _signing_status(obj: Fields) -> str:
-    # Conditions count regardless of their status here.
+    # As in a real server, the status of the conditions is not checked.
     kinds = {condition.text("type") for condition in obj.each("status.conditions")}
     status = "Denied" if "Denied" in kinds else "Approved" if "Approved" in kinds else "Pending"
     failed = ",Failed" if "Failed" in kinds else ""

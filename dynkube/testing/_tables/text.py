@@ -1,4 +1,4 @@
-"""Cell strings common to several kinds: labels, selectors, containers, shortened lists."""
+"""Formatting of cells for several kinds: labels, selectors, containers, lists."""
 
 from __future__ import annotations
 
@@ -13,16 +13,19 @@ _OPERATORS = {"In": "in", "NotIn": "notin"}
 
 
 def labels_text(labels: Mapping[str, object]) -> str:
-    """Format labels, or a selector that is a plain mapping: ``a=1,b=2``, ``<none>`` if empty."""
+    """Format labels, or a selector without expressions, as ``a=1,b=2``.
+
+    The result is ``<none>`` if there are none.
+    """
     return ",".join(f"{key}={labels[key]}" for key in sorted(labels)) or NONE
 
 
 def selector_text(obj: Fields, path: str, *, empty: str = NONE) -> str:
-    """Format a ``metav1.LabelSelector`` as for ``kubectl -l``: ``app=web,tier in (a,b)``.
+    """Format a ``metav1.LabelSelector`` as ``app=web,tier in (a,b)``.
 
     Args:
-        obj: The object that contains it.
-        path: Its path in ``obj``.
+        obj: The object that contains the selector.
+        path: The path of the selector in ``obj``.
         empty: The result for an empty or missing selector.
     """
     selector = obj.at(path)
@@ -49,7 +52,7 @@ def containers_text(obj: Fields, path: str) -> tuple[str, str]:
 
 
 def shortened(values: Sequence[str], shown: int = 3, *, separator: str = ",") -> str:
-    """Join the first values, and append the number of further ones."""
+    """Join the first values, and append the number of the others."""
     text = separator.join(values[:shown])
     return f"{text} + {len(values) - shown} more..." if len(values) > shown else text
 

@@ -1,4 +1,4 @@
-"""Tables of workloads: deployments and their relatives, jobs, and Scales."""
+"""Tables of workloads (deployments, stateful sets, jobs and others) and Scales."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DESIRED = column("Desired", "Pods that should be there", "integer")
 _CURRENT = column("Current", "Pods that are there", "integer")
 _READY = column("Ready", "Pods that are ready", "integer")
 
-# Conditions that determine the status of a job, by precedence; a deletion comes after the first two.
+# Conditions that determine the status of a job, in order of precedence. Terminating comes after ``_ENDED``.
 _ENDED = {"Complete": "Complete", "Failed": "Failed"}
 _UNDER_WAY = ("Suspended", "FailureTarget", "SuccessCriteriaMet")
 
