@@ -1,1 +1,1 @@
-"""Controllers for garbage collection, namespaces, pods, volumes and APIServices."""
+"""Controllers: garbage collection, namespaces, pods, volumes, APIServices, expiry."""

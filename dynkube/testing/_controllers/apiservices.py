@@ -1,11 +1,12 @@
-"""APIServices: one object for each group-version served, and what the objects of aggregated APIs do to serving.
+"""The APIService controller: APIServices of group-versions, and aggregated APIs.
 
-Group-versions of the server itself and of CustomResourceDefinitions have an APIService without a service, managed
-for them (the label ``kube-aggregator.kubernetes.io/automanaged``). An APIService with ``spec.service`` stands for an
-API served by somebody else: a stub (kinds that were registered for it), or nobody, which is an API that is
-unavailable. Deleting it ends the API, and creating it again brings it back.
+An APIService without ``spec.service`` is a group-version of this server or of a CRD. The controller creates it, with
+the label ``kube-aggregator.kubernetes.io/automanaged``. An APIService with ``spec.service`` is an aggregated API. If
+kinds were registered for its group-version, this server serves them as a *stub*; otherwise the API is unavailable.
+Deleting the APIService stops serving the API, and creating it again resumes it.
 
-Known limits: requests are never passed to the service, which only has to exist; the objects have no managedFields.
+Known limits: requests are never proxied to the service, which only has to exist. The APIServices created by the
+controller have no ``managedFields``.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ API_SERVICES = "apiservices.apiregistration.k8s.io"
 _AUTOMANAGED = "kube-aggregator.kubernetes.io/automanaged"
 _SERVICES, _SLICES = "services", "endpointslices.discovery.k8s.io"
 
-# groupPriorityMinimum and versionPriority, as kube-apiserver gives them to its own groups.
+# groupPriorityMinimum and versionPriority of kube-apiserver's own groups.
 _PRIORITIES = {
     "": (18000, 1),
     "apps": (17800, 15),
@@ -57,7 +58,13 @@ _SERVICE_NAME = "kubernetes.io/service-name"
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What was last seen of an APIService."""
+    """The state of an APIService when it was last reconciled.
+
+    Attributes:
+        group_version: Its group-version.
+        automanaged: Whether the controller deletes it once its group-version is not served.
+        service: Whether it has a ``spec.service``.
+    """
 
     group_version: GroupVersion
     automanaged: bool
@@ -65,13 +72,13 @@ class _Seen:
 
 
 class APIServiceController:
-    """Brings APIServices in line with what is served, and the other way round.
+    """Keeps APIServices and served kinds consistent with each other.
 
     Args:
-        storage: Where they are.
-        registry: What is served, and what is out of order.
-        identity: Times and UIDs.
-        end_watches: Called with the kinds of an aggregated API that ends.
+        storage: The storage of all objects.
+        registry: The served kinds, and the group-versions that are unavailable.
+        identity: Source of timestamps and UIDs.
+        end_watches: Callback that ends the watches on a kind; called when an aggregated API is removed.
     """
 
     def __init__(
@@ -92,7 +99,10 @@ class APIServiceController:
     # ── called by the server ──────────────────────────────────────────────────────────────
 
     def register(self, kinds: tuple[Kind, ...]) -> None:
-        """Serve ``kinds`` by a stub, with an APIService for each group-version that has none."""
+        """Serve ``kinds``, as a stub unless this server serves their group-version itself.
+
+        An APIService is created for each group-version of a stub that has none.
+        """
         local = {kind.gvr.group_version for kind in self._registry} - self._stubs.keys()
         for kind in kinds:
             gv = kind.gvr.group_version
@@ -106,7 +116,10 @@ class APIServiceController:
                 self._create(gv, _AGGREGATED, service=True)
 
     def unregister(self, kind: Kind) -> None:
-        """Stop serving ``kind``; with the last one of its group-version goes the APIService."""
+        """Stop serving ``kind``.
+
+        If it was the last kind of a stub's group-version, the APIService is deleted.
+        """
         self._registry.remove(kind.gvr)
         gv = kind.gvr.group_version
         stub = self._stubs.get(gv, {})
@@ -116,15 +129,15 @@ class APIServiceController:
             self._remove(_name(gv))
 
     def set_available(self, group_version: GroupVersion, available: bool) -> None:
-        """Make the API ``group_version`` unavailable, or available again."""
+        """Set whether the server of the API ``group_version`` is available."""
         (self._broken.discard if available else self._broken.add)(group_version)
         self._registry.set_available(group_version, available)
         self._dirty[_name(group_version)] = None
 
-    # ── what it does by itself ────────────────────────────────────────────────────────────
+    # ── reconciliation ────────────────────────────────────────────────────────────
 
     def settle(self, allowance: Allowance) -> bool:
-        """Act on what has changed; whether there was anything to do."""
+        """Reconcile changed APIServices; return whether there were any."""
         kinds = self._registry.of_storage(API_SERVICES)
         if not kinds:
             return False
@@ -150,7 +163,7 @@ class APIServiceController:
             if kind.listed:
                 served.setdefault(kind.gvr.group_version, kind)
         for gv, kind in served.items():
-            # kube-apiserver creates its own APIServices once at startup: a deleted one stays deleted until then.
+            # kube-apiserver creates the APIServices of its own groups only at startup, so a deleted one stays deleted.
             if _name(gv) in self._seen or gv in self._stubs or gv in self._started:
                 continue
             allowance.take()
@@ -165,7 +178,7 @@ class APIServiceController:
                 self._remove(name)
 
     def _remove(self, name: str) -> None:
-        # What was seen may be gone from a state that was restored.
+        # After a snapshot was restored, the APIService may not exist any more.
         if name in self._storage.collection(API_SERVICES).current:
             self._storage.remove(API_SERVICES, name)
 
@@ -219,7 +232,7 @@ class APIServiceController:
                 self._end_watches(kind)
             self._registry.remove(*(kind.gvr for kind in stubs))
             self._registry.set_available(seen.group_version, True)
-        self._kinds_seen = -1  # what is served without one gets another
+        self._kinds_seen = -1  # if its group-version is still served, it gets a new APIService
 
     def _serve(self, gv: GroupVersion) -> None:
         missing = [kind for kind in self._stubs.get(gv, {}).values() if self._registry.get(kind.gvr) is None]
@@ -229,7 +242,7 @@ class APIServiceController:
     # ── availability ──────────────────────────────────────────────────────────────────────
 
     def _set_condition(self, obj: JSONObject, gv: GroupVersion, service: bool) -> bool:
-        """Write the condition Available; its status."""
+        """Set the condition Available in ``obj``; return whether it is true."""
         reason, message = self._trouble(obj["spec"], gv, service)
         status = "False" if reason else "True"
         if not reason:
@@ -243,7 +256,7 @@ class APIServiceController:
         return status == "True"
 
     def _trouble(self, spec: JSONObject, gv: GroupVersion, service: bool) -> tuple[str, str]:
-        """Reason and message of an API that does not answer; empty for one that does."""
+        """Return reason and message for an unavailable API; empty if it is available."""
         if not service:
             return ("FailedDiscoveryCheck", _unreachable(gv, "10.0.0.1:443")) if gv in self._broken else ("", "")
         if gv in self._stubs and gv not in self._broken:

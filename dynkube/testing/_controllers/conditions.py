@@ -1,4 +1,7 @@
-"""The conditions of a namespace that is being deleted, as the namespace controller of a cluster writes them."""
+"""The conditions of a namespace that is being deleted.
+
+They are those of the namespace controller in kube-controller-manager.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ class _Text(NamedTuple):
     message: str
 
 
-# Every condition, in order, and what it says while all is well (its status is then False).
+# All conditions in order, with reason and message while the status is False, which means no problem.
 _WELL: Mapping[str, _Text] = {
     "NamespaceDeletionDiscoveryFailure": _Text("ResourcesDiscovered", "All resources successfully discovered"),
     "NamespaceDeletionGroupVersionParsingFailure": _Text(
@@ -31,13 +34,13 @@ _WELL: Mapping[str, _Text] = {
 
 @dataclass(slots=True)
 class Remains:
-    """What is left in a namespace that is being deleted, and why.
+    """The remaining content of a namespace that is being deleted.
 
     Attributes:
-        objects: How many objects of each resource.
-        finalizers: On how many objects each finalizer is.
-        undiscovered: Group-versions whose server does not respond, so that their objects are unknown.
-        refusals: Why objects could not be deleted.
+        objects: The number of remaining objects of each resource.
+        finalizers: The number of remaining objects with each finalizer.
+        undiscovered: Group-versions whose server is unavailable, so that their objects are unknown.
+        refusals: The messages of errors of deletions.
     """
 
     objects: dict[GVR, int] = field(default_factory=dict)
@@ -46,17 +49,17 @@ class Remains:
     refusals: list[str] = field(default_factory=list)
 
     def add(self, gvr: GVR, finalizers: tuple[str, ...]) -> None:
-        """Count an object that is still there."""
+        """Count a remaining object of the resource ``gvr``, with its finalizers."""
         self.objects[gvr] = self.objects.get(gvr, 0) + 1
         for name in finalizers:
             self.finalizers[name] = self.finalizers.get(name, 0) + 1
 
     def __bool__(self) -> bool:
-        """Whether the namespace has to stay."""
+        """Return whether the namespace must not be removed yet."""
         return bool(self.objects or self.undiscovered or self.refusals)
 
     def troubles(self) -> dict[str, _Text]:
-        """The conditions that are True."""
+        """Return reason and message of the conditions whose status is True, by type."""
         troubles = {}
         if groups := self.undiscovered:
             stale = ", ".join(f"{group}: stale GroupVersion discovery: {group}" for group in groups)
@@ -83,7 +86,10 @@ class Remains:
 
 
 def set_conditions(namespace: JSONObject, remains: Remains, time: str) -> bool:
-    """Write the conditions into ``status``; whether that changed anything. A transition time moves with its status."""
+    """Set the conditions of ``namespace``; return whether any changed.
+
+    ``lastTransitionTime`` is set to ``time`` if the status of a condition changes.
+    """
     before = {entry.get("type"): entry for entry in namespace["status"].get("conditions") or ()}
     after = {**before}
     troubles = remains.troubles()

@@ -10,14 +10,15 @@ _EVENTS = ("events", "events.events.k8s.io")
 
 
 class Compaction:
-    """Forgets history every so often, up to where it stood the time before, as an API server does with its etcd.
+    """Removes old revisions of objects at intervals, as API servers compact etcd.
 
-    Lists of an older state and continue tokens of it get 410 from then on; so do watches, which a real server keeps
-    a window of their own for.
+    Each compaction removes revisions older than the previous compaction. Lists and watches at a removed
+    resourceVersion, and continue tokens with one, then fail with 410. In a real server, watches have a separate window
+    (the watch cache).
 
     Args:
-        storage: Whose history.
-        timers: What tells that it is time.
+        storage: The storage to compact.
+        timers: Timers to schedule compactions.
         interval: Seconds between compactions; ``math.inf`` for never.
     """
 
@@ -38,9 +39,9 @@ class EventExpiry:
     """Removes Events a fixed time after their last write.
 
     Args:
-        storage: Where they are.
-        timers: What tells that it is time.
-        ttl: Seconds from the last write to an event to its end; ``math.inf`` for never.
+        storage: The storage of the Events.
+        timers: Timers to schedule the removal.
+        ttl: Seconds from the last write of an Event to its removal; ``math.inf`` for never.
     """
 
     def __init__(self, storage: Storage, timers: Timers, ttl: float) -> None:

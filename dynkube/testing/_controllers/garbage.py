@@ -1,11 +1,12 @@
-"""Garbage collection by ownerReferences: dependents follow their owners, wait for them, or are left alone.
+"""Garbage collection by ownerReferences.
 
-The rules are those of https://kubernetes.io/docs/concepts/architecture/garbage-collection/: an object goes when none
-of its owners is left; an owner that is deleted in the foreground goes behind the dependents that block it; one that
-is deleted with the policy ``Orphan`` leaves its dependents behind without a reference to it.
+The rules are those of https://kubernetes.io/docs/concepts/architecture/garbage-collection/: an object is deleted once
+none of its owners exists. An owner deleted in the foreground is removed after its dependents with
+``blockOwnerDeletion``. If an owner is deleted with the policy ``Orphan``, its dependents are kept, without the
+reference to it.
 
-Known limits: an owner whose kind is not served is not looked for (as in a real cluster), and the rest of such an
-object's references wait with it.
+Known limits: if the kind of an owner is not served, the owner cannot be looked up (as in a real cluster), and none of
+the references of the dependent are processed until the kind is served.
 """
 
 from __future__ import annotations
@@ -31,7 +32,10 @@ _USER_AGENT = "kube-controller-manager"
 
 
 class GarbageCollector:
-    """Collects garbage. Level-triggered: it looks at what an object and its owners are, not at what happened."""
+    """The garbage collector.
+
+    It is level-triggered: it acts on the current state of an object and its owners, not on single changes.
+    """
 
     def __init__(self, storage: Storage, registry: Registry, deletes: Deletes, writes: Writes) -> None:
         self._storage = storage
@@ -40,19 +44,19 @@ class GarbageCollector:
         self._writes = writes
         self._owners = Owners(storage, registry)
         self._dirty: OrderedDict[Address, None] = OrderedDict()
-        # Dependents by the UID of an owner, which need not exist.
+        # Dependents by the UID of the owner, which may not exist.
         self._dependents: dict[str, dict[Address, None]] = {}
-        # Owners that cannot go before something is done about their dependents.
+        # Owners with the finalizer for orphaning or foreground deletion, by UID.
         self._held: dict[str, Address] = {}
-        # UIDs that were seen going, as long as anything refers to them.
+        # UIDs of removed owners, as long as an object refers to them.
         self._gone: set[str] = set()
-        # Objects with an owner of a kind that is not served, to look at again when kinds come.
+        # Objects with an owner whose kind is not served, to be reconciled again when the served kinds change.
         self._unknown: dict[Address, None] = {}
         self._kinds_seen = -1
         storage.listen(self._changed)
 
     def settle(self, allowance: Allowance) -> bool:
-        """Act on what has changed, as far as the allowance goes; whether there was anything to do."""
+        """Reconcile changed objects within ``allowance``; return whether there were any."""
         if self._kinds_seen != self._registry.revision:
             self._kinds_seen = self._registry.revision
             self._dirty.update(self._unknown)
@@ -63,7 +67,7 @@ class GarbageCollector:
             self._reconcile(address, allowance)
         return acted
 
-    # ── what to look at ───────────────────────────────────────────────────────────────────
+    # ── tracking of changes ───────────────────────────────────────────────────────────────────
 
     def _changed(self, group: str, change: Change) -> None:
         before, after = change.before, change.after
@@ -108,7 +112,7 @@ class GarbageCollector:
         else:
             self._held.pop(after.uid, None)
 
-    # ── what to do about it ───────────────────────────────────────────────────────────────
+    # ── reconciliation ───────────────────────────────────────────────────────────────
 
     def _reconcile(self, address: Address, allowance: Allowance) -> None:
         group, key = address
@@ -135,7 +139,7 @@ class GarbageCollector:
                 self._drop_references(kind, version, lost, allowance)
         elif State.WAITING in owners and version.uid in self._dependents:
             if any(self._waits(dependent) for dependent in self._dependents[version.uid]):
-                # A cycle, perhaps: who waits for this object must not be waited for by it.
+                # There may be a cycle: this object must not wait for a dependent that waits for its own dependents.
                 version = self._unblock(kind, version, allowance)
             self._delete(kind, version, DeleteOptions(propagation="Foreground"), allowance)
         else:
@@ -153,7 +157,7 @@ class GarbageCollector:
         self._drop_finalizer(kind, version, ORPHAN, allowance)
 
     def _blocked(self, uid: str) -> bool:
-        """Whether a dependent says that it has to be gone before the object with this UID may go."""
+        """Return whether a dependent blocks the removal of the owner with this UID."""
         return any(self._blocks(address, uid) for address in self._dependents.get(uid, ()))
 
     def _blocks(self, address: Address, uid: str) -> bool:
@@ -173,7 +177,7 @@ class GarbageCollector:
 
     def _delete(self, kind: Kind, version: Version, options: DeleteOptions, allowance: Allowance) -> None:
         allowance.take()
-        with suppress(APIError):  # protected, like the namespace default: it stays
+        with suppress(APIError):  # the object cannot be deleted, like the namespace default
             self._deletes.delete_version(kind, version, options)
 
     def _drop_finalizer(self, kind: Kind, version: Version, finalizer: str, allowance: Allowance) -> None:
@@ -208,12 +212,12 @@ class GarbageCollector:
             body=obj,
             user_agent=_USER_AGENT,
         )
-        with suppress(APIError):  # no longer valid under its schema, say: a real cluster would try for ever
+        with suppress(APIError):  # for example, it is invalid by a new schema; a real cluster would retry forever
             self._writes.update(call)
 
 
 def _own_policy(version: Version) -> str:
-    """The policy that the finalizers of the object name, and that of the collector where they name none."""
+    """Return the propagation policy in the finalizers of the object, else Background."""
     if ORPHAN in version.finalizers:
         return "Orphan"
     return "Foreground" if FOREGROUND in version.finalizers else "Background"

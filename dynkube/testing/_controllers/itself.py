@@ -1,6 +1,7 @@
-"""The Service ``kubernetes`` in the namespace ``default``, by which programs inside a cluster find its API server.
+"""The Service ``kubernetes`` in the namespace ``default``.
 
-Its endpoint is an address of the range for documentation (RFC 5737): the embedded server may have none, or several.
+Programs inside a cluster find the API server by this Service. Its endpoint is an address in the range for documentation
+(RFC 5737), because the embedded server may have no address, or several.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ _CLUSTER_IP, _ADDRESS, _PORT = "10.0.0.1", "192.0.2.1", 6443
 
 
 def seed_kubernetes_service(storage: Storage, registry: Registry, identity: Identity) -> None:
-    """Create the Service, its Endpoints and its EndpointSlice where they are not there."""
+    """Create the Service, its Endpoints and its EndpointSlice unless they exist."""
     for group, labels, content in _OBJECTS:
         kind = next(iter(registry.of_storage(group)), None)
         if kind is None or storage.get(kind, _NAMESPACE, _NAME) is not None:

@@ -1,4 +1,4 @@
-"""Namespaces that are being deleted: emptied, and let go once they are empty."""
+"""The namespace controller, which empties and then removes deleted namespaces."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _BACKGROUND = DeleteOptions(propagation="Background")
 
 
 class NamespaceController:
-    """Empties namespaces that are being deleted, says how far it is, and lets them go once they are empty.
+    """Empties namespaces that are being deleted, and then removes them.
 
-    What it is responsible for is the finalizer ``kubernetes`` in ``spec.finalizers``; other finalizers, there or in
-    the metadata, are for others to take away.
+    It reports its progress in the conditions of the namespace. Once the namespace is empty, it removes the finalizer
+    ``kubernetes`` from ``spec.finalizers``. Other finalizers, in the spec or the metadata, must be removed by clients.
     """
 
     def __init__(self, storage: Storage, registry: Registry, deletes: Deletes) -> None:
@@ -29,13 +29,13 @@ class NamespaceController:
         self._registry = registry
         self._deletes = deletes
         self._dirty: dict[str, None] = {}
-        # Namespaces that wait for an aggregated API to answer, to look at again when what is served changes.
+        # Namespaces that wait for an aggregated API to become available, reconciled again when the registry changes.
         self._waiting: dict[str, None] = {}
         self._kinds_seen = -1
         storage.listen(self._changed)
 
     def settle(self, allowance: Allowance) -> bool:
-        """Act on what has changed, as far as the allowance goes; whether there was anything to do."""
+        """Reconcile changed namespaces within ``allowance``; return whether any changed."""
         if self._kinds_seen != self._registry.revision:
             self._kinds_seen = self._registry.revision
             self._dirty |= self._waiting
@@ -70,7 +70,7 @@ class NamespaceController:
             return
         remains = self._empty_out(name, allowance)
         if allowance.spent:
-            self._dirty[name] = None  # what remains is not known before everything was tried
+            self._dirty[name] = None  # the remaining content is only known once all objects were deleted
             return
         if set_conditions(namespace, remains, self._deletes.identity.timestamp()):
             allowance.take()
@@ -91,7 +91,7 @@ class NamespaceController:
         self._storage.put(kind, namespace)
 
     def _empty_out(self, name: str, allowance: Allowance) -> Remains:
-        """Delete what is in the namespace; what is left of it."""
+        """Delete the objects in the namespace; return the remaining content."""
         remains = Remains(undiscovered=tuple(sorted(map(str, self._registry.unavailable))))
         for group in tuple(self._storage.collections()):
             kind = next(iter(self._registry.of_storage(group)), None)

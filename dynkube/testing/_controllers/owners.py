@@ -1,4 +1,4 @@
-"""What the ownerReferences of an object point to."""
+"""Lookup of the owners in the ownerReferences of an object."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from dynkube.testing._verbs.deleting import FOREGROUND
 
 
 class State(Enum):
-    """What one reference points to."""
+    """The state of the owner in one ownerReference."""
 
-    SOLID = auto()  #: An owner that is there to stay.
-    WAITING = auto()  #: An owner that waits for its dependents to go (foreground deletion).
-    DANGLING = auto()  #: Nothing: no such object, or another one of that name.
-    UNKNOWN = auto()  #: A kind that is not served, so that it cannot be determined.
-    INVALID = auto()  #: A namespaced owner of a cluster-scoped object: never looked at.
+    SOLID = auto()  #: The owner exists, and does not wait for its dependents.
+    WAITING = auto()  #: The owner waits for the deletion of its dependents (foreground deletion).
+    DANGLING = auto()  #: The owner does not exist, or an object of the same name has another UID.
+    UNKNOWN = auto()  #: The kind of the owner is not served, so the owner cannot be looked up.
+    INVALID = auto()  #: The owner is namespaced, but the dependent is cluster-scoped. It is never deleted.
 
 
 @dataclass(slots=True)
 class Classified:
-    """The references of one object, by what they point to."""
+    """The ownerReferences of one object, by state."""
 
     by_state: dict[State, list[JSONObject]] = field(default_factory=dict)
 
     def add(self, state: State, reference: JSONObject) -> None:
-        """Note one."""
+        """Add a reference with its state."""
         self.by_state.setdefault(state, []).append(reference)
 
     def uids(self, *states: State) -> set[str]:
-        """The UIDs of the references in these states."""
+        """Return the UIDs of the references in any of ``states``."""
         return {reference["uid"] for state in states for reference in self.by_state.get(state, ())}
 
     def __contains__(self, state: State) -> bool:
@@ -41,7 +41,7 @@ class Classified:
 
 
 class Owners:
-    """Looks up owners, as ``metadata.ownerReferences`` name them: in the namespace of the object itself."""
+    """Looks up owners, which are in the namespace of the dependent or cluster-scoped."""
 
     def __init__(self, storage: Storage, registry: Registry) -> None:
         self._storage = storage
@@ -50,7 +50,10 @@ class Owners:
         self._revision = -1
 
     def classify(self, kind: Kind, version: Version, gone: set[str]) -> Classified:
-        """The references of the object, by what they point to; ``gone`` are UIDs known to be no more."""
+        """Return the ownerReferences of an object, by state.
+
+        ``gone`` are UIDs of objects that are known to have been removed.
+        """
         classified = Classified()
         for reference in version.decode(kind)["metadata"].get("ownerReferences") or ():
             classified.add(self._state(version, reference, gone), reference)

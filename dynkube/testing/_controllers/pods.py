@@ -1,4 +1,4 @@
-"""Termination of pods: without a kubelet, deleted pods end at once."""
+"""Termination of pods: there is no kubelet, so deleted pods are removed at once."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _OVER = DeleteOptions(grace_period=0)
 
 
 class PodTermination:
-    """What kubelets do about pods that are being deleted, without the waiting.
+    """Removes pods that are being deleted, without waiting for the grace period.
 
-    A watch sees what it sees of a real cluster: the pod with its ``deletionTimestamp`` first, and then that it is
-    gone. A pod with finalizers stays until they are gone.
+    As in a real cluster, a watch gets an event for the ``deletionTimestamp`` first, and then one for the removal. A pod
+    with finalizers stays until they are removed.
     """
 
     def __init__(self, storage: Storage, registry: Registry, deletes: Deletes) -> None:
@@ -28,7 +28,11 @@ class PodTermination:
         storage.listen(self._changed)
 
     def settle(self, allowance: Allowance) -> bool:
-        """End the pods whose grace period has begun, as far as the allowance goes; whether there were any."""
+        """Remove pods that are being deleted, within ``allowance``.
+
+        Returns:
+            Whether there were pods to check.
+        """
         acted = bool(self._dirty)
         current, kind = self._storage.collection(_PODS).current, next(iter(self._registry.of_storage(_PODS)), None)
         for key in tuple(self._dirty):

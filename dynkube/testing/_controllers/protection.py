@@ -1,7 +1,7 @@
-"""Volumes that are being deleted: kept as long as they are used, and let go then.
+"""Removal of the finalizers that protect claims and volumes in use.
 
-kube-apiserver puts the finalizers on (``kubernetes.io/pvc-protection`` and its like), a controller of
-kube-controller-manager takes them off; without it no claim would ever go.
+kube-apiserver adds the finalizers (such as ``kubernetes.io/pvc-protection``), and a controller in
+kube-controller-manager removes them. Without it, no claim could be deleted.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ _FINALIZERS: Mapping[str, str] = {
     _VOLUMES: "kubernetes.io/pv-protection",
     _CLASSES: "kubernetes.io/vac-protection",
 }
-# When one of these goes, what it used may go too.
+# The storage group of objects used by those of a storage group. If a user is removed, they may be removed too.
 _USED_BY = {_PODS: _CLAIMS, _CLAIMS: _VOLUMES}
 
 
 class VolumeProtection:
-    """Takes the protecting finalizer off what is being deleted and used no more.
+    """Removes the protecting finalizer of deleted objects that are not in use.
 
-    A claim is used while a pod of its namespace names it; a volume while the claim it is bound to is there. Classes
-    of volume attributes are not followed to their users.
+    A claim is in use while a pod in its namespace refers to it, a volume while the claim exists that it is bound to. A
+    VolumeAttributesClass never counts as in use.
     """
 
     def __init__(self, storage: Storage, registry: Registry) -> None:
@@ -42,7 +42,7 @@ class VolumeProtection:
         storage.listen(self._changed)
 
     def settle(self, allowance: Allowance) -> bool:
-        """Let go what is used no more, as far as the allowance goes; whether there was anything to look at."""
+        """Remove finalizers within ``allowance``; return whether any object was checked."""
         acted = bool(self._dirty)
         for group, key in tuple(self._dirty):
             if allowance.spent:
@@ -90,7 +90,7 @@ class VolumeProtection:
 
 
 def _claims(pod: JSONObject) -> set[str]:
-    """The claims that a pod names."""
+    """Return the names of the claims that a pod refers to."""
     volumes = pod.get("spec", {}).get("volumes") or ()
     return {
         volume["persistentVolumeClaim"].get("claimName", "")
