@@ -1,6 +1,6 @@
-"""Built-in kinds of a kube-apiserver: defaults, fields set by the server, validation.
+"""Rules of built-in kinds: defaults, server-set fields, validation, warnings.
 
-Each module covers kinds that belong together, with functions for defaults and validation, and a table of the kinds
-they apply to. Messages and the order of causes are those of kube-apiserver 1.36. The checks cover the mistakes that
-users make most, so an object with a rare mistake may be accepted here.
+Each module has the functions for a few related kinds, and most have a table ``RULES`` of these kinds. Messages and the
+order of causes are those of kube-apiserver 1.36. Validation is not complete: it covers the most common mistakes, so an
+object with a rare mistake may be accepted here.
 """

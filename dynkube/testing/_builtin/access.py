@@ -14,7 +14,7 @@ _SUBJECTS = ("ServiceAccount", "User", "Group")
 
 
 def _decide_role(obj: JSONObject, old: JSONObject | None) -> None:
-    obj["rules"] = obj.get("rules") or None  # an empty list is stored as null
+    obj["rules"] = obj.get("rules") or None  # as in a real server, an empty list is stored as null
 
 
 def _check_role(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None, *, namespaced: bool) -> None:

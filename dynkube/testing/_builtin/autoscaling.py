@@ -84,10 +84,13 @@ def _check_metric(findings: BuiltinFindings, at: str, metric: JSONObject) -> Non
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AutoscalerRules(BuiltinRules):
-    """The rules of HorizontalPodAutoscalers, whose version v1 supports CPU utilization as the only metric."""
+    """The rules of HorizontalPodAutoscalers, in both versions.
+
+    CPU utilization is the only metric in v1.
+    """
 
     def complete(self, kind: Kind, obj: JSONObject) -> None:
-        """Set defaults; without metrics, CPU utilization of 80 percent."""
+        """Set the defaults. The default metric is a CPU utilization of 80 percent."""
         BuiltinRules.complete(self, kind, obj)
         if kind.gvr.version == "v1":
             fill(section(obj, "spec"), minReplicas=1, targetCPUUtilizationPercentage=80)
@@ -95,7 +98,7 @@ class AutoscalerRules(BuiltinRules):
             _complete_autoscaler(obj)
 
     def prepare(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> None:
-        """Set the status of a new autoscaler."""
+        """Set missing fields of the status."""
         status = section(obj, "status")
         status.setdefault("desiredReplicas", 0)
         if kind.gvr.version == "v1":
@@ -104,7 +107,10 @@ class AutoscalerRules(BuiltinRules):
             status.setdefault("currentMetrics", None)
 
     def causes(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> list[StatusCause]:
-        """Validate; causes name the fields of v2, as in a real server."""
+        """Return the causes for an invalid autoscaler.
+
+        As in a real server, causes for v1 have the paths of fields in v2.
+        """
         findings = BuiltinFindings()
         _check_autoscaler(findings, obj)
         target = obj["spec"].get("targetCPUUtilizationPercentage", 1)

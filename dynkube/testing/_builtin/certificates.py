@@ -1,4 +1,4 @@
-"""CertificateSigningRequests: they record their creator, and their spec is immutable."""
+"""CertificateSigningRequests: recording of the creator, immutable spec."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class CertificateRules(BuiltinRules):
     """The rules of CertificateSigningRequests."""
 
     def ascribe(self, call: Call, obj: JSONObject) -> None:
-        """Record the creator, overwriting these fields of the request."""
+        """Record the user of the request as creator, even if the object names another."""
         spec, user = section(obj, "spec"), call.user.info
         for field in ("username", "uid", "groups", "extra"):
             spec.pop(field, None)

@@ -1,4 +1,4 @@
-"""Nodes, Leases, Events, PriorityClasses, LimitRanges, ResourceQuotas, RuntimeClasses, webhooks and others."""
+"""Nodes, Leases, Events, classes, quotas, webhooks and other kinds for clusters."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _complete_node(obj: JSONObject) -> None:
 
 
 def _decide_node(obj: JSONObject, old: JSONObject | None) -> None:
-    """Taint a new node, so that nothing is scheduled to it until it is found ready."""
+    """Add a taint to a new node, so that pods are not scheduled before it is ready."""
     taints = obj["spec"].get("taints") or []
     if old is None and not any(taint.get("key") == _NOT_READY["key"] for taint in taints):
         obj["spec"]["taints"] = [*taints, dict(_NOT_READY)]
@@ -91,7 +91,7 @@ def _check_event(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | N
 def _check_event_namespace(findings: BuiltinFindings, obj: JSONObject, field: str) -> None:
     reference = obj[field]
     namespace = reference.get("namespace") or ""
-    # Events about cluster-scoped objects are in the namespace "default".
+    # An event in the namespace "default" may be about a cluster-scoped object, which has no namespace.
     expected = {obj["metadata"].get("namespace", "")}
     if "default" in expected:
         expected.add("")

@@ -18,7 +18,7 @@ _VARIABLE_HELP = "a valid environment variable name must consist only of printab
 
 
 _IDS = range(2**31)
-# The fields of a security context, in the order of its Go type.
+# The fields of a security context by Go name, in the order of the Go struct.
 _SECURITY = (
     "Capabilities",
     "Privileged",
@@ -36,7 +36,10 @@ _SECURITY = (
 
 
 def check_containers(findings: BuiltinFindings, path: str, spec: JSONObject, volumes: set[str]) -> None:
-    """Validate the three lists of containers; ``volumes`` are the names of volumes they may mount."""
+    """Validate the containers, init containers and ephemeral containers of a pod spec.
+
+    ``volumes`` are the names of the volumes that containers may mount.
+    """
     if not spec.get("containers"):
         findings.required(f"{path}.containers")
     names: set[str] = set()
@@ -50,7 +53,7 @@ def check_containers(findings: BuiltinFindings, path: str, spec: JSONObject, vol
 
 
 def check_images(findings: BuiltinFindings, path: str, spec: JSONObject) -> None:
-    """Validate images, which a real server does in pods but not in pod templates."""
+    """Validate the images of a pod. A real server does not check those of templates."""
     for field in ("containers", "initContainers", "ephemeralContainers"):
         for at, container in indexed(spec, path, field):
             image = container.get("image") or ""
@@ -158,7 +161,7 @@ def _check_mounts(findings: BuiltinFindings, at: str, container: JSONObject, vol
 
 
 def _check_probe(findings: BuiltinFindings, path: str, probe: JSONObject, *, once: bool) -> None:
-    """Validate a probe; ``once`` requires a success threshold of 1."""
+    """Validate a probe; with ``once``, its success threshold must be 1."""
     chosen = given(probe, _HANDLERS)
     for extra in chosen[1:]:
         findings.forbidden(f"{path}.{extra}", "may not specify more than 1 handler type")

@@ -1,4 +1,4 @@
-"""Warnings about containers of a pod: variables, ports and quantities that are probably mistakes."""
+"""Warnings about the variables, ports and quantities of containers."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from dynkube.testing._schemas.quantities import each, value_of
 
 
 def named_containers(spec: JSONObject, at: str) -> Iterator[tuple[str, JSONObject]]:
-    """Yield all containers of a pod spec at ``at``, of every type, each with its path."""
+    """Yield path and container for all types of containers of the pod spec at ``at``."""
     return (found for field in CONTAINER_LISTS for found in indexed(spec, at, field))
 
 
 def container_warnings(spec: JSONObject, at: str) -> Iterator[str]:
-    """Yield the warnings for all containers of a pod spec at ``at``."""
+    """Yield the warnings for all containers of the pod spec at the path ``at``."""
     containers = list(named_containers(spec, at))
     for path, container in containers:
         resources = container.get("resources") or {}
@@ -29,7 +29,7 @@ def container_warnings(spec: JSONObject, at: str) -> Iterator[str]:
 
 
 def fractions(owner: JSONObject, at: str, *names: str) -> Iterator[str]:
-    """Yield warnings for fractional numbers of bytes in the maps ``names`` of ``owner``."""
+    """Yield warnings for fractional bytes in the maps ``names`` of ``owner``."""
     for resource in ("memory", "ephemeral-storage"):
         for name in names:
             if told := fraction(each(owner, name).get(resource), f"{at}.{name}[{resource}]"):
@@ -37,14 +37,17 @@ def fractions(owner: JSONObject, at: str, *names: str) -> Iterator[str]:
 
 
 def fraction(amount: object, path: str) -> str:
-    """Return the warning for a fractional number of bytes; ``""`` for any other quantity."""
+    """Return the warning if ``amount`` is a fractional number of bytes, else ``""``."""
     if amount is None or value_of(amount) % 1 == 0:
         return ""
     return f"{path}: fractional byte value {quoted(str(amount))} is invalid, must be an integer"
 
 
 def _variable_warnings(path: str, container: JSONObject) -> Iterator[str]:
-    """Yield warnings for redefined variables that do not refer to the former value: an apply cannot keep both."""
+    """Yield warnings for redefined variables that do not refer to their former value.
+
+    The name is the merge key of the list, so an apply may drop one of the definitions.
+    """
     seen = set[str]()
     for place, variable in indexed(container, path, "env"):
         name = variable.get("name", "")
@@ -56,7 +59,7 @@ def _variable_warnings(path: str, container: JSONObject) -> Iterator[str]:
 
 
 def _port_warnings(ports: list[tuple[str, JSONObject]]) -> Iterator[str]:
-    """Yield warnings for ports used twice: duplicate, overlapping, or of unclear effect on the host."""
+    """Yield warnings for duplicate or overlapping ports, and for a ``hostIP`` alone."""
     others: dict[tuple[object, object], list[tuple[str, JSONObject]]] = {}
     for path, port in ports:
         address, on_host = port.get("hostIP") or "", port.get("hostPort") or 0
@@ -75,7 +78,7 @@ def _port_warnings(ports: list[tuple[str, JSONObject]]) -> Iterator[str]:
 
 
 def _in_go(port: JSONObject) -> str:
-    """Format a port as Go prints its struct."""
+    """Format a port like Go prints the struct."""
     fields = {
         "Name": port.get("name") or "",
         "HostPort": port.get("hostPort") or 0,

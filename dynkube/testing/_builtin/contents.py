@@ -14,7 +14,7 @@ from dynkube.testing._kinds import naming
 _LIMIT = 1024 * 1024
 _FROZEN = "field is immutable when `immutable` is set"
 _ACCOUNT = "kubernetes.io/service-account.name"
-# The required keys of each type of Secret.
+# The required keys in ``data``, by type of Secret.
 _KEYS: Mapping[str, tuple[str, ...]] = {
     "kubernetes.io/tls": ("tls.crt", "tls.key"),
     "kubernetes.io/dockerconfigjson": (".dockerconfigjson",),
@@ -25,7 +25,10 @@ _JSON_KEYS = {".dockerconfigjson", ".dockercfg"}
 
 
 def _complete_secret(obj: JSONObject) -> None:
-    """Merge the write-only ``stringData`` into ``data``, overwriting its keys."""
+    """Merge the write-only ``stringData`` into ``data``, and set the default type.
+
+    Keys in ``stringData`` take precedence.
+    """
     texts = obj.pop("stringData", None)
     if texts:
         encoded = {key: base64.b64encode(text.encode()).decode() for key, text in texts.items()}

@@ -18,7 +18,7 @@ _UID, _NAME = "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-nam
 _OLD_UID, _OLD_NAME = "controller-uid", "job-name"
 _MACROS = {"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"}
 _JOB_NAME_LIMIT = 52
-# If both are exceeded, completions may get lost.
+# If completions and parallelism exceed these limits, completions may get lost.
 _MANY_COMPLETIONS, _MANY_AT_ONCE = 100_000, 10_000
 _TOO_MANY = (
     "In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, Kubernetes "
@@ -47,7 +47,10 @@ def _complete_cron_job(obj: JSONObject) -> None:
 
 
 def _select_own_pods(obj: JSONObject, old: JSONObject | None) -> None:
-    """By default, make a job select its pods by a unique label: its own UID."""
+    """Make a new job select its pods by a label with its UID.
+
+    A job with ``manualSelector`` is not changed.
+    """
     section(obj, "status")
     spec = obj["spec"]
     if old is not None or spec.get("manualSelector"):

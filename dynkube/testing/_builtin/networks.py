@@ -1,4 +1,4 @@
-"""Ingresses, their classes, NetworkPolicies, Endpoints, EndpointSlices."""
+"""Ingresses, IngressClasses, NetworkPolicies, Endpoints and EndpointSlices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Validation of pod specs, of pods and in templates."""
+"""Validation of the specs of pods and pod templates."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _VOLUME_SOURCES = (
     "ephemeral",
     "image",
 )
-# The required fields of each type of volume.
+# The required field of a volume source, by type of volume.
 _NAMED = {
     "secret": "secretName",
     "configMap": "name",
@@ -54,7 +54,7 @@ _NAMED = {
 
 
 def check_template(findings: BuiltinFindings, path: str, template: JSONObject) -> None:
-    """Validate labels and spec of a pod template."""
+    """Validate the labels and the spec of the pod template at ``path``."""
     findings.labels(f"{path}.labels", template["metadata"].get("labels"))
     check_pod_spec(findings, f"{path}.spec", template["spec"])
     if template["spec"].get("ephemeralContainers"):
@@ -62,7 +62,7 @@ def check_template(findings: BuiltinFindings, path: str, template: JSONObject) -
 
 
 def check_pod_spec(findings: BuiltinFindings, path: str, spec: JSONObject) -> None:
-    """Validate a pod spec."""
+    """Validate the pod spec at ``path``."""
     volumes = _check_volumes(findings, path, spec)
     check_containers(findings, path, spec, volumes)
     findings.one_of(f"{path}.restartPolicy", spec.get("restartPolicy"), _RESTART)

@@ -55,7 +55,7 @@ _GATED = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodRules(BuiltinRules):
-    """The rules of pods; their priority is that of a PriorityClass in ``storage``."""
+    """The rules of pods. PriorityClasses are looked up in ``storage``."""
 
     storage: Storage
     registry: Registry
@@ -64,7 +64,7 @@ class PodRules(BuiltinRules):
         """Set status, priority and the default tolerations.
 
         Raises:
-            Forbidden: There is no such PriorityClass.
+            Forbidden: The PriorityClass of the pod does not exist.
         """
         spec = obj["spec"]
         if old is None:
@@ -96,7 +96,10 @@ class PodRules(BuiltinRules):
         spec["priority"] = found.get("value", 0)
 
     def _class(self, name: str) -> JSONObject | None:
-        """Return the PriorityClass of this name; for ``""``, the global default."""
+        """Return the PriorityClass ``name``; ``None`` if it does not exist.
+
+        ``""`` stands for the global default. System classes need not be stored.
+        """
         classes = self.registry.find("scheduling.k8s.io/v1", "PriorityClass")
         if classes is not None:
             collection = self.storage.collection(classes.storage_group)
@@ -109,7 +112,10 @@ class PodRules(BuiltinRules):
 
 
 def _tolerate(spec: JSONObject) -> None:
-    """Tolerate nodes that are not ready or unreachable for five minutes, unless the pod has such tolerations."""
+    """Add the default tolerations: five minutes for nodes not ready or unreachable.
+
+    A taint for which the pod has a toleration gets no default.
+    """
     tolerations = list(spec.get("tolerations") or ())
     for key in _PATIENCE:
         said = any(
@@ -123,7 +129,7 @@ def _tolerate(spec: JSONObject) -> None:
 
 
 def quality(spec: JSONObject) -> str:
-    """Return the QoS class of a pod, from requests and limits of its containers."""
+    """Return the QoS class of a pod, by the requests and limits of its containers."""
     claims, guaranteed = False, True
     for container in (*items(spec, "initContainers"), *items(spec, "containers")):
         resources = container.get("resources") or {}
@@ -195,7 +201,7 @@ def _check_deadline(findings: BuiltinFindings, new: JSONObject, before: JSONObje
 
 
 def pod_rules(storage: Storage, registry: Registry) -> dict[str, BuiltinRules]:
-    """Return the rules by storage group."""
+    """Return the rules of pods and pod templates by storage group."""
     pods = PodRules(
         storage=storage,
         registry=registry,
@@ -203,7 +209,7 @@ def pod_rules(storage: Storage, registry: Registry) -> dict[str, BuiltinRules]:
         checks=_check,
         changes=_check_change,
         names="the Pod's hostname",
-        # No warnings on updates, which are mostly made by controllers.
+        # Updates cause no warnings, because most are made by controllers.
         cautions=lambda obj, old: pod_warnings(obj) if old is None else (),
     )
     templates = BuiltinRules(

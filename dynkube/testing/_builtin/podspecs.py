@@ -1,4 +1,4 @@
-"""Defaults of pod specs, of pods and in templates."""
+"""Defaults of the specs of pods, pod templates and claims."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 
 
 def complete_template(owner: JSONObject) -> None:
-    """Set the defaults of ``owner``'s pod template."""
+    """Set the defaults of the pod template in ``owner``."""
     template = section(owner, "template")
     section(template, "metadata")
     complete_pod_spec(section(template, "spec"))
@@ -57,7 +57,10 @@ def _complete_container(container: JSONObject, *, host_network: bool) -> None:
 
 
 def _pull_policy(image: str) -> str:
-    """Return the default pull policy: ``Always`` for images tagged ``latest`` or untagged, which may change."""
+    """Return the default pull policy of an image.
+
+    It is ``Always`` for an image that may change: one with the tag ``latest`` or without a tag or digest.
+    """
     if "@" in image:
         return "IfNotPresent"
     tag = re.search(r":([^/:]+)$", image)
@@ -113,6 +116,6 @@ def _complete_volume(volume: JSONObject) -> None:
 
 
 def complete_claim_spec(spec: JSONObject) -> None:
-    """Set the defaults of the spec of a PersistentVolumeClaim, or of a template of one."""
+    """Set the defaults of the spec of a PersistentVolumeClaim or a claim template."""
     fill(spec, volumeMode="Filesystem")
     normalize(section(spec, "resources"), "limits", "requests")

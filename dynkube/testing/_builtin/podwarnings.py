@@ -1,6 +1,6 @@
-"""Warnings about pod specs, of pods and in templates: valid, but probably mistakes.
+"""Warnings about pods and pod templates: valid fields that are probably mistakes.
 
-They follow kube-apiserver 1.36, except that IP addresses in non-canonical notation cause no warning.
+The warnings are those of kube-apiserver 1.36, except for IP addresses in non-canonical notation, which cause none here.
 """
 
 from __future__ import annotations
@@ -43,12 +43,15 @@ _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 def pod_warnings(pod: JSONObject) -> list[str]:
-    """Return the warnings for a pod; its AppArmor annotations cause none."""
+    """Return the warnings for a pod.
+
+    AppArmor annotations cause none, unlike in pod templates.
+    """
     return list(_all("", pod, template=False))
 
 
 def template_warnings(path: str, template: object) -> list[str]:
-    """Return the warnings for a pod template at ``path``."""
+    """Return the warnings for the pod template at ``path``."""
     return list(_all(f"{path}.", template, template=True)) if isinstance(template, dict) else []
 
 
@@ -73,7 +76,7 @@ def _all(prefix: str, owner: JSONObject, *, template: bool) -> Iterator[str]:
 
 
 def _node_warnings(at: str, spec: JSONObject) -> Iterator[str]:
-    """Yield warnings for deprecated node labels, wherever nodes are selected by them."""
+    """Yield warnings for deprecated node labels in node selector and affinity terms."""
     for label in sorted(spec.get("nodeSelector") or ()):
         if label in _NODE_LABELS:
             yield f"{at}.nodeSelector[{label}]: {_NODE_LABELS[label]}"
@@ -124,7 +127,7 @@ def _repeated(spec: JSONObject, at: str, field: str, key: str) -> Iterator[str]:
 def _profile_warnings(
     noted: str, annotations: JSONObject, spec: JSONObject, at: str, *, template: bool
 ) -> Iterator[str]:
-    """Yield warnings for annotations that were replaced by fields of security contexts."""
+    """Yield warnings for annotations that fields of security contexts replace."""
     context = spec.get("securityContext") or {}
     if not context.get("seccompProfile") and _SECCOMP in annotations:
         yield f"{noted}[{_SECCOMP}]: {_USE_SECCOMP}"
@@ -140,7 +143,10 @@ def _profile_warnings(
 
 
 def _app_armor(annotation: str) -> JSONObject | None:
-    """Return the field value equivalent to an AppArmor annotation."""
+    """Return ``appArmorProfile`` for the value of an AppArmor annotation.
+
+    ``None`` if the value is invalid.
+    """
     if annotation == "unconfined":
         return {"type": "Unconfined"}
     if annotation == "runtime/default":

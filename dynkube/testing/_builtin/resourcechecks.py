@@ -11,7 +11,7 @@ _STANDARD = {"cpu", "memory", "ephemeral-storage"}
 
 
 def check_resources(findings: BuiltinFindings, path: str, resources: JSONObject) -> None:
-    """Validate limits and requests of a container."""
+    """Validate the limits and requests of a container."""
     limits, requests = each(resources, "limits"), each(resources, "requests")
     for field, quantities in (("limits", limits), ("requests", requests)):
         for name, quantity in quantities.items():

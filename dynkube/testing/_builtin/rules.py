@@ -1,4 +1,4 @@
-"""The rules of a built-in kind, assembled from functions."""
+"""The base class for the rules of built-in kinds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Prepare: TypeAlias = Callable[[JSONObject, JSONObject | None], None]
 Check: TypeAlias = Callable[[BuiltinFindings, JSONObject, JSONObject | None], None]
 Caution: TypeAlias = Callable[[JSONObject, JSONObject | None], Iterable[str]]
 
-#: What the names of most workloads are used for.
+#: The use of the names of most workloads, for warnings.
 POD_NAMES = "Pod names and hostnames"
 
 
@@ -36,7 +36,7 @@ def _no_warnings(obj: JSONObject, old: JSONObject | None) -> Iterable[str]:
 
 
 def asks_anew(obj: JSONObject, old: JSONObject | None) -> bool:
-    """Return whether the object is new or its generation changed: other writes cause no warnings."""
+    """Return whether a write may cause warnings: a create, or a new generation."""
     return old is None or obj["metadata"].get("generation") != old["metadata"].get("generation")
 
 
@@ -49,12 +49,13 @@ class BuiltinRules(KindRules):
     """The rules of one built-in kind.
 
     Attributes:
-        defaults: Sets the defaults of the type itself, on each write.
-        decides: Sets fields that the server decides (addresses, an empty status), given the stored object.
-        checks: Reports validation errors.
-        changes: Reports forbidden changes, on an update of the object itself.
-        names: What its name is used for, if a DNS label is recommended for that.
-        cautions: Returns warnings for values that are valid, but probably mistakes.
+        defaults: Function that sets the defaults of an object. It is called for each write.
+        decides: Function that sets the fields that the server decides (such as an empty status). Its arguments are the
+            object and the stored object, ``None`` for a create.
+        checks: Function that adds validation errors to its first argument.
+        changes: Function that adds errors for forbidden changes, in updates of the whole object.
+        names: The use of the object's name for which a DNS label is recommended (text of a warning); ``""`` for none.
+        cautions: Function that returns warnings for values that are valid, but probably mistakes.
     """
 
     defaults: Complete = _nothing
@@ -65,7 +66,7 @@ class BuiltinRules(KindRules):
     cautions: Caution = _no_warnings
 
     def complete(self, kind: Kind, obj: JSONObject) -> None:
-        """Set the defaults, on a copy of what was sent."""
+        """Set the defaults. Fields are copied first, so that the request is not modified."""
         for field in obj.keys() - {"metadata"}:
             if obj[field] is None:
                 del obj[field]
@@ -78,20 +79,23 @@ class BuiltinRules(KindRules):
         self.decides(obj, old)
 
     def causes(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> list[StatusCause]:
-        """Validate the object."""
+        """Return the validation errors of the object."""
         findings = BuiltinFindings()
         self.checks(findings, obj, old)
         return findings.causes
 
     def warnings(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> list[str]:
-        """Return warnings for a new name that is not a DNS label, and for probable mistakes."""
+        """Return warnings for probable mistakes.
+
+        The name of a new object that is not a DNS label causes one if :attr:`names` is set.
+        """
         problems = naming.label_problems(obj["metadata"].get("name", "")) if self.names and old is None else []
         surprise = "which can result in surprising behavior; a DNS label is recommended"
         named = [f"metadata.name: this is used in {self.names}, {surprise}: [{' '.join(problems)}]"] if problems else []
         return [*named, *self.cautions(obj, old)]
 
     def change_causes(self, kind: Kind, obj: JSONObject, old: JSONObject) -> list[StatusCause]:
-        """Report forbidden changes."""
+        """Return the errors for forbidden changes."""
         findings = BuiltinFindings()
         self.changes(findings, obj, old)
         return findings.causes

@@ -11,7 +11,7 @@ _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 
 
 def check_selector(findings: BuiltinFindings, path: str, selector: JSONObject) -> None:
-    """Validate operators, values and keys."""
+    """Validate the ``metav1.LabelSelector`` at ``path``."""
     findings.labels(f"{path}.matchLabels", selector.get("matchLabels"))
     for at, expression in indexed(selector, path, "matchExpressions"):
         operator, values = expression.get("operator"), expression.get("values")
@@ -25,7 +25,7 @@ def check_selector(findings: BuiltinFindings, path: str, selector: JSONObject) -
 
 
 def selects(selector: JSONObject, labels: Mapping[str, str]) -> bool:
-    """Return whether ``labels`` match; an empty selector selects everything."""
+    """Return whether ``selector`` matches ``labels``; an empty one matches everything."""
     wanted = selector.get("matchLabels") or {}
     if any(labels.get(key) != value for key, value in wanted.items()):
         return False
@@ -45,5 +45,5 @@ def selects(selector: JSONObject, labels: Mapping[str, str]) -> bool:
 
 
 def is_empty(selector: JSONObject) -> bool:
-    """Return whether the selector has no requirements."""
+    """Return whether ``selector`` has no requirements."""
     return not selector.get("matchLabels") and not selector.get("matchExpressions")

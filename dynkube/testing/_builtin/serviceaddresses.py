@@ -1,7 +1,7 @@
-"""Allocation of cluster IPs, IP families and node ports, each to one service at a time.
+"""Allocation of cluster IPs, IP families and node ports to services.
 
-Addresses come from 10.96.0.0/12 and node ports from 30000-32767, as in clusters made by kubeadm. The cluster is
-single-stack: IPv4.
+A cluster IP or node port is allocated to one service only. Addresses are in 10.96.0.0/12 and node ports in 30000-32767,
+as in clusters created by kubeadm. The cluster is single-stack, with IPv4.
 """
 
 from __future__ import annotations
@@ -27,16 +27,21 @@ _CLUSTER_FAMILY, _OTHER_FAMILY = "IPv4", "IPv6"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allocator:
-    """Allocates addresses and ports to the services of one storage."""
+    """Allocates addresses and node ports to the services of one storage."""
 
     storage: Storage
     random: random.Random
 
     def give(self, kind: Kind, obj: JSONObject, before: JSONObject | None) -> list[StatusCause]:
-        """Complete the spec of a service; return the causes if that is impossible.
+        """Set addresses and ports in a service; return the causes if one is not available.
+
+        Args:
+            kind: The kind of services.
+            obj: The service to be stored; its spec is modified.
+            before: The spec of the stored service; ``None`` for a create.
 
         Raises:
-            ServerError: Two of its ports request the same node port, or the health check port is not available.
+            ServerError: Two ports request the same node port, or the health check port is not available.
         """
         spec = obj["spec"]
         if before is not None:
@@ -55,7 +60,7 @@ class Allocator:
         if spec["type"] == "ExternalName" or spec.get("clusterIP") == "None":
             return []
         if before is not None and before["type"] != "ExternalName":
-            return []  # addresses are allocated only once
+            return []  # it already has its address
         wanted = next(iter(spec.get("clusterIPs") or ()), "")
         taken = self._taken_addresses()
         if not wanted:
@@ -94,11 +99,11 @@ def same_addresses(spec: JSONObject, other: JSONObject) -> bool:
     return list(spec.get("clusterIPs") or ()) == list(other.get("clusterIPs") or ())
 
 
-# ── what a client need not repeat ─────────────────────────────────────────────────────────────
+# ── values kept by updates ─────────────────────────────────────────────────────────────
 
 
 def _take_over(spec: JSONObject, before: JSONObject) -> None:
-    """Keep allocated values unless the update requests others."""
+    """Set allocated values that an update omits to their former values."""
     if "ExternalName" not in {spec["type"], before["type"]}:
         for own in ("clusterIP", "clusterIPs"):
             if not spec.get(own) and before.get(own):
@@ -115,7 +120,10 @@ def _take_over(spec: JSONObject, before: JSONObject) -> None:
 
 
 def _synchronize(spec: JSONObject, before: JSONObject | None) -> None:
-    """Synchronize clusterIP and clusterIPs, since old clients write only the former."""
+    """Make ``clusterIPs`` consistent with ``clusterIP``.
+
+    Old clients only write ``clusterIP``.
+    """
     address = spec.get("clusterIP") or ""
     if before is None:
         if address and not spec.get("clusterIPs"):
@@ -138,7 +146,10 @@ def _wants_ports(spec: JSONObject) -> bool:
 
 
 def settle_families(spec: JSONObject, before: JSONObject | None) -> list[StatusCause]:
-    """Set IP families and their policy; return the causes if they do not fit the cluster or each other."""
+    """Set ``ipFamilies`` and ``ipFamilyPolicy``; return the causes if invalid.
+
+    They must be consistent with each other and with the cluster.
+    """
     if spec["type"] == "ExternalName" or (before is not None and _stays_preferred(spec, before)):
         return []
     headless = spec.get("clusterIP") == "None" and not spec.get("selector")
@@ -164,14 +175,14 @@ def settle_families(spec: JSONObject, before: JSONObject | None) -> list[StatusC
 
 
 def _stays_preferred(spec: JSONObject, before: JSONObject) -> bool:
-    """Return whether dual-stack is preferred as before, so that its outcome is kept."""
+    """Return whether the policy is still PreferDualStack, and the families are kept."""
     preferred = spec.get("ipFamilyPolicy") == "PreferDualStack" == before.get("ipFamilyPolicy", "PreferDualStack")
     same = spec["type"] == before["type"] and spec.get("ipFamilies") == before.get("ipFamilies")
     return preferred and same and same_addresses(spec, before)
 
 
 def _check_policy(findings: BuiltinFindings, spec: JSONObject, before: JSONObject | None) -> None:
-    """Check that the policy matches the number of addresses, which determine the families."""
+    """Check that the policy is consistent with the numbers of addresses and families."""
     policy, at = spec["ipFamilyPolicy"], "spec.ipFamilyPolicy"
     addresses, families = spec.get("clusterIPs") or [], spec.get("ipFamilies") or []
     former = (before or {}).get("ipFamilies") or []
@@ -208,14 +219,23 @@ def _check_configured(findings: BuiltinFindings, spec: JSONObject) -> None:
 
 @dataclass(slots=True, kw_only=True)
 class _Ports:
-    """The node ports of one write."""
+    """Allocation of node ports for one write to a service.
+
+    Attributes:
+        taken: The node ports of all services.
+        random: Random numbers for new ports.
+    """
 
     taken: set[int]
     random: random.Random
     _new: set[int] = field(default_factory=set)
 
     def give(self, spec: JSONObject) -> list[StatusCause]:
-        """Allocate for a new service; equal port numbers of several protocols share a node port."""
+        """Allocate node ports for a new service.
+
+        Ports with the same number and different protocols get the same node port, unless the request has different
+        ones.
+        """
         by_port: dict[int, int] = {}
         for at, port in indexed(spec, "spec", "ports"):
             if not port.get("nodePort") and not _wants_ports(spec):
@@ -233,7 +253,7 @@ class _Ports:
         return []
 
     def give_again(self, spec: JSONObject, before: JSONObject) -> list[StatusCause]:
-        """Allocate for an update.
+        """Allocate node ports for an update.
 
         Raises:
             ServerError: Two ports request the same node port.
@@ -256,7 +276,7 @@ class _Ports:
         """Allocate the health check port, which load balancers probe.
 
         Raises:
-            ServerError: It is not available.
+            ServerError: The requested port is not available.
         """
         wanted = spec.get("healthCheckNodePort") or 0
         if wanted and (why := self._why_not(wanted)):
@@ -283,5 +303,5 @@ class _Ports:
 
 
 def _asked_for(number: int, ports: Iterable[JSONObject]) -> int:
-    """Return the node port requested by any port of this number; 0 if none is."""
+    """Return the node port requested for the port ``number``; 0 if there is none."""
     return next((port["nodePort"] for port in ports if port.get("port", 0) == number and port.get("nodePort")), 0)

@@ -21,7 +21,7 @@ _UNCHANGEABLE = "may not change once set"
 
 
 def check(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
-    """Validate a service, in the order of the real server."""
+    """Validate a service; causes are in the order of the real server."""
     spec = obj["spec"]
     _check_type(findings, spec)
     _check_ports(findings, spec)
@@ -41,12 +41,12 @@ def check(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) ->
 
 
 def is_headless(spec: JSONObject) -> bool:
-    """Return whether a service is headless."""
+    """Return whether a service is headless (its cluster IP is ``None``)."""
     return list(spec.get("clusterIPs") or ()) == ["None"]
 
 
 def is_reachable(spec: JSONObject) -> bool:
-    """Return whether a service is reachable from outside of the cluster."""
+    """Return whether a service can be reached from outside the cluster."""
     kind = spec["type"]
     return kind in {"LoadBalancer", "NodePort"} or (kind == "ClusterIP" and bool(spec.get("externalIPs")))
 
@@ -125,7 +125,7 @@ def check_addresses(findings: BuiltinFindings, spec: JSONObject) -> None:
 
 
 def _check_each(findings: BuiltinFindings, addresses: list[str]) -> bool:
-    """Validate each address; return whether all of them are valid."""
+    """Validate each cluster IP; return whether all are valid."""
     wrong = False
     for index, address in enumerate(addresses):
         if index == 0 and address == "None":
@@ -153,7 +153,7 @@ def _check_together(findings: BuiltinFindings, addresses: list[str], families: l
 
 
 def family_of(address: str) -> str:
-    """Return ``IPv4`` or ``IPv6``."""
+    """Return the IP family of ``address``: ``IPv4`` or ``IPv6``."""
     return f"IPv{ipaddress.ip_address(address).version}"
 
 
@@ -224,7 +224,10 @@ def _check_traffic(findings: BuiltinFindings, spec: JSONObject) -> None:
 
 
 def needs_health_check(spec: JSONObject) -> bool:
-    """Return whether load balancers probe the nodes to find those that have an endpoint."""
+    """Return whether the service needs a health check port.
+
+    Load balancers use it to find the nodes that have an endpoint.
+    """
     return spec["type"] == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
 
 

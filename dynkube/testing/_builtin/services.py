@@ -1,4 +1,4 @@
-"""Services: defaults, allocation, fields dropped on a change of type, and warnings."""
+"""Services: defaults, allocation, changes of the type, and warnings."""
 
 from __future__ import annotations
 
@@ -48,16 +48,17 @@ def _complete(obj: JSONObject) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceRules(BuiltinRules):
-    """The rules of the services of one storage, among which addresses and ports are unique."""
+    """The rules of services; addresses and node ports are unique in one storage."""
 
     allocator: Allocator
 
     def allocate(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> None:
-        """Allocate addresses and node ports, which a real server does before validation.
+        """Allocate addresses and node ports; as in a real server, before validation.
 
         Raises:
             Invalid: A requested address or port is not available.
-            ServerError: A requested health check port is not available, which a real server reports as internal error.
+            ServerError: The requested health check port is not available, or two ports request the same node port.
+                A real server responds with an internal error too.
         """
         before = old["spec"] if old is not None else None
         if causes := self.allocator.give(kind, obj, before):
@@ -65,10 +66,10 @@ class ServiceRules(BuiltinRules):
         if old is not None:
             _drop_what_its_type_has_not(obj, old)
         if obj["spec"]["type"] == "ExternalName" and obj["spec"].get("internalTrafficPolicy") in TRAFFIC_POLICIES:
-            del obj["spec"]["internalTrafficPolicy"]  # never returned for this type
+            del obj["spec"]["internalTrafficPolicy"]  # a real server does not return it for this type
 
     def prepare(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> None:
-        """Set an empty status, and drop empty fields."""
+        """Set an empty status, and remove empty fields."""
         section(section(obj, "status"), "loadBalancer")
         for field in ("clusterIP", "clusterIPs", "ipFamilies"):
             if not obj["spec"].get(field):
@@ -80,7 +81,10 @@ class ServiceRules(BuiltinRules):
 
 
 def _drop_what_its_type_has_not(obj: JSONObject, old: JSONObject) -> None:
-    """Drop fields of the former type when the type changes, unless the client changed them as well."""
+    """Remove fields that do not apply to the new type of a service.
+
+    Fields that the request changed together with the type are kept.
+    """
     spec, before = obj["spec"], old["spec"]
     kind, former = spec["type"], before["type"]
     if kind == "ExternalName" != former:
@@ -133,6 +137,6 @@ def _warnings(spec: JSONObject) -> list[str]:
 
 
 def service_rules(storage: Storage, random: random.Random) -> dict[str, BuiltinRules]:
-    """Return the rules by storage group."""
+    """Return the rules of services by storage group."""
     allocator = Allocator(storage=storage, random=random)
     return {"services": ServiceRules(allocator=allocator, defaults=_complete, checks=check, changes=check_change)}

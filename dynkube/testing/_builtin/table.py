@@ -1,4 +1,4 @@
-"""All rules of built-in kinds, by storage group."""
+"""The rules of all built-in kinds, by storage group."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _TABLES = (access, autoscaling, certificates, cluster, contents, jobs, networks,
 
 
 def builtin_rules(storage: Storage, registry: Registry, random: random.Random) -> dict[str, BuiltinRules]:
-    """Return the rules for one engine.
+    """Return the rules for one engine, by storage group.
 
     Args:
-        storage: Where PriorityClasses and allocated addresses are looked up.
-        registry: The kinds served.
-        random: Chooses addresses and ports.
+        storage: The storage in which PriorityClasses and allocated addresses are looked up.
+        registry: The served kinds.
+        random: Random numbers to choose addresses and ports.
     """
     rules: dict[str, BuiltinRules] = {}
     for module in _TABLES:

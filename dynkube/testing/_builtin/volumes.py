@@ -1,4 +1,4 @@
-"""PersistentVolumeClaims, PersistentVolumes, storage classes and their relatives."""
+"""PersistentVolumeClaims, PersistentVolumes, storage classes and related kinds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MODES = ("Block", "Filesystem")
 _CLAIM_UPDATE = (
     "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
 )
-# The fields of a PersistentVolume's spec besides its source.
+# The fields of a PersistentVolume's spec other than the volume source.
 _VOLUME_FIELDS = {
     "accessModes",
     "capacity",
@@ -34,7 +34,7 @@ _VOLUME_FIELDS = {
 
 
 def protect(obj: JSONObject, old: JSONObject | None, finalizer: str) -> None:
-    """Add the finalizer to a new object that protects it while it is in use."""
+    """Add ``finalizer`` to a new object, to protect it while it is in use."""
     finalizers = obj["metadata"].get("finalizers") or []
     if old is None and finalizer not in finalizers:
         obj["metadata"]["finalizers"] = [*finalizers, finalizer]
@@ -82,7 +82,10 @@ def _check_claim(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | N
 
 
 def _keep_claim(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None) -> None:
-    """Check that the spec is unchanged; requests of a bound claim may grow, and a storage class may be filled in."""
+    """Check that the spec of a claim is unchanged.
+
+    The storage request of a bound claim may grow, and a missing storage class may be set.
+    """
     assert old is not None, "called for updates"
     new, before = copy.deepcopy(obj["spec"]), copy.deepcopy(old["spec"])
     bound = (old.get("status") or {}).get("phase") == "Bound"

@@ -1,4 +1,4 @@
-"""Warnings about the volumes of a pod: deprecated or removed types, and overlapping files."""
+"""Warnings about volumes of a pod: deprecated or removed types, overlapping files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._calls.gotext import quoted
 from dynkube.testing._schemas.quantities import each
 
-# By field; messages may use another name.
+# Deprecated and removed volume types: the name in messages and the text, by field.
 _GONE = {
     "photonPersistentDisk": ("photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"),
     "gitRepo": ("gitRepo", "deprecated in v1.11, and disabled by default in v1.33+"),
@@ -26,7 +26,7 @@ _GONE = {
 
 
 def volume_warnings(at: str, spec: JSONObject) -> Iterator[str]:
-    """Yield the warnings for the volumes of a pod spec at ``at``."""
+    """Yield the warnings for the volumes of the pod spec at the path ``at``."""
     for path, volume in indexed(spec, at, "volumes"):
         yield from (f"{path}.{name}: {told}" for field, (name, told) in _GONE.items() if volume.get(field) is not None)
         claim = (volume.get("ephemeral") or {}).get("volumeClaimTemplate") or {}
@@ -36,7 +36,7 @@ def volume_warnings(at: str, spec: JSONObject) -> Iterator[str]:
 
 
 def claim_warnings(at: str, spec: JSONObject) -> Iterator[str]:
-    """Yield the warnings for the spec of a claim at ``at``."""
+    """Yield the warnings for the claim spec at the path ``at``."""
     resources = spec.get("resources") or {}
     for name in ("requests", "limits"):
         if told := fraction(each(resources, name).get("storage"), f"{at}.resources.{name}[storage]"):
@@ -45,7 +45,7 @@ def claim_warnings(at: str, spec: JSONObject) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """A path in a volume, and its source if messages show it."""
+    """A path in a volume, and the source of the file if warnings contain it."""
 
     path: str
     source: str = ""

@@ -1,4 +1,4 @@
-"""Deployments, ReplicaSets, StatefulSets, DaemonSets, ReplicationControllers, ControllerRevisions."""
+"""Deployments, ReplicaSets, StatefulSets, DaemonSets and related kinds."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _STATEFUL_UPDATE = (
     "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', "
     "'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
 )
-# Numbers in the status of a Deployment that count a part of its replicas.
+# Fields in the status of a Deployment that count a part of its replicas.
 _PARTS = ("updatedReplicas", "readyReplicas", "availableReplicas")
 _OTHER_COUNTS = ("unavailableReplicas", "terminatingReplicas", "collisionCount")
 _ALL_REVISIONS = "a negative value retains all historical revisions; a value >= 0 is recommended"
@@ -133,7 +133,10 @@ def _decide_daemon_set(obj: JSONObject, old: JSONObject | None) -> None:
 
 
 def check_count_or_percent(findings: BuiltinFindings, path: str, value: Any, *, limited: bool = True) -> None:
-    """Check a number >= 0 or a percentage, by default one of at most 100."""
+    """Check that ``value`` is a number >= 0 or a percentage.
+
+    With ``limited``, a percentage must not exceed 100.
+    """
     if isinstance(value, str):
         if not re.fullmatch("[0-9]+%", value):
             findings.invalid(path, value, _PERCENT_HELP)
@@ -144,7 +147,7 @@ def check_count_or_percent(findings: BuiltinFindings, path: str, value: Any, *, 
 
 
 def _check_selection(findings: BuiltinFindings, spec: JSONObject, kind: str, *, required: bool = True) -> None:
-    """Validate the selector, and that it matches the labels of the template."""
+    """Validate the selector, which must match the labels of the template."""
     selector = spec.get("selector")
     labels = (spec.get("template") or {}).get("metadata", {}).get("labels")
     if selector is None:
@@ -289,7 +292,10 @@ def _caution_daemon_set(obj: JSONObject, old: JSONObject | None) -> list[str]:
 
 
 def _caution_controller(obj: JSONObject, old: JSONObject | None) -> list[str]:
-    """Warn about the old object on an update: kube-apiserver 1.36 mixes up old and new."""
+    """Return the warnings for the pod template.
+
+    On an update, they are about the old object, because kube-apiserver 1.36 mixes up the old and the new object.
+    """
     told = obj if old is None else old
     return template_warnings("spec.template", told["spec"].get("template")) if asks_anew(obj, old) else []
 
