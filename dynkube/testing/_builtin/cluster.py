@@ -198,7 +198,7 @@ def _keep_runtime_class(findings: BuiltinFindings, obj: JSONObject, old: JSONObj
     findings.immutable("handler", obj.get("handler"), old.get("handler"))
 
 
-# ── what others extend the server with ────────────────────────────────────────────────────────
+# ── webhooks and other extensions ─────────────────────────────────────────────────────────────
 
 
 def _complete_webhooks(obj: JSONObject, *, mutating: bool) -> None:

@@ -99,7 +99,7 @@ class BuiltinFindings:
             self.invalid(field, value, detail)
 
 
-# ── walking ───────────────────────────────────────────────────────────────────────────────────
+# ── helpers ───────────────────────────────────────────────────────────────────────────────────
 
 
 def section(owner: JSONObject, *names: str) -> JSONObject:
@@ -112,7 +112,7 @@ def section(owner: JSONObject, *names: str) -> JSONObject:
 
 
 def fill(owner: JSONObject, **values: Any) -> None:
-    """Set fields of ``owner`` that are missing or empty strings."""
+    """Set fields of ``owner`` to ``values`` if they are missing or empty strings."""
     for name, value in values.items():
         if owner.get(name) in (None, ""):
             owner[name] = value

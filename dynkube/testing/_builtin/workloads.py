@@ -101,7 +101,7 @@ def _complete_controller(obj: JSONObject) -> None:
         obj["metadata"]["labels"] = obj["metadata"].get("labels") or dict(labels)
 
 
-# ── what the server decides ───────────────────────────────────────────────────────────────────
+# ── fields set by the server ──────────────────────────────────────────────────────────────────
 
 _COUNTS: Mapping[str, JSONObject] = {
     "StatefulSet": {"replicas": 0, "availableReplicas": 0},

@@ -99,9 +99,10 @@ class APIServiceController:
     # ── called by the server ──────────────────────────────────────────────────────────────
 
     def register(self, kinds: tuple[Kind, ...]) -> None:
-        """Serve ``kinds``, as a stub unless this server serves their group-version itself.
+        """Serve ``kinds``.
 
-        An APIService is created for each group-version of a stub that has none.
+        They are served as stubs, unless they are defined by a CRD or their group-version is one of this server. An
+        APIService is created for each group-version of stubs that has none.
         """
         local = {kind.gvr.group_version for kind in self._registry} - self._stubs.keys()
         for kind in kinds:
@@ -163,7 +164,8 @@ class APIServiceController:
             if kind.listed:
                 served.setdefault(kind.gvr.group_version, kind)
         for gv, kind in served.items():
-            # kube-apiserver creates the APIServices of its own groups only at startup, so a deleted one stays deleted.
+            # kube-apiserver creates the APIServices of its own groups at startup, so a deleted one stays deleted until
+            # the next start.
             if _name(gv) in self._seen or gv in self._stubs or gv in self._started:
                 continue
             allowance.take()

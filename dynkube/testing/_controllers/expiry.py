@@ -12,9 +12,9 @@ _EVENTS = ("events", "events.events.k8s.io")
 class Compaction:
     """Removes old revisions of objects at intervals, as API servers compact etcd.
 
-    Each compaction removes revisions older than the previous compaction. Lists and watches at a removed
-    resourceVersion, and continue tokens with one, then fail with 410. In a real server, watches have a separate window
-    (the watch cache).
+    Each compaction removes history up to the revision that was current at the previous one. Lists and watches at a
+    removed resourceVersion, and continue tokens with one, then fail with 410. In a real server, watches have a separate
+    window (the watch cache).
 
     Args:
         storage: The storage to compact.

@@ -24,7 +24,7 @@ _FINALIZERS: Mapping[str, str] = {
     _VOLUMES: "kubernetes.io/pv-protection",
     _CLASSES: "kubernetes.io/vac-protection",
 }
-# The storage group of objects used by those of a storage group. If a user is removed, they may be removed too.
+# By storage group, the storage group of the objects used. They may lose their finalizer once a user is removed.
 _USED_BY = {_PODS: _CLAIMS, _CLAIMS: _VOLUMES}
 
 

@@ -1,6 +1,6 @@
 """Validation of the defaults in a schema against the schema itself.
 
-Defaults inside ``additionalProperties`` are not checked, as in the real server. Defaults are not checked by CEL rules.
+Defaults inside ``additionalProperties`` are not checked, as in the real server. CEL rules are not applied to defaults.
 """
 
 from __future__ import annotations

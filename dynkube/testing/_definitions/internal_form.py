@@ -1,4 +1,7 @@
-"""Go's form of versions and schemas, which some error messages contain."""
+"""Conversion of versions and schemas to the form of Go's structs.
+
+Some error messages of the real server contain this form.
+"""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class DefinitionRules(KindRules):
         return definition_warnings(obj, old)
 
     def in_two_steps(self, kind: Kind) -> bool:
-        """Return ``True``: a delete only marks a CRD until its instances are gone."""
+        """Return ``True``: a delete only marks the CRD; it is removed after its instances."""
         return True
 
     def before_delete(self, kind: Kind, obj: JSONObject) -> None:

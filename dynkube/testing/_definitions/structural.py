@@ -194,7 +194,7 @@ def _validation(schema: JSONObject, field: str, *, skip_any: bool = False) -> It
         yield not_allowed(f"{field}.properties[metadata]", "must not be specified in a nested context")
 
 
-# ── what the validations speak of, and the structure does not have ────────────────────────────
+# ── parts of validations that are not in the structure ────────────────────────────────────────
 
 
 def _missing_structure(

@@ -1,7 +1,8 @@
 """Validation of CRDs.
 
 As in the real server, a field that is equal in all versions (schema, subresources, columns, selectable fields) is
-validated once, and the path in its causes begins with ``spec`` instead of ``spec.versions``.
+validated once. Its causes then have a path directly below ``spec`` (``spec.subresources``), not below
+``spec.versions``.
 """
 
 from __future__ import annotations

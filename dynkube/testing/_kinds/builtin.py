@@ -22,6 +22,8 @@ _ALL = ("all",)
 
 
 class _Row(NamedTuple):
+    """One resource in one version, with the attributes of its :class:`Kind`."""
+
     resource: str
     kind: str
     namespaced: bool = True

@@ -1,8 +1,8 @@
 """Server-side apply (KEP-555): merge a configuration and track field ownership.
 
-The results are those of structured-merge-diff. The schema of a version tells which list items and fields a path
-identifies: for the applied configuration that is the version of the request, for each entry of ``managedFields`` the
-version of the entry.
+The results are those of structured-merge-diff. The path of a field depends on the schema (for example, on the keys of a
+list), and so on the version. Paths in the applied configuration are those of the version of the request; paths in an
+entry of ``managedFields`` are those of the version of the entry.
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ def form_of(value: object, shape: Shape) -> Form:
 
 
 def form_fits(value: object, form: Form) -> bool:
-    """Return whether ``value`` is a dict or a list, as required by ``form``."""
+    """Return whether ``form`` is a map or list, and ``value`` has that form."""
     return isinstance(value, dict if form == "map" else list) if form in {"map", "list"} else False
 
 
@@ -113,7 +113,10 @@ def equal(old: object, new: object) -> bool:
 
 
 def all_fields_v1(obj: JSONObject, shape: Shape) -> JSONObject:
-    """Return the FieldsV1 of a new object in one pass, as for every create."""
+    """Return the FieldsV1 of a created object: all fields that have an owner.
+
+    It is computed in one pass, because every create needs it.
+    """
     nested = _nested(obj, shape)
     nested.pop(".", None)
     for owned_by_nobody in NOT_OWNED:

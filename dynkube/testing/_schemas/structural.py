@@ -140,7 +140,10 @@ class Node:
 
     @property
     def with_defaults(self) -> bool:
-        """Whether a field or item has a default, at any level below this node."""
+        """Whether a field or item has a default, at any level below this node.
+
+        The default of an item replaces ``null``.
+        """
         if self._with_defaults is None:
             self._with_defaults = False  # read if the schema is recursive
             below = [*self.properties.values(), self.items, self.additional]

@@ -3,6 +3,7 @@
 Schemas are in the dialect of OpenAPI 3.0, as implemented by kube-openapi. If no alternative of an ``anyOf`` or
 ``oneOf`` matches, kube-openapi reports the errors of the alternative with the highest number of checks (its
 ``MatchCount``), so checks are counted here in the same way.
+
 Causes are in the order of the real server, except for those of different fields of one object, which have a random
 order there and the order of the schema here.
 """
