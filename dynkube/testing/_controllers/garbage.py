@@ -139,7 +139,7 @@ class GarbageCollector:
                 self._drop_references(kind, version, lost, allowance)
         elif State.WAITING in owners and version.uid in self._dependents:
             if any(self._waits(dependent) for dependent in self._dependents[version.uid]):
-                # There may be a cycle: this object must not wait for a dependent that waits for its own dependents.
+                # There may be a cycle of owners that wait for each other, so this object must not block its owners.
                 version = self._unblock(kind, version, allowance)
             self._delete(kind, version, DeleteOptions(propagation="Foreground"), allowance)
         else:

@@ -106,7 +106,8 @@ class Application:
     def _keeps_all(self, mine: Entry, wanted: FieldSet, encoded: JSONObject, entries: Sequence[Entry]) -> bool:
         """Return whether ``wanted`` has all fields applied before: nothing is pruned.
 
-        ``False`` if entries have different versions with different schemas, because paths cannot be compared then.
+        Also ``False`` if versions have different schemas and an entry has another version than the request, because
+        paths cannot be compared then.
         """
         if not (self.versions.alike or all(entry.api_version == self.kind.api_version for entry in entries)):
             return False
