@@ -16,7 +16,7 @@ from dynkube.meta import JSON, Unstructured, UnstructuredTable
 
 if TYPE_CHECKING:
     from dynkube.informers._availability.crd_summary import PrinterColumn
-    from dynkube.notebook._columns import Column
+    from dynkube.notebook._columns import LiveColumn
 
 _PAUSE: Final = 2.0  # seconds between two tables, at least
 _SHARE: Final = 20  # a table that took a second is followed by twenty without one
@@ -52,7 +52,7 @@ class PrinterColumns:
         self._request = request
         self._now = now
         self._declared: tuple[PrinterColumn, ...] = ()
-        self._columns: tuple[Column, ...] = ()
+        self._columns: tuple[LiveColumn, ...] = ()
         self._headings: tuple[str, ...] | None = None  # None before the first table
         self._rows: dict[tuple[str, str], tuple[str, tuple[str, ...]]] = {}  # resourceVersion and cells
         self._outdated = trio.Event()
@@ -110,7 +110,7 @@ class PrinterColumns:
         return [Printed(column.name, [_cell(column, obj, now) for obj in objects]) for column in self._columns]
 
 
-def _cell(column: Column, obj: Unstructured, now: float) -> str:
+def _cell(column: LiveColumn, obj: Unstructured, now: float) -> str:
     cell = column.of(obj)
     return cell.text if cell.moment is None else duration_text(now - cell.moment)
 

@@ -14,7 +14,7 @@ import pytest
 from dynkube.discovery import DiscoveryClient
 from dynkube.errors import DynkubeError
 from dynkube.informers._availability import verdict
-from dynkube.informers._availability.availability import Availability, Generation, absent
+from dynkube.informers._availability.availability import Availability, Generation, SourceFailure, absent
 from dynkube.informers._availability.crds import CRDWatcher
 from dynkube.informers._availability.observations import Observations, ServingProof
 from dynkube.informers._availability.tracker import AvailabilityTracker
@@ -22,7 +22,6 @@ from dynkube.informers._cache.cache import Cache, Version
 from dynkube.informers._reflector.recovery import Recovery
 from dynkube.informers._shared_informer import SharedInformer
 from dynkube.informers._slices import Slices
-from dynkube.informers._states import Phase
 from dynkube.informers._views.mailbox import Mailbox
 from dynkube.meta import GVR, Unstructured
 from dynkube.meta._object import Key
@@ -77,10 +76,10 @@ def a_replaced_crd_empties_the_cache(patch: pytest.MonkeyPatch) -> None:
     """Another CRD of the name is another resource: what is cached is dropped, although it may be the new one's."""
     follow = SharedInformer._follow_generation
 
-    async def follow_emptied(self: SharedInformer, generation: Generation) -> None:
+    async def follow_emptied(self: SharedInformer, generation: Generation, lost: SourceFailure | None) -> None:
         if not generation.continues(self._generation):
             await self._publish(await self._cache.emptied(self._slices))
-        await follow(self, generation)
+        await follow(self, generation, lost)
 
     patch.setattr(SharedInformer, "_follow_generation", follow_emptied)
 
@@ -144,7 +143,7 @@ def a_404_of_the_objects_taken_for_absence(patch: pytest.MonkeyPatch) -> None:
 
     async def failed_for_good(self: SharedInformer, epoch: int, exc: Any, streak: int, recovery: Recovery) -> None:
         if epoch == self._epoch and recovery.missing:
-            await self._vanish(Phase.ABSENT, "NotFound", str(exc))
+            await self._vanish("NotFound", str(exc), None)
         await failed(self, epoch, exc, streak, recovery)
 
     patch.setattr(SharedInformer, "failed", failed_for_good)
