@@ -35,6 +35,10 @@ class Displayable:
         if "_repr_pretty_" not in cls.__dict__:
             cls._repr_pretty_ = Displayable._repr_pretty_  # type: ignore[method-assign]  # the same function
 
+    def _one_line(self) -> str:
+        """Return a short description for messages, and for a value inside a container."""
+        return repr(self)
+
     def _repr_html_(self) -> str:
         display = _display_layer()
         html: str = display.page(display.card_of(self, datetime.now(UTC)))
@@ -44,7 +48,7 @@ class Displayable:
         # One line inside a list or dict, and in a cycle, which only a subclass can contain.
         alone = len(printer.stack) <= 1 and not cycle
         if not alone:
-            printer.text(repr(self))
+            printer.text(self._one_line())
             return
         display = _display_layer()
         printer.text(display.plain(display.card_of(self, datetime.now(UTC))))

@@ -26,6 +26,7 @@ from dynkube.discovery import APIResource, DeferredRESTMapper, ResourceLike
 from dynkube.discovery._failures import plain_failures
 from dynkube.errors import InvalidInput, InvalidObject, NotFound, ProtocolError, WrongScope
 from dynkube.meta import GVR, Unstructured
+from dynkube.meta._arguments import brief
 from dynkube.meta._path import resource_path
 from dynkube.rest import Answer
 from dynkube.rest._client import RESTClient
@@ -137,7 +138,7 @@ class Target:
             WrongScope: a namespace for a cluster-scoped resource, or no namespace for a namespaced one.
         """
         if not isinstance(name, str):  # None would address the collection, also for DELETE
-            raise InvalidInput(f"name is {name!r}: pass metadata.name of the object")
+            raise InvalidInput(f"name is {brief(name)}: pass metadata.name of the object")
         namespace = self.namespace_of(resource, namespace)
         return resource_path(resource.gvr, namespace=namespace, name=name, subresource=subresource)
 

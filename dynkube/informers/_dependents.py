@@ -12,6 +12,7 @@ from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
 from dynkube.errors import InvalidInput, InvalidObject
 from dynkube.informers._states import Phase, State
 from dynkube.meta import GVR, Unstructured
+from dynkube.meta._arguments import brief
 from dynkube.meta._partial import partial_reader
 
 _read_references: Final = partial_reader(("metadata", "ownerReferences"))
@@ -59,7 +60,7 @@ class Sources:
     def __init__(self, sources: Iterable[ObjectSource], index: str) -> None:
         given: object = sources  # callers are not always type-checked
         if isinstance(given, Unstructured | str) or not isinstance(given, Iterable):
-            raise InvalidInput(f"sources is {given!r}: pass a list of informers or of objects")
+            raise InvalidInput(f"sources is {brief(given)}: pass a list of informers or of objects")
         self._index = index
         self._indexed: list[IndexedObjects] = []
         self._informers: list[IndexedObjects] = []
@@ -92,7 +93,7 @@ class Sources:
         given: object = objects
         for obj in given if isinstance(given, Iterable) and not isinstance(given, str | Mapping) else (given,):
             if not isinstance(obj, Unstructured):
-                raise InvalidInput(f"sources contains {obj!r}: pass informers, lists of objects, or objects")
+                raise InvalidInput(f"sources contains {brief(obj)}: pass informers, lists of objects, or objects")
             self._known[obj.uid] = obj
             for uid in dict.fromkeys(owner_uids(obj)):
                 self._owned.setdefault(uid, []).append(obj)

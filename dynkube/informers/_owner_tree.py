@@ -16,7 +16,7 @@ from dynkube._displayable import Displayable, text_without_heading
 from dynkube.errors import InvalidInput
 from dynkube.informers._dependents import Growth, ObjectSource, Sources, grown, identity_of
 from dynkube.meta import Unstructured
-from dynkube.meta._arguments import a_type
+from dynkube.meta._arguments import a_type, brief
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,7 +100,7 @@ def owner_tree(
     """
     given: object = root  # callers are not always type-checked
     if not isinstance(given, Unstructured) or not given.uid:
-        raise InvalidInput(f"root is {given!r}: pass an object as it was read, with its metadata.uid")
+        raise InvalidInput(f"root is {brief(given)}: pass an object as it was read, with its metadata.uid")
     _check_options(index, from_top, depth, limit)
     known = Sources(sources, index)
     growth = grown(known.top(root) if from_top else root, known, depth, limit)

@@ -11,6 +11,7 @@ from dynkube.errors import ClosedError, InvalidInput
 from dynkube.informers._reads import Reads
 from dynkube.informers._states import Phase, State
 from dynkube.meta import Unstructured
+from dynkube.meta._arguments import brief
 from dynkube.meta._versions import is_older
 
 
@@ -127,7 +128,9 @@ class Waits(Reads):
         """
         given: object = obj  # callers are not always type-checked
         if not isinstance(given, Unstructured) or not given.resource_version:
-            raise InvalidInput(f"{obj!r} has no metadata.resourceVersion: pass what create, update or patch returned")
+            raise InvalidInput(
+                f"{brief(given)} has no metadata.resourceVersion: pass what create, update or patch returned"
+            )
         self._check_followed(obj)
         proven = False
         while True:

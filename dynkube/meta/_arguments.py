@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TypeGuard
+from typing import Final, TypeGuard
+
+from dynkube._displayable import Shown
+from dynkube._text.tables import shortened
+
+_BRIEF: Final = 200
 
 
 def a_type(value: object) -> str:
@@ -16,6 +21,14 @@ def a_type(value: object) -> str:
     if name == "bytes":
         return name
     return f"an {name}" if name[0].lower() in "aeiou" else f"a {name}"
+
+
+def brief(value: object) -> str:
+    """Return the ``repr`` of an argument for a message, in at most 200 characters.
+
+    A list or table is described in one line: its ``repr`` is a table of all its rows.
+    """
+    return shortened(value._one_line() if isinstance(value, Shown) else repr(value), _BRIEF)
 
 
 def is_number(value: object) -> TypeGuard[float]:

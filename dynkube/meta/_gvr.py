@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from dynkube._displayable import Displayable
 from dynkube.errors import InvalidInput
+from dynkube.meta._arguments import brief
 
 # v1, v2beta1, v1alpha3: only segments of this form are parsed as a version.
 _VERSION = re.compile(r"v[1-9][0-9]*(?:(?:alpha|beta)[1-9][0-9]*)?\Z")
@@ -164,7 +165,7 @@ class ResourceArg:
             InvalidInput: it is none of these; the message names the invalid part.
         """
         if not isinstance(text, str):
-            raise InvalidInput(f"resource is {text!r}: pass a string like 'deployments.v1.apps', a GVR or a GVK")
+            raise InvalidInput(f"resource is {brief(text)}: pass a string like 'deployments.v1.apps', a GVR or a GVK")
         if not text.strip():
             raise InvalidInput("resource is empty: write 'pods', 'deployments.apps' or 'deployments.v1.apps'")
         text = text.strip()

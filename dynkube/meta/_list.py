@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, overload
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final, overload
 
 from dynkube._displayable import Displayable
+from dynkube._text.ages import age_of
 from dynkube._text.tables import printable
+from dynkube.errors import InvalidObject
 from dynkube.meta._object import Unstructured
+from dynkube.meta._partial import partial_reader
+from dynkube.meta._plain_table import PRINTED_ROWS, PROMPT_ROWS, PlainColumn, plain_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -15,6 +20,8 @@ if TYPE_CHECKING:
 
     from dynkube.meta._frames.columns import Fields
     from dynkube.meta._frames.values import FrameColumn
+
+_CREATED: Final = ("metadata", "creationTimestamp")
 
 
 class UnstructuredList(Displayable, Sequence[Unstructured]):
@@ -123,6 +130,43 @@ class UnstructuredList(Displayable, Sequence[Unstructured]):
 
         return extended(object_columns(self), self, fields, with_object=with_object)
 
+    def __str__(self) -> str:
+        """Return the objects as a plain-text table, as kubectl prints them.
+
+        At most 500 rows; the last line says how many objects are left out.
+        """
+        return self._plain(PRINTED_ROWS)
+
     def __repr__(self) -> str:
+        # The prompt shows a value by repr(), and what it shows of a list must be of use. As with pandas, a container of
+        # lists is therefore printed with all of their rows; messages of this library use _one_line instead.
+        return self._plain(PROMPT_ROWS)
+
+    def _plain(self, rows: int) -> str:
+        remaining, more = self.remaining_item_count, bool(self.continue_token)
+        return plain_table(self._plain_columns(), len(self), rows, remaining=remaining, more=more)
+
+    def _one_line(self) -> str:
         more = f", {self.remaining_item_count} more" if self.remaining_item_count else ""
         return printable(f"<{self.kind or 'List'} {self.api_version} of {len(self)}{more} rv={self.resource_version}>")
+
+    def _plain_columns(self) -> list[PlainColumn]:
+        items, now = self._items, datetime.now(UTC)
+        return [
+            *self._differing("namespace"),
+            *self._differing("kind"),
+            PlainColumn("NAME", lambda row: items[row].name),
+            PlainColumn("AGE", lambda row: _age(items[row], now)),
+        ]
+
+    def _differing(self, name: str) -> Iterator[PlainColumn]:
+        """Yield the column of ``namespace`` or ``kind``, if it differs between the objects."""
+        if len({getattr(obj, name) for obj in self._items}) > 1:
+            yield PlainColumn(name.upper(), lambda row: getattr(self._items[row], name))
+
+
+def _age(obj: Unstructured, now: datetime) -> str:
+    try:
+        return age_of(partial_reader(_CREATED)(obj.json), now)
+    except InvalidObject:  # repr() must not raise because of the data
+        return "(unreadable)"

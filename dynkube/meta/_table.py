@@ -11,11 +11,14 @@ from dynkube.meta._arguments import a_type
 from dynkube.meta._json import JSON
 from dynkube.meta._list import UnstructuredList
 from dynkube.meta._object import Unstructured
+from dynkube.meta._plain_table import PlainColumn
 from dynkube.meta._table_columns import TableColumn
 
 if TYPE_CHECKING:
     from dynkube.meta._frames.columns import Fields
     from dynkube.meta._frames.values import FrameColumn
+
+_NUMBERS: Final = frozenset({"integer", "number"})
 
 
 class UnstructuredTable(UnstructuredList):
@@ -97,8 +100,18 @@ class UnstructuredTable(UnstructuredList):
 
         return extended(table_columns(self), self, fields, with_object=with_object)
 
-    def __repr__(self) -> str:
-        return f"{super().__repr__()[:-1]} in {len(self.columns)} columns>"
+    def _one_line(self) -> str:
+        return f"{super()._one_line()[:-1]} in {len(self.columns)} columns>"
+
+    def _plain_columns(self) -> list[PlainColumn]:
+        shown = [(place, each) for place, each in enumerate(self.columns) if self._wide or not each.wide]
+        return [
+            *self._differing("namespace"),
+            *(PlainColumn(each.name, partial(self._cell, place), each.type in _NUMBERS) for place, each in shown),
+        ]
+
+    def _cell(self, place: int, row: int) -> JSON:
+        return self.cells[row][place]
 
 
 def joined_tables(pages: Sequence[UnstructuredTable]) -> UnstructuredTable:

@@ -23,6 +23,7 @@ from dynkube.client._target import Target
 from dynkube.discovery import APIResource
 from dynkube.errors import Conflict, InvalidInput
 from dynkube.meta import JSONObject, PatchType, Unstructured
+from dynkube.meta._arguments import brief
 from dynkube.meta._encode import encode_json
 from dynkube.rest._messages import Request
 
@@ -97,6 +98,6 @@ def _path_of(target: Target, obj: Named, namespace: str | None) -> Callable[[API
     if isinstance(obj, str):
         return lambda resource: target.path(resource, obj, namespace)
     if not isinstance(obj, Mapping):
-        raise InvalidInput(f"{obj!r} is not an object: pass an object, or its name")
+        raise InvalidInput(f"{brief(obj)} is not an object: pass an object, or its name")
     found = as_object(obj)
     return lambda resource: target.path_of(resource, found, namespace)
