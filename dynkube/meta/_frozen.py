@@ -17,13 +17,13 @@ READ_ONLY: Final = (
 
 def refuse(self: object, *args: object, **kwargs: object) -> NoReturn:
     """Replacement for every mutating method: raises ``TypeError``."""
-    raise TypeError(READ_ONLY)
+    raise TypeError(READ_ONLY.replace("obj.to_dict()", "list.to_list()") if isinstance(self, list) else READ_ONLY)
 
 
 class FrozenDict(dict[str, Any]):
     """An immutable ``dict``.
 
-    ``copy()`` and ``copy.deepcopy`` return plain, mutable ones.
+    ``copy()``, :meth:`to_dict` and ``copy.deepcopy`` return plain, mutable ones.
     """
 
     __slots__ = ()
@@ -35,15 +35,19 @@ class FrozenDict(dict[str, Any]):
     def copy(self) -> dict[str, Any]:
         """Return a shallow, mutable copy.
 
-        Nested values stay frozen (``thaw`` makes a deep copy).
+        Nested values stay frozen; :meth:`to_dict` returns a deep copy.
         """
         return dict(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a plain, mutable deep copy, like ``to_dict()`` of a whole object."""
+        return {key: thaw(value) for key, value in self.items()}
 
     def __copy__(self) -> dict[str, Any]:
         return dict(self)
 
     def __deepcopy__(self, memo: dict[int, object]) -> dict[str, Any]:
-        return {key: thaw(value) for key, value in self.items()}
+        return self.to_dict()
 
     def __reduce__(self) -> tuple[type[FrozenDict], tuple[dict[str, Any]]]:
         return FrozenDict, (dict(self),)
@@ -52,7 +56,7 @@ class FrozenDict(dict[str, Any]):
 class FrozenList(list[Any]):
     """An immutable ``list``.
 
-    ``copy()`` and ``copy.deepcopy`` return plain, mutable ones.
+    ``copy()``, :meth:`to_list` and ``copy.deepcopy`` return plain, mutable ones.
     """
 
     __slots__ = ()
@@ -64,15 +68,19 @@ class FrozenList(list[Any]):
     def copy(self) -> list[Any]:
         """Return a shallow, mutable copy.
 
-        Nested values stay frozen (``thaw`` makes a deep copy).
+        Nested values stay frozen; :meth:`to_list` returns a deep copy.
         """
         return list(self)
+
+    def to_list(self) -> list[Any]:
+        """Return a plain, mutable deep copy."""
+        return [thaw(value) for value in self]
 
     def __copy__(self) -> list[Any]:
         return list(self)
 
     def __deepcopy__(self, memo: dict[int, object]) -> list[Any]:
-        return [thaw(value) for value in self]
+        return self.to_list()
 
     def __reduce__(self) -> tuple[type[FrozenList], tuple[list[Any]]]:
         return FrozenList, (list(self),)

@@ -122,6 +122,21 @@ def test_a_private_copy_may_be_changed() -> None:
     assert (obj["spec"]["replicas"], len(obj["spec"]["template"]["spec"]["containers"])) == (2, 1)
 
 
+def test_parts_of_an_object_have_the_copies_that_their_errors_recommend() -> None:
+    spec = deployment()["spec"]
+    containers = spec["template"]["spec"]["containers"]
+
+    with pytest.raises(TypeError, match=r"modify a copy \(obj\.to_dict\(\)\)"):
+        spec["replicas"] = 9
+    with pytest.raises(TypeError, match=r"modify a copy \(list\.to_list\(\)\)"):
+        containers.append({})
+    changed, extended = spec.to_dict(), containers.to_list()
+    changed["template"]["spec"]["containers"][0]["image"] = extended[0]["image"] = "web:9"
+
+    assert (type(changed), type(extended)) == (dict, list)
+    assert containers[0]["image"] == deployment()["spec"]["template"]["spec"]["containers"][0]["image"] != "web:9"
+
+
 def test_transform_changes_fields_and_leaves_the_original() -> None:
     obj = deployment()
 
