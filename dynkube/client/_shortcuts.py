@@ -8,6 +8,7 @@ from typing import ClassVar, overload
 from dynkube.client._client import APIClient
 from dynkube.client._completion import Resources
 from dynkube.client._deadline import within
+from dynkube.client._notations import other_notations
 from dynkube.client._options import FieldSelectorLike, LabelSelectorLike, check_timeout
 from dynkube.client._permissions import Permission, Question, UserInfo, can, whoami
 from dynkube.client._resource import ResourceClient
@@ -17,7 +18,6 @@ from dynkube.discovery._listing import completions, listing
 from dynkube.discovery._resources import EVERYTHING
 from dynkube.errors import ClosedError, DiscoveryFailed, InvalidInput
 from dynkube.meta import JSONLike, Unstructured, UnstructuredTable
-from dynkube.meta._gvr import is_version
 from dynkube.rest import Answer
 
 
@@ -171,20 +171,22 @@ class Shortcuts:
             CredentialError: no credential could be obtained.
             ClosedError: the client is not open.
         """
-        _refuse_pair(resource)
-        if name is None:
-            return await self._api.resource(resource).table(
-                namespace=namespace,
-                label_selector=label_selector,
-                field_selector=field_selector,
-                limit=limit,
-                timeout=timeout,
-            )
-        given = {"label_selector": label_selector, "field_selector": field_selector, "limit": limit}
-        for what, value in given.items():
-            if value is not None:
-                raise InvalidInput(f"{what} selects among many objects, name={name!r} only one: leave one of them out")
-        return await self._api.resource(resource).get(name, namespace=namespace, timeout=timeout)
+        with other_notations(resource, name):
+            if name is None:
+                return await self._api.resource(resource).table(
+                    namespace=namespace,
+                    label_selector=label_selector,
+                    field_selector=field_selector,
+                    limit=limit,
+                    timeout=timeout,
+                )
+            given = {"label_selector": label_selector, "field_selector": field_selector, "limit": limit}
+            for what, value in given.items():
+                if value is not None:
+                    raise InvalidInput(
+                        f"{what} selects among many objects, name={name!r} only one: leave one of them out"
+                    )
+            return await self._api.resource(resource).get(name, namespace=namespace, timeout=timeout)
 
     async def api_resources(
         self,
@@ -315,14 +317,3 @@ class Shortcuts:
             return self._api.mapper.loaded
         except ClosedError:
             return None
-
-
-def _refuse_pair(resource: ResourceLike) -> None:
-    """Reject kubectl's TYPE/NAME, which would be parsed as a malformed GROUP/VERSION/RESOURCE."""
-    if isinstance(resource, str) and resource.count("/") == 1:
-        kind, name = resource.split("/")
-        if kind and name and not is_version(kind) and not is_version(name):
-            raise InvalidInput(
-                f"resource {resource!r} contains a slash: use get({kind!r}, {name!r}) for one object, "
-                f"or {f'{name}.{kind}'!r} for a resource of a group"
-            )

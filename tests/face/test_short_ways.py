@@ -84,6 +84,38 @@ async def test_an_object_as_kubectl_writes_it_is_refused_with_the_fix(client: dy
         await client.get("apps/deploy")
 
 
+@pytest.mark.parametrize(
+    ("given", "form"),
+    [
+        (("example.com/v1", "Widget"), "Widget.v1.example.com"),
+        (("example.com/v1", "widgets"), "widgets.v1.example.com"),
+        (("apps/v1", "Deployment"), "Deployment.v1.apps"),
+        (("v1", "ConfigMap"), "ConfigMap.v1"),
+    ],
+)
+async def test_an_api_version_and_a_kind_are_refused_with_the_form_to_write(
+    client: dynkube.Client, server: APIServer, given: tuple[str, str], form: str
+) -> None:
+    server.create(definition())
+
+    with pytest.raises(InvalidInput, match=rf"is an apiVersion, and .* a kind or a plural: use get\('{form}'\)"):
+        await client.get(*given)
+
+    assert isinstance(await client.get(form), UnstructuredTable)
+
+
+@pytest.mark.parametrize("api_version", ["example.com/v1", "apps/v1", "v1"])
+async def test_an_api_version_alone_lacks_a_kind(client: dynkube.Client, api_version: str) -> None:
+    with pytest.raises(InvalidInput, match=r"is an apiVersion: add the kind or the plural, as in get\('Website\.v1"):
+        await client.get(api_version)
+
+
+async def test_a_resource_with_its_group_before_the_version_is_no_api_version(client: dynkube.Client) -> None:
+    assert isinstance(await client.get("ingresses.networking.k8s.io/v1"), UnstructuredTable)
+    with pytest.raises(NotFound):
+        await client.get("clusterroles.rbac.authorization.k8s.io/v1", "Admin")
+
+
 async def test_what_chooses_from_many_does_not_go_with_a_name(client: dynkube.Client) -> None:
     with pytest.raises(InvalidInput, match=r"label_selector selects among many objects, name='web' only one"):
         await client.get("cm", "web", label_selector="a=b")  # type: ignore[call-overload]
