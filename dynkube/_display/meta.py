@@ -13,7 +13,7 @@ from dynkube._display.lists import ListColumn, common, list_card, object_columns
 from dynkube._display.objects import object_card, unreadable_card
 from dynkube._display.registry import render
 from dynkube._display.values import inline
-from dynkube._text.words import counted
+from dynkube._text.words import counted, short
 from dynkube.errors import InvalidObject
 from dynkube.meta import GVK, GVR, Unstructured, UnstructuredList, UnstructuredTable
 
@@ -58,6 +58,8 @@ def unstructured_list_card(objects: UnstructuredList, now: datetime) -> Card:
 @render.register(UnstructuredTable)
 def unstructured_table_card(table: UnstructuredTable, now: datetime) -> Card:
     """Return the card of a table, with the columns of the server."""
+    if table.tables:
+        return _card_of_several(table, now)
     card = list_card(
         line(*_head(table)),
         range(len(table)),
@@ -69,6 +71,12 @@ def unstructured_table_card(table: UnstructuredTable, now: datetime) -> Card:
     if table.server_columns:
         return card
     return Card(card.head, (*card.blocks, Note(line("The server defines no columns for these objects."))))
+
+
+def _card_of_several(table: UnstructuredTable, now: datetime) -> Card:
+    errors = (Note(line(Span(short(f"{name}: {error}", 1000), Tone.BAD))) for name, error in table.errors.items())
+    cards = (unstructured_table_card(part, now) for part in table.tables if len(part))
+    return Card(line(counted(len(table), "object"), counted(len(table.tables), "resource")), (*cards, *errors))
 
 
 def _head(objects: UnstructuredList) -> Iterator[str | Span]:

@@ -12,6 +12,7 @@ from dynkube.client._notations import other_notations
 from dynkube.client._options import FieldSelectorLike, LabelSelectorLike, check_timeout
 from dynkube.client._permissions import Permission, Question, UserInfo, can, whoami
 from dynkube.client._resource import ResourceClient
+from dynkube.client._several_resources import Collections, read_tables
 from dynkube.discovery import APIResources, ResourceLike, RESTMapper
 from dynkube.discovery._failures import plain_failures
 from dynkube.discovery._listing import completions, listing
@@ -146,15 +147,19 @@ class Shortcuts:
 
             await client.get("pods", namespace="shop", label_selector={"app": "web"})
             await client.get("deploy", "web", namespace="shop")
+            await client.get("po,svc", namespace="shop")
 
         Args:
             resource: as with kubectl: plural, singular, short name or kind, optionally with group or version and group.
+                For a collection also several (``"po,svc"``), or a category (``"all"``): then the table has the objects
+                of all, :attr:`UnstructuredTable.tables` one table for each resource, and ``errors`` the resources that
+                could not be read. ``namespace`` is ignored for those that are cluster-scoped.
             name: name of one object; ``None`` for the collection.
             namespace: ``None`` means all namespaces for a collection, and the context's namespace for one object.
             label_selector: restrict a collection by labels: ``"app=web,tier in (fe,be)"`` or ``{"app": "web"}``.
             field_selector: restrict a collection by fields: ``"status.phase=Running"``.
-            limit: maximum number of objects of a collection.
-            timeout: seconds for the whole call; ``None`` means the client's default.
+            limit: maximum number of objects of a collection (of each resource).
+            timeout: seconds for the whole call; ``None`` means the client's default for each resource.
 
         Returns:
             For a collection a table: the objects, and the columns that the server prints. Else the object.
@@ -171,21 +176,20 @@ class Shortcuts:
             CredentialError: no credential could be obtained.
             ClosedError: the client is not open.
         """
+        if name is None:
+            wanted = Collections(
+                namespace=namespace,
+                label_selector=label_selector,
+                field_selector=field_selector,
+                limit=limit,
+                timeout=timeout,
+            )
+            return await read_tables(self._api, resource, wanted)
+        given = {"label_selector": label_selector, "field_selector": field_selector, "limit": limit}
+        for what, value in given.items():
+            if value is not None:
+                raise InvalidInput(f"{what} selects among many objects, name={name!r} only one: leave one of them out")
         with other_notations(resource, name):
-            if name is None:
-                return await self._api.resource(resource).table(
-                    namespace=namespace,
-                    label_selector=label_selector,
-                    field_selector=field_selector,
-                    limit=limit,
-                    timeout=timeout,
-                )
-            given = {"label_selector": label_selector, "field_selector": field_selector, "limit": limit}
-            for what, value in given.items():
-                if value is not None:
-                    raise InvalidInput(
-                        f"{what} selects among many objects, name={name!r} only one: leave one of them out"
-                    )
             return await self._api.resource(resource).get(name, namespace=namespace, timeout=timeout)
 
     async def api_resources(

@@ -54,7 +54,7 @@ def _hint(lookup: Lookup, resources: tuple[APIResource, ...]) -> str:
     if elsewhere := names.get(name):
         return f"; it serves {_join(str(resource.gvr) for resource in elsewhere)}"
     if lookup.group is None and any(name in resource.categories for resource in resources):
-        return ": it is a category; name one of its resources"
+        return f": it is a category; name one of its resources, or read all with client.get({name!r})"
     # Names in the right group are preferred.
     here = [spelling for spelling, found in names.items() if any(lookup.may_concern(r.gvr.group) for r in found)]
     near = get_close_matches(name, here, n=_SHOWN, cutoff=0.7) or get_close_matches(name, names, n=_SHOWN, cutoff=0.7)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, TypeGuard
 
-from dynkube._displayable import Shown
+from dynkube._displayable import Displayable
 from dynkube._text.tables import shortened
 
 _BRIEF: Final = 200
@@ -28,7 +28,7 @@ def brief(value: object) -> str:
 
     A list or table is described in one line: its ``repr`` is a table of all its rows.
     """
-    return shortened(value._one_line() if isinstance(value, Shown) else repr(value), _BRIEF)
+    return shortened(value._one_line() if isinstance(value, Displayable) else repr(value), _BRIEF)
 
 
 def is_number(value: object) -> TypeGuard[float]:

@@ -169,6 +169,8 @@ class ResourceArg:
         if not text.strip():
             raise InvalidInput("resource is empty: write 'pods', 'deployments.apps' or 'deployments.v1.apps'")
         text = text.strip()
+        if "," in text:
+            raise InvalidInput(f"resource {text!r} names several resources: name one; client.get({text!r}) reads all")
         arg = cls._parse_slashes(text) if "/" in text else cls._parse_dots(text)
         if _NAME.match(arg.name) is None:
             raise InvalidInput(f"resource {text!r}: {arg.name!r} is not a resource name (letters, digits and '-')")

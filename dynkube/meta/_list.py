@@ -159,9 +159,9 @@ class UnstructuredList(Displayable, Sequence[Unstructured]):
             PlainColumn("AGE", lambda row: _age(items[row], now)),
         ]
 
-    def _differing(self, name: str) -> Iterator[PlainColumn]:
-        """Yield the column of ``namespace`` or ``kind``, if it differs between the objects."""
-        if len({getattr(obj, name) for obj in self._items}) > 1:
+    def _differing(self, name: str, wanted: bool | None = None) -> Iterator[PlainColumn]:
+        """Yield the column of ``namespace`` or ``kind``, by default if it differs between the objects."""
+        if wanted or (wanted is None and len({getattr(obj, name) for obj in self._items}) > 1):
             yield PlainColumn(name.upper(), lambda row: getattr(self._items[row], name))
 
 

@@ -10,6 +10,7 @@ from typing import Final
 from dynkube._text.tables import Table, json_cell, printable, shortened
 from dynkube.meta._json import JSON
 
+NOTHING: Final = "No resources found"
 PRINTED_ROWS: Final = 500
 """Rows of ``str()``: more than a screen, and printed within milliseconds."""
 PROMPT_ROWS: Final = 60
@@ -44,7 +45,7 @@ def plain_table(columns: Sequence[PlainColumn], count: int, rows: int, *, remain
         remaining: the number of further objects on the server, if known.
         more: whether there are further objects on the server.
     """
-    lines = [_grid(columns[:_COLUMNS], min(count, rows)) if count else "No resources found"]
+    lines = [_grid(columns[:_COLUMNS], min(count, rows)) if count else NOTHING]
     if count > rows:
         lines.append(f"... {count - rows:,} more of {count:,} objects")
     if len(columns) > _COLUMNS and count:

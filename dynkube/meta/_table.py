@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
-from typing import TYPE_CHECKING, Self
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Final, Self
 
-from dynkube.errors import InvalidInput
+from dynkube._text.tables import printable
+from dynkube.errors import DynkubeError, InvalidInput
 from dynkube.meta._arguments import a_type
 from dynkube.meta._json import JSON
 from dynkube.meta._list import UnstructuredList
 from dynkube.meta._object import Unstructured
-from dynkube.meta._plain_table import PlainColumn
+from dynkube.meta._plain_table import NOTHING, PlainColumn, plain_table
 from dynkube.meta._table_columns import TableColumn
 
 if TYPE_CHECKING:
     from dynkube.meta._frames.columns import Fields
     from dynkube.meta._frames.values import FrameColumn
 
+_KIND: Final = TableColumn(name="Kind")
 _NUMBERS: Final = frozenset({"integer", "number"})
 
 
@@ -34,9 +38,11 @@ class UnstructuredTable(UnstructuredList):
         namespaced: whether the resource is namespaced; the server has no column for that.
         server_columns: ``False`` where the server does not support tables, as some aggregated APIs: the columns are
             then ``Name`` and ``Age``, computed locally.
+        errors: for a table of several resources (``client.get("po,svc")``), the resources that could not be read, by
+            name, with the reason.
     """
 
-    __slots__ = ("_wide", "cells", "columns", "namespaced", "server_columns")
+    __slots__ = ("_tables", "_wide", "cells", "columns", "errors", "namespaced", "server_columns")
 
     def __init__(
         self,
@@ -51,6 +57,8 @@ class UnstructuredTable(UnstructuredList):
         remaining_item_count: int | None = None,
         api_version: str = "",
         kind: str = "",
+        tables: Sequence[Self] = (),
+        errors: Mapping[str, DynkubeError] | None = None,
     ) -> None:
         super().__init__(
             items,
@@ -64,7 +72,18 @@ class UnstructuredTable(UnstructuredList):
         self.cells: tuple[tuple[JSON, ...], ...] = tuple(cells)
         self.namespaced: bool = namespaced
         self.server_columns: bool = server_columns
+        self.errors: Mapping[str, DynkubeError] = dict(errors or {})
+        self._tables = tuple(tables)  # those of the resources, if this is a table of several
         self._wide = False  # whether the rendering includes wide columns
+
+    @property
+    def tables(self) -> tuple[Self, ...]:
+        """The tables of the resources, for a table of several; else only this table.
+
+        A table of several has the objects of all, and their columns by name: a cell is ``None`` where the resource has
+        no such column.
+        """
+        return self._tables or (self,)
 
     def wide(self) -> Self:
         """Return the same table, rendered with the columns of ``kubectl get -o wide``.
@@ -73,6 +92,7 @@ class UnstructuredTable(UnstructuredList):
         """
         found = copy(self)
         found._wide = True
+        found._tables = tuple(table.wide() for table in self._tables)
         return found
 
     def column(self, name: str) -> tuple[JSON, ...]:
@@ -100,18 +120,50 @@ class UnstructuredTable(UnstructuredList):
 
         return extended(table_columns(self), self, fields, with_object=with_object)
 
+    def _plain(self, rows: int) -> str:
+        return "\n\n".join(self._plain_parts(rows)) if self._tables else super()._plain(rows)
+
+    def _plain_parts(self, rows: int) -> Iterator[str]:
+        """Yield the table of each resource that has objects, as ``kubectl get po,svc`` prints them, and the errors."""
+        spread = len({obj.namespace for obj in self if obj.namespace}) > 1
+        for table in self._tables if len(self) else ():
+            if len(table):
+                columns = table._plain_columns(prefix=f"{_type_of(table)}/", spread=spread and table.namespaced)
+                more = bool(table.continue_token)
+                yield plain_table(columns, len(table), rows, remaining=table.remaining_item_count, more=more)
+                rows = max(rows - len(table), 1)
+        if not len(self):
+            yield NOTHING
+        if self.errors:
+            said = (f"error: {name}: {error}" for name, error in self.errors.items())
+            yield printable("\n".join(said), keep="\n")
+
     def _one_line(self) -> str:
         return f"{super()._one_line()[:-1]} in {len(self.columns)} columns>"
 
-    def _plain_columns(self) -> list[PlainColumn]:
+    def _plain_columns(self, *, prefix: str = "", spread: bool | None = None) -> list[PlainColumn]:
+        """Return the columns of the plain-text table.
+
+        Args:
+            prefix: is put before names.
+            spread: whether to show namespaces; ``None`` shows them if they differ.
+        """
         shown = [(place, each) for place, each in enumerate(self.columns) if self._wide or not each.wide]
         return [
-            *self._differing("namespace"),
-            *(PlainColumn(each.name, partial(self._cell, place), each.type in _NUMBERS) for place, each in shown),
+            *self._differing("namespace", spread),
+            *(
+                PlainColumn(
+                    each.name,
+                    partial(self._cell, place, prefix if each.format == "name" else ""),
+                    each.type in _NUMBERS,
+                )
+                for place, each in shown
+            ),
         ]
 
-    def _cell(self, place: int, row: int) -> JSON:
-        return self.cells[row][place]
+    def _cell(self, place: int, prefix: str, row: int) -> JSON:
+        cell = self.cells[row][place]
+        return f"{prefix}{cell}" if prefix else cell
 
 
 def joined_tables(pages: Sequence[UnstructuredTable]) -> UnstructuredTable:
@@ -132,6 +184,51 @@ def joined_tables(pages: Sequence[UnstructuredTable]) -> UnstructuredTable:
         api_version=first.api_version,
         kind=first.kind,
     )
+
+
+def joined_resources(tables: Sequence[UnstructuredTable], errors: Mapping[str, DynkubeError]) -> UnstructuredTable:
+    """Join the tables of several resources to one, with the columns of all by name.
+
+    Args:
+        tables: one for each resource, at least one.
+        errors: the resources that could not be read.
+    """
+    columns = (_KIND, *_united(tables))
+    return UnstructuredTable(
+        [obj for table in tables for obj in table],
+        columns=columns,
+        cells=[
+            (obj.kind, *row[1:]) for table in tables for obj, row in zip(table, _arranged(table, columns), strict=True)
+        ],
+        namespaced=any(table.namespaced for table in tables),
+        server_columns=all(table.server_columns for table in tables),
+        remaining_item_count=sum(table.remaining_item_count or 0 for table in tables) or None,
+        api_version="v1",
+        kind="List",
+        tables=tables,
+        errors=errors,
+    )
+
+
+def _united(tables: Iterable[UnstructuredTable]) -> Iterator[TableColumn]:
+    """Yield each column once, by name.
+
+    If resources define it differently, it is a column of strings.
+    """
+    named: dict[str, list[TableColumn]] = {}
+    for table in tables:
+        for column in table.columns:
+            named.setdefault(column.name, []).append(column)
+    named.pop(_KIND.name, None)
+    for first, *others in named.values():
+        same = all((each.type, each.json_path) == (first.type, first.json_path) for each in others)
+        yield first if same else replace(first, type="string", description="")
+
+
+def _type_of(table: UnstructuredTable) -> str:
+    """Return the type as kubectl writes it before names: ``pod``, ``deployment.apps``."""
+    group, _, _ = table.api_version.rpartition("/")
+    return f"{table.kind.removesuffix('List').lower()}.{group}".rstrip(".")
 
 
 def _arranged(page: UnstructuredTable, columns: tuple[TableColumn, ...]) -> Iterable[tuple[JSON, ...]]:

@@ -19,12 +19,12 @@ from dynkube.errors import ClosedError, DynkubeError
 from dynkube.informers import Informer as AsyncInformer
 from dynkube.manifests import ApplyRun as AsyncApplyRun
 from dynkube.manifests import Report
-from dynkube.meta import Unstructured
+from dynkube.meta import GVK, Unstructured
 from dynkube.meta import UnstructuredTable as AsyncTable
 from dynkube.sync._delegation import Facade, arguments_of, at_once, blocking, in_loop, overloaded, wrapping
 from dynkube.sync._held import Held
 from dynkube.sync._informer import Informer
-from dynkube.sync._lists import Origin, UnstructuredTable
+from dynkube.sync._lists import Follow, Origin, UnstructuredTable
 from dynkube.sync._manifests import carry_out
 from dynkube.sync._resource import ResourceClient
 from dynkube.sync._thread import Process, TrioThread
@@ -142,9 +142,17 @@ class Client(Facade[aio.Client]):
     ) -> Unstructured: ...
     @overloaded(aio.Client.get)
     def get(self, found: Unstructured | AsyncTable, given: Mapping[str, Any]) -> Unstructured | UnstructuredTable:
-        if isinstance(found, AsyncTable):
+        if not isinstance(found, AsyncTable):
+            return found
+        if found.tables[0] is found:
             return UnstructuredTable.of(found, self.resource(given["resource"])._follow(given))
-        return found
+        tables = [UnstructuredTable.of(table, self._follow(table, given)) for table in found.tables]
+        return UnstructuredTable.of(found, None, tables)
+
+    def _follow(self, table: AsyncTable, given: Mapping[str, Any]) -> Follow | None:
+        """Return how to follow one of several tables, of any scope."""
+        kind = GVK.parse(table.api_version, table.kind.removesuffix("List"))
+        return self.resource(kind)._follow(given if table.namespaced else {**given, "namespace": None})
 
     @blocking(aio.Client.api_resources)
     def api_resources(self) -> None: ...

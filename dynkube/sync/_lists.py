@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Self
@@ -88,6 +88,8 @@ class _Selected:
             ClosedError: the client is closed.
         """
         __tracebackhide__ = True
+        if len(getattr(self, "tables", ())) > 1:
+            raise InvalidInput("this table has several resources: follow one of them, as in table.tables[0].live()")
         if self._follow is None:
             raise InvalidInput(
                 "the origin of this list is not known: read it with client.get(...) or client.resource(...).list()"
@@ -136,8 +138,10 @@ class UnstructuredTable(_Selected, meta.UnstructuredTable):
         return found
 
     @classmethod
-    def of(cls, found: meta.UnstructuredTable, follow: Follow | None) -> UnstructuredTable:
-        """Return the same table with :meth:`live`."""
+    def of(
+        cls, found: meta.UnstructuredTable, follow: Follow | None, tables: Sequence[UnstructuredTable] = ()
+    ) -> UnstructuredTable:
+        """Return the same table with :meth:`live`; for several resources, with their ``tables``."""
         self = cls(
             tuple(found),
             columns=found.columns,
@@ -149,6 +153,8 @@ class UnstructuredTable(_Selected, meta.UnstructuredTable):
             remaining_item_count=found.remaining_item_count,
             api_version=found.api_version,
             kind=found.kind,
+            tables=tables,
+            errors=found.errors,
         )
         self._follow = follow
         return self

@@ -128,8 +128,12 @@ async def test_a_name_that_is_none_is_refused(client: dynkube.Client, names: str
 
 
 async def test_a_category_is_told_apart_from_a_resource(client: dynkube.Client) -> None:
-    with pytest.raises(NoMatch, match="it is a category; name one of its resources"):
-        await client.get("all")
+    with pytest.raises(NoMatch, match=r"it is a category; name one of its resources, or read all with client\.get"):
+        await client["all"].list()
+    with pytest.raises(InvalidInput, match=r"'po,svc' names several resources: name one; client\.get\('po,svc'\)"):
+        client["po,svc"]
+    with pytest.raises(InvalidInput, match="names several resources"):
+        await client.get("po,svc", "web")
 
 
 async def test_what_is_served_is_listed_in_its_preferred_version(client: dynkube.Client, server: APIServer) -> None:

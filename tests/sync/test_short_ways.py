@@ -69,3 +69,17 @@ def test_a_closed_client_has_no_resources(k: dynkube.sync.Client) -> None:
 def test_completion_where_no_server_is_fails_in_silence(cluster: ServerThread) -> None:
     with dynkube.sync.connect(url="http://127.0.0.1:9") as nowhere:
         assert nowhere._ipython_key_completions_() == []
+
+
+def test_several_resources_are_one_table_whose_parts_can_be_followed(k: dynkube.sync.Client) -> None:
+    k["cm"].create(config_map("one"))
+
+    found = k.get("cm,ns", namespace="default")
+
+    maps, namespaces = found.tables
+    assert "configmap/one" in str(found)
+    assert list(found) == [*maps, *namespaces]
+    for each in (*found.wide().tables, namespaces):
+        each.live().close()
+    with pytest.raises(InvalidInput, match=r"several resources: follow one of them, as in table\.tables\[0\]\.live"):
+        found.live()
