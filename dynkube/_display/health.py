@@ -59,7 +59,8 @@ def health_of(obj: Mapping[str, Any]) -> ObjectHealth:
     """Return the health of an object; may raise if its body is unreadable."""
     metadata, status, spec = (mapping(obj, name) for name in ("metadata", "status", "spec"))
     main = _main_condition(status)
-    counts = next(_counts(spec, status), None)
+    # The status of a Scale has the number of replicas that exist; which of them are ready is not known.
+    counts = None if _is_scale(obj) else next(_counts(spec, status), None)
     waiting = next(_waiting(status), "")
     phase = inline(status.get("phase"), 40)
     ready = f"{counts[0]}/{counts[1]}" if counts else inline(main.get("status"), 20)
@@ -147,6 +148,10 @@ def mapping(obj: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     """Return a field that should be a map; an empty map if it is not."""
     found = obj.get(name)
     return found if isinstance(found, Mapping) else {}
+
+
+def _is_scale(obj: Mapping[str, Any]) -> bool:
+    return obj.get("kind") == "Scale" and str(obj.get("apiVersion")).startswith("autoscaling/")
 
 
 def _main_condition(status: Mapping[str, Any]) -> Mapping[str, Any]:

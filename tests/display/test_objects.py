@@ -145,6 +145,14 @@ def test_how_it_fares_is_read_from_fields_that_many_kinds_share(fields: dict[str
     assert shown(metadata=metadata, **fields).text(".dk-head").removeprefix("v1 Thing · a").strip(" ·") == head
 
 
+@pytest.mark.parametrize("api_version", ["autoscaling/v1", "autoscaling/v1beta1"])
+def test_a_scale_knows_nothing_of_readiness(api_version: str) -> None:
+    fields = {"spec": {"replicas": 3}, "status": {"replicas": 3, "selector": "app=web"}}
+    page = shown(apiVersion=api_version, kind="Scale", metadata={"name": "web"}, **fields)
+
+    assert page.text(".dk-head") == f"{api_version} Scale · web"
+
+
 def test_what_a_container_waits_for_is_the_status() -> None:
     waiting = {"name": "web", "ready": False, "state": {"waiting": {"reason": "CrashLoopBackOff"}}}
     page = shown(status={"phase": "Running", "containerStatuses": [waiting]})
