@@ -1,8 +1,9 @@
 """The stylesheet of notebook outputs, scoped to the class ``dynkube``.
 
 Notebooks select the dark mode by ``color-scheme`` (JupyterLab, marimo), which ``light-dark()`` follows, or by a class
-or attribute (VS Code, documentation pages), which is mapped to it here. Text and lines use the notebook's own colours
-if it defines them. Browsers without ``light-dark()`` (before 2024) show everything without colours.
+or attribute (VS Code, documentation pages, ``nbconvert --theme dark``), which is mapped to it here. Text and lines use
+the notebook's own colours if it defines them. Browsers without ``light-dark()`` (before 2024) show everything without
+colours.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _SOURCE: Final = """
   color: var(--dk-fg); font-size: 13px; line-height: 20px; overflow-x: auto; overflow-wrap: anywhere;
 }
 html[theme=dark] .dynkube, html[data-theme=dark] .dynkube, body[data-theme=dark] .dynkube,
-body.vscode-dark .dynkube { color-scheme: dark; }
+body[data-jp-theme-light=false] .dynkube, body.vscode-dark .dynkube { color-scheme: dark; }
 .dynkube .dk-page { display: block !important; margin: 0; }
 .dynkube .dk-page::details-content { content-visibility: visible; }
 .dynkube .dk-fallback, .dynkube .dk-page > summary, .dynkube .dk-never::details-content { display: none; }

@@ -11,6 +11,7 @@ import pytest
 
 from dynkube import Unstructured
 from tests.display.kit import POD
+from tests.notebook.browser.contrast import faint
 from tests.notebook.browser.lab import ROOT, Notebook
 
 if TYPE_CHECKING:
@@ -59,10 +60,10 @@ def test_either_the_text_or_the_card_is_seen(
     assert (text, offered, card, folded) == (*seen, False)
 
 
-def converted(page: Page, name: str) -> list[str]:
+def converted(page: Page, name: str, theme: str = "light") -> list[str]:
     """Open a notebook as nbconvert makes a page of it; gives what went wrong with its scripts."""
     nbconvert = pytest.importorskip("nbconvert", reason="nbconvert is not installed: say 'make browser'")
-    html, _ = nbconvert.HTMLExporter().from_filename(str(ROOT / "notebooks" / name))
+    html, _ = nbconvert.HTMLExporter(theme=theme).from_filename(str(ROOT / "notebooks" / name))
     wrong: list[str] = []
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.route("**/*", lambda route: route.abort())  # it asks a content network for MathJax
@@ -85,6 +86,18 @@ def test_a_page_that_nbconvert_made_shows_tables_objects_and_the_first_picture_o
     assert page.locator(".dk-fallback:visible").count() == 0
     assert wrong == []
     context.close()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["02-lazy-informers.ipynb", "04-server-side-apply.ipynb"])
+def test_a_page_that_nbconvert_made_is_readable_in_either_theme(context: BrowserContext, name: str, theme: str) -> None:
+    page = context.new_page()
+
+    converted(page, name, theme)
+
+    cards = page.locator(".dynkube")
+    assert cards.count() > 1
+    assert [text for card in cards.all() for text in faint(card)] == []
 
 
 def test_a_saved_notebook_that_nobody_trusts_shows_texts(notebook: Notebook) -> None:
