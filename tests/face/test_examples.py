@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ import trio.testing
 
 import dynkube
 from dynkube.testing import APIServer
-from examples import lazy_informer, watch_and_patch
+from examples import lazy_informer, my_controller, watch_and_patch
 from tests.testing.engine.cluster import definition, widget
 
 
@@ -46,6 +47,53 @@ async def test_watch_and_patch_labels_the_pods_of_an_app(server: APIServer, clie
     assert labelled == {"app": "web", watch_and_patch.LABEL: "true"}
     assert labels(server, "web-1") == {"app": "old"}
     assert labels(server, "db-1") == {"app": "db"}
+
+
+MINUTE = {"apiVersion": "example.com/v1", "kind": "Session", "metadata": {"name": "minute", "namespace": "default"}}
+
+
+@pytest.fixture
+async def sessions(server: APIServer, client: dynkube.Client) -> AsyncIterator[Callable[[], list[str]]]:
+    """The names of the sessions, ``hour`` and ``minute`` at first, while the controller runs."""
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(my_controller.expire_sessions, client)
+        server.load(Path(my_controller.__file__).with_name("sessions.yaml"))
+        yield lambda: [session["metadata"]["name"] for session in server.list("sessions")]
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_session_created_again_under_the_same_name_has_its_own_time(
+    server: APIServer, sessions: Callable[[], list[str]]
+) -> None:
+    await trio.sleep(50)
+    server.delete("sessions", "minute")
+    server.create({**MINUTE, "spec": {"seconds": 60}})
+    await trio.sleep(50)
+    assert sessions() == ["hour", "minute"]
+    await trio.sleep(11)
+    assert sessions() == ["hour"]
+
+
+@pytest.mark.parametrize("seconds", [30, 120])
+async def test_a_time_that_is_changed_while_it_runs_counts_from_the_beginning(
+    server: APIServer, sessions: Callable[[], list[str]], seconds: int
+) -> None:
+    await trio.sleep(10)
+    server.update({**server.get("sessions", "minute"), "spec": {"seconds": seconds}})
+    await trio.sleep(seconds - 11)
+    assert sessions() == ["hour", "minute"]
+    await trio.sleep(2)
+    assert sessions() == ["hour"]
+
+
+async def test_a_session_that_could_not_be_deleted_is_tried_again(
+    server: APIServer, sessions: Callable[[], list[str]]
+) -> None:
+    server.fail(verb="delete", resource="sessions", status=403, times=1)
+    await trio.sleep(61)
+    assert sessions() == ["hour", "minute"]
+    await trio.sleep(my_controller.RETRY)
+    assert sessions() == ["hour"]
 
 
 class Screen(io.StringIO):
