@@ -58,7 +58,7 @@ def unstructured_list_card(objects: UnstructuredList, now: datetime) -> Card:
 @render.register(UnstructuredTable)
 def unstructured_table_card(table: UnstructuredTable, now: datetime) -> Card:
     """Return the card of a table, with the columns of the server."""
-    if table.tables:
+    if table._tables:  # of several resources
         return _card_of_several(table, now)
     card = list_card(
         line(*_head(table)),

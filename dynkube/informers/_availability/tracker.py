@@ -179,13 +179,20 @@ class AvailabilityTracker:
 
         That is an absence to be confirmed, or the return of an aggregated API.
         """
-        seen = self._seen[gvr]
-        unconfirmed = now.presence is Presence.PRESENT and seen.denied is not None
-        served = seen.served if self.crd(gvr) is None else None
-        aggregated = served is not None and served.crds_followed and served.asked > seen.crd_gone_at
+        unconfirmed = now.presence is Presence.PRESENT and self._seen[gvr].denied is not None
+        aggregated = self._was_served_without_crd(gvr) and self._apis.may_serve(gvr.group_version)
         if unconfirmed or (aggregated and now.presence is Presence.ABSENT):
             self._polled.add(gvr.group_version)
             self._poller.look_again()
+
+    def _was_served_without_crd(self, gvr: GVR) -> bool:
+        """Return whether discovery has listed a resource that no CRD was known to define: an aggregated API.
+
+        Also if a CRD was created, and deleted with its revisions (a restored backup), before the CRD watch saw it.
+        """
+        seen = self._seen[gvr]
+        served = seen.served if self.crd(gvr) is None else None
+        return served is not None and served.crds_followed and served.asked > seen.crd_gone_at
 
     def _note(self, gvr: GVR, verdict: Availability | None) -> None:
         """Store the latest verdict; ``None`` if there are no followers any more."""
@@ -238,7 +245,8 @@ class AvailabilityTracker:
     def _renewed(self) -> None:
         for gvr, verdict in self._verdicts.items():
             # A served group-version may get more resources; for one that is not served an APIService would appear.
-            if verdict.reason == "NotServed" or (gvr in self._missing and self._apis.may_serve(gvr.group_version)):
+            may_return = self._apis.may_serve(gvr.group_version) or self._was_served_without_crd(gvr)
+            if verdict.reason == "NotServed" or (gvr in self._missing and may_return):
                 self._poller.want([gvr.group_version])
         self._apis.try_again()
 

@@ -89,7 +89,7 @@ async def test_an_object_of_the_kind_that_the_resource_has_now_is_taken(cluster:
     gadget = {**cluster.widget(), "kind": "Gadget"}
 
     assert (await widgets.create(gadget)).kind == "Gadget"
-    with pytest.raises(InvalidObject, match=r"takes .* Gadget"):
+    with pytest.raises(InvalidObject, match=r"expects .* Gadget"):
         await widgets.create(cluster.widget("v"))
 
 

@@ -22,9 +22,6 @@ QUIET: Final = 700.0
 _REQUESTS_WHILE_QUIET: Final = 12
 """For each collection that is followed: its watches end once or twice, and half a dozen may heal what went before."""
 
-_POLLS_WHILE_QUIET: Final = 2 * int(QUIET / 30)
-"""Two requests each time: for the group-version, and for the groups that there are."""
-
 
 async def check_always(world: World) -> None:
     """What holds at every moment."""
@@ -80,8 +77,6 @@ async def check_quiet(world: World) -> None:
         assert watched.informer.has_synced, f"{watched.gvr} never synced"
     _check_watches(world)
     asked, allowed = len(world.server.audit), _REQUESTS_WHILE_QUIET * (len(_collections(world)) + 3)
-    if any(watched.gvr.group == METRICS and not watched.exists(world.truth) for watched in world.open):
-        allowed += _POLLS_WHILE_QUIET  # an API without a CRD that went away is polled for
     assert asked <= allowed, f"{asked} requests while nothing happened: {Counter(r.path for r in world.server.audit)}"
     world.calm = world.moves
     world.troubled = False

@@ -137,4 +137,4 @@ def test_loading_the_plugin_loads_nothing_else() -> None:
 
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
 
-    assert set(done.stdout.split()) == {"dynkube", "dynkube.pytest_plugin"}
+    assert set(done.stdout.split()) == {"dynkube", "dynkube.pytest_plugin", "lazy_loader"}
