@@ -14,38 +14,42 @@ ASGIApp: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 #: Extension: break the connection in ways that ASGI cannot express; used by faults.
 #:
-#: A server with this name in ``scope["extensions"]`` accepts a message of this type at any time instead of the next
-#: regular message, and no message after it. ``how`` is ``"reset"``: the connection is reset (RST), and ``body`` is
-#: empty; or ``"mid-chunk"``: an HTTP chunk is started, its first bytes are ``body``, and the connection is closed (FIN)
-#: before the announced chunk size is reached.
+#: A server that supports it has this name in ``scope["extensions"]``. The application may send a message of this type
+#: instead of any regular message, and no message after it. The message has two keys. With ``how="reset"`` the
+#: connection is reset (RST), and ``body`` is empty. With ``how="mid-chunk"`` an HTTP chunk is started, its first bytes
+#: are ``body``, and the connection is closed (FIN) before the announced chunk size is reached.
 BREAK = "dynkube.testing.break"
 
 #: Extension: continue to process a request after its client has disconnected, as real servers do.
 #:
-#: A server that would otherwise cancel such a request has this name in ``scope["extensions"]``, with a function under
-#: ``"ask"``. After a call of it the request is processed even if the client disconnects before the response starts.
+#: A server that would otherwise cancel such a request has this name in ``scope["extensions"]``. Its value is a mapping
+#: with a function under ``"ask"``. Once the application has called that function, the request is processed even if the
+#: client disconnects before the response starts.
 OUTLIVE = "dynkube.testing.outlive"
 
-#: Extension: slow work may be done in worker threads.
+#: Extension: the application may do slow work in worker threads.
 #:
-#: A server with this name in ``scope["extensions"]`` runs on the real clock; a virtual clock would jump ahead while all
-#: tasks wait for a thread.
+#: A server with this name in ``scope["extensions"]`` runs on the real clock. Under a virtual clock threads must not be
+#: used: the clock would jump ahead while all tasks wait for a thread.
 THREADS = "dynkube.testing.threads"
 
 
 def outlive_client(scope: Scope) -> None:
-    """Process the request even if its client disconnects before the response starts."""
+    """Keep the server from cancelling the request if its client disconnects early.
+
+    "Early" means before the response starts (:data:`OUTLIVE`). Without the extension this does nothing.
+    """
     if extension := (scope.get("extensions") or {}).get(OUTLIVE):
         extension["ask"]()
 
 
 def offers_break(scope: Scope) -> bool:
-    """Whether the server supports :data:`BREAK`."""
+    """Return whether the server supports :data:`BREAK`."""
     return BREAK in (scope.get("extensions") or {})
 
 
 def offers_threads(scope: Scope) -> bool:
-    """Whether slow work may be done in worker threads (:data:`THREADS`)."""
+    """Return whether slow work may be done in worker threads (:data:`THREADS`)."""
     return THREADS in (scope.get("extensions") or {})
 
 

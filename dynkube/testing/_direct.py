@@ -23,18 +23,20 @@ from dynkube.testing._verbs.namespaces import NAMESPACES
 Manifest: TypeAlias = Mapping[str, object] | str
 Objects: TypeAlias = list[JSONObject]
 
-# Their status is written by this server's own controllers, so a loaded status is ignored.
+# Storage groups whose status is written by this server's own controllers; load() ignores the status of their objects.
 _OWN_STATUS = (NAMESPACES, DEFINITIONS)
 
 
 class DirectAccess:
     """Methods that read and write the objects of ``engine`` without HTTP.
 
-    Validation and resourceVersions are the same as for HTTP requests. Objects are mappings, or YAML (or JSON) strings
-    with one document. Resources are named as in kubectl (``"pods"``, ``"deploy"``,
-    ``"httproutes.gateway.networking.k8s.io"``) or by GVR. Every method raises the server's error response as
-    :class:`~dynkube.errors.APIError`, :class:`~dynkube.errors.InvalidInput` for a malformed argument, and
-    :class:`~dynkube.errors.NoMatch` for a resource that is not currently served.
+    Objects are validated and get resourceVersions as in HTTP requests. They are passed as mappings, or as YAML or JSON
+    strings with one document. Resources are named as in kubectl (``"pods"``, ``"deploy"``,
+    ``"httproutes.gateway.networking.k8s.io"``) or by GVR.
+
+    Every method raises :class:`~dynkube.errors.APIError` if the server responds with an error,
+    :class:`~dynkube.errors.InvalidInput` for a malformed argument, and :class:`~dynkube.errors.NoMatch` for a resource
+    that is not currently served.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -55,11 +57,11 @@ class DirectAccess:
         return self._call("create", kind, namespace=_namespace(kind, body), body=body)
 
     def update(self, obj: Manifest, *, subresource: str = "") -> JSONObject:
-        """Replace an object and return the stored one.
+        """Replace an object and return the stored object.
 
         With ``subresource="status"`` only its status is replaced. If ``obj`` has a ``metadata.resourceVersion``, it
-        must be the current one. Without it the object is replaced unconditionally, also for resources whose updates
-        require a resourceVersion.
+        must be the current one. Otherwise the object is replaced unconditionally, even if its resource requires a
+        resourceVersion in updates.
 
         Raises:
             APIError: The server responds with an error.
@@ -151,7 +153,7 @@ class DirectAccess:
         created before the rest. Existing objects are replaced, so loading is idempotent. Output of
         ``kubectl get -o yaml`` can be loaded: its ``status`` is stored too, and its resourceVersions are ignored.
 
-        On an error the objects created so far stay. Blocks on the file system.
+        If an error is raised, the objects created before it stay. This is blocking file I/O.
 
         Raises:
             OSError: A path does not exist or cannot be read.
@@ -239,7 +241,7 @@ class DirectAccess:
         )
         return self._handle(call).document.data
 
-    # All access to the engine: overridden to call it in another thread.
+    # The only methods that access the engine. ServerThread overrides them to call it in the server's thread.
 
     def _handle(self, call: Call) -> Result:
         return self._engine.handle(call)

@@ -58,11 +58,13 @@ Answers: TypeAlias = Callable[[Call], Result]
 class Engine:
     """Objects, history and semantics of a Kubernetes API server, without HTTP.
 
-    All of it is plain functions except waiting: :meth:`run` drives what happens later (a definition becoming
-    Established), and a watch waits for its next events. Nothing here blocks and nothing is shared between engines.
-    Calls are handled one after the other (see :meth:`handle_in_thread_if_large` for the exception); what they trigger
-    (a namespace being emptied, kinds being served) has happened when :meth:`handle` returns, each step as a change of
-    its own in the history.
+    The methods are synchronous and do not block. There are three exceptions: :meth:`run`, which does delayed work such
+    as setting a CRD's condition Established; reading events from a watch; and :meth:`handle_in_thread_if_large`.
+    Engines share no state.
+
+    Calls are handled one after the other, except those handled in a thread. The controllers' work that a call triggers,
+    such as emptying a namespace or serving a new kind, is done when :meth:`handle` returns. Each of its steps is a
+    separate change in the history.
     """
 
     def __init__(self, options: EngineOptions | None = None) -> None:
@@ -101,58 +103,72 @@ class Engine:
         self._workers = Workers(self._timers, self._controllers(options))
         self._large = LargeWrites(self._storage, self.registry, self._draft, self._workers.settle)
 
-    # ── extension by the layers above ─────────────────────────────────────────────────────
+    # ── extension points ──────────────────────────────────────────────────────────────────
 
     @property
     def storage(self) -> Storage:
-        """What is stored, to read and to listen to; writes go through :meth:`handle`."""
+        """The storage, for reading and for listening to changes; write through :meth:`handle`."""
         return self._storage
 
     def govern(self, storage_group: str, rules: KindRules) -> None:
-        """Let ``rules`` say what else writes to one resource have to meet."""
+        """Apply additional ``rules`` to writes of one resource.
+
+        Rules added before stay in effect.
+        """
         present = self._rules.get(storage_group)
         self._rules[storage_group] = rules if present is None else SeveralRules((present, rules))
 
     def answer(self, storage_group: str, subresource: str, answers: Answers) -> None:
-        """Let ``answers`` carry out creates of what is answered and never stored (reviews, tokens)."""
+        """Let ``answers`` handle the creates of a resource whose objects are not stored.
+
+        Examples are SubjectAccessReviews and the ``token`` subresource of service accounts.
+        """
         self._answers[storage_group, subresource] = answers
 
     def ask_before_creating(self, permit: Callable[[Call], None]) -> None:
-        """Let ``permit`` refuse an apply or update that is about to create: its caller was let in for another verb."""
+        """Call ``permit`` before an apply or update creates an object.
+
+        It can deny the creation by raising an error. The request was authorized only for ``patch`` or ``update``, and
+        creating needs ``create``.
+        """
         self._writes = replace(self._writes, permit_create=permit)
         self._patches = self._patching(self._writes)
 
     def settle_with(self, settle: Callable[[], bool]) -> None:
-        """Call ``settle`` after each call, until no controller reports a change (``True``)."""
+        """Add ``settle`` to the controllers that run after each call.
+
+        It returns whether it changed anything. The controllers are run again until none of them has changed anything.
+        """
         self._workers.add(Unmeasured(settle))
 
     def _patching(self, writes: Writes) -> Patches:
         return Patches(writes, Scales(writes, lambda kind: self.registry.of_storage(kind.storage_group)))
 
     def _versions_of(self, kind: Kind) -> Versions:
-        """The versions of a kind, for telling who owns what."""
+        """Return the versions of a kind, for tracking field ownership (``managedFields``)."""
         if isinstance(kind.content, VersionContent):
             return CustomVersions(kind, kind.content.versions)
         return BuiltinVersions(
             kind, frozenset(other.api_version for other in self.registry.of_storage(kind.storage_group))
         )
 
-    # ── what the wire calls ───────────────────────────────────────────────────────────────
+    # ── requests and served kinds ─────────────────────────────────────────────────────────
 
     def handle(self, call: Call) -> Result:
-        """Carry out any verb but ``watch``, at once.
+        """Handle a call of any verb except ``watch``, and run the controllers.
 
         Raises:
-            APIError: The call is refused; its ``status`` is what to send.
+            APIError: The error response to the call; send its ``status``.
         """
         result = self._dispatch(call)
         self._workers.settle()
         return replace(result, warnings=tuple(call.warnings))
 
     async def handle_in_thread_if_large(self, call: Call) -> Result:
-        """As :meth:`handle`, but large writes are computed in a worker thread and do not block the event loop.
+        """Like :meth:`handle`, but compute large writes in a worker thread.
 
-        Not for virtual time, which does not wait for threads. A checkpoint only if the write is large.
+        This keeps large writes from blocking the event loop. Do not use it with virtual time, which does not wait for
+        threads. It is a checkpoint only if the write is large.
 
         Raises:
             APIError: The error response to the call.
@@ -164,17 +180,19 @@ class Engine:
         return self.handle(call)
 
     def open_watch(self, call: Call) -> WatchStream:
-        """Validate a ``watch`` and place it in history; events are read from the returned stream. Needs trio.
+        """Validate a ``watch`` and open it at its resourceVersion.
+
+        Read the events from the returned stream. Must be called in trio.
 
         Raises:
-            APIError: The call is refused before the stream starts.
+            APIError: The error response sent instead of a stream.
         """
         return self._watch_requests.open(call)
 
     def register(self, *kinds: Kind) -> None:
-        """Serve ``kinds`` that no CustomResourceDefinition defines.
+        """Serve ``kinds`` without a CustomResourceDefinition.
 
-        With the kind ``Namespace`` come the namespaces that every cluster has.
+        If ``Namespace`` is one of them, the initial namespaces of a cluster are created.
         """
         self.registry.add(*kinds)
         for kind in kinds:
@@ -183,26 +201,26 @@ class Engine:
         self._settle()
 
     def aggregate(self, *kinds: Kind) -> None:
-        """Serve ``kinds`` as aggregated APIs, each group-version with an APIService that says so."""
+        """Serve ``kinds`` as aggregated APIs, and create an APIService for each group-version."""
         self._api_services.register(kinds)
         self._settle()
 
     def unregister(self, kind: Kind) -> None:
-        """Stop serving ``kind``; its watches end, its objects stay."""
+        """Stop serving ``kind`` and end its watches; its objects stay stored."""
         self._watches.end(kind.storage_group)
         self._api_services.unregister(kind)
         self._settle()
 
     def set_available(self, group_version: GroupVersion, available: bool) -> None:
-        """Make an API unavailable, or available again, in its APIService and discovery."""
+        """Set whether an aggregated API is available, in its APIService and in discovery."""
         self._api_services.set_available(group_version, available)
         self._settle()
 
     async def run(self) -> None:
-        """Do what happens by itself after a delay, until cancelled."""
+        """Do delayed and periodic work (timers) until cancelled."""
         await self._timers.run()
 
-    # ── what tests do to a server ─────────────────────────────────────────────────────────
+    # ── control by tests ──────────────────────────────────────────────────────────────────
 
     @property
     def revision(self) -> int:
@@ -211,13 +229,17 @@ class Engine:
 
     @property
     def compacted(self) -> int:
-        """The resourceVersion up to which history is forgotten: nothing older can be listed or watched from."""
+        """The resourceVersion of the latest compaction.
+
+        Lists and watches cannot start from older resourceVersions.
+        """
         return self._storage.compacted
 
     def compact(self, revision: int | None = None) -> None:
-        """Forget history up to ``revision`` (default: all of it): older watches and continue tokens get 410.
+        """Discard the history up to ``revision`` (default: all of it).
 
-        Open watches go on, unless they have not yet been read up to there: those end.
+        New watches and continue tokens from older revisions get 410. Open watches continue, except those that have not
+        delivered their events up to ``revision`` yet: they end.
         """
         self._storage.compact(revision)
 
@@ -225,10 +247,11 @@ class Engine:
         """End open watches from the server's side, after the events so far.
 
         Args:
-            resource: Only those of this resource: ``"pods"``, ``"deployments.apps"`` or a GVR (any version of it).
+            resource: Only watches of this resource: ``"pods"``, ``"deployments.apps"`` or a GVR, whose version is
+                ignored; default: all.
 
         Returns:
-            How many watches there were.
+            The number of ended watches.
 
         Raises:
             NoMatch: The resource is not served.
@@ -240,7 +263,9 @@ class Engine:
         return sum(self._watches.end(group) for group in groups)
 
     def served_as(self, resource: str | GVR) -> set[GVR]:
-        """Under which names the objects of ``resource`` are served now: in each version, and of some in two groups.
+        """Return all GVRs under which the objects of ``resource`` are served now.
+
+        There is one for each served version. Some resources are served in two groups.
 
         Raises:
             NoMatch: The resource is not served.
@@ -250,26 +275,33 @@ class Engine:
         return {kind.gvr for kind in self.registry if kind.storage_group in groups}
 
     def forget_watches(self) -> None:
-        """Let watches begin no earlier than now, as after a restart: they are served from caches that are new then."""
+        """Reject new watches from earlier resourceVersions than the current one.
+
+        This simulates a restart, after which a real server's watch caches are empty.
+        """
         for collection in self._storage.collections().values():
             collection.watched_since = self._storage.revision
 
     def hold_definition(self, name: str) -> None:
-        """Do not establish the CustomResourceDefinition ``name`` until it is released, whether or not it exists yet."""
+        """Keep the CRD ``name`` from becoming Established until it is released.
+
+        The CRD need not exist yet.
+        """
         self._definitions.hold(name)
 
     def release_definition(self, name: str) -> None:
-        """Establish what was held."""
+        """End the effect of :meth:`hold_definition` for the CRD ``name``."""
         self._definitions.release(name)
 
     def snapshot(self) -> Snapshot:
-        """Everything stored, now. Cheap: nothing is copied or encoded."""
+        """Return a snapshot of all stored objects. It is cheap: nothing is copied or encoded."""
         return Snapshot.of(self._storage)
 
     def restore(self, snapshot: Snapshot, *, rewind: bool = False) -> None:
-        """Hold what ``snapshot`` has and nothing else. Open watches end, and older revisions are gone.
+        """Replace all stored objects by those of ``snapshot``.
 
-        ``rewind`` lets the count of revisions go back to that of the snapshot.
+        Open watches end, and older revisions are discarded. With ``rewind`` the current resourceVersion becomes the
+        snapshot's, even if that is lower; without it, resourceVersions never decrease.
         """
         self._storage.restore(snapshot.resources, snapshot.revision, rewind=rewind)
         self._watches.end()
@@ -279,10 +311,10 @@ class Engine:
 
     @property
     def open_watches(self) -> int:
-        """How many watches are open."""
+        """The number of open watches."""
         return len(self._watches)
 
-    # ── inside ────────────────────────────────────────────────────────────────────────────
+    # ── internals ─────────────────────────────────────────────────────────────────────────
 
     def _dispatch(self, call: Call) -> Result:
         if answers := self._answers_to(call):
@@ -301,7 +333,11 @@ class Engine:
         raise refuse.method_not_allowed(f"the engine does not carry out {call.verb} as a single answer")
 
     def _answers_to(self, call: Call) -> Answers | None:
-        """What carries out ``call`` if it is about nothing that is stored under its name."""
+        """Return the handler of a call that is not about a stored object.
+
+        Such calls are connections (``pods/log``, ``services/proxy``) and the creates registered by :meth:`answer`.
+        ``None`` means that the call reads or writes the storage.
+        """
         if (subresource := call.kind.subresource(call.subresource)) and subresource.connects:
             return self._connections.answer
         if call.verb == "create" and (call.kind.storage_group, call.subresource) in self._answers:
@@ -312,7 +348,7 @@ class Engine:
         self._writes.reader.check_question(call)
         answered = self._answers[call.kind.storage_group, call.subresource](call)
         document = answered.document
-        # managedFields record the client for reviews and the like, but not for a Status (the result of a Binding).
+        # The client is recorded in managedFields of reviews and the like, but not of a Status (a Binding's response).
         if isinstance(document, PlainDocument) and not call.subresource and document.content["kind"] != "Status":
             return replace(answered, document=PlainDocument(self._writes.on_record(call, document.content)))
         return answered
@@ -384,7 +420,7 @@ class Engine:
 
 
 def _write(call: Call, writes: Writes, patches: Patches) -> Result:
-    """Carry out a create, update or patch."""
+    """Handle a create, update or patch."""
     if call.verb == "create":
         return writes.create(call)
     if call.verb == "patch":

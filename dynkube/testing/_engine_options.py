@@ -24,13 +24,14 @@ class EngineOptions:
 
     Attributes:
         watch_list: Whether watches may request initial events (``sendInitialEvents``, KEP-3157).
-        bookmark_interval: Time between bookmarks of an idle watch with ``allowWatchBookmarks``.
-        establish_delay: Time from the creation of a CustomResourceDefinition to its condition Established; with 0 it is
-            established before the next request, with ``math.inf`` never.
+        bookmark_interval: Time between the bookmarks sent to an idle watch with ``allowWatchBookmarks``.
+        establish_delay: Time from the creation of a CustomResourceDefinition to its condition Established. With 0 it is
+            Established before the next request is handled; with ``math.inf`` never.
         expired_watch: How an expired resourceVersion is reported to a watch: ``"event"`` is an ERROR event in a 200
             response, as current servers send it, ``"status"`` is HTTP 410.
-        history: Minimum number of the latest changes (over all resources) that can still be watched from.
-        min_request_timeout: Minimum duration of a watch without ``timeoutSeconds``; at most it lasts twice as long.
+        history: Minimum number of past changes (of all resources together) from which a watch can still start.
+        min_request_timeout: Minimum duration of a watch without ``timeoutSeconds``. The actual duration is random, up
+            to twice as long.
         managed_fields: Whether creates and updates are recorded in ``metadata.managedFields`` (apply always is).
         garbage_collection: Whether dependents are deleted after their owners (``metadata.ownerReferences``). Without
             it, as with a kube-apiserver alone, they stay, and foreground deletion of an owner never completes.

@@ -39,7 +39,8 @@ class Trouble(Injection):
         check_ending(how)
         served = None if resource is None else self._engine.served_as(resource)
         ended = self._engine.end_watches(resource) if how == "clean" else 0
-        # A clean end must come after all events so far, so the engine does it; it no longer has the silent watches.
+        # The engine ends watches cleanly, because the end must come after all events so far. Watches that were ended
+        # with "silent" are no longer known to the engine, so the faults end them.
         return ended + self._faults.end_watches(
             how, lambda request: served is None or request.resource in served, silent=how == "clean"
         )
@@ -47,8 +48,8 @@ class Trouble(Injection):
     def refuse_connections(self, how: Refusal = "refuse") -> Outage:
         """Refuse new connections, in-process and over TCP, until the outage is removed.
 
-        Open connections are not affected. If several such outages are active, the oldest determines ``how``.
-        In-process, each request counts as a new connection.
+        Open connections are not affected. If several outages of this method are active, the ``how`` of the oldest one
+        applies. In-process, each request counts as a new connection.
 
         Args:
             how: ``"refuse"``: connecting fails (connection refused). ``"reset"``: connecting succeeds, and the
@@ -75,9 +76,9 @@ class Trouble(Injection):
     async def restart(self, seconds: float = 5.0) -> None:
         """Simulate a restart of the server.
 
-        All connections are reset, and new ones are refused until this returns. The stored objects stay. As with a real
-        server, whose watch cache is empty after a restart, watches from earlier resourceVersions get 410. If this is
-        cancelled, new connections are accepted again at once.
+        All connections are reset, and new ones are refused until this method returns or is cancelled. The stored
+        objects stay. As with a real server, whose watch cache is empty after a restart, watches from earlier
+        resourceVersions get 410.
 
         Args:
             seconds: Duration of the downtime on trio's clock.
@@ -96,7 +97,7 @@ class Trouble(Injection):
 
         Args:
             name: Name of the CRD (``"widgets.acme.example"``), which need not exist yet. A CRD that is already
-                Established stays so.
+                Established is not affected.
 
         Raises:
             InvalidInput: ``name`` is not of the form PLURAL.GROUP.
@@ -109,6 +110,7 @@ class Trouble(Injection):
     def compact(self, revision: int | None = None) -> None:
         """Discard all revisions up to ``revision`` (default: the latest).
 
-        As after a compaction of etcd, watches and continue tokens from older resourceVersions get 410.
+        As after a compaction of etcd, watches and continue tokens from older resourceVersions get 410. Open watches
+        continue, except those that have not delivered their events up to ``revision`` yet: they end.
         """
         self._engine.compact(revision)

@@ -15,7 +15,7 @@ from dynkube.testing._direct import DirectAccess
 class Rights(DirectAccess):
     """Methods to grant and revoke permissions.
 
-    They are stored as roles and bindings by ``_access``. Resources are named as for the other direct methods.
+    Permissions are stored as roles and bindings, through ``_access``. Resources are named as in :class:`DirectAccess`.
     """
 
     _access: Access
@@ -31,13 +31,14 @@ class Rights(DirectAccess):
     ) -> None:
         """Grant permissions to ``user`` by creating a role and a binding.
 
-        The permissions apply from the next request on. Grants for the same resource accumulate. Needs ``rbac=True``.
+        The permissions apply from the next request on. Grants for the same resource accumulate. The server must have
+        been created with ``rbac=True``.
 
         Args:
-            user: A user name, also of a service account (``"system:serviceaccount:NAMESPACE:NAME"``).
+            user: A user name; that of a service account is ``"system:serviceaccount:NAMESPACE:NAME"``.
             verbs: Like ``["get", "list", "watch"]``, or ``["*"]``.
-            resource: As in kubectl (``"pods"``, ``"deployments.apps"``), with a subresource if it is for one
-                (``"pods/log"``), a GVR, or ``"*"`` for all resources of all API groups.
+            resource: A name as in kubectl (``"pods"``, ``"deployments.apps"``), optionally with a subresource
+                (``"pods/log"``); a GVR; or ``"*"`` for all resources of all API groups.
             namespace: Grant in this namespace by a RoleBinding; ``None`` grants cluster-wide.
             names: Restrict the grant to objects with these names; default: all objects.
 
@@ -53,7 +54,7 @@ class Rights(DirectAccess):
     def revoke(self, user: str, resource: str | GVR | None = None, namespace: str | None = None) -> int:
         """Remove grants made by :meth:`grant`, and return the number of removed roles.
 
-        Open watches continue, as with a real server: authorization is checked when a request starts.
+        Open watches continue, as with a real server, because a request is authorized only when it starts.
 
         Args:
             user: The user name given to :meth:`grant`.
@@ -68,7 +69,10 @@ class Rights(DirectAccess):
         return self._access.grants.revoke(user, plural, group, namespace or "")
 
     def _granted(self, resource: str | GVR) -> tuple[str, str]:
-        """Return the API group and the plural (with subresource) of a grant's resource."""
+        """Return the API group and the plural resource name, as an RBAC rule has them.
+
+        The plural name includes the subresource (``"pods/log"``), if there is one.
+        """
         if not self._access.rbac:
             raise InvalidInput("this server allows all requests; grants require APIServer(rbac=True)")
         if resource == "*":

@@ -31,7 +31,8 @@ class Manifest:
 
     Attributes:
         body: The decoded object; not shared with the caller or other manifests.
-        origin: ``FILE:LINE`` of its first line; ``<text>:LINE`` for a string, ``""`` for a mapping.
+        origin: Location of the object's first line: ``FILE:LINE``, or ``<text>:LINE`` in a string; ``""`` if the source
+            was a mapping.
     """
 
     body: JSONObject
@@ -39,11 +40,11 @@ class Manifest:
 
 
 def read_manifests(source: Source) -> list[Manifest]:
-    """Return the objects in ``source``, Namespaces and CRDs first, else in order.
+    """Return the objects in ``source``: Namespaces and CRDs first, the others in order.
 
-    A ``str`` with a line break or an opening brace in it is YAML or JSON, any other a path. From a folder all
-    ``.yaml``, ``.yml`` and ``.json`` files are read recursively, sorted by path. Lists as printed by kubectl
-    (``kind: List``, ``ConfigMapList`` and the like) are replaced by their items. Blocks on the file system.
+    A ``str`` with a line break or an opening brace in it is parsed as YAML or JSON; any other ``str`` is a path. In a
+    folder all ``.yaml``, ``.yml`` and ``.json`` files are read recursively, sorted by path. Lists as printed by kubectl
+    (``kind: List``, ``ConfigMapList`` and the like) are replaced by their items. This is blocking file I/O.
 
     Raises:
         OSError: A path does not exist, cannot be read, is neither folder nor regular file, or is larger than 100 MiB.

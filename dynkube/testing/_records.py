@@ -14,7 +14,7 @@ class Records:
     def audit(self) -> list[RequestRecord]:
         """The requests received so far, oldest first, as a new list.
 
-        It holds the last ``audit_limit`` of them, each with its user, body, response and duration.
+        Only the last ``audit_limit`` requests are kept, each with its user, body, response and duration.
         """
         return self._audit.requests
 
@@ -39,7 +39,7 @@ class Records:
     def watch_counts(self) -> tuple[WatchCount, ...]:
         """Number of watches per client and resource since the server started.
 
-        Each entry has the total and the concurrent number.
+        Each entry has the total number and the number of concurrently open watches.
         """
         return self._audit.watch_counts
 

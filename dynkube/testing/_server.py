@@ -49,29 +49,29 @@ _NOT_RUNNING = "the embedded API server is not running: use it inside 'async wit
 class APIServer(Rights, Records, Trouble):
     """In-process Kubernetes API server for tests, demos and notebooks.
 
-    All resources share one sequence of resourceVersions, so a watch started from a list's resourceVersion misses
-    nothing. The server runs on trio's clock, so tests with ``trio.testing.MockClock`` do not wait in real time::
+    All resources share one sequence of resourceVersions, so a watch started from a list's resourceVersion misses no
+    change. The server runs on trio's clock, so tests with ``trio.testing.MockClock`` do not wait in real time::
 
         async with APIServer() as server:
             server.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}})
             async with httpx2.AsyncClient(transport=server.transport(), base_url=server.url) as client:
                 print((await client.get("/api/v1/configmaps")).json())
 
-    A server can be entered once. The direct methods (``create``, ``list``, ...) also work before that; HTTP requests
-    are served only while the server is entered, and leaving closes every open response. An exception raised inside the
-    block propagates as it is, not wrapped in an exception group.
+    A server can be entered (``async with``) only once. HTTP requests are served only inside the block; leaving it
+    closes every open response. The direct methods (``create``, ``list``, ...) also work before it. An exception raised
+    inside the block propagates as it is, not wrapped in an exception group.
 
     Args:
         aggregated_discovery: Whether ``/api`` and ``/apis`` offer aggregated discovery; ``False`` imitates servers
             before 1.27 and proxies that drop the Accept header.
         watch_list: Whether watches may stream the initial objects (``sendInitialEvents``, KEP-3157); ``False``
             imitates servers that reject the parameter.
-        bookmark_interval: Seconds between bookmarks of an idle watch with ``allowWatchBookmarks``.
+        bookmark_interval: Seconds between the bookmarks sent to an idle watch with ``allowWatchBookmarks``.
         establish_delay: Seconds from the creation of a CustomResourceDefinition to its condition Established;
             ``math.inf`` for never.
         expired_watch: How an expired resourceVersion is reported to a watch: ``"event"`` is an ERROR event, as current
             servers send it, ``"status"`` is HTTP 410.
-        history: How many of the latest changes can still be watched from.
+        history: Number of past changes (of all resources together) from which a watch can still start.
         min_request_timeout: Minimum duration in seconds of a watch without ``timeoutSeconds``; the actual duration is
             random, up to twice as long.
         managed_fields: Whether creates and updates are recorded in ``metadata.managedFields`` (applies always are);
@@ -79,7 +79,7 @@ class APIServer(Rights, Records, Trouble):
         garbage_collection: Whether dependents are deleted after their owners (``metadata.ownerReferences``), as in a
             cluster. With ``False``, as with a kube-apiserver alone, they stay, and foreground deletion never completes.
         compaction_interval: Seconds between compactions. Each one discards the revisions before the previous
-            compaction; listing or watching from these gets 410. Default: never; clusters use 300.
+            compaction; lists and watches from these get 410. Default: never; clusters use 300.
         event_ttl: Seconds from the last write to an Event until it is removed.
         version: The version reported by ``/version``; default: the release whose built-in types the server has.
         token: Bearer token of the cluster administrator.
@@ -87,10 +87,10 @@ class APIServer(Rights, Records, Trouble):
             administrator (or as the user given to :meth:`transport`).
         rbac: Whether requests are authorized by the stored roles and bindings, including the default roles of a
             cluster; otherwise every request is allowed. :meth:`grant` is a shortcut to create a role and a binding.
-        max_inflight: Maximum number of concurrent requests; further ones get 429. A watch counts until it is open;
-            health probes do not count.
+        max_inflight: Maximum number of concurrent requests; further ones get 429. A watch counts only until it is open;
+            health probes do not count. Default: no limit.
         audit_limit: How many requests are kept in :attr:`audit`.
-        now: Wall clock for timestamps in objects. Large requests over TCP call it in another thread.
+        now: Wall clock for timestamps in objects. Large requests over TCP call it in a worker thread.
         random: Source of UIDs, generated names and timeout jitter; pass a seeded one for reproducible runs.
 
     Raises:
@@ -210,7 +210,7 @@ class APIServer(Rights, Records, Trouble):
     def app(self) -> ASGIApp:
         """The ASGI 3 application, for any ASGI server.
 
-        It serves requests while the APIServer is entered.
+        It serves requests only inside ``async with`` of this server.
         """
         return self._app
 
@@ -221,8 +221,9 @@ class APIServer(Rights, Records, Trouble):
         watch ends the watch before ``aclose()`` returns. Closing the transport closes its open responses.
 
         Args:
-            user: The user of requests without a token: a :class:`User`, or a user name
-                (``"system:serviceaccount:NAMESPACE:NAME"`` is put into the groups of service accounts).
+            user: The user of requests without a token: a :class:`User` or a user name. The name of a service account
+                (``"system:serviceaccount:NAMESPACE:NAME"``) implies the groups of service accounts. Default: the
+                administrator, unless the server has a token or users.
         """
         if user is None:
             return InProcessTransport(self._connection_points.inside(self._app), self._spawn)
@@ -269,7 +270,7 @@ class APIServer(Rights, Records, Trouble):
         async with serve_tcp(app, self._running(), host=host, port=port, tls=tls, token=token, door=door) as endpoint:
             yield endpoint
 
-    # ── what it serves ────────────────────────────────────────────────────────────────────
+    # ── aggregated APIs ───────────────────────────────────────────────────────────────────
 
     def register(self, *kinds: Kind) -> None:
         """Serve additional kinds without a CRD, as an aggregated API.
@@ -282,7 +283,7 @@ class APIServer(Rights, Records, Trouble):
     def unregister(self, resource: str | GVR) -> None:
         """Stop serving a registered kind in one version.
 
-        Its paths get 404 and its watches end. The stored objects stay.
+        Requests to its paths get 404 and its watches end. The stored objects stay.
 
         Raises:
             NoMatch: The resource is not served.
@@ -292,8 +293,8 @@ class APIServer(Rights, Records, Trouble):
     def set_available(self, group_version: str, available: bool) -> None:
         """Make an aggregated API unavailable, or available again.
 
-        While it is unavailable its paths get 503, aggregated discovery reports it as ``Stale``, and its APIService has
-        the condition ``Available=False``.
+        While it is unavailable, requests to its paths get 503, aggregated discovery reports it as ``Stale``, and its
+        APIService has the condition ``Available=False``.
 
         Args:
             group_version: Like ``"metrics.k8s.io/v1beta1"``.
@@ -314,18 +315,18 @@ class APIServer(Rights, Records, Trouble):
     def restore(self, snapshot: Snapshot | str | os.PathLike[str], *, rewind: bool = False) -> None:
         """Replace the whole state (objects, UIDs, resourceVersions, CRDs) by a snapshot.
 
-        As after restoring an etcd, the older revisions are gone: open watches end, and lists and watches from older
-        resourceVersions get 410. New resourceVersions continue from the higher of the snapshot's and the server's
-        current one. So they never decrease, and no client waits for a resourceVersion that it has already seen.
+        As after restoring an etcd, the older revisions are gone. Open watches end, and lists and watches from older
+        resourceVersions get 410. New resourceVersions continue from the snapshot's or the server's current one,
+        whichever is higher. So they never decrease, and no client waits for a resourceVersion that it has already seen.
 
         The initial namespaces, and with ``rbac`` the default roles, are created if they are missing.
 
         Args:
             snapshot: From :meth:`snapshot`, or the path of a file written by ``Snapshot.save``.
-            rewind: Reset the resourceVersion to the snapshot's, as an etcd does that was restored without
-                ``--bump-revision``. Then lists and reads from resourceVersions that clients remember get 504 "Too large
-                resource version", watches from there send nothing until the server has passed them, and
-                resourceVersions that clients have seen are used again for other changes.
+            rewind: Reset the resourceVersion to the snapshot's, like an etcd that was restored without
+                ``--bump-revision``. Clients then remember resourceVersions that are higher than the current one. Lists
+                and reads with such a resourceVersion get 504 "Too large resource version", watches send nothing until
+                the server has passed it, and it is used again for another change.
 
         Raises:
             OSError: The file does not exist or cannot be read.

@@ -30,7 +30,7 @@ class ServerThread(DirectAccess):
 
     Attributes:
         server: The server. Its methods must run in its thread: call them through :meth:`run`.
-        endpoint: Where it listens: ``endpoint.url``, ``endpoint.write_kubeconfig(path)``.
+        endpoint: The TCP address, with ``endpoint.url`` and ``endpoint.write_kubeconfig(path)``.
     """
 
     def __init__(self, server: APIServer, engine: Engine, endpoint: Endpoint, portal: BlockingPortal) -> None:
@@ -51,7 +51,7 @@ class ServerThread(DirectAccess):
     def audit(self) -> list[RequestRecord]:
         """The requests received so far, oldest first, as a new list.
 
-        It holds the last ``audit_limit`` of them, each with its user, body, response and duration.
+        Only the last ``audit_limit`` requests are kept, each with its user, body, response and duration.
         """
         return self.run(lambda: self.server.audit)
 
@@ -104,9 +104,9 @@ def serve_in_thread(
             api = kubernetes.config.new_client_from_config_dict(cluster.endpoint.kubeconfig())
 
     Needs the ``serve`` extra. The server has its own event loop and uses the real clock; the calling thread may run
-    asyncio, trio or neither. Leaving the block, also by an exception such as KeyboardInterrupt, stops the server and
-    joins its thread. Connections are closed at once, so this does not wait for clients. An exception that stopped the
-    server is raised at the end of the block.
+    asyncio, trio or neither. Leaving the block, even by an exception such as KeyboardInterrupt, stops the server and
+    joins its thread. This does not wait for clients: their connections are closed at once. If the server has failed,
+    its exception is raised at the end of the block.
 
     Args:
         server: A server that has not been entered yet; default: one with default options.
@@ -124,7 +124,7 @@ def serve_in_thread(
         OSError: The address cannot be listened on.
         ClosedError: The server was entered before.
     """
-    from anyio.from_thread import start_blocking_portal  # imported here: only programs that use threads need it
+    from anyio.from_thread import start_blocking_portal  # imported here because only this function needs anyio
 
     server = APIServer() if server is None else server
     with (
