@@ -26,7 +26,7 @@ _ENDINGS: tuple[Ending, ...] = ("clean", "cut", "reset", "mid-line", "mid-chunk"
 
 
 class Faulty(Protocol):
-    """A server that supports fault injection, such as APIServer or FaultProxy."""
+    """A server that supports fault injection, like APIServer and FaultProxy."""
 
     def inject(
         self, effect: Effect, *, verb: str | None = None, when: When | None = None, times: int | None = None
@@ -39,23 +39,23 @@ class Faulty(Protocol):
         ...
 
 
-#: A function that injects one failure into the server; all random choices are made with the given ``Random``.
+#: A function that injects one kind of fault into a server. It makes all random choices with the given ``Random``.
 Mishap: TypeAlias = Callable[[Faulty, Random], object]
 
 
 def refused(server: Faulty, random: Random) -> None:
-    """Answer the next 1 to 3 requests with 429, 500, 503 or 504."""
+    """Respond to the next 1 to 3 requests with 429, 500, 503 or 504."""
     refuse = random.choice((Refuse(429, 1), Refuse(429), Refuse(500), Refuse(503), Refuse(503, 2), Refuse(504)))
     server.inject(refuse, times=random.randint(1, 3))
 
 
 def nonsense(server: Faulty, random: Random) -> None:
-    """Answer the next 1 or 2 requests with HTML, as a broken proxy (200 or 502)."""
+    """Respond to the next 1 or 2 requests with HTML (200 or 502), like a broken proxy."""
     server.inject(Refuse(random.choice((200, 502)), body="<html>Bad Gateway</html>"), times=random.randint(1, 2))
 
 
 def expired(server: Faulty, random: Random) -> None:
-    """Send 410 to a list or watch, or an ERROR event with 410 to a watch."""
+    """Respond to the next list or watch with 410, or to the next watch with an ERROR event for 410."""
     verb = random.choice(("list", "watch", "event"))
     effect = Rewrite(rewrites.expired, times=1) if verb == "event" else Refuse(410)
     server.inject(effect, verb="watch" if verb == "event" else verb, times=1)
@@ -67,17 +67,17 @@ def slow(server: Faulty, random: Random) -> None:
 
 
 def dripping(server: Faulty, random: Random) -> None:
-    """Send the next response slowly."""
+    """Send the next response slowly, with 2, 20 or 200 kB per second."""
     server.inject(Drip(random.choice((2_000, 20_000, 200_000))), times=1)
 
 
 def unanswered(server: Faulty, random: Random) -> None:
-    """Send no response to the next request: hang, close or reset its connection."""
+    """Send no response to the next request: keep its connection open, close it or reset it."""
     server.inject(random.choice((Hang(), Disconnect(), Disconnect("reset"))), times=1)
 
 
 def cut(server: Faulty, random: Random) -> None:
-    """Break off the response of the next list or watch at a random position."""
+    """Truncate the response to the next list or watch at a random position."""
     how = random.choice(_ENDINGS)
     lines, size = random.randint(0, 20), random.randint(0, 2000)
     effect = random.choice((Cut(how, after_lines=lines), Cut(how, after_bytes=size), Cut(how)))
@@ -85,21 +85,21 @@ def cut(server: Faulty, random: Random) -> None:
 
 
 def ended(server: Faulty, random: Random) -> None:
-    """End all open watches."""
+    """End all open watches in a random way."""
     server.end_watches(how=random.choice(_ENDINGS))
 
 
 def without_bookmarks(server: Faulty, random: Random) -> None:
     """Drop bookmarks of the next 1 or 2 watches.
 
-    Either all of them, or only the one that ends the initial events.
+    Drop either all bookmarks, or only the one that ends the initial events.
     """
     effect = Rewrite(random.choice((rewrites.drop_bookmarks, rewrites.drop_initial_events_end)))
     server.inject(effect, verb="watch", times=random.randint(1, 2))
 
 
 def broken_event(server: Faulty, random: Random) -> None:
-    """Make one event of the next watch invalid, so that the client has to start over."""
+    """Make one event of the next watch invalid, so that the client has to list again."""
     function = random.choice((rewrites.garble, rewrites.error_without_status, rewrites.remove_metadata))
     server.inject(Rewrite(function, skip=random.randint(0, 10), times=1), verb="watch", times=1)
 
@@ -120,25 +120,26 @@ MISHAPS: tuple[Mishap, ...] = (
 
 
 class Chaos:
-    """Inject random failures at random times, until cancelled.
+    """Inject random faults at random times, until cancelled.
 
-    Start it with ``nursery.start_soon(Chaos(server, random=Random(7)).run)``. Cancellation removes the faults that have
-    not been applied yet. Responses already affected continue as they are: a silenced watch stays silent until its
-    client closes it.
+    A *mishap* is a function that injects one kind of fault. Start the injection with
+    ``nursery.start_soon(Chaos(server, random=Random(7)).run)``. Cancellation removes the faults that are still active.
+    It does not repair responses that are already affected: a watch that was ended with ``"silent"`` stays open and
+    silent until its client closes it.
 
     Equal seeds give equal mishaps at equal times. Which requests are affected depends on when they are made, so two
     runs on the real clock can differ.
 
     Args:
         server: The embedded server, a :class:`FaultProxy`, or another object with ``inject`` and ``end_watches``.
-        random: Random generator for the choice of mishaps and their times.
+        random: Random generator for all choices, such as which mishap happens when.
         every: Mean time between mishaps in seconds.
         mishaps: The mishaps to choose from, with equal probability; repeat one to make it more frequent.
-        when: Only requests for which this function is true are affected; use it to exclude the test's own requests. It
-            does not apply to ending open watches.
+        when: Only requests for which this function returns true are affected; use it to exclude the test's own
+            requests. It has no effect when a mishap ends open watches.
 
     Attributes:
-        counts: How often each mishap has happened, by function name.
+        counts: How often each mishap has been called, by function name.
 
     Raises:
         InvalidInput: ``every`` is not positive, there are no ``mishaps``, or ``random`` is a number.
@@ -166,7 +167,7 @@ class Chaos:
         self._mishaps = tuple(mishaps)
 
     async def run(self, duration: float = math.inf) -> None:
-        """Inject failures for ``duration`` seconds on trio's clock.
+        """Call random mishaps for ``duration`` seconds on trio's clock.
 
         Afterwards, and on cancellation, the faults that are still active are removed.
         """
@@ -182,9 +183,9 @@ class Chaos:
 
 
 class _Victim:
-    """The server as passed to mishaps.
+    """The server that is passed to mishaps.
 
-    It records their faults, and restricts them to requests that match ``when``.
+    It records the faults that they inject, and restricts each fault to requests for which ``when`` returns true.
     """
 
     def __init__(self, server: Faulty, when: When | None) -> None:
@@ -205,7 +206,7 @@ class _Victim:
         return self._server.end_watches(resource, how)
 
     def recover(self) -> None:
-        """Remove all faults that are still active."""
+        """Remove all recorded faults that are still active."""
         for fault in self._faults:
             fault.remove()
 

@@ -17,15 +17,16 @@ from dynkube.testing._store.documents import status_object
 class FailConversion:
     """Respond as if the conversion webhook of a CRD could not be reached.
 
-    Use it for the versions that are not the storage version: ``inject(FailConversion("acme.example/v1", "Widget"),
-    resource="widgets.v2.acme.example")``. Requests get a 500 without a reason. Watches get an ERROR event with a
-    timeout, since the watch cache cannot be filled. This is how kube-apiserver 1.36 responds if objects exist. Watches
-    that are already open continue; end them with ``end_watches``, as a real server ends them when it lists its storage
-    again.
+    Inject it for each version that is not the storage version: ``inject(FailConversion("acme.example/v1", "Widget"),
+    resource="widgets.v2.acme.example")``. Watches get an ERROR event with a timeout, since the watch cache cannot be
+    filled; other requests get a 500 without a reason. kube-apiserver 1.36 responds in this way if objects exist.
+
+    Watches that are already open continue. A real server ends them when it lists its storage again; use ``end_watches``
+    for this.
 
     Args:
-        api_version: The storage version, as it is in the error message.
-        kind: The kind of the objects.
+        api_version: Group and version of the storage version, for the error message.
+        kind: The kind of the objects, for the error message.
         why: Why the webhook call failed; the end of the error message.
     """
 

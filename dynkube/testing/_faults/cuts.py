@@ -18,20 +18,18 @@ from dynkube.testing._faults.headers import without_header
 class Cut:
     """Truncate the response, by default right after its status and headers.
 
-    ``how`` is one of: ``"clean"``, the response ends regularly, but early; ``"cut"``, the connection is closed (FIN)
-    and the response is incomplete; ``"reset"``, the connection is reset (RST); ``"mid-line"``, half of the next line is
-    sent, then as ``"cut"``; ``"mid-chunk"``, the connection is closed inside an HTTP chunk; ``"silent"``, the
-    connection stays open and nothing more is sent. With an ASGI server that cannot reset connections or break chunks,
-    these two are the same as ``"cut"``.
-
-    A response that is complete before that point is not changed. Lines and bytes are counted before compression.
+    A response that is complete before the truncation point is not changed. Lines and bytes are counted before
+    compression.
 
     Args:
-        how: How the response ends.
-        after_lines: Truncate after this many whole lines (events of a watch). A list is one line without a line break,
-            so it has none.
+        how: How the response ends. ``"clean"``: regularly, but early. ``"cut"``: incomplete, the connection is closed
+            (FIN). ``"reset"``: the connection is reset (RST). ``"mid-line"``: half of the next line is sent, then the
+            connection is closed. ``"mid-chunk"``: the connection is closed inside an HTTP chunk. ``"silent"``: the
+            connection stays open and nothing more is sent. With an ASGI server that cannot reset connections or break
+            chunks, ``"reset"`` and ``"mid-chunk"`` are the same as ``"cut"``.
+        after_lines: Truncate after this many complete lines. Each event of a watch is a line; a list is a single line.
         after_bytes: Truncate after exactly this many bytes of the body.
-        after_seconds: Truncate this many seconds after the response started.
+        after_seconds: Truncate this many seconds after the start of the response.
 
     Raises:
         InvalidInput: ``how`` is invalid, a number is negative, or more than one ``after_...`` is given.
@@ -69,14 +67,14 @@ class Cut:
 
 
 class _Cutting:
-    """Counts what passes of one answer, and ends it when that is enough."""
+    """Counts the lines or bytes of one response, and ends it at the truncation point."""
 
     def __init__(self, cut: Cut, answer: EndableAnswer) -> None:
         self._cut = cut
         self._answer = answer
         self._lines = cut.after_lines
         self._bytes = cut.after_bytes if cut.after_bytes is not None or cut.after_lines is not None else 0
-        # An ending inside a line has to wait for the next line.
+        # An ending inside a line needs the data of the next line, so it waits for it.
         self._wants_line = cut.after_lines is not None and cut.how in {"mid-line", "mid-chunk"}
 
     async def send(self, message: Message) -> None:
@@ -89,7 +87,8 @@ class _Cutting:
             await self._body(message)
 
     async def _start(self, message: Message) -> None:
-        # The body will be shorter than announced, and chunked encoding excludes a content-length.
+        # "clean" must not announce more than is sent, and "mid-chunk" needs chunked encoding, which has no
+        # content-length.
         if self._cut.how in {"clean", "mid-chunk"}:
             message = without_header(message, b"content-length")
         await self._answer.send(message)
@@ -125,7 +124,7 @@ class _Cutting:
         return not self._lines if self._bytes is None else not self._bytes
 
     async def _break_off(self, body: bytes, rest: bytes) -> None:
-        # ASGI servers send the headers with the first body message, even an empty one.
+        # Send a body message even if it is empty: ASGI servers send the headers only with the first one.
         await self._answer.send({"type": "http.response.body", "body": body, "more_body": True})
         self._answer.end(self._cut.how, rest)
         await trio.lowlevel.checkpoint()

@@ -1,7 +1,8 @@
 """The Effect protocol, and the effects that do not change the response's content.
 
-An effect is a small immutable object that describes what happens to one request and its response. Effects are layered
-between server and client like ASGI middleware, the oldest outermost, and are independent of each other.
+An effect is a small immutable object that describes what happens to one request and its response. The effects on one
+request are nested like ASGI middleware, with the server inside and the oldest effect outermost. They are independent of
+each other.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from dynkube.testing._asgi import (
 )
 from dynkube.testing._faults.facts import RequestFacts
 
-# Target number of body pieces per second; fewer if the rate is less than this many bytes per second.
+# Drip sends this many body pieces per second, or one byte at a time if the rate is lower than this.
 _DRIPS_PER_SECOND = 10
 
 
@@ -36,16 +37,16 @@ class Effect(Protocol):
     async def apply(self, request: RequestFacts, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
         """Respond to one request, by calling ``app`` or without it.
 
-        Called once for each request that the fault applies to, possibly concurrently. Returning before the response is
-        complete drops the connection, as in any ASGI application. It is cancelled when the client disconnects or the
-        server stops.
+        This is called for each request to which the fault applies, concurrently if the requests are concurrent. It is
+        cancelled when the client disconnects or the server stops. If it returns before the response is complete, the
+        connection is closed, as for any ASGI application.
 
         Args:
             request: The request's method, path, verb, resource and so on.
-            app: The ASGI application behind this effect: newer faults, then the server.
+            app: The next inner ASGI application: the newer effects, then the server.
             scope: ASGI scope of the request; copy it before changing it.
             receive: ASGI receive: the request's body, then the disconnect of the client.
-            send: ASGI send: passes the response to older faults, then to the client.
+            send: ASGI send: passes the response to the older effects, then to the client.
         """
         ...
 
@@ -54,8 +55,8 @@ class Effect(Protocol):
 class Delay:
     """Delay the request by ``seconds`` before the server processes it.
 
-    The request is processed even if the client has disconnected by then, as by a real server: a write takes effect
-    although its client has given up. Watches are the exception.
+    As with a real server, a request other than a watch is processed even if the client has disconnected by then. So a
+    write takes effect although its client has given up.
 
     Raises:
         InvalidInput: ``seconds`` is negative or NaN.
@@ -104,7 +105,7 @@ class Disconnect:
 
     async def apply(self, request: RequestFacts, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
         """Read the request, then close or reset the connection."""
-        # Closing a socket with unread input resets the connection, so read all of it first.
+        # Closing a socket with unread input resets the connection, so read the whole request first.
         while (await receive()).get("more_body", False):
             pass
         if self.how == "reset" and offers_break(scope):

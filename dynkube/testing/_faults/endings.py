@@ -10,15 +10,15 @@ import trio
 from dynkube.errors import InvalidInput
 from dynkube.testing._asgi import BREAK, ASGIApp, Message, Receive, Scope, Send, offers_break, wait_disconnect
 
-#: ``clean``: the response ends regularly, but early. ``cut``: the connection is closed (FIN) and the response is
-#: incomplete. ``reset``: the connection is reset (RST). ``mid-line``: half a line, then as ``cut``. ``mid-chunk``: the
+#: How a response is ended early. ``clean``: regularly. ``cut``: incomplete, the connection is closed (FIN). ``reset``:
+#: the connection is reset (RST). ``mid-line``: half a line is sent, then the connection is closed. ``mid-chunk``: the
 #: connection is closed inside an HTTP chunk. ``silent``: the connection stays open, and nothing more is sent.
 Ending: TypeAlias = Literal["clean", "cut", "reset", "mid-line", "mid-chunk", "silent"]
 
-# Sent for an ending inside a line if there is no real line to truncate.
+# The half line that is sent for "mid-line" and "mid-chunk" if there is no real line to truncate.
 HALF_A_LINE = b'{"type":"MODIFIED","object":{"metadata":{"name":"'
 
-# These endings send a message themselves, so they have to wait until a message being sent is complete.
+# These endings send data themselves, so a message that is being sent must be complete first.
 _AFTER_A_MESSAGE = frozenset({"clean", "mid-line", "mid-chunk"})
 
 
@@ -26,7 +26,7 @@ def check_ending(how: str) -> None:
     """Check that ``how`` is an :data:`Ending`.
 
     Raises:
-        InvalidInput: It is not.
+        InvalidInput: ``how`` is not one of them.
     """
     if how not in get_args(Ending):
         *others, last = map(repr, get_args(Ending))
@@ -42,7 +42,7 @@ class EndableAnswer:
         scope: ASGI scope.
         receive: ASGI receive.
         send: ASGI send.
-        started: Called with the status just before the response starts.
+        started: Called with the HTTP status just before the response starts.
     """
 
     def __init__(
@@ -53,22 +53,22 @@ class EndableAnswer:
         self._ending: Ending | None = None
         self._rest = b""
         self._sending = False
-        self._torn = False  # the last message may have been sent in part
+        self._torn = False  # whether the last message may have been sent only in part
         self._due = False
         self._complete = False
         self._cancel = trio.CancelScope()
 
     @property
     def silent(self) -> bool:
-        """Whether the response was ended by ``silent`` and is still open."""
+        """Whether the response was ended with ``silent``, so that it is still open."""
         return self._ending == "silent"
 
     def end(self, how: Ending, rest: bytes = HALF_A_LINE) -> None:
         """End the response at the next checkpoint of the task that sends it.
 
         Args:
-            how: How it ends.
-            rest: The incomplete data sent last, for ``mid-line`` and ``mid-chunk``.
+            how: How to end it.
+            rest: The incomplete line to send last, for ``mid-line`` and ``mid-chunk``.
         """
         self._ending, self._rest = how, rest
         if self._sending and how in _AFTER_A_MESSAGE:
@@ -77,7 +77,7 @@ class EndableAnswer:
             self._cancel.cancel()
 
     def end_at(self, deadline: float, how: Ending) -> None:
-        """End the response at ``deadline`` on trio's clock, unless it has ended before."""
+        """End the response at ``deadline`` on trio's clock, unless it ends earlier."""
         self._ending, self._rest = how, HALF_A_LINE
         self._cancel.deadline = deadline
 
@@ -86,12 +86,12 @@ class EndableAnswer:
         with self._cancel:
             await app(self._scope, self._receive, self.send)
         while self._cancel.cancelled_caught and not self._complete:
-            self._sending = False  # the sending task was cancelled: another ending need not wait for it
+            self._sending = False  # sending was cancelled, so a later end() need not wait for it
             assert self._ending is not None, "nothing else cancels this scope"
             if self._ending != "silent":
                 await self._finish(self._ending)
                 return
-            # A silent response ends when the client disconnects, or by another ending.
+            # A silent response ends when the client disconnects, or when end() is called again.
             with trio.CancelScope() as self._cancel:
                 await wait_disconnect(self._receive)
 
@@ -108,7 +108,7 @@ class EndableAnswer:
 
     async def _finish(self, how: Ending) -> None:
         if self._torn and how in _AFTER_A_MESSAGE:
-            return  # nothing valid can follow half a message
+            return  # half a message was sent, so more data would only make the response invalid
         match how:
             case "clean":
                 await self._send({"type": "http.response.body", "body": b"", "more_body": False})

@@ -22,7 +22,7 @@ class RequestFacts:
         params: Query parameters; the first value of each name.
         headers: Header fields by lower-case name. They include credentials, so they are not part of the ``repr``.
         verb: The Kubernetes verb (``"list"``, ``"watch"``, ...); ``""`` for non-resource paths.
-        resource: The requested resource, whether it is served or not; ``None`` for non-resource paths.
+        resource: The requested resource, even if it is not served; ``None`` for non-resource paths.
         namespace: Namespace in the path, or ``""``.
         name: Object name in the path, or ``""``.
         subresource: Subresource in the path, or ``""``.
@@ -45,7 +45,7 @@ When: TypeAlias = Callable[[RequestFacts], bool]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matcher:
-    """Conditions that select requests; all that are set must be met."""
+    """Conditions that select requests; a request must meet all that are set."""
 
     verb: str | None = None
     resource: ResourceArg | None = None
@@ -62,7 +62,7 @@ class Matcher:
             raise InvalidInput(f"when is {self.when!r}; give a function of RequestFacts")
 
     def __call__(self, request: RequestFacts) -> bool:
-        """Whether ``request`` meets all conditions."""
+        """Return whether ``request`` meets all conditions."""
         return (
             self.verb in {None, request.verb}
             and request.path.startswith(self.path_prefix)
@@ -86,7 +86,7 @@ def resource_arg(resource: str | GVR) -> ResourceArg:
 
 
 def means(arg: ResourceArg, resource: GVR | None) -> bool:
-    """Whether ``arg`` matches ``resource``; an omitted group or version matches any."""
+    """Return whether ``arg`` matches ``resource``; an omitted group or version matches any."""
     return (
         resource is not None
         and arg.name == resource.resource

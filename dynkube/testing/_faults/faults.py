@@ -22,13 +22,13 @@ from dynkube.testing._faults.facts import Matcher, RequestFacts, When, resource_
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """When a fault applies to the requests that it matches.
+    """To which of the matching requests a fault applies, by time, count and chance.
 
     Attributes:
-        skip: How many matching requests are skipped first.
-        chance: Probability, for each request after these, that the fault applies.
-        start: Start time on trio's clock.
-        end: End time on trio's clock.
+        skip: How many matching requests to skip first.
+        chance: Probability that the fault applies, for each request after the skipped ones.
+        start: Time on trio's clock from which on the fault applies.
+        end: Time on trio's clock until which the fault applies.
     """
 
     skip: int = 0
@@ -50,12 +50,12 @@ class Fault:
     Use it as a context manager to remove it at the end of a block.
 
     Attributes:
-        effect: What happens to the requests that it applies to.
-        verb: The verb that it matches; ``None`` for every verb.
-        resource: The resource that it matches; ``None`` for every path.
-        path_prefix: The path prefix that it matches.
-        times: How many more times it will be applied; ``None`` for no limit.
-        hits: How many times it was applied.
+        effect: The effect on the requests to which the fault applies.
+        verb: The verb that the fault matches; ``None`` for every verb.
+        resource: The resource that the fault matches; ``None`` for every path.
+        path_prefix: The path prefix that the fault matches.
+        times: How many more times the fault will be applied; ``None`` for no limit.
+        hits: How many times the fault was applied.
     """
 
     effect: Effect
@@ -88,7 +88,7 @@ class Fault:
     def remove(self) -> None:
         """Remove the fault. Idempotent.
 
-        Responses that it already affects continue as they are.
+        It does not repair responses that are already affected.
         """
         self._remove(self)
 
@@ -101,7 +101,7 @@ class Fault:
         self.remove()
 
     def _strikes(self, request: RequestFacts, random: Random) -> bool:
-        """Whether the fault applies to ``request``; counts it if so."""
+        """Return whether the fault applies to ``request``, and count the request."""
         plan = self._plan
         if not self._matcher(request) or not plan.start <= trio.current_time() < plan.end:
             return False
@@ -171,7 +171,7 @@ class Faults:
         return fault
 
     async def serve(self, request: RequestFacts, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve ``request`` by ``app``, through all faults that apply to it."""
+        """Pass ``request`` to ``app`` through the effects of all faults that apply to it."""
         chain = _Chain(request, tuple(self._faults), self._random, app)
         if request.verb != "watch":
             await chain.go_on(0, scope, receive, send)
@@ -190,7 +190,7 @@ class Faults:
     def end_watches(self, how: Ending, wanted: When, *, silent: bool = False) -> int:
         """End the open watches selected by ``wanted``, and return their number.
 
-        With ``silent`` only those are ended that were silenced before.
+        With ``silent=True``, end only watches that were ended with ``"silent"`` before and are therefore still open.
         """
         check_ending(how)
         answers = [a for a, request in self._watches.items() if wanted(request) and (a.silent or not silent)]
@@ -207,7 +207,7 @@ class Faults:
 class _Chain:
     """The faults between one request and ``app``.
 
-    Each is checked only when the request reaches it.
+    Whether a fault applies is determined only when the request reaches it, not in advance.
     """
 
     request: RequestFacts
@@ -216,7 +216,7 @@ class _Chain:
     app: ASGIApp
 
     async def go_on(self, index: int, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request to the first applicable fault from ``index`` on, or ``app``."""
+        """Pass the request to the first fault that applies, from ``index`` on, or to ``app``."""
         for place in range(index, len(self.faults)):
             fault = self.faults[place]
             if fault._strikes(self.request, self.random):
@@ -227,10 +227,10 @@ class _Chain:
 
 
 def _check_effect(effect: object) -> None:
-    """Check that ``effect`` is an Effect, before any request uses it.
+    """Check that ``effect`` is an Effect, so that a mistake is reported before any request.
 
     Raises:
-        InvalidInput: It is not.
+        InvalidInput: ``effect`` is a class, or has no method ``apply``.
     """
     if isinstance(effect, type):
         raise InvalidInput(f"effect is the class {effect.__name__}; give an instance: {effect.__name__}(...)")

@@ -11,17 +11,18 @@ from dynkube.testing._faults.headers import header, without_header
 
 _Key: TypeAlias = tuple[str, str, bytes, str]
 
-# With these headers the response would depend on the client's cache, and could not be reused for other requests.
+# Removed from requests: with these headers the response would depend on the client's cache, and could not be reused for
+# other requests.
 _CONDITIONS = (b"if-none-match", b"if-modified-since")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Freeze:
-    """Store the first complete 200 response to each request, and repeat it.
+    """Store the first complete 200 response to each request, and repeat it for equal requests.
 
-    For example stale discovery: ``inject(Freeze(), path_prefix="/apis")`` before the client's first request. Requests
-    are equal if method, path, query and Accept header are equal. Watches are not affected, as their responses are never
-    complete. Each ``Freeze`` instance has its own stored responses.
+    Requests are equal if method, path, query and Accept header are equal. Watches are not affected. Each ``Freeze``
+    instance has its own stored responses. For example, to simulate stale discovery, call
+    ``inject(Freeze(), path_prefix="/apis")`` before the client's first request.
     """
 
     _kept: dict[_Key, tuple[Message, ...]] = field(default_factory=dict, init=False, repr=False)

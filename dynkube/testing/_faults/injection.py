@@ -14,7 +14,7 @@ from dynkube.testing._faults.refusals import Refuse
 
 
 class Injection:
-    """Methods to inject faults into ``_faults``."""
+    """Mixin with methods that inject faults into ``_faults``."""
 
     _faults: Faults
 
@@ -38,21 +38,21 @@ class Injection:
         passes through them in reverse order. The server's direct methods (``create``, ``list``, ...) are not affected.
 
         Args:
-            effect: What happens: ``Refuse(503)``, ``Delay(2)``, ``Cut("reset", after_lines=3)``, ... or a custom
+            effect: The effect: ``Refuse(503)``, ``Delay(2)``, ``Cut("reset", after_lines=3)``, ... or a custom
                 :class:`Effect`.
             verb: Only this verb (``"list"``, ``"watch"``, ...; ``""`` for non-resource paths).
             resource: Only this resource: ``"pods"``, ``"deployments.apps"`` or a GVR; it need not be served.
             path_prefix: Only paths with this prefix (``"/apis"`` for discovery).
             when: Only requests for which this function of :class:`RequestFacts` returns true.
-            times: Number of requests to apply it to; ``None`` for no limit.
+            times: Number of requests to which the effect is applied; ``None`` for no limit.
             skip: Number of matching requests to skip first.
-            chance: Probability that it applies, for each request; drawn from the server's ``random``.
-            start: Seconds from now until it becomes active, on trio's clock.
-            duration: Seconds from then until it becomes inactive.
+            chance: Probability that the effect is applied, for each request; drawn from the server's ``random``.
+            start: Seconds from now until the fault becomes active, on trio's clock.
+            duration: Seconds from then until the fault becomes inactive.
 
         Returns:
-            The fault: ``hits`` counts how often it was applied; ``remove()``, or leaving its ``with`` block, removes
-            it.
+            The fault. Its ``hits`` counts how often it was applied. Its ``remove()`` removes it, as does the end of a
+            ``with`` block that it is used in.
 
         Raises:
             InvalidInput: An argument is out of range.
@@ -91,13 +91,13 @@ class Injection:
             resource: Only this resource: ``"pods"``, ``"deployments.apps"`` or a GVR; it need not be served.
             path_prefix: Only paths with this prefix (``"/apis"`` for discovery).
             retry_after: The Retry-After header: seconds, or a string to send unchanged (an HTTP date).
-            times: Number of requests to apply it to; ``None`` for no limit.
-            body: Response body: a mapping is sent as JSON, a string or bytes unchanged. Default: a Status that matches
+            times: Number of requests that get this response; ``None`` for no limit.
+            body: Response body: a mapping is sent as JSON, a string or bytes unchanged. Default: a Status object for
                 ``status``.
             content_type: Content type of the body; default: JSON, or HTML for a string.
 
         Returns:
-            The fault: ``hits`` counts how often it was applied, ``remove()`` removes it.
+            The fault. Its ``hits`` counts how often it was applied, and its ``remove()`` removes it.
 
         Raises:
             InvalidInput: An argument is out of range.

@@ -7,7 +7,7 @@ from typing import Self
 
 
 class Outage:
-    """A failure of the whole server or its connections, until it is removed.
+    """A failure of the whole server, such as refused connections, until it is removed.
 
     Use it as a context manager to remove it at the end of a block.
     """
@@ -18,7 +18,7 @@ class Outage:
         self._over = False
 
     def remove(self) -> None:
-        """End the outage. Idempotent."""
+        """End the failure. Idempotent."""
         if not self._over:
             self._over = True
             self._remove(self)

@@ -27,7 +27,7 @@ _TEXTS: Mapping[int, tuple[str, str]] = {
     504: ("Timeout", "Timeout: request did not complete within the allotted timeout"),
 }
 
-# HTTP responses with these statuses have no body, and servers raise an error if one is sent.
+# HTTP responses with these statuses have no body; ASGI servers raise an error if the application sends one.
 _BODILESS = frozenset({204, 304})
 
 
@@ -38,15 +38,15 @@ class Refuse:
     Args:
         status: HTTP status, 200 to 599.
         retry_after: The Retry-After header: seconds, or a string to send unchanged (an HTTP date).
-        reason: Reason of the Status in the body; default: the one that belongs to ``status``.
-        message: Message of the Status in the body; default: one that belongs to ``status``.
-        body: Response body instead of a Status: a mapping is sent as JSON, a string or bytes unchanged. 204 and 304
-            have no body.
+        reason: ``reason`` of the Status object in the body; default: the usual one for ``status``.
+        message: ``message`` of the Status object in the body; default: the usual one for ``status``.
+        body: Response body instead of a Status object: a mapping is sent as JSON, a string or bytes unchanged. 204 and
+            304 have no body.
         content_type: Content type of the body; default: JSON, or HTML for a string.
 
     Raises:
-        InvalidInput: The status is out of range, ``retry_after`` is negative, ``body`` is given together with
-            ``reason`` or ``message``, or any of them is given for a status without a body.
+        InvalidInput: ``status`` is out of range; ``retry_after`` is negative; ``body`` is given together with
+            ``reason`` or ``message``; or one of these three is given for 204 or 304.
     """
 
     status: int
@@ -101,6 +101,6 @@ class Refuse:
 
 
 def _digits(retry_after: float | str) -> str:
-    """Format a Retry-After value: whole seconds as an integer, a string unchanged."""
+    """Return the value of Retry-After: whole seconds as an integer, a string unchanged."""
     whole = isinstance(retry_after, float) and retry_after.is_integer()
     return str(int(retry_after) if whole else retry_after)

@@ -22,17 +22,14 @@ def drop_initial_events_end(event: dict[str, Any]) -> Rewritten:
 
 
 def remove_metadata(document: dict[str, Any]) -> Rewritten:
-    """Remove ``metadata`` from objects: of events, list items, and single objects."""
+    """Remove ``metadata`` from the object of an event, list items, or a single object."""
     for each in _objects(document):
         each.pop("metadata", None)
     return document
 
 
 def rewind(by: int) -> Rewriter:
-    """Decrease all resourceVersions by ``by``, but not below 1.
-
-    It applies to objects, lists and bookmarks.
-    """
+    """Decrease the resourceVersions of objects, lists and bookmarks by ``by``, at least to 1."""
 
     def rewrite(document: dict[str, Any]) -> Rewritten:
         for each in (document, *_objects(document)):
@@ -55,7 +52,7 @@ def error_without_status(event: dict[str, Any]) -> Rewritten:
 
 
 def expired(event: dict[str, Any]) -> Rewritten:
-    """Replace the event by the ERROR for an expired resourceVersion (410)."""
+    """Replace the event by the ERROR event for an expired resourceVersion (410)."""
     message = "The resourceVersion for the provided watch is too old."
     status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": message}
     return {"type": "ERROR", "object": {**status, "reason": "Expired", "code": 410}}
@@ -67,7 +64,10 @@ def garble(document: dict[str, Any]) -> Rewritten:
 
 
 def before(*documents: dict[str, Any] | bytes) -> Rewriter:
-    """Insert ``documents`` before each event; use ``times=1`` to insert them once."""
+    """Insert ``documents`` before each event.
+
+    Use ``Rewrite(..., times=1)`` to insert them only before the first event.
+    """
 
     def rewrite(event: dict[str, Any]) -> Rewritten:
         return [*documents, event]
@@ -81,7 +81,7 @@ def repeat(event: dict[str, Any]) -> Rewritten:
 
 
 def without_group(group: str) -> Rewriter:
-    """Remove the API group ``group`` from discovery, aggregated or not."""
+    """Remove ``group`` from the list of API groups, in aggregated and unaggregated discovery."""
 
     def rewrite(document: dict[str, Any]) -> Rewritten:
         match document:
@@ -95,10 +95,7 @@ def without_group(group: str) -> Rewriter:
 
 
 def stale_group(group: str) -> Rewriter:
-    """Mark all versions of ``group`` as ``Stale`` in aggregated discovery.
-
-    Their resources are removed.
-    """
+    """Mark all versions of ``group`` as ``Stale`` in aggregated discovery, without resources."""
 
     def rewrite(document: dict[str, Any]) -> Rewritten:
         if document.get("kind") == "APIGroupDiscoveryList":
@@ -113,7 +110,7 @@ def stale_group(group: str) -> Rewriter:
 
 
 def in_turn(*rewriters: Callable[[dict[str, Any]], Rewritten]) -> Rewriter:
-    """Apply the functions in turn, one per event, starting over after the last."""
+    """Rewrite each event with the next function, starting over after the last one."""
     turn = 0
 
     def rewrite(document: dict[str, Any]) -> Rewritten:

@@ -1,4 +1,4 @@
-"""Rewrite responses: each event of a watch, or a whole body, through a function."""
+"""Rewrite each event of a watch, or the whole body of a response, with a function."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from dynkube.testing._asgi import ASGIApp, Message, Receive, Scope, Send
 from dynkube.testing._faults.facts import RequestFacts
 from dynkube.testing._faults.headers import header, without_header
 
-#: What to send instead of a document: another one, raw bytes (for a watch including the newline), several, or nothing.
+#: The replacement for a document: a document; raw bytes (for a watch including the newline); a list of these; or
+#: ``None`` to send nothing.
 Rewritten: TypeAlias = "dict[str, Any] | bytes | list[dict[str, Any] | bytes] | None"
 Rewriter: TypeAlias = Callable[[dict[str, Any]], Rewritten]
 
@@ -25,14 +26,14 @@ class Rewrite:
     """Rewrite the response's JSON with ``function``.
 
     ``function`` is called for each event of a watch, and once for the body of any other response. It gets the decoded
-    event (``{"type": ..., "object": ...}``) or body, and may modify it. Its result is sent instead: a document, bytes
-    unchanged, a list of these, or ``None`` for nothing. ``dynkube.testing.rewrites`` has functions for common cases.
-    Responses in other formats than JSON are not changed.
+    event (``{"type": ..., "object": ...}``) or body, and may modify it. It returns the replacement: a document, bytes
+    to send unchanged, a list of these, or ``None`` to send nothing. ``dynkube.testing.rewrites`` has functions for
+    common cases. Responses in other formats than JSON are not changed.
 
     Args:
-        function: Function from the decoded document to its replacement.
+        function: Function that is called with a decoded document and returns its replacement.
         skip: How many events of each watch to leave unchanged first.
-        times: How many events of each watch to rewrite; ``None`` for all.
+        times: How many events of each watch to rewrite after these; ``None`` for all.
 
     Raises:
         InvalidInput: ``function`` is not callable, ``skip`` is negative, or ``times`` is not positive.
@@ -77,7 +78,7 @@ class _Rewriting:
             self._is_watch = self._is_watch and message["status"] == 200
             await self._send(message if self._as_it_is else without_header(message, b"content-length"))
         elif message["type"] != "http.response.body" or self._as_it_is:
-            self._as_it_is = True  # not an ASGI body: the connection is ending, so rewrite nothing more
+            self._as_it_is = True  # e.g. BREAK: the connection is ending, so rewrite nothing more
             await self._send(message)
         else:
             more: bool = message.get("more_body", False)
@@ -86,7 +87,7 @@ class _Rewriting:
             await self._send({**message, "body": rewritten})
 
     async def flush(self) -> None:
-        """Send the rest of an incomplete line that a newer fault has truncated."""
+        """Send the incomplete line that is left if a newer fault has truncated the watch."""
         if self._held and self._is_watch and not self._as_it_is:
             await self._send({"type": "http.response.body", "body": bytes(self._held), "more_body": True})
 

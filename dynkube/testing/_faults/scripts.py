@@ -14,8 +14,8 @@ from dynkube.testing._faults.effects import check_seconds
 async def play_script(*steps: tuple[float, Callable[[], object]]) -> None:
     """Call functions at given times, in order, and return after the last one.
 
-    Async functions are awaited. Use it to run a sequence of faults, outages and object changes on a server while the
-    test observes its client. A single fault needs no script: ``inject`` has ``start`` and ``duration``. ::
+    Async functions are awaited. Use this to run a sequence of faults, outages and object changes on a server while the
+    test observes the client. For a single fault use ``start`` and ``duration`` of ``inject`` instead. ::
 
         nursery.start_soon(
             play_script,
@@ -26,11 +26,11 @@ async def play_script(*steps: tuple[float, Callable[[], object]]) -> None:
         )
 
     Args:
-        steps: Pairs of a time in seconds since the start of the script, on trio's clock, and the function to call then.
-            A step that takes time, such as ``server.restart``, delays the steps due meanwhile.
+        steps: Pairs of a time and the function to call then. The time is in seconds since the start of the script, on
+            trio's clock. An async function that takes time, such as ``server.restart``, delays the steps due meanwhile.
 
     Raises:
-        InvalidInput: A time is negative, or earlier than that of the previous step.
+        InvalidInput: A time is negative, or earlier than the time of the previous step.
     """
     last = 0.0
     for seconds, _ in steps:
