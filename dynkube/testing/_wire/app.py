@@ -30,9 +30,9 @@ from dynkube.testing._wire.routes import ResourcePath
 
 _logger = logging.getLogger("dynkube.testing")
 
-# What kube-apiserver serves without authentication (the system:public-info-viewer role).
+# First path segments that kube-apiserver serves without authentication (the role system:public-info-viewer).
 _PUBLIC = {"healthz", "livez", "readyz", "version"}
-# Exempt from the limit on concurrent requests: probes must be answered under overload, too.
+# Exempt from the limit on concurrent requests, because probes must get a response even under overload.
 _PROBES = {"healthz", "livez", "readyz"}
 
 
@@ -43,8 +43,8 @@ class Parts:
     Attributes:
         resources: Handles requests to resources.
         others: Handles all other requests.
-        discovery: Knows which group-versions are unavailable.
-        faults: Faults injected by a test, applied before everything above.
+        discovery: Discovery documents, and the set of unavailable group-versions.
+        faults: Faults injected by a test. They are applied before all checks and handlers.
         audit: Records every request.
         access: Authorization and impersonation.
         seats: Limit on concurrent requests.
@@ -62,14 +62,14 @@ class Parts:
 class App:
     """ASGI 3 application for ``http`` and ``lifespan`` scopes.
 
-    Checks run in the order of a real server: authentication, impersonation, the limit on concurrent requests,
+    Requests are checked in the order of a real server: authentication, impersonation, the limit on concurrent requests,
     authorization, and only then whether the path exists.
 
     Args:
-        parts: The request handlers.
+        parts: The request handlers and server-wide state.
         authenticator: Authenticates the sender of a request.
-        guard: Refuses requests that web pages may have sent. Used only if the authenticator has a default user, that
-            is, if requests without credentials are accepted: web pages do not have a token.
+        guard: Rejects requests that web pages may have sent. It is used only if requests without credentials are
+            accepted (the authenticator has a default user), because web pages have no token.
     """
 
     def __init__(self, parts: Parts, authenticator: Authenticator, guard: BrowserGuard | None = None) -> None:
@@ -92,13 +92,13 @@ class App:
         exchange = Exchange(self._parts.audit, request, facts, receive, send)
 
         async def answer(passed: Scope, receive: Receive, send: Send) -> None:
-            # Faults may change the request before they pass it on.
+            # An effect may have passed a changed scope, which must be parsed again.
             await self._answer(request if passed is scope else HTTPRequest.from_scope(passed), exchange, receive, send)
 
         try:
             await self._parts.faults.serve(facts, answer, scope, exchange.receive, exchange.send)
         except Exception as error:
-            # A bug in this server. The client gets status 500, as from a real one; the error is logged and raised.
+            # A bug in this server. The client gets status 500, as from a real server; the error is logged and raised.
             _logger.exception("%s %s failed", request.method, request.path)
             if exchange.record.status is None:
                 await answer_refusal(refusals.internal(error), negotiate_error(request)).write(exchange.send)
@@ -130,7 +130,7 @@ class App:
             await parts.resources.serve(request, path, user, receive, send)
 
     def _identify(self, request: HTTPRequest, exchange: Exchange) -> User:
-        """Return the authenticated user, or the user they impersonate."""
+        """Return the authenticated user, or the user that they impersonate, and record both."""
         public = bool(request.segments) and request.segments[0] in _PUBLIC
         sender = self._authenticator.identify(request.headers.get("authorization"), public=public)
         exchange.record.user = sender
@@ -141,7 +141,10 @@ class App:
 
 
 def _group_version(request: HTTPRequest, path: ResourcePath | None) -> GroupVersion | None:
-    """Return the group-version of the path, for resources and for discovery of a group-version."""
+    """Return the group-version of a resource path or of a group-version's discovery path.
+
+    ``None`` for all other paths.
+    """
     if path is not None:
         return path.gvr.group_version
     match request.segments:
@@ -153,7 +156,10 @@ def _group_version(request: HTTPRequest, path: ResourcePath | None) -> GroupVers
 
 
 class Exchange:
-    """One request in progress: its audit record and its seat under the limit on concurrent requests."""
+    """One request in progress, with its audit record and its seat.
+
+    A seat counts the request towards the limit on concurrent requests.
+    """
 
     def __init__(self, audit: Audit, request: HTTPRequest, facts: RequestFacts, receive: Receive, send: Send) -> None:
         self.record: RequestRecord = audit.received(request, facts)
@@ -164,7 +170,7 @@ class Exchange:
         self._send = send
 
     async def receive(self) -> Message:
-        """Receive the next message from the client, and record the body."""
+        """Receive the next ASGI message from the client, and record the body."""
         message = await self._receive()
         if message["type"] == "http.request":
             self._body.append(message.get("body", b""))
@@ -173,7 +179,7 @@ class Exchange:
         return message
 
     async def send(self, message: Message) -> None:
-        """Send a message, and record when the response starts and when it is complete."""
+        """Send an ASGI message, and record when the response starts and when it is complete."""
         if message["type"] == "http.response.start":
             message = self._started(message)
         elif message["type"] == "http.response.body" and not message.get("more_body", False):
@@ -191,7 +197,7 @@ class Exchange:
         self.record.status = message["status"]
         if self.record.verb == "watch":
             if self.seat is not None:
-                # As in a real server, a watch holds a seat only until it is open, not while it waits for events.
+                # As in a real server, a watch has a seat only until it is open, not while it waits for events.
                 self.seat.release()
             if self.record.status == 200:
                 self._audit.watch_began(self.record)
@@ -201,7 +207,7 @@ class Exchange:
 
 async def serve_lifespan(receive: Receive, send: Send) -> None:
     """Respond to the lifespan messages of an ASGI server."""
-    # Listeners neither start nor stop anything: the engine belongs to the APIServer.
+    # Nothing is started or stopped here, because APIServer starts and stops the engine.
     while True:
         message = await receive()
         if message["type"] == "lifespan.startup":

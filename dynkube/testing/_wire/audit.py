@@ -1,4 +1,4 @@
-"""Audit log of the server: every request in order, and the open watches."""
+"""Audit log of a server: the requests in order, and the open watches."""
 
 from __future__ import annotations
 
@@ -18,34 +18,35 @@ from dynkube.testing._calls.users import User
 from dynkube.testing._faults.facts import RequestFacts
 from dynkube.testing._wire.http import HTTPRequest
 
-# Enough for any object that etcd accepts, and for all requests of a test.
+# Limits for recorded bodies in bytes: for one request (enough for any object that etcd accepts), and for all requests
+# together.
 _MAX_BODY = 2 * 1024 * 1024
 _MAX_BODIES = 64 * 1024 * 1024
 
 
 @dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class RequestRecord:
-    """One request the server received.
+    """One request that the server received.
 
     Attributes:
         method: ``GET``, ``POST`` ...
-        path: As sent, unquoted, without the query.
+        path: Unquoted path, without the query.
         params: The query parameters; the first value of each name.
-        user_agent: As sent; ``""`` if missing.
-        headers: As sent, names in lower case; the value of ``authorization`` is replaced by its scheme.
+        user_agent: The User-Agent header; ``""`` if missing.
+        headers: The headers by lower-case name. Credentials in ``authorization`` are redacted; its scheme is kept.
         time: Time of arrival, on trio's clock.
-        audit_id: The ``Audit-ID`` header of the request, else generated; the response has it, too.
+        audit_id: The ``Audit-ID`` header of the request, or a generated ID; the response has the same header.
         verb: The Kubernetes verb (``"list"``, ``"watch"``, ...); ``""`` for non-resource paths.
         resource: The resource; ``None`` for non-resource paths.
-        namespace: From the path.
-        name: From the path.
-        subresource: From the path.
-        user: The authenticated user, or the user they impersonate; ``None`` if authentication failed.
+        namespace: Namespace in the path, or ``""``.
+        name: Object name in the path, or ``""``.
+        subresource: Subresource in the path, or ``""``.
+        user: The authenticated user, or the user that they impersonate; ``None`` if authentication failed.
         impersonator: The authenticated user if they impersonate ``user``, else ``None``.
         status: The HTTP status of the response; ``None`` until the response starts.
-        content: The body as received. Omitted for bodies over 2 MiB, and for the oldest ones if all bodies together
-            exceed 64 MiB.
-        finished: When the response ended, on trio's clock, whichever side ended it; ``None`` until then.
+        content: The body as received. ``b""`` for bodies over 2 MiB; if all bodies together exceed 64 MiB, also for
+            the oldest ones.
+        finished: Time on trio's clock when the response ended, whichever side ended it; ``None`` until then.
     """
 
     method: str
@@ -68,14 +69,14 @@ class RequestRecord:
 
     @property
     def content_type(self) -> str:
-        """Media type of the body, lower-case, without parameters; ``""`` if none was sent."""
+        """Media type of the body in lower case, without parameters; ``""`` without a Content-Type."""
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
     @property
     def body(self) -> Any:
-        """The body decoded from JSON or YAML; ``None`` if it is empty or neither.
+        """The body decoded from JSON or YAML; ``None`` if it is empty or neither of them.
 
-        It is decoded anew on each access. The type is ``Any`` so that tests can index it directly:
+        It is decoded on each access. The type is ``Any`` so that tests can index it directly:
         ``record.body["spec"]["replicas"]``.
         """
         try:
@@ -106,11 +107,11 @@ class OpenWatch:
     """A watch whose response has started and not ended.
 
     Attributes:
-        resource: The resource watched.
-        namespace: ``""`` for all namespaces.
-        params: Its query parameters.
+        resource: The watched resource.
+        namespace: The watched namespace; ``""`` for all namespaces.
+        params: The query parameters.
         user_agent: The User-Agent of the client.
-        since: When its response started, on trio's clock.
+        since: Time on trio's clock when the response started.
     """
 
     resource: GVR
@@ -125,8 +126,8 @@ class WatchCount:
     """Number of watches that one client has opened on one resource since the server started.
 
     Attributes:
-        resource: The resource watched.
-        user_agent: The User-Agent of the client.
+        resource: The watched resource.
+        user_agent: The User-Agent that identifies the client.
         opened: Total number of watches opened.
         open: Number of watches open now.
         most: Largest number of watches open at the same time.
@@ -143,7 +144,7 @@ class Audit:
     """Records requests and counts watches.
 
     Args:
-        limit: Maximum number of requests kept.
+        limit: Maximum number of requests to keep; older ones are discarded.
         new_id: Generates the audit IDs of requests that were sent without one.
     """
 
@@ -168,7 +169,7 @@ class Audit:
 
     @property
     def watch_counts(self) -> tuple[WatchCount, ...]:
-        """Watch counts for each resource and client, in the order of their first watch."""
+        """Watch counts of each resource and client, in the order of their first watches."""
         return tuple(self._counts.values())
 
     async def wait_open_watches(self, count: int) -> None:
@@ -184,7 +185,10 @@ class Audit:
         self._body_bytes = 0
 
     def received(self, request: HTTPRequest, facts: RequestFacts) -> RequestRecord:
-        """Record ``request`` and return the record, whose other fields are set as they become known."""
+        """Record ``request`` and return the record.
+
+        The caller sets the fields that are not known yet, such as ``user`` and ``status``.
+        """
         headers = dict(request.headers)
         if "authorization" in headers:
             scheme, space, _ = headers["authorization"].partition(" ")
@@ -207,7 +211,7 @@ class Audit:
         return record
 
     def received_body(self, record: RequestRecord, content: bytes) -> None:
-        """Record the body of a request, and discard the oldest bodies if they exceed the total limit."""
+        """Record the body of a request, and discard the oldest bodies if all exceed the limit."""
         if not content or len(content) > _MAX_BODY:
             return
         record.content = content

@@ -1,4 +1,7 @@
-"""Decode request bodies by their content type, with the errors of a real server and the position of syntax errors."""
+"""Decode request bodies by their content type.
+
+Errors have the messages of a real server, with the position of syntax errors added.
+"""
 
 from __future__ import annotations
 
@@ -19,30 +22,33 @@ _PATCH_TYPES = (JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, APPLY_PATCH)
 # Custom resources have no Go types with merge keys, so they do not support strategic merge patches.
 _CUSTOM_PATCH_TYPES = (JSON_PATCH, MERGE_PATCH, APPLY_PATCH)
 
-# etcd's own limit is 1.5 MiB; kube-apiserver reads bodies of up to 3 MiB before it looks at them.
+# The limit of kube-apiserver for request bodies. etcd has a lower limit for objects, 1.5 MiB.
 MAX_BODY = 3 * 1024 * 1024
-# From this value on, Go writes numbers with an exponent.
+# From this value on, Go formats floating-point numbers with an exponent.
 _EXPONENTS = 1e21
 _MAX_OPERATIONS = 10_000
 
-# The Go type that the real server decodes a body into first, to find out its kind; part of its error messages.
+# The Go type into which the real server first decodes a body to find out its kind; part of its error messages.
 _TYPE_META = r'struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
 _GO_MAP = "map[string]interface {}"
 
 
 def decode_body(verb: Verb, kind: str, content_type: str, body: bytes, *, custom: bool = False) -> object:
-    """Decode the body of a call; ``None`` if the verb takes none, or an optional body is missing.
+    """Decode the body of a request.
 
     Args:
         verb: The verb of the request.
-        kind: The kind expected, for messages.
-        content_type: Media type without parameters; ``""`` counts as JSON, which kube-apiserver assumes, too.
-        body: As received.
-        custom: Whether the kind is that of a custom resource.
+        kind: The expected kind, for error messages.
+        content_type: Media type without parameters. ``""`` means JSON, as in kube-apiserver.
+        body: The body as received.
+        custom: Whether the request is for a custom resource.
+
+    Returns:
+        The decoded body; ``None`` if the verb has no body, or the optional body of a delete is missing.
 
     Raises:
-        APIError: 415 for a content type that the verb does not support, 400 for a body that does not decode, 413 for
-            a JSON patch of too many operations.
+        APIError: 415 for a content type that the verb does not support, 400 for a malformed body, 413 for a JSON patch
+            with too many operations.
     """
     match verb:
         case "get" | "list" | "watch":
@@ -71,7 +77,7 @@ def _decode_object(kind: str, media_type: str, body: bytes, *, custom: bool) -> 
 
 
 def _type_problem(data: Mapping[str, object], body: bytes, *, custom: bool) -> str:
-    """Return the error if ``apiVersion`` and ``kind`` do not identify an object; ``""`` if they are valid."""
+    """Return the error message for an invalid ``apiVersion`` or ``kind``; ``""`` if both are valid."""
     for field in ("apiVersion", "kind"):
         if not isinstance(data.get(field), str | None):
             found = json_name(data[field])
@@ -97,7 +103,7 @@ def check_media_type(verb: Verb, content_type: str, *, custom: bool = False) -> 
     """Check the content type of a create, update or patch.
 
     Raises:
-        UnsupportedMediaType: The verb does not support it. ``""`` counts as JSON, except for patches.
+        UnsupportedMediaType: The verb does not support the content type. ``""`` means JSON, except for patches.
     """
     if verb != "patch":
         if (content_type or JSON_TYPE) not in _OBJECT_TYPES:
@@ -109,7 +115,7 @@ def check_media_type(verb: Verb, content_type: str, *, custom: bool = False) -> 
 def _decode_patch(media_type: str, body: bytes) -> object:
     if media_type == APPLY_PATCH:
         return _decode_configuration(body)
-    # The real server omits the prefix for strategic merge patches, for no apparent reason.
+    # The real server omits the prefix for strategic merge patches.
     prefix = "" if media_type == STRATEGIC_PATCH else "error decoding patch: "
     try:
         data = parse_json(body)
@@ -145,7 +151,7 @@ def _decode_configuration(body: bytes) -> object:
 
 
 def _whole_numbers(value: Any) -> Any:
-    """Convert ``2.0`` to ``2``, as the conversion from YAML to JSON does."""
+    """Convert floats without fraction (``2.0``) to integers, as Go's conversion of YAML to JSON."""
     if isinstance(value, float):
         return int(value) if value.is_integer() and abs(value) < _EXPONENTS else value
     if isinstance(value, dict):
@@ -166,7 +172,10 @@ def _parsed(media_type: str, body: bytes, prefix: str, summary: str) -> object:
 
 
 def _parse_yaml(body: bytes) -> object:
-    """Parse YAML. JSON is a subset of it, and is tried first: it is 100 times faster."""
+    """Parse YAML, trying JSON first.
+
+    JSON is a subset of YAML, and its parser is 100 times faster.
+    """
     try:
         return parse_json(body)
     except TooDeep:
@@ -190,7 +199,10 @@ def _unrecognized(kind: str, why: str, body: bytes) -> APIError:
 
 
 def _summary(body: bytes) -> str:
-    """Return the beginning of a body as the real server shows it: as text if it looks like JSON, else in hex."""
+    """Return the beginning of a body for an error message.
+
+    As in the real server, it is text if it looks like JSON, otherwise hexadecimal digits.
+    """
     if not body:
         return " (<empty>)"
     start, more = body[:30], " ..." if len(body) > 30 else ""

@@ -1,8 +1,8 @@
 """Protection of a server without authentication from requests by web pages.
 
-A browser on the machine reaches a server on loopback, and so does any page in it: by plain forms and scripts (the
-request then has a foreign ``Origin``, or ``Sec-Fetch-Site: cross-site``), and by DNS rebinding, where the name of the
-page's own host is made to resolve to 127.0.0.1 (the request then has that name as its ``Host``).
+Any web page in a browser on the same machine can send requests to a server on loopback. It can use forms and scripts;
+these requests have a foreign ``Origin``, or ``Sec-Fetch-Site: cross-site``. Or it can use DNS rebinding, which makes
+the name of the page's own host resolve to 127.0.0.1; these requests have that name as their ``Host``.
 ``kubectl proxy`` has the same problem and the same solution: https://github.com/kubernetes/kubectl ``--accept-hosts``.
 """
 
@@ -22,17 +22,17 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 class BrowserGuard:
-    """Refuses requests whose headers show that a foreign web page may have sent them.
+    """Rejects requests whose headers show that a foreign web page may have sent them.
 
     Args:
-        host: The address that the server listens on. Requests may have it as their host, or any IP address if the
-            server listens on all interfaces: only a page loaded from an IP address has that address as its own host.
-        accept_hosts: Regular expressions in RE2 syntax for further hosts, each matched against the whole name without
-            a port, ignoring case.
+        host: The address on which the server listens. It is accepted as the host of requests. If the server listens on
+            all interfaces, any IP address is accepted: DNS rebinding needs a host name.
+        accept_hosts: Regular expressions in RE2 syntax for further hosts. Each must match the whole host name without
+            the port, ignoring case.
 
     Raises:
         InvalidInput: One of ``accept_hosts`` is not a valid regular expression.
-        ImportError: There are regular expressions, and the ``serve`` extra is not installed.
+        ImportError: ``accept_hosts`` is not empty, and the ``serve`` extra is not installed.
     """
 
     def __init__(self, host: str, accept_hosts: Sequence[str] = ()) -> None:
@@ -46,8 +46,8 @@ class BrowserGuard:
         """Check the headers of a request.
 
         Raises:
-            Forbidden: The host is not one of this server's, or the request comes from a page of another origin.
-            UnsupportedMediaType: The request may have a body, but has no Content-Type.
+            Forbidden: The ``Host`` is not accepted, or the request comes from a web page of another origin.
+            UnsupportedMediaType: It is a POST, PUT or PATCH without a Content-Type.
         """
         given = request.headers.get("host", "")
         if not self._accepts(_split(f"//{given}")[0]):
@@ -101,9 +101,9 @@ def _same_origin(origin: str, host: str) -> bool:
 
 
 def _split(url: str) -> tuple[str, int | None]:
-    """Return the host of a URL, lower-case and without a trailing dot, and its port.
+    """Return the host of a URL, in lower case and without a trailing dot, and the port.
 
-    The host is ``""`` if the URL is malformed.
+    The host is ``""`` if the URL is malformed; the port is ``None`` if the URL has none.
     """
     try:
         parts = urlsplit(url)

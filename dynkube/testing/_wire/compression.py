@@ -8,7 +8,7 @@ import trio
 
 from dynkube.testing._asgi import Message, Send
 
-# As in kube-apiserver: the fastest level, and a minimum length in bytes.
+# As in kube-apiserver: the fastest compression level, and the minimum body length in bytes.
 _LEVEL = 1
 _THRESHOLD = 128 * 1024
 _GZIP_FORMAT = 16 + zlib.MAX_WBITS
@@ -17,8 +17,8 @@ _GZIP_FORMAT = 16 + zlib.MAX_WBITS
 class GzipSend:
     """An ASGI ``send`` that compresses the body if it is long.
 
-    Nothing is sent until the body is complete or known to be long, so this is unsuitable for watches. Each message is a
-    checkpoint even if it is held back: code that sends in pieces relies on that.
+    Nothing is sent until the body is complete or known to be long, so do not use this for watches. Each call for a body
+    message is a checkpoint, even if the data is only buffered: code that sends a body in pieces relies on that.
 
     Args:
         send: The underlying ``send``.
@@ -32,7 +32,7 @@ class GzipSend:
         self._compress: zlib._Compress | None = None
 
     async def __call__(self, message: Message) -> None:
-        """Take the next message of the response."""
+        """Send, compress or buffer the next message of the response."""
         if message["type"] == "http.response.start":
             self._start = message
             return
@@ -50,7 +50,7 @@ class GzipSend:
             await trio.lowlevel.checkpoint()
 
     async def _begin(self, *, last: bool) -> None:
-        """Send the headers of a compressed response, and the buffered part of a long body."""
+        """Send the headers of a compressed response, and the buffered part of its body."""
         assert self._start is not None, "an answer begins with its headers"
         headers = [(name, value) for name, value in self._start["headers"] if name != b"content-length"]
         headers += [(b"content-encoding", b"gzip"), (b"vary", b"Accept-Encoding")]

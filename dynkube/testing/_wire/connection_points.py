@@ -1,4 +1,4 @@
-"""All ways into a server, in process and over TCP, and the outages that close them."""
+"""Connections to a server, in-process and over TCP, and the outages that affect them."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from dynkube.testing._wire.listener import Drop, InterruptibleListener, Refusal
 from dynkube.testing._wire.requestinfo import facts_of
 
 
-class ConnectionPoints:
-    """The TCP listeners of a server and its in-process clients, with the outages that affect both.
+class Entrances:
+    """The TCP listeners of a server and its in-process requests, with the outages of both.
 
     In-process clients have no connections, so each of their requests counts as a connection.
     """
@@ -31,10 +31,10 @@ class ConnectionPoints:
     # ── outages ───────────────────────────────────────────────────────────────────────────
 
     def refuse(self, how: Refusal) -> Outage:
-        """Refuse new connections; open ones continue.
+        """Refuse new connections until the returned outage is removed; open ones continue.
 
         Raises:
-            InvalidInput: ``how`` is not a known way to refuse.
+            InvalidInput: ``how`` is not a :data:`Refusal`.
         """
         if how not in get_args(Refusal):
             raise InvalidInput(f"how is {how!r}; give one of {', '.join(map(repr, get_args(Refusal)))}")
@@ -48,10 +48,10 @@ class ConnectionPoints:
             each.remove()
 
     def drop(self, how: Drop) -> int:
-        """End all open connections and requests, and return their number.
+        """Close all TCP connections, end all in-process requests, and return their number.
 
         Raises:
-            InvalidInput: ``how`` is not a known way to end a connection.
+            InvalidInput: ``how`` is not a :data:`Drop`.
         """
         if how not in get_args(Drop):
             raise InvalidInput(f"how is {how!r}; give one of {', '.join(map(repr, get_args(Drop)))}")
@@ -59,11 +59,11 @@ class ConnectionPoints:
             answer.end(how)
         return len(self._answers) + sum(door.drop(how) for door in self._doors if not door.closed)
 
-    # ── what comes in ─────────────────────────────────────────────────────────────────────
+    # ── connections ───────────────────────────────────────────────────────────────────────
 
-    def door(self, bound: socket.socket) -> InterruptibleListener:
-        """Return a listener on a bound socket, subject to current and future outages."""
-        door = InterruptibleListener(bound)
+    def door(self, bound: socket.socket) -> Door:
+        """Return a listener on a bound socket, to which present and future outages apply."""
+        door = Door(bound)
         self._doors = [other for other in self._doors if not other.closed] + [door]
         for how, at_doors in self._refusals.values():
             at_doors.append(door.refuse(how))
@@ -73,13 +73,13 @@ class ConnectionPoints:
         """Check that an in-process client can connect.
 
         Raises:
-            httpx2.ConnectError: The server does not listen.
+            httpx2.ConnectError: New connections are refused.
         """
         if self._refusal == "refuse":
             raise httpx2.ConnectError("connection refused")
 
     def inside(self, app: ASGIApp) -> ASGIApp:
-        """Return ``app`` wrapped for in-process clients, so that outages apply."""
+        """Return ``app`` wrapped so that outages apply to its in-process clients."""
 
         async def serve(scope: Scope, receive: Receive, send: Send) -> None:
             if (effect := self._obstacle()) is not None:
@@ -96,7 +96,7 @@ class ConnectionPoints:
 
     @property
     def _refusal(self) -> Refusal | None:
-        """How new connections are refused; if there are several outages, the oldest decides."""
+        """How new connections are refused, by the oldest outage; ``None`` if they are accepted."""
         return next((how for how, _ in self._refusals.values()), None)
 
     def _obstacle(self) -> Effect | None:

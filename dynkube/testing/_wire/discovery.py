@@ -1,8 +1,11 @@
 """Discovery documents computed from the registry: aggregated (KEP-3352) and legacy.
 
-Peculiarities of kube-apiserver 1.36 are kept, since clients must cope with them: the aggregated form omits group and
-version of a built-in kind if they equal those of the document, the list of the core group has no apiVersion, and the
-verbs of custom resources are not sorted.
+Peculiarities of kube-apiserver 1.36 are imitated, since clients must handle them:
+
+- In the aggregated form, ``responseKind`` of a built-in kind has no group and version if they are the same as those of
+  the enclosing document.
+- The legacy list of the core group's versions or resources has no apiVersion.
+- The verbs of custom resources are not sorted.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from dynkube.testing._kinds.subresources import Subresource, subresource_of
 Document: TypeAlias = dict[str, object]
 
 _CUSTOM_VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
-# Not supported any more once the CRD is being deleted.
+# The verbs that are removed from the list once the CRD is being deleted.
 _WRITING_VERBS = frozenset({"create", "patch", "update"})
 
 
@@ -30,7 +33,7 @@ class Discovery:
     """Discovery documents for one registry, and the set of unavailable group-versions.
 
     Args:
-        registry: The kinds served.
+        registry: The served kinds.
     """
 
     def __init__(self, registry: Registry) -> None:
@@ -40,17 +43,20 @@ class Discovery:
 
     @property
     def unavailable(self) -> frozenset[GroupVersion]:
-        """Group-versions whose (simulated) aggregated server does not respond: 503, and stale in discovery."""
+        """Group-versions whose (simulated) aggregated server does not respond.
+
+        Requests to them get 503, and discovery reports them as ``Stale``.
+        """
         return self._registry.unavailable
 
     # ── aggregated ────────────────────────────────────────────────────────────────────────
 
     def aggregated_core(self) -> tuple[bytes, str]:
-        """Return ``/api`` in the aggregated form (v2), and its ETag."""
+        """Return the document for ``/api`` in the aggregated form (v2), and its ETag."""
         return self._cached("/api", lambda: _aggregated_list([self._aggregated_group("")]))
 
     def aggregated_groups(self) -> tuple[bytes, str]:
-        """Return ``/apis`` in the aggregated form (v2), and its ETag."""
+        """Return the document for ``/apis`` in the aggregated form (v2), and its ETag."""
         return self._cached("/apis", lambda: _aggregated_list(map(self._aggregated_group, self.groups())))
 
     def _aggregated_group(self, group: str) -> Document:
@@ -68,14 +74,15 @@ class Discovery:
         held = self._cache.get(key)
         if held is None or held[0] != state:
             body = msgspec.json.encode(build())
-            # As in kube-apiserver, the ETag is a hash of the content, so it survives restarts and no-op changes.
+            # As in kube-apiserver, the ETag is a hash of the content, so equal documents have equal ETags, even after a
+            # restart.
             held = self._cache[key] = (state, body, f'"{hashlib.sha512(body).hexdigest().upper()}"')
         return held[1], held[2]
 
     # ── legacy ────────────────────────────────────────────────────────────────────────────
 
     def legacy_core(self, address: str) -> Document:
-        """Return ``/api``: the versions of the core group."""
+        """Return the document for ``/api``: the versions of the core group."""
         return {
             "kind": "APIVersions",
             "versions": [gv.version for gv in self._served().versions.get("", ())],
@@ -83,20 +90,23 @@ class Discovery:
         }
 
     def legacy_groups(self) -> Document:
-        """Return ``/apis``: every named group and its versions."""
+        """Return the document for ``/apis``: every named group and its versions."""
         served = self._served()
         groups = [_legacy_group(group, served.versions[group]) for group in served.groups]
         return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
 
     def legacy_group(self, group: str) -> Document | None:
-        """Return ``/apis/GROUP``; ``None`` if the group is not served."""
+        """Return the document for ``/apis/GROUP``; ``None`` if the group is not served."""
         versions = self._served().versions.get(group)
         if not versions:
             return None
         return {"kind": "APIGroup", "apiVersion": "v1", **_legacy_group(group, versions)}
 
     def legacy_resources(self, gv: GroupVersion) -> Document | None:
-        """Return ``/apis/GROUP/VERSION`` or ``/api/v1``; ``None`` if it is not served."""
+        """Return the document for ``/apis/GROUP/VERSION`` or ``/api/v1``.
+
+        ``None`` if the group-version is not served.
+        """
         kinds = self.kinds(gv)
         if not kinds:
             return None
@@ -107,22 +117,25 @@ class Discovery:
     # ── the registry, grouped ─────────────────────────────────────────────────────────────
 
     def group_versions(self) -> tuple[GroupVersion, ...]:
-        """Return every group-version served: the core group first, then the best version of each group first."""
+        """Return every served group-version, by priority.
+
+        The core group comes first, and in each group the preferred version.
+        """
         served = self._served()
         return tuple(gv for group in ("", *served.groups) for gv in served.versions.get(group, ()))
 
     def groups(self) -> tuple[str, ...]:
-        """Return every named group served, by priority."""
+        """Return every served group except the core group, by priority."""
         return self._served().groups
 
     def is_builtin(self, group: str) -> bool:
-        """Return whether the server has built-in kinds in the group, apart from CRDs."""
+        """Return whether the group has a kind that no CRD defines."""
         return any(
             kind.crd_uid is None for gv in self._served().versions.get(group, ()) for kind in self._served().kinds[gv]
         )
 
     def kinds(self, gv: GroupVersion) -> tuple[Kind, ...]:
-        """Return the kinds of a group-version that discovery lists, sorted by resource."""
+        """Return the kinds that discovery lists for a group-version, sorted by resource."""
         return self._served().kinds.get(gv, ())
 
     def _served(self) -> _Served:
@@ -132,7 +145,7 @@ class Discovery:
 
 
 class _Served(NamedTuple):
-    """The registry at one revision."""
+    """The listed kinds of the registry at one revision, grouped."""
 
     revision: int
     groups: tuple[str, ...]
@@ -142,7 +155,7 @@ class _Served(NamedTuple):
 
 def _group(registry: Registry) -> _Served:
     kinds: dict[GroupVersion, list[Kind]] = {}
-    # Groups of CRDs follow the built-in ones in alphabetical order, as their APIServices sort.
+    # The groups of CRDs come after the built-in ones, in alphabetical order: the order of their APIServices.
     builtin: dict[str, None] = {}
     custom: set[str] = set()
     for kind in registry:
@@ -154,7 +167,7 @@ def _group(registry: Registry) -> _Served:
         elif kind.gvr.group:
             builtin.setdefault(kind.gvr.group)
     for gv in registry.unavailable:
-        # Listed because it has an APIService; its resources are known only if it was available before.
+        # Listed because it has an APIService, even if its resources were never known.
         kinds.setdefault(gv, [])
         custom.add(gv.group)
     versions: dict[str, list[GroupVersion]] = {}
@@ -247,7 +260,7 @@ def _legacy_resources(kind: Kind) -> Iterator[Document]:
 
 
 def _storage_version_hash(gvk: GVK) -> str:
-    """Return ``storageVersionHash``, computed like in kube-apiserver.
+    """Return ``storageVersionHash``, computed as in kube-apiserver.
 
     Clients that migrate stored objects compare it to find out whether the storage version has changed.
     """

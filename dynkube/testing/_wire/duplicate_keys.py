@@ -1,4 +1,4 @@
-"""Problems found by ``fieldValidation`` in the raw body: duplicate fields, and unknown ones in JSON patches."""
+"""Field validation of raw bodies: duplicate fields, and unknown fields in JSON patches."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _KEY = re.compile(rb'"\s*:')
 
 
 def repeated_fields(media_type: str, body: bytes, data: object) -> tuple[str, ...]:
-    """Return the duplicate fields of ``body``, in the words of the server's decoders.
+    """Return an error message for each duplicate field of ``body``, as of kube-apiserver's decoders.
 
     Args:
-        media_type: Of the body.
-        body: As received.
+        media_type: The content type of the body.
+        body: The body as received.
         data: The decoded body.
     """
     if media_type == protobuf.MEDIA_TYPE or not isinstance(data, dict | list):
         return ()
     is_json = body.lstrip()[:1] in {b"{", b"["}
-    # Every key is followed by a colon: if there are as many as decoded keys, there are no duplicates.
+    # A quick check: if the body has as many keys (with a colon) as the decoded body, there are no duplicates.
     if is_json and len(_KEY.findall(body)) == _keys(data):
         return ()
     if media_type == APPLY_PATCH or not is_json:
@@ -43,7 +43,7 @@ def repeated_fields(media_type: str, body: bytes, data: object) -> tuple[str, ..
 
 
 def unknown_members(media_type: str, data: object) -> tuple[str, ...]:
-    """Return the unknown fields of the operations of a JSON patch, in the words of the server's decoder."""
+    """Return an error message for each unknown field in the operations of a JSON patch."""
     if media_type != JSON_PATCH or not isinstance(data, list):
         return ()
     return tuple(

@@ -15,10 +15,10 @@ class Endpoint:
 
     Attributes:
         url: Like ``http://127.0.0.1:41853``.
-        ca_pem: The certificate authority to trust; ``None`` over plain HTTP.
+        ca_pem: The CA certificate to trust; ``None`` for plain HTTP.
         token: The bearer token to send; ``None`` if the server needs none, or a client certificate is used.
-        certificate_pem: The client certificate, used with ``key_pem``; ``None`` if the server does not require one.
-        key_pem: The private key of that certificate.
+        certificate_pem: The client certificate; ``None`` if the server does not require one.
+        key_pem: The private key of the client certificate; ``None`` without one.
     """
 
     url: str
@@ -28,7 +28,7 @@ class Endpoint:
     key_pem: bytes | None = field(default=None, repr=False)
 
     def kubeconfig(self, *, context: str = "dynkube", namespace: str = "default") -> dict[str, object]:
-        """Return a decoded kubeconfig with this server as its only cluster."""
+        """Return a kubeconfig, as a mapping, with this server as its only cluster."""
         return build_kubeconfig(
             self.url,
             ca_pem=self.ca_pem,
@@ -44,7 +44,7 @@ class Endpoint:
     ) -> Path:
         """Write :meth:`kubeconfig` to ``path`` (mode 0600, replaced atomically) and return the path.
 
-        Synchronous; blocks briefly on the file system.
+        This is blocking file I/O.
 
         Raises:
             OSError: The directory does not exist or is not writable.

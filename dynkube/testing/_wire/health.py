@@ -1,7 +1,7 @@
-"""``/healthz``, ``/livez`` and ``/readyz`` with their individual checks, all of which pass.
+"""``/healthz``, ``/livez`` and ``/readyz`` with their individual checks, which always pass.
 
-The names are those of kube-apiserver 1.36, so that probes and dashboards find them. To test an unhealthy server, make
-the path fail: ``server.fail(status=500, path_prefix="/readyz")``.
+The checks have the names of kube-apiserver 1.36, so that probes and dashboards find them. To simulate an unhealthy
+server, inject a fault: ``server.fail(status=500, path_prefix="/readyz")``.
 """
 
 from __future__ import annotations
@@ -57,14 +57,17 @@ _CHECKS = {
 
 
 def paths() -> Iterator[str]:
-    """Return every path that is served."""
+    """Yield every health path that is served."""
     for endpoint in ENDPOINTS:
         yield f"/{endpoint}"
         yield from (f"/{endpoint}/{check}" for check in _CHECKS[endpoint])
 
 
 def answer(request: HTTPRequest) -> Answer | None:
-    """Respond to a path that begins with one of :data:`ENDPOINTS`; ``None`` for an unknown check."""
+    """Return the response for a path that begins with one of :data:`ENDPOINTS`.
+
+    ``None`` if the path names an unknown check.
+    """
     endpoint, *rest = request.segments
     checks = _CHECKS[endpoint]
     if request.path.endswith("/") or (rest and "/".join(rest) not in checks):
@@ -72,7 +75,7 @@ def answer(request: HTTPRequest) -> Answer | None:
     if not rest and "verbose" in request.params:
         return _text(_report(endpoint, checks, request.params.get("exclude", "")))
     answer = _text("ok")
-    # In kube-apiserver, another handler serves individual checks; it sets one header less.
+    # In kube-apiserver, individual checks have another handler, which does not set X-Content-Type-Options.
     return replace(answer, headers=()) if rest else answer
 
 

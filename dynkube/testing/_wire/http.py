@@ -1,4 +1,4 @@
-"""HTTP requests read from an ASGI scope, and responses written to an ASGI ``send``."""
+"""HTTP requests parsed from ASGI scopes, and responses sent through ASGI ``send``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from urllib.parse import parse_qsl, unquote
 
 from dynkube.testing._asgi import Receive, Scope, Send, offers_threads
 
-# Large bodies are sent in chunks, so that a list of 20,000 objects does not block the event loop while it is copied.
+# Large bodies are sent in chunks of this many bytes, so that copying a list of 20,000 objects does not block the event
+# loop.
 CHUNK = 256 * 1024
 
 _BAD_ESCAPE = re.compile("%(?![0-9a-fA-F]{2})")
@@ -20,17 +21,21 @@ class ClientGone(Exception):
 
 
 class BodyTooLarge(Exception):
-    """The body exceeds the maximum size."""
+    """The request body exceeds the maximum size."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HTTPRequest:
     """The request line and headers of a request.
 
-    ``segments`` are the parts of the path after unquoting it: as in a real server, a quoted slash divides like any
-    other. ``params`` holds the first value of each parameter; wrongly quoted ones are ignored. ``headers`` has
-    lower-case names and joins repeated headers by commas; ``fields`` has them separately. ``threads`` is true if slow
-    work may run in worker threads.
+    Attributes:
+        method: ``GET``, ``POST`` ...
+        path: Unquoted path, without the query.
+        segments: The unquoted path split at slashes. As in a real server, quoted slashes separate segments, too.
+        params: The first value of each query parameter, without malformed parameters.
+        headers: Header values by lower-case name; repeated headers are joined by commas.
+        fields: Header values by lower-case name; repeated headers are separate values.
+        threads: Whether slow work may run in worker threads.
     """
 
     method: str
@@ -63,17 +68,20 @@ class HTTPRequest:
 
     @property
     def content_type(self) -> str:
-        """Media type of the body, lower-case, without parameters; ``""`` if none was sent."""
+        """Media type of the body in lower case, without parameters; ``""`` without a Content-Type."""
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
     def flag(self, name: str) -> bool:
-        """Return a boolean parameter as the API server reads it: true if present and neither ``false`` nor ``0``."""
+        """Return a boolean parameter.
+
+        As in kube-apiserver, it is true if it is present and neither ``false`` nor ``0``.
+        """
         value = self.params.get(name)
         return value is not None and value.lower() not in {"false", "0"}
 
 
 def _params(query: str) -> dict[str, str]:
-    """Parse a query as Go does: the first value of each name counts, and malformed parameters are ignored."""
+    """Return the first value of each query parameter, ignoring malformed parameters as Go does."""
     sound = "&".join(part for part in query.split("&") if not _BAD_ESCAPE.search(part) and ";" not in part)
     params: dict[str, str] = {}
     for name, value in parse_qsl(sound, keep_blank_values=True):
@@ -122,7 +130,10 @@ class Answer:
 
 
 async def start(send: Send, status: int, content_type: str, headers: tuple[tuple[str, str], ...] = ()) -> None:
-    """Send the status line and the headers. Caching is forbidden unless ``headers`` allow it."""
+    """Send the status line and the headers.
+
+    Caching is forbidden, unless ``headers`` contain Cache-Control.
+    """
     cached = any(name == "Cache-Control" for name, _ in headers)
     caching = () if cached else (("Cache-Control", "no-cache, private"),)
     fields = (("Content-Type", content_type), *caching, *headers)

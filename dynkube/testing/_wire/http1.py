@@ -1,9 +1,9 @@
-"""ASGI over HTTP/1.1 on trio streams: parsed by h11, one task for each connection.
+"""An ASGI server for HTTP/1.1 on trio streams, with h11 as the parser.
 
-General ASGI servers give each request its own tasks, timers and queues, which costs several times what this server
-needs to answer it (benchmarks/README.md has the numbers). Here the application runs in the connection's task, and
-headers and body are sent in one write. Features that API clients do not use are missing: HTTP/2, upgrades, trailers.
-One that tests need is added: responses that break off in ways that plain ASGI cannot express
+General ASGI servers give each request its own tasks, timers and queues. This takes several times as long as the
+processing of a request by this package (numbers in benchmarks/README.md). Here the application runs in the connection's
+task, and headers and body are sent in one write. HTTP/2, upgrades and trailers are not supported, since API clients do
+not use them. An extension allows tests to break off a response in ways that ASGI cannot express
 (:data:`~dynkube.testing._asgi.BREAK`).
 """
 
@@ -28,18 +28,18 @@ _logger = logging.getLogger("dynkube.testing.tcp")
 
 Stream: TypeAlias = "trio.abc.HalfCloseableStream | trio.SSLStream[trio.abc.HalfCloseableStream]"
 
-_MAX_HEAD = 256 * 1024  # selectors and continue tokens make request lines long
-_IDLE_SECONDS = 300  # clients keep idle connections for a long time
+_MAX_HEAD = 256 * 1024  # of request line and headers; selectors and continue tokens make request lines long
+_IDLE_SECONDS = 300  # then an idle connection is closed
 _READ = 64 * 1024
 _MAX_PIPELINED = 1024 * 1024
-# A response is often sent before its request was read completely: 401, 403, 404, 405, 413, an injected fault. Up to
-# this many bytes of the rest are read first, so that the connection can be reused: maxPostHandlerReadBytes of Go's
-# net/http.
+# A response may start before the request was read completely, for example 401, 403, 404, 405, 413 or an injected fault.
+# Up to this many remaining bytes are read first, so that the connection can be reused. Go's net/http has the same limit
+# (maxPostHandlerReadBytes).
 _MAX_DRAINED = 256 * 1024
 _DRAIN_SECONDS = 2
-# If there is more, the response has "Connection: close", and what still arrives is discarded for a while: otherwise the
-# kernel would send a reset, which discards a response that the client has not read yet. The numbers are those of nginx
-# (lingering_timeout, lingering_time).
+# If more bytes remain, the response has "Connection: close", and data that still arrives is discarded for a while.
+# Otherwise the kernel would send a reset, and the client could lose a response that it has not read yet. The numbers
+# are those of nginx (lingering_timeout, lingering_time).
 _LINGER_IDLE_SECONDS = 5
 _LINGER_SECONDS = 30
 _REASONS = {status.value: status.phrase.encode() for status in HTTPStatus}
@@ -52,7 +52,10 @@ async def serve_http(
     tls: ssl.SSLContext | None = None,
     task_status: trio.TaskStatus[object] = trio.TASK_STATUS_IGNORED,
 ) -> NoReturn:
-    """Accept connections and serve ``app`` on each, until cancelled, which closes all of them at once."""
+    """Accept connections and serve ``app`` on each, until cancelled.
+
+    Cancellation closes all connections at once.
+    """
 
     async def serve(socket: trio.abc.HalfCloseableStream) -> None:
         stream: Stream = socket
@@ -71,7 +74,7 @@ async def serve_http(
 
 
 class _Connection:
-    """A client's connection, which serves one request after the other."""
+    """A client's connection, on which requests are served one after the other."""
 
     def __init__(self, app: ASGIApp, stream: Stream) -> None:
         self.stream = stream
@@ -79,7 +82,7 @@ class _Connection:
         self._app = app
 
     async def run(self) -> None:
-        """Serve requests until the client closes the connection, or a response leaves it unusable."""
+        """Serve requests until the client closes the connection, or it cannot be reused."""
         try:
             while (request := await self._next_request()) is not None:
                 exchange = _Exchange(self, request)
@@ -98,7 +101,7 @@ class _Connection:
         """Return the next h11 event from the client.
 
         Raises:
-            h11.RemoteProtocolError: The client does not speak HTTP.
+            h11.RemoteProtocolError: The client has sent malformed HTTP.
         """
         while (event := self.http.next_event()) is h11.NEED_DATA:
             self.http.receive_data(bytes(await self.stream.receive_some(_READ)))
@@ -111,11 +114,17 @@ class _Connection:
         return None
 
     def _reusable(self) -> bool:
-        """Return whether request and response are both complete, and neither said "Connection: close"."""
+        """Return whether another request can follow on this connection.
+
+        This is so if request and response are complete, and neither has "Connection: close".
+        """
         return self.http.our_state is h11.DONE and self.http.their_state is h11.DONE
 
     async def _refuse(self, error: h11.RemoteProtocolError) -> None:
-        """Send an error response to malformed HTTP, unless a response has started or the client has disconnected."""
+        """Send an error response to malformed HTTP.
+
+        Does nothing if a response has started already, or the connection is closed.
+        """
         if self.http.our_state not in {h11.IDLE, h11.SEND_RESPONSE}:
             return
         text = f"{error}\n".encode()
@@ -124,7 +133,10 @@ class _Connection:
         await self.stream.send_all(_encoded(self.http, answer, h11.Data(data=text), h11.EndOfMessage()))
 
     async def _linger(self) -> None:
-        """Close our side, and wait until the client closes its own, so that it reads the response and no reset."""
+        """Close the sending side, and wait until the client closes its side.
+
+        Closing both sides at once could send a reset, and the client could lose the response.
+        """
         below = self.stream.transport_stream if isinstance(self.stream, trio.SSLStream) else self.stream
         await below.send_eof()
         with trio.move_on_after(_LINGER_SECONDS):
@@ -144,9 +156,9 @@ class _Exchange:
         self._http = connection.http
         self._stream = connection.stream
         self._request = request
-        self.malformed: h11.RemoteProtocolError | None = None  # the protocol error in the body
-        self._received = False  # all of the request, or as much as will ever arrive
-        self._reading = trio.Lock()  # held while the body is read
+        self.malformed: h11.RemoteProtocolError | None = None  # the error if the body is malformed
+        self._received = False  # whether the application has received the whole body, or all that will arrive
+        self._reading = trio.Lock()  # held while the body is being read
         self._read = 0  # bytes of the body read so far
         self._drained: deque[h11.Data | h11.EndOfMessage] = deque()  # read before the application called receive()
         self._gone = False
@@ -154,7 +166,10 @@ class _Exchange:
         self._ended = False
 
     async def run(self, app: ASGIApp) -> bool:
-        """Run ``app``, and return whether its response is complete. If not, the connection must be cut."""
+        """Run ``app``, and return whether its response is complete.
+
+        If it is not, the connection must be closed.
+        """
         try:
             await app(self._scope(), self._receive, self._send)
         except Exception:
@@ -203,7 +218,10 @@ class _Exchange:
             return await self._read_on()
 
     async def _drain(self) -> bool:
-        """Read the rest of a short request; return whether all of it was read, so that another one can follow."""
+        """Read the rest of the request body, unless it is too long or slow.
+
+        Returns whether all of it was read, so that another request can follow on this connection.
+        """
         try:
             while not self._has_all():
                 if (event := self._http.next_event()) is h11.NEED_DATA:
@@ -232,12 +250,12 @@ class _Exchange:
         return self._http.their_state not in {h11.SEND_BODY, h11.ERROR}
 
     def _keep(self, event: object) -> None:
-        """Keep a piece of the body in case the application reads it later."""
+        """Keep a piece of the body for the application, which may read it later."""
         if isinstance(event, h11.Data | h11.EndOfMessage):
             self._drained.append(event)
 
     async def _read_on(self) -> object:
-        """Return the next event of the request; ``None`` if there are no more."""
+        """Return the next h11 event of the request; ``None`` on an error, which is recorded."""
         try:
             event = await self._connection.next_event()
         except h11.RemoteProtocolError as error:
@@ -250,11 +268,14 @@ class _Exchange:
         return None
 
     def _announced(self) -> int:
-        """Return the size of the body as given by the Content-Length header."""
+        """Return the value of the Content-Length header; 0 without one."""
         return next((int(value) for name, value in self._request.headers if name == b"content-length"), 0)
 
     async def _client_going(self) -> None:
-        """Wait until the client closes its side; anything it sends before belongs to its next request."""
+        """Wait until the client closes its side.
+
+        Data that it sends before that belongs to its next request, and is given to the parser.
+        """
         waiting = 0
         try:
             while waiting < _MAX_PIPELINED and (data := await self._stream.receive_some(_READ)):
@@ -268,11 +289,11 @@ class _Exchange:
         if message["type"] == "http.response.start":
             status: int = message["status"]
             headers = list(message.get("headers", ()))
-            if not any(name == b"date" for name, _ in headers):  # a proxy passes on the Date header of its origin
+            if not any(name == b"date" for name, _ in headers):  # FaultProxy forwards the Date of the real server
                 headers.append((b"date", formatdate(usegmt=True).encode()))
             if not await self._drain():
                 headers = [field for field in headers if field[0] != b"connection"] + [(b"connection", b"close")]
-            # Buffered until the first piece of the body, so that both leave in one write.
+            # Buffered until the first piece of the body, so that both are sent in one write.
             self._unsent.append(h11.Response(status_code=status, headers=headers, reason=_REASONS.get(status, b"")))
             return
         if message["type"] == BREAK:
@@ -287,11 +308,14 @@ class _Exchange:
         await self._write(*events)
 
     async def _break(self, how: str, body: bytes) -> None:
-        """Break the response off, by a reset or inside a chunk; the connection closes when the application returns."""
+        """Break off the response, by a reset or inside a chunk (:data:`BREAK`).
+
+        The connection is closed when the application returns.
+        """
         if how == "reset":
             _reset_on_close(self._stream)
             return
-        # Announce a chunk longer than what follows. Responses without a Content-Length are chunked.
+        # Announce a longer chunk than is sent. This assumes chunked encoding: a response without Content-Length.
         announced = b"%x\r\n" % (2 * len(body) + 1)
         events, self._unsent = self._unsent, []
         await self._write(*events, end=announced + body)
@@ -299,7 +323,7 @@ class _Exchange:
     async def _write(self, *events: h11.Event, end: bytes = b"") -> None:
         """Write events, then the raw bytes ``end``.
 
-        Does nothing if the client has disconnected; ``receive`` reports that.
+        Nothing is sent if the client has disconnected. The application learns that from ``receive``, not here.
         """
         data = _encoded(self._http, *events) + end
         if self._gone:
@@ -316,14 +340,17 @@ def _encoded(http: h11.Connection, *events: h11.Event) -> bytes:
 
 
 def _reset_on_close(stream: Stream) -> None:
-    """Make the kernel send RST instead of FIN on close, by a linger time of zero."""
+    """Make the kernel send RST instead of FIN on close, by setting SO_LINGER to zero."""
     connection = stream.transport_stream if isinstance(stream, trio.SSLStream) else stream
-    below = getattr(connection, "socket", None)  # streams of other listeners expose their socket, or do not use TCP
+    below = getattr(connection, "socket", None)  # None if the stream does not use TCP
     if below is not None:
         below.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
 def _origin_form(target: bytes) -> bytes:
-    """Return ``target`` without scheme and authority, which servers must accept (RFC 9112, 3.2.2)."""
+    """Return a request target without scheme and authority.
+
+    Clients may send ``GET http://host/path``, and servers must accept it (RFC 9112, 3.2.2).
+    """
     scheme, _, rest = target.partition(b"://")
     return b"/" + rest.partition(b"/")[2] if scheme.lower() in {b"http", b"https"} else target

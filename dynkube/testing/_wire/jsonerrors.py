@@ -1,7 +1,7 @@
-"""JSON syntax errors in the words of Go's parser, with line and column.
+"""JSON syntax errors with the messages of Go's parser, and with line and column.
 
-Clients match on these words, and kubectl prints them. The real server gives no position; it is appended here for
-people who write JSON by hand.
+Clients match on these messages, and kubectl prints them. The real server does not give the position; it is appended
+here for people who write JSON by hand.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _WORDS = {
     "invalid number": "in numeric literal",
 }
 _LITERALS = (b"true", b"false", b"null")
-# For these errors the parser reports the offset after the offending byte.
+# For these errors msgspec reports the offset after the invalid byte.
 _BEHIND = {"invalid escape character in string", "invalid character in unicode escape", "trailing characters"}
 
 
@@ -34,7 +34,8 @@ def parse_json(body: bytes) -> object:
     """Decode ``body``; bytes that are not UTF-8 become U+FFFD, as in Go.
 
     Raises:
-        ValueError: It is not JSON, or :class:`TooDeep`.
+        TooDeep: It is nested too deeply; a subclass of ValueError.
+        ValueError: It is not JSON; the message is that of Go, with line and column.
     """
     try:
         data = msgspec.json.decode(body)
@@ -44,7 +45,7 @@ def parse_json(body: bytes) -> object:
         raise TooDeep("[") from None
     except msgspec.DecodeError as error:
         raise ValueError(_describe(body, str(error))) from None
-    if body.count(b"{") + body.count(b"[") > MAX_DEPTH:  # a cheap upper bound of the depth, which few bodies exceed
+    if body.count(b"{") + body.count(b"[") > MAX_DEPTH:  # an upper bound of the depth; few bodies need the full check
         check_depth(data)
     return data
 
@@ -63,20 +64,20 @@ def _describe(body: bytes, error: str) -> str:
     if offset >= len(body):
         return _END
     text = body[:offset].decode("utf-8", "replace")
-    # Go's decoder works on bytes, and shows the offending byte as a character.
+    # Go's decoder works on bytes, and prints the invalid byte as a character.
     character = chr(body[offset])
     line, column = text.count("\n") + 1, len(text) - text.rfind("\n")
     return f"invalid character {_quoted(character)} {_WORDS.get(problem, problem)} at line {line}, column {column}"
 
 
 def _number_problem(body: bytes, offset: int) -> str:
-    """Return what is wrong with a number that is invalid at ``offset``."""
+    """Return Go's message for a number that is invalid at ``offset``."""
     before = body[offset - 1 : offset]
     if before == b".":
         return "after decimal point in numeric literal"
     if before in {b"e", b"E", b"+"} or re.search(rb"[eE]-$", body[:offset]):
         return "in exponent of numeric literal"
-    # A number ends after a leading zero, so what follows is an error after a complete value.
+    # After a leading zero the number is complete for Go, so the error is about a character after a value.
     try:
         msgspec.json.decode(body[:offset] + b" " + body[offset:])
     except msgspec.DecodeError as error:
@@ -85,13 +86,16 @@ def _number_problem(body: bytes, offset: int) -> str:
 
 
 def _inside_what(body: bytes, offset: int) -> tuple[str, int]:
-    """Return the context of an invalid character: in a string, in a literal, or at the beginning of a value."""
+    """Return the context of an invalid character for Go's message, and its offset.
+
+    The context is a string, a number, a literal (``true``), or the beginning of a value.
+    """
     if body[offset : offset + 1] < b" " and _in_string(body[:offset]):
         return "in string literal", offset
     if body[offset - 1 : offset] == b"-":
         return "in numeric literal", offset
     for literal in _LITERALS:
-        # The parser reads as many bytes as the literal has, and reports the end instead of the first difference.
+        # msgspec reads as many bytes as the literal has, and reports their end instead of the first wrong byte.
         start = offset - len(literal)
         found = body[start:offset] if start >= 0 else b""
         if found[:1] == literal[:1]:

@@ -20,7 +20,7 @@ def build_kubeconfig(
     context: str,
     namespace: str,
 ) -> dict[str, object]:
-    """Return a decoded kubeconfig with one cluster, user and context, all named ``context``."""
+    """Return a kubeconfig as a mapping, with one cluster, user and context, all named ``context``."""
     cluster = {"server": url, "certificate-authority-data": _base64(ca_pem)}
     user = {
         "token": token or None,
@@ -46,9 +46,10 @@ def _present(fields: dict[str, str | None]) -> dict[str, str]:
 
 
 def write_private(path: str | os.PathLike[str], kubeconfig: dict[str, object]) -> Path:
-    """Write ``kubeconfig`` as YAML, readable by its owner only. Blocks on the file system.
+    """Write ``kubeconfig`` as YAML, readable by its owner only, and return the path.
 
-    The file is written atomically: a program that waits for it never reads a part of it.
+    The file is written atomically, so a program that waits for it never reads a partial file. This is blocking file
+    I/O.
 
     Raises:
         OSError: The directory does not exist or is not writable.

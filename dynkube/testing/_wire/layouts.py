@@ -1,4 +1,4 @@
-"""Encodings of a response: JSON, indented JSON for people, or YAML; lists in pieces."""
+"""Encodings of response bodies: JSON, indented JSON or YAML. Lists are encoded in pieces."""
 
 from __future__ import annotations
 
@@ -18,30 +18,33 @@ class Layout(Protocol):
     """An encoding of responses.
 
     Attributes:
-        content_type: Its media type.
-        plain: Whether the JSON of items is sent unchanged.
+        content_type: The media type.
+        plain: Whether the compact JSON of list items is sent unchanged.
     """
 
     content_type: str
     plain: bool
 
     def document(self, encoded: bytes) -> bytes:
-        """Encode a document that is given as JSON."""
+        """Convert a document from compact JSON to this encoding."""
         ...
 
     def items(self, head: JSONObject, key: str, items: Iterable[bytes]) -> Iterator[bytes]:
-        """Encode a document with a long list in pieces: one for each item, and the rest around them.
+        """Encode a document with a long list, in pieces.
 
         Args:
-            head: The document, its keys in order, with any value in place of the list.
+            head: The document, with its keys in order and any value in place of the list.
             key: The key of the list.
-            items: The JSON of its items.
+            items: The items as compact JSON.
+
+        Returns:
+            An iterator over the pieces, at least one for each item. Joined, they are the encoded document.
         """
         ...
 
 
 def _around(head: JSONObject, key: str) -> tuple[JSONObject, JSONObject]:
-    """Split ``head`` into the fields before ``key`` and those after it."""
+    """Return the fields of ``head`` before ``key``, and those after it."""
     names = list(head)
     index = names.index(key)
     return {name: head[name] for name in names[:index]}, {name: head[name] for name in names[index + 1 :]}
@@ -84,13 +87,13 @@ class Pretty:
         separator = b'{%b\n  "%b": [' % (before + b"," if before else b"", key.encode())
         empty = True
         for item in items:
-            # JSON strings contain no literal newlines, so every newline is layout.
+            # JSON strings contain no literal newlines, so all newlines are between tokens and can be indented.
             yield separator + b"\n    " + self.document(item).replace(b"\n", b"\n    ")
             separator, empty = b",", False
         yield (separator + b"]" if empty else b"\n  ]") + (b"," + after if after else b"") + b"\n}"
 
     def _members(self, part: JSONObject) -> bytes:
-        """Return the part between the braces, without the last newline."""
+        """Return the encoded fields without the enclosing braces and the last newline."""
         return self.document(msgspec.json.encode(part))[1:-1].removesuffix(b"\n")
 
 
@@ -105,7 +108,7 @@ class YAML:
         return yaml.dump(msgspec.json.decode(encoded))
 
     def items(self, head: JSONObject, key: str, items: Iterable[bytes]) -> Iterator[bytes]:
-        """Encode a list in pieces, at its sorted position among the keys."""
+        """Encode a list in pieces, with the keys of ``head`` sorted."""
         before, after = _around(dict(sorted(head.items())), key)
         separator = (yaml.dump(before) if before else b"") + key.encode() + b":"
         empty = True

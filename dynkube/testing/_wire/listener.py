@@ -1,4 +1,4 @@
-"""TCP listeners that outages can close for a while."""
+"""A TCP listener that can simulate network outages."""
 
 from __future__ import annotations
 
@@ -12,24 +12,25 @@ from dynkube.testing._faults.outages import Outage
 from dynkube.testing._wire.streams import Line, LineStream, UnansweredStream, drop
 from dynkube.testing._wire.tcp import bind, listen
 
-#: What a new connection meets: connection refused, a reset after the handshake, or an open connection without any
-#: response.
+#: How new connections are refused. ``refuse``: connecting fails (connection refused). ``reset``: connecting succeeds,
+#: and the connection is reset at once. ``silent``: connecting succeeds, and no request gets a response.
 Refusal: TypeAlias = Literal["refuse", "reset", "silent"]
 
-#: How a connection ends: by FIN, or by RST.
+#: How a connection is closed: ``cut`` by FIN, ``reset`` by RST.
 Drop: TypeAlias = Literal["cut", "reset"]
 
 
-class InterruptibleListener(trio.abc.Listener[trio.abc.HalfCloseableStream]):
-    """A listener that can be closed for a while.
+class Door(trio.abc.Listener[trio.abc.HalfCloseableStream]):
+    """A listener that can refuse connections for a while, interrupt them, and close them.
 
     Args:
-        bound: A bound socket, which the listener takes over.
+        bound: A bound socket. The listener closes it.
     """
 
     def __init__(self, bound: socket.socket) -> None:
         self._host, self._port, *_ = bound.getsockname()
-        self._shut: socket.socket | None = None  # bound and not listening: keeps the port, and refuses connections
+        # Bound and not listening, while connections are refused: it keeps the port reserved.
+        self._shut: socket.socket | None = None
         self._listener: trio.SocketListener | None = listen(bound)
         self._refusals: dict[Outage, Refusal] = {}
         self._changed = trio.Event()
@@ -40,7 +41,7 @@ class InterruptibleListener(trio.abc.Listener[trio.abc.HalfCloseableStream]):
 
     @property
     def closed(self) -> bool:
-        """Whether the listener is closed for good."""
+        """Whether the listener has been closed by :meth:`aclose`, and not only by an outage."""
         return self._closed
 
     @property
@@ -57,10 +58,10 @@ class InterruptibleListener(trio.abc.Listener[trio.abc.HalfCloseableStream]):
     # ── outages ───────────────────────────────────────────────────────────────────────────
 
     def refuse(self, how: Refusal) -> Outage:
-        """Refuse new connections.
+        """Refuse new connections until the returned outage is removed.
 
         Raises:
-            InvalidInput: ``how`` is not a known way to refuse.
+            InvalidInput: ``how`` is not a :data:`Refusal`.
         """
         if how not in get_args(Refusal):
             raise InvalidInput(f"how is {how!r}; give one of {', '.join(map(repr, get_args(Refusal)))}")
@@ -70,15 +71,15 @@ class InterruptibleListener(trio.abc.Listener[trio.abc.HalfCloseableStream]):
         return outage
 
     def black_hole(self) -> Outage:
-        """Stop all data on every connection."""
+        """Hold back all data on all connections until the returned outage is removed."""
         self._line.take_down()
         return Outage("black_hole()", lambda _: self._line.put_up())
 
     def drop(self, how: Drop) -> int:
-        """End every connection and return their number.
+        """Close every connection and return their number.
 
         Raises:
-            InvalidInput: ``how`` is not a known way to end a connection.
+            InvalidInput: ``how`` is not a :data:`Drop`.
         """
         if how not in get_args(Drop):
             raise InvalidInput(f"how is {how!r}; give one of {', '.join(map(repr, get_args(Drop)))}")
@@ -94,7 +95,7 @@ class InterruptibleListener(trio.abc.Listener[trio.abc.HalfCloseableStream]):
 
     @property
     def _refusal(self) -> Refusal | None:
-        """How new connections are refused; if there are several outages, the oldest decides."""
+        """How new connections are refused, by the oldest outage; ``None`` if they are accepted."""
         return next(iter(self._refusals.values()), None)
 
     def _apply(self) -> None:
@@ -108,10 +109,10 @@ class InterruptibleListener(trio.abc.Listener[trio.abc.HalfCloseableStream]):
         self._changed.set()
         self._changed = trio.Event()
 
-    # ── what trio's server asks ───────────────────────────────────────────────────────────
+    # ── listener ──────────────────────────────────────────────────────────────────────────
 
     async def accept(self) -> trio.abc.HalfCloseableStream:
-        """Accept the next connection that is not refused."""
+        """Accept and return the next connection that is not refused or reset."""
         while True:
             if self._closed:
                 raise trio.ClosedResourceError
@@ -121,7 +122,7 @@ class InterruptibleListener(trio.abc.Listener[trio.abc.HalfCloseableStream]):
             try:
                 stream = await self._listener.accept()
             except trio.ClosedResourceError:
-                continue  # an outage began, or the listener was closed for good
+                continue  # an outage began, or aclose() was called
             match self._refusal:
                 case None:
                     return self._entered(LineStream(stream, self._line, self._left))

@@ -15,12 +15,14 @@ DISCOVERY_V2 = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscovery
 Conversion: TypeAlias = Literal["Table", "PartialObjectMetadata", "PartialObjectMetadataList"]
 _CONVERSIONS: tuple[Conversion, ...] = ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
 
-# In the order of preference for ``*/*``. There is no protobuf; clients that ask for it also name JSON.
+# The supported media types, in the order of preference for ``*/*``. Protobuf is not supported: clients that accept it
+# also accept JSON.
 _WRITTEN: Mapping[str, type[Layout]] = {JSON_TYPE: JSON, YAML_TYPE: YAML}
 _STREAMED = (f"{JSON_TYPE};stream=watch",)
 
-# Parameters without effect, or handled elsewhere.
+# Media type parameters that request a conversion of the object.
 _CONVERT_PARAMS = {"as", "g", "v"}
+# As in kube-apiserver, JSON is indented by default for these user agents.
 _HUMANS = ("curl", "Wget", "Mozilla/5.0")
 
 
@@ -47,8 +49,8 @@ class WantedForm:
     """The negotiated form of a response.
 
     Attributes:
-        layout: Its encoding.
-        conversion: The kind that the object is converted to; ``None`` for the object itself.
+        layout: The encoding.
+        conversion: The kind to which the object is converted; ``None`` for the object itself.
         version: The version of ``meta.k8s.io`` for the conversion.
     """
 
@@ -60,7 +62,7 @@ class WantedForm:
 def parse_accept(header: str) -> tuple[MediaRange, ...]:
     """Parse an Accept header, best entry first.
 
-    Entries of equal quality keep their order; wildcards come last.
+    Entries of equal quality keep their order, except that wildcards come last.
     """
     return tuple(sorted(_ranges(header), key=lambda entry: entry._rank))
 
@@ -72,7 +74,7 @@ def _ranges(header: str) -> Iterator[MediaRange]:
             continue
         params = {name.strip(): value.strip() for name, _, value in (part.partition("=") for part in fields)}
         try:
-            # To kube-apiserver, quality zero is the last choice rather than an exclusion.
+            # As in kube-apiserver, quality zero means the last choice, not an exclusion.
             quality = float(params.pop("q", "1"))
         except ValueError:
             quality = 1.0
@@ -84,12 +86,12 @@ def negotiate(request: HTTPRequest, *, custom: bool = False, tables: bool = True
 
     Args:
         request: The request.
-        custom: Whether it is for a custom resource: error messages differ, and only custom resources match
-            ``application/*``.
+        custom: Whether the request is for a custom resource. Built-in resources have another error message, and do not
+            support ``application/*``.
         tables: Whether the response can be a table.
 
     Raises:
-        APIError: 406, the header names no supported media type.
+        APIError: 406 if the Accept header has no supported media type.
     """
     entries = parse_accept(request.headers.get("accept") or "*/*")
     if not custom:
@@ -102,11 +104,11 @@ def negotiate(request: HTTPRequest, *, custom: bool = False, tables: bool = True
     raise refusals.not_acceptable(_WRITTEN)
 
 
-def negotiate_stream(request: HTTPRequest, *, custom: bool = False) -> WantedForm:
-    """Negotiate the events of a watch, like :func:`negotiate`, but only JSON can be streamed.
+def negotiate_stream(request: HTTPRequest, *, custom: bool = False) -> Wanted:
+    """Negotiate the form of a watch's events, like :func:`negotiate`; the encoding must be JSON.
 
     Raises:
-        APIError: 406, the best supported media type in the header is not JSON.
+        APIError: 406 if the best supported media type in the Accept header is not JSON.
     """
     wanted = negotiate(request, custom=custom)
     if wanted.layout.content_type != JSON_TYPE:
@@ -115,10 +117,10 @@ def negotiate_stream(request: HTTPRequest, *, custom: bool = False) -> WantedFor
 
 
 def negotiate_document(request: HTTPRequest) -> Layout:
-    """Negotiate the encoding of a document that has only one form, such as discovery.
+    """Negotiate the encoding of a document that cannot be converted, such as discovery.
 
     Raises:
-        APIError: 406, the header names no supported media type.
+        APIError: 406 if the Accept header has no supported media type.
     """
     entries = parse_accept(request.headers.get("accept") or "*/*")
     _check_representable(entries, request)
@@ -129,12 +131,18 @@ def negotiate_document(request: HTTPRequest) -> Layout:
 
 
 def negotiate_error(request: HTTPRequest) -> Layout:
-    """Negotiate the encoding of a Status; falls back to the default instead of raising."""
+    """Negotiate the encoding of an error response; indented JSON if no media type is supported."""
     return _plain_layout(parse_accept(request.headers.get("accept") or "*/*"), request) or Pretty()
 
 
 def _check_representable(entries: Iterable[MediaRange], request: HTTPRequest) -> None:
-    """Check exact media types, ignoring parameters, as the router for built-in paths does before the handlers."""
+    """Check that the Accept header has a supported media type or ``*/*``, ignoring parameters.
+
+    In kube-apiserver, the router for built-in paths does this before it calls a handler.
+
+    Raises:
+        APIError: 406 if it has neither.
+    """
     if not any(entry.media_type in {*_WRITTEN, "*/*"} for entry in entries):
         raise refusals.not_representable([*_WRITTEN, *(_STREAMED if request.flag("watch") else ())])
 
@@ -177,8 +185,7 @@ def _for_people(request: HTTPRequest) -> bool:
 def accepts_aggregated_discovery(header: str | None) -> bool:
     """Return whether the client accepts aggregated discovery (v2).
 
-    Its position in the header does not matter: the aggregated form is sent even if plain ``application/json`` comes
-    first.
+    The order in the header does not matter: the aggregated form is sent even if plain ``application/json`` comes first.
     """
     wanted = {"g": "apidiscovery.k8s.io", "v": "v2", "as": "APIGroupDiscoveryList"}
     return any(
@@ -188,7 +195,7 @@ def accepts_aggregated_discovery(header: str | None) -> bool:
 
 
 def accepts_gzip(request: HTTPRequest) -> bool:
-    """Return whether the client accepts gzip. Like kube-apiserver, ignores the quality values."""
+    """Return whether the client accepts gzip. As in kube-apiserver, quality values are ignored."""
     return "gzip" in _tokens(request.headers.get("accept-encoding", ""))
 
 

@@ -1,4 +1,4 @@
-"""Non-resource paths: discovery, OpenAPI, version and health."""
+"""Requests to non-resource paths: discovery, OpenAPI, version and health."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dynkube.testing._wire.http import Answer, HTTPRequest
 from dynkube.testing._wire.negotiate import DISCOVERY_V2, accepts_aggregated_discovery, negotiate_document
 from dynkube.testing._wire.openapi.answers import OpenAPI
 
-#: The version that the server reports: the release that its built-in types come from.
+#: The version that the server reports by default: the release from which its built-in types are.
 DEFAULT_VERSION = "v1.36.3"
 
 _PATHS = ("/api", "/apis", "/apis/", "/openapi/v2", "/openapi/v3", "/openapi/v3/", "/version", *health.paths())
@@ -47,8 +47,8 @@ class NonResources:
         """Return the response to ``request``.
 
         Raises:
-            APIError: 404 for a version that a group does not have, 405 for another method than GET, 406 for a form
-                that a document does not support, 503 for discovery of an unavailable group-version.
+            APIError: 404 for an unknown version of a built-in group; 405 for another method than GET; 406 if the Accept
+                header has no supported media type.
         """
         found = await self._openapi.answer(request) if request.segments[:1] == ("openapi",) else self._find(request)
         if found is None:
@@ -58,7 +58,10 @@ class NonResources:
         raise refusals.method_not_allowed()
 
     def _routed_by_method(self, request: HTTPRequest) -> bool:
-        """Return whether the path supports only GET, not even HEAD. Handlers of other paths ignore the method."""
+        """Return whether the path supports only GET, and not even HEAD.
+
+        As in kube-apiserver, the other paths ignore the method.
+        """
         match request.segments:
             case ["version"] | ["api", *_]:
                 return True
@@ -120,7 +123,7 @@ class NonResources:
 
 
 def _indented(document: Document) -> Answer:
-    # Often read by people; like kube-apiserver, indent it for all clients.
+    # As in kube-apiserver, these documents are indented for all clients.
     return Answer(body=msgspec.json.format(msgspec.json.encode(document), indent=2))
 
 

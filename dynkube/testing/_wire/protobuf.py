@@ -1,7 +1,7 @@
-"""Decoding of protobuf bodies of built-in kinds into the objects that their JSON form would give.
+"""Decode protobuf bodies of built-in kinds to the same objects as their JSON form.
 
-kubectl's typed commands (``create namespace``, ``create configmap``, ``auth can-i``, ...) send only protobuf and do not
-fall back. Encoding is not implemented: the response may be JSON, since every client that sends protobuf accepts both.
+This is needed because kubectl's typed commands (``create namespace``, ``create configmap``, ``auth can-i``, ...) send
+only protobuf. Encoding is not needed: clients that send protobuf also accept JSON in the response.
 
 ``_protobuf.json`` holds the field numbers of the API's messages (k8s.io/api v0.37): ``messages`` maps a message
 to its fields by number, each ``"TYPE NAME"`` with the JSON name. The type has a prefix: ``[]`` for repeated, ``{}`` for
@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
 
-# Every body begins with these four bytes, followed by a runtime.Unknown message.
+# Every protobuf body begins with these four bytes, followed by a runtime.Unknown message.
 _MAGIC = b"k8s\x00"
 
 
@@ -48,7 +48,7 @@ class _Schema(NamedTuple):
 
 @cache
 def _schema() -> _Schema:
-    # Read lazily: most processes never receive a protobuf body.
+    # Read at the first use, since most processes never receive a protobuf body.
     text = resources.files("dynkube.testing").joinpath("_protobuf.json").read_text(encoding="utf-8")
     document = json.loads(text)
     return _Schema(document["kinds"], document["messages"])
@@ -58,7 +58,7 @@ def decode(body: bytes) -> dict[str, Any]:
     """Return the object in ``body``, including ``apiVersion`` and ``kind``.
 
     Raises:
-        LookupError: The kind has no known message; custom resources, for example, have no protobuf form.
+        LookupError: The kind has no known protobuf form; custom resources, for example, have none.
         ValueError: The body is malformed.
     """
     if not body.startswith(_MAGIC):
@@ -68,7 +68,7 @@ def decode(body: bytes) -> dict[str, Any]:
     }
     type_meta = {number: value for number, value in _fields(unknown.get(1, b"")) if isinstance(value, bytes)}
     api_version, kind = type_meta.get(1, b"").decode(), type_meta.get(2, b"").decode()
-    # Every group has its own name for the one kind DeleteOptions.
+    # DeleteOptions are sent with the apiVersion of the deleted object's group, but are always the same message.
     message = "meta.v1.DeleteOptions" if kind == "DeleteOptions" else _schema().kinds.get(f"{api_version} {kind}")
     if message is None:
         raise LookupError(f"{api_version} {kind} has no protobuf form here")
@@ -84,7 +84,7 @@ def _message(name: str, data: bytes) -> dict[str, Any]:
     for number, raw in _fields(data):
         description = descriptions.get(str(number))
         if description is None:
-            continue  # a field of a later version: dropped, as a server of this version does
+            continue  # a field of a later Kubernetes version: dropped, as by a real server
         field = _Field.parse(description)
         if field.mapping:
             key, value = _map_entry(field.type, raw)

@@ -1,4 +1,4 @@
-"""Error responses of the HTTP layer, and the encoding of any error response as kube-apiserver does it."""
+"""Error responses of the HTTP layer, and the encoding of error responses as HTTP."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dynkube.testing._store.documents import status_object
 from dynkube.testing._wire.http import Answer
 from dynkube.testing._wire.layouts import Layout
 
-#: The response of a real server to paths that no handler serves: plain text instead of a Status.
+#: The response to paths that no handler serves. As in a real server, it is plain text and not a Status.
 PAGE_NOT_FOUND = Answer(
     status=404,
     body=b"404 page not found\n",
@@ -23,11 +23,14 @@ PAGE_NOT_FOUND = Answer(
 
 
 class PageNotFound(NotFound):
-    """404 for a path outside of the built-in groups; sent as :data:`PAGE_NOT_FOUND`."""
+    """404 for an unknown path outside of the built-in groups; sent as :data:`PAGE_NOT_FOUND`."""
 
 
 def unknown_path(*, builtin: bool = True) -> APIError:
-    """Return 404 for an unknown path: in a ``builtin`` group, or elsewhere."""
+    """Return 404 for an unknown path.
+
+    It is a Status object in a ``builtin`` group, and plain text elsewhere.
+    """
     message = "the server could not find the requested resource"
     status = Status(code=404, reason="NotFound", message=message)
     return APIError.from_status(status) if builtin else PageNotFound(status)
@@ -39,18 +42,18 @@ def method_not_allowed() -> APIError:
 
 
 def not_acceptable(accepted: Iterable[str]) -> APIError:
-    """Return 406: the Accept header names no supported media type."""
+    """Return 406 if the Accept header has none of the ``accepted`` media types."""
     return plain(406, "NotAcceptable", f"only the following media types are accepted: {', '.join(accepted)}")
 
 
 def not_representable(accepted: Iterable[str]) -> APIError:
-    """Return 406 for a built-in resource whose paths support no media type of the Accept header."""
+    """Return 406 for a built-in path, whose message differs from :func:`not_acceptable`."""
     available = ", ".join(accepted)
     return plain(406, "NotAcceptable", f"406: Not Acceptable\n\nAvailable representations: {available}")
 
 
 def unsupported_media_type(accepted: Iterable[str]) -> APIError:
-    """Return 415: the content type of the body is not supported."""
+    """Return 415 for a body whose content type is not supported."""
     return plain(
         415,
         "UnsupportedMediaType",
@@ -59,9 +62,9 @@ def unsupported_media_type(accepted: Iterable[str]) -> APIError:
 
 
 def unknown_patch_type() -> APIError:
-    """Return 415 for an unsupported patch of a built-in kind.
+    """Return 415 for a patch of a built-in kind with an unsupported content type.
 
-    Its wording differs from other 415 responses: the real server refuses the patch before it knows the kind.
+    Its message differs from other 415 responses, because the real server rejects the patch before it knows the kind.
     """
     return plain(415, "UnsupportedMediaType", "415: Unsupported Media Type")
 
@@ -76,7 +79,7 @@ def too_many_operations(limit: int, given: int) -> APIError:
 
 
 def body_too_large(limit: int) -> APIError:
-    """Return 413 for a body over ``limit`` bytes."""
+    """Return 413 for a body of more than ``limit`` bytes."""
     return plain(413, "RequestEntityTooLarge", f"Request entity too large: limit is {limit}")
 
 
@@ -86,7 +89,10 @@ def bad_request(message: str) -> APIError:
 
 
 def unavailable() -> Answer:
-    """Return 503: the server behind an aggregated API does not respond. The real server sends it as plain text."""
+    """Return 503 for an aggregated API whose server does not respond.
+
+    As in a real server, it is plain text and not a Status.
+    """
     headers = (("X-Content-Type-Options", "nosniff"),)
     content_type = "text/plain; charset=utf-8"
     return Answer(status=503, body=b"service unavailable\n", content_type=content_type, headers=headers)

@@ -1,7 +1,7 @@
-"""Attributes of a request for faults and authorization, found before routing.
+"""Attributes of a request for faults and authorization, parsed before routing.
 
-A real server authorizes first and routes afterwards, so that clients without permissions learn nothing: they get 403
-for a path that does not exist. Therefore paths are parsed more leniently here than by routing.
+A real server authorizes a request before it routes it. So a client without permissions gets 403 even for a path that
+does not exist, and cannot find out which paths exist. Therefore paths are parsed more leniently here than by routing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _NAMED = "metadata.name"
 
 
 def facts_of(request: HTTPRequest) -> RequestFacts:
-    """Return the facts about ``request`` that faults match on."""
+    """Return the attributes of ``request`` by which faults select requests."""
     path = ResourcePath.parse(request.segments)
     facts = RequestFacts(method=request.method, path=request.path, params=request.params, headers=request.headers)
     if path is None:
@@ -45,7 +45,7 @@ def attributes_of(request: HTTPRequest, user: User) -> Attributes:
             return Attributes(user=user, verb=request.method.lower(), path=request.path)
     verb = _VERBS.get(request.method, "")
     if first == "watch" and rest:
-        # The deprecated form of watches, /api/v1/watch/..., which servers still support.
+        # The deprecated paths for watches, /api/v1/watch/..., which servers still support.
         verb, first, *rest = "watch", *rest
     namespace, parts = _place(first, rest)
     resource, name, subresource = (*parts, "", "")[:3]
@@ -64,16 +64,19 @@ def attributes_of(request: HTTPRequest, user: User) -> Attributes:
 
 
 def _place(first: str, rest: list[str]) -> tuple[str, list[str]]:
-    """Return the namespace, and the parts of the path from the resource on."""
+    """Return the namespace (or ``""``), and the parts of the path from the resource on."""
     if first != "namespaces" or not rest:
         return "", [first, *rest]
-    # For authorization, a namespace lies within itself: a Role in it can grant access to it.
+    # For authorization, the namespace of a Namespace object is the object's name, so a Role in it can grant access.
     inside = len(rest) > 1 and rest[1] not in NAMESPACE_SUBRESOURCES
     return rest[0], rest[1:] if inside else [first, *rest]
 
 
 def _named_by_selector(request: HTTPRequest) -> str:
-    """Return the name in ``fieldSelector=metadata.name=x``: RBAC rules for that name allow such a list."""
+    """Return the name in ``fieldSelector=metadata.name=x``; ``""`` without such a selector.
+
+    RBAC rules with ``resourceNames`` allow a list or watch that is restricted to one of the names.
+    """
     for term in request.params.get("fieldSelector", "").split(","):
         field, _, value = term.replace("==", "=", 1).partition("=")
         if field.strip() == _NAMED and value and "/" not in value and value not in {".", ".."}:

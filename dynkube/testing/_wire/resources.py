@@ -1,4 +1,4 @@
-"""Requests to resources: decode the body, call the engine, and send the result, whole or as a stream of events."""
+"""Requests to resources: decode the body, call the engine, and send the response or the events."""
 
 from __future__ import annotations
 
@@ -29,10 +29,11 @@ from dynkube.testing._wire.negotiate import WantedForm, accepts_gzip, negotiate,
 from dynkube.testing._wire.routes import ResourcePath, Target, asked_verb, route
 from dynkube.testing._wire.warnings import warning_headers
 
-# Items that are encoded one by one (rows, YAML) are sent in groups, so that none of them blocks the loop for long.
+# Maximum number of items that are encoded (as rows or YAML) before a chunk is sent, so that encoding does not block the
+# event loop for long.
 _AT_ONCE = 16
 
-_FEW_CAUSES = 100  # in an error response; more are encoded in a thread
+_FEW_CAUSES = 100  # an error response with more causes is encoded in a worker thread
 
 _NO_BODY = {"get", "list", "watch"}
 _WITH_OPTIONS = {"create", "update", "patch"}
@@ -45,27 +46,27 @@ class Resources:
     """The resource API of one engine."""
 
     engine: Engine
-    # Decoded, a body takes up to ten times its size. One large body at a time is decoded, handled and answered to;
-    # clients that wait for that, or read their response slowly, have only bytes in memory.
+    # A decoded body takes up to ten times the memory of its bytes. So only one large body at a time is decoded and
+    # handled. Requests that wait for that, and responses that are read slowly, only have their bytes in memory.
     _large_bodies: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(1))
 
     async def serve(self, request: HTTPRequest, path: ResourcePath, user: User, receive: Receive, send: Send) -> None:
         """Handle one request of ``user`` to a resource.
 
         Raises:
-            APIError: The error response; nothing was sent.
-            ClientGone: The client closed the connection before its body was complete.
+            APIError: The error response to send; nothing has been sent yet.
+            ClientGone: The client closed the connection before the request body was complete.
         """
         target = route(path, asked_verb(request, path), self.engine.registry)
         custom = target.kind.crd_uid is not None
         if request.method == "HEAD" and not custom:
-            # In a real server paths of built-in kinds are routed by method, and no route was registered for this one.
+            # In a real server paths of built-in kinds are routed by method, and HEAD has no route.
             raise refusals.method_not_allowed()
         call = _call(request, target, user)
         if target.verb == "watch":
             await self._watch(call, self._form(call, negotiate_stream(request, custom=custom)), receive, send)
             return
-        # Resources that can only be created (reviews) or connected to have no table form.
+        # Reviews, which can only be created, and connections (pods/exec) cannot be converted to a table.
         tables = "list" in target.kind.verbs and target.subresource in {"", "scale", "status"}
         wanted = negotiate(request, custom=custom, tables=tables)
         body = await _read_body(call, receive)
@@ -84,8 +85,8 @@ class Resources:
             case conversion:
                 return Metadata(call.kind, wanted.version, of_list=conversion == "PartialObjectMetadataList")
 
-    async def _response(self, call: Call, wanted: WantedForm, *, threads: bool) -> _Respond:
-        """Handle ``call``, encode the result, and return what sends it."""
+    async def _response(self, call: Call, wanted: Wanted, *, threads: bool) -> _Respond:
+        """Handle ``call``, encode the result, and return a function that sends it."""
         form, layout = self._form(call, wanted), wanted.layout
         try:
             result = await self.engine.handle_in_thread_if_large(call) if threads else self.engine.handle(call)
@@ -115,7 +116,7 @@ class Resources:
 
 
 def _include(call: Call) -> Include:
-    """Return the ``includeObject`` parameter: what the rows of a table contain besides their cells.
+    """Return the ``includeObject`` parameter, which selects what table rows have besides cells.
 
     Raises:
         APIError: 400 for an invalid value.
@@ -135,7 +136,7 @@ def _include(call: Call) -> Include:
 
 
 def _encoded(document: Document, form: Form, layout: Layout) -> bytes:
-    """Encode the body of a response; an empty one is sent as 204 No Content."""
+    """Return the encoded body of a response; ``b""`` if the document has none."""
     encoded = form.single(document)
     return layout.document(encoded) if encoded else b""
 
@@ -143,13 +144,14 @@ def _encoded(document: Document, form: Form, layout: Layout) -> bytes:
 async def _write_list(
     document: ListDocument, form: Form, layout: Layout, headers: tuple[tuple[str, str], ...], send: Send
 ) -> None:
-    """Encode and send a list; long lists in pieces, so that encoding does not block the event loop.
+    """Encode and send a list. Long lists are sent in pieces, to not block the event loop.
 
-    The list is still one consistent snapshot, since stored versions are immutable.
+    The list is consistent even if objects change meanwhile, since stored versions are immutable.
     """
     items = (form.item(version) for version in document.versions)
     if isinstance(form, Metadata) and not document.versions:
-        # The items of an empty metadata list are null (a nil slice in Go), unlike those of a list of whole objects.
+        # As in kube-apiserver, items of an empty PartialObjectMetadataList is null (a nil slice in Go), unlike in other
+        # lists.
         body = layout.document(msgspec.json.encode(form.head(document)))
         await Answer(body=body, content_type=layout.content_type, headers=headers).write(send)
         return
@@ -167,7 +169,11 @@ async def _write_list(
 
 
 def _groups(pieces: Iterator[bytes], *, plain: bool) -> Iterator[bytes]:
-    """Join pieces into groups that are sent at once."""
+    """Join encoded pieces into chunks to send.
+
+    A chunk has about :data:`CHUNK` bytes. Unless ``plain``, that is if the pieces are costly to encode, it also has at
+    most :data:`_AT_ONCE` pieces.
+    """
     parts: list[bytes] = []
     size = 0
     for piece in pieces:
@@ -183,7 +189,7 @@ def _groups(pieces: Iterator[bytes], *, plain: bool) -> Iterator[bytes]:
 async def _stream_events(stream: WatchStream, form: Form, receive: Receive, send: Send) -> bool:
     """Send events until the server or the client ends the watch.
 
-    Returns whether the response is to be ended properly.
+    Returns whether the server has ended it, so that the response must be completed.
     """
     complete = False
     async with trio.open_nursery() as nursery:
@@ -194,7 +200,7 @@ async def _stream_events(stream: WatchStream, form: Form, receive: Receive, send
             nursery.cancel_scope.cancel()
 
         nursery.start_soon(notice_the_client_going)
-        # An empty chunk makes the headers leave now: the client must see the watch open before its first event.
+        # An empty chunk makes the ASGI server send the headers now, so that the client does not wait for an event.
         await send_chunk(send, b"")
         async for events in stream:
             for group in _groups(map(form.event, events), plain=form.plain):
@@ -226,7 +232,8 @@ async def _read_body(call: Call, receive: Receive) -> bytes:
         data = await read_body(receive, bodies.MAX_BODY)
     except BodyTooLarge:
         raise refusals.body_too_large(bodies.MAX_BODY) from None
-    # A real server checks the options before it decodes the body; creates and patches check the content type first.
+    # As in a real server, the options are checked before the body is decoded; for creates and patches, the content type
+    # is checked before the options.
     if call.verb in {"create", "patch"}:
         custom = call.kind.crd_uid is not None and not call.kind.subresource(call.subresource)
         bodies.check_media_type(call.verb, call.content_type, custom=custom)
@@ -252,12 +259,18 @@ async def _with_body(call: Call, data: bytes, *, threads: bool) -> Call:
 
 
 def _is_slow_to_decode(body: bytes) -> bool:
-    """Return whether decoding may take long: a large body, or YAML with aliases, which may expand."""
+    """Return whether decoding may take long.
+
+    This may be so for a large body, and for YAML with aliases, which can expand to a large object.
+    """
     return len(body) > LARGE or (b"&" in body and b"*" in body)
 
 
 def _decoded(call: Call, kind: str, data: bytes, *, custom: bool) -> tuple[object, tuple[str, ...]]:
-    """Return the decoded body, and warnings about duplicate and unknown fields."""
+    """Return the decoded body, and messages about duplicate and unknown fields.
+
+    A malformed patch is returned as :class:`Undecodable` and not raised.
+    """
     try:
         body = bodies.decode_body(call.verb, kind, call.content_type, data, custom=custom)
     except APIError as error:

@@ -1,4 +1,4 @@
-"""Routing: from the path and method of a request to kind, namespace, name, subresource and verb."""
+"""Routing: find kind, namespace, name, subresource and verb by path and method of a request."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ITEM_VERBS: dict[str, Verb] = {"GET": "get", **_WRITES, "DELETE": "delete"}
 
 _READS: set[Verb | None] = {"get", "list", "watch"}
 
-# The only subresources of namespaces; any other third part of such a path is a resource in the namespace.
+# The subresources of namespaces. In /api/v1/namespaces/NAME/X, any other X is a resource in the namespace.
 NAMESPACE_SUBRESOURCES = {"status", "finalize"}
 
 
@@ -37,10 +37,10 @@ class Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourcePath:
-    """A parsed path of the resource API, not yet looked up.
+    """A parsed path of the resource API; whether it is served is not checked.
 
-    ``old_watch`` is true for the deprecated ``/api/v1/watch/...``, which predates the ``watch`` parameter and which
-    servers still support.
+    ``old_watch`` is true for the deprecated paths ``/api/v1/watch/...``, which are older than the ``watch`` parameter
+    and still supported by servers.
     """
 
     gvr: GVR
@@ -51,7 +51,10 @@ class ResourcePath:
 
     @classmethod
     def parse(cls, segments: tuple[str, ...]) -> ResourcePath | None:
-        """Parse ``/api/v1/...`` or ``/apis/GROUP/VERSION/...``; ``None`` if the path is neither."""
+        """Parse a path, given as its segments.
+
+        ``None`` if it is neither ``/api/v1/...`` nor ``/apis/GROUP/VERSION/...``.
+        """
         match segments:
             case ["api", version, first, *rest]:
                 group = ""
@@ -69,8 +72,8 @@ class ResourcePath:
         if first == "namespaces" and len(rest) >= 2 and not _is_namespace_itself(group, rest):
             namespace, *parts = rest
         resource, name, *rest = (*parts, "", "") if len(parts) < 3 else parts
-        # The rest of a proxy's path belongs to its target; any other subresource ends the path. An empty part before it
-        # is kept, so that routing fails: authorization reads "pods/x//exec" as a request for the pod alone.
+        # What follows "proxy" is a path of the proxy's target. For other subresources the rest is kept as it is, even
+        # with empty parts, so that routing fails: authorization takes "pods/x//exec" for a request to the pod itself.
         subresource = "proxy" if rest[0] == "proxy" else "/".join(rest).rstrip("/")
         gvr = GVR(group, version, resource)
         return cls(gvr=gvr, namespace=namespace, name=name, subresource=subresource, old_watch=old_watch)
@@ -81,7 +84,10 @@ def _is_namespace_itself(group: str, rest: list[str]) -> bool:
 
 
 def asked_verb(request: HTTPRequest, path: ResourcePath) -> Verb | None:
-    """Return the verb of the method on such a path, served or not; ``None`` for an unsupported method."""
+    """Return the verb for the method of ``request`` on ``path``; ``None`` if there is none.
+
+    Whether the path is served and supports the verb is not checked.
+    """
     method = "GET" if request.method == "HEAD" else request.method
     if path.old_watch:
         return "watch" if method == "GET" else None
@@ -90,10 +96,11 @@ def asked_verb(request: HTTPRequest, path: ResourcePath) -> Verb | None:
 
 
 def route(path: ResourcePath, verb: Verb | None, registry: Registry) -> Target:
-    """Look up ``path`` among the kinds served now.
+    """Look up ``path`` in the kinds that are served now.
 
     Raises:
-        APIError: 404 if there is no such resource, subresource or scope; 405 if it does not support the method.
+        APIError: 404 if the resource or subresource is not served, or not with or without a namespace as in the path;
+            405 if it does not support the verb; 400 for an invalid or missing name.
     """
     kind = registry.get(path.gvr)
     if kind is None:
@@ -105,7 +112,7 @@ def route(path: ResourcePath, verb: Verb | None, registry: Registry) -> Target:
     if path.old_watch and "watch" not in kind.verbs:
         raise refusals.unknown_path()
     if path.old_watch and custom:
-        verb = "watch"  # whatever the method: the real server ignores it on these paths
+        verb = "watch"  # the real server ignores the method on these paths
     if path.subresource and subresource is None:
         raise refuse.not_found(kind, path.name) if custom else refusals.unknown_path()
     named = _check_verb(path, verb, kind, subresource)
@@ -123,15 +130,20 @@ def route(path: ResourcePath, verb: Verb | None, registry: Registry) -> Target:
 
 
 def _check_verb(path: ResourcePath, verb: Verb | None, kind: Kind, subresource: Subresource | None) -> bool:
-    """Check that the verb is supported there; return whether the name in the path is that of the object."""
+    """Check that the verb is supported on the path.
+
+    Returns whether the name in the path is the name of the requested object. It is not for a create of a custom
+    resource, which accepts a path with a name and ignores the name.
+    """
     custom = kind.crd_uid is not None
-    # Writes need the namespace; the collection of all namespaces has no route for them.
+    # Writes of namespaced objects need a namespace in the path.
     homeless = verb not in _READS and not subresource and kind.namespaced and not path.namespace
     if homeless and custom and verb is not None:
         raise refusals.unknown_path(builtin=False)
     if custom and verb is None:
         raise refuse.verb_not_supported(kind, "")
-    # Objects are updated, collections are created in; only the paths of custom resources are not routed that strictly.
+    # A create needs a path without a name, update and patch a path with one. For custom resources, the real server
+    # accepts a create on a path with a name.
     misplaced = not subresource and verb in ({"create"} if path.name else {"update", "patch"})
     if custom and misplaced and not path.name:
         raise refuse.bad_request("name must be provided")

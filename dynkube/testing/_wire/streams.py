@@ -1,4 +1,7 @@
-"""Connections that can be interrupted: data, ends and resets are held back while the line is down."""
+"""Connections that can be interrupted.
+
+They share a *line*, a simulated network. While it is down, data and the ends of connections are held back.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,10 @@ _RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 
 
 class Line:
-    """The state shared by all connections of a proxy or listener: up, or down and blocking all data."""
+    """The simulated network of all connections of a proxy or listener.
+
+    It is up, or down and holds back all data.
+    """
 
     def __init__(self) -> None:
         self._down = 0
@@ -27,16 +33,19 @@ class Line:
         return self._down > 0 and not self._retired
 
     def take_down(self) -> None:
-        """Hold back all data. Each call must be balanced by a :meth:`put_up`."""
+        """Hold back all data, until :meth:`put_up` has been called as often as this method."""
         self._down += 1
 
     def put_up(self) -> None:
-        """Undo one :meth:`take_down`; if it was the last, release held-back data and ends of connections."""
+        """Undo one :meth:`take_down`.
+
+        If it was the last one, the data and the ends of connections that were held back are released.
+        """
         self._down -= 1
         self._announce()
 
     def retire(self) -> None:
-        """Be up permanently, because all users are about to close."""
+        """Put the line up permanently, when its listener or proxy closes."""
         self._retired = True
         self._announce()
 
@@ -46,7 +55,7 @@ class Line:
             await self._up.wait()
 
     async def close(self, stream: trio.SocketStream) -> None:
-        """Close ``stream``; while the line is down, the client does not notice."""
+        """Close ``stream``, or do so when the line is up again, so that the client does not notice."""
         if self.down:
             self._unfinished.append(stream)
             await trio.lowlevel.checkpoint()
@@ -69,14 +78,14 @@ class LineStream(trio.abc.HalfCloseableStream):
     Args:
         stream: The underlying connection.
         line: The line that controls it.
-        closed: Called once, when this side has closed.
+        closed: Called with this stream when it is closed.
     """
 
     def __init__(self, stream: trio.SocketStream, line: Line, closed: Callable[[LineStream], None]) -> None:
         self._stream = stream
         self._line = line
         self._closed = closed
-        self._arrived: bytes | None = None  # received, but perhaps still held back by the line
+        self._arrived: bytes | None = None  # received, but not returned yet, as the line may be down
 
     @property
     def socket(self) -> trio.socket.SocketType:
@@ -88,7 +97,7 @@ class LineStream(trio.abc.HalfCloseableStream):
         await self._line.passage()
         if self._arrived is None:
             self._arrived = bytes(await self._stream.receive_some(max_bytes))
-            # The line may be down by now. If cancelled here, the next call returns the bytes.
+            # The line may be down by now. If this is cancelled, the next call returns the data.
             await self._line.passage()
         data = self._arrived if max_bytes is None else self._arrived[:max_bytes]
         self._arrived = self._arrived[len(data) :] or None
@@ -110,25 +119,28 @@ class LineStream(trio.abc.HalfCloseableStream):
         await self._stream.send_eof()
 
     async def aclose(self) -> None:
-        """Close this side, without waiting for the line."""
+        """Close this side without waiting for the line; the client notices when the line is up."""
         self._closed(self)
         await self._line.close(self._stream)
 
     def drop(self, *, reset: bool) -> None:
-        """Close the connection by RST or FIN while it is in use, even if the line is down."""
+        """Close the connection by RST or FIN, even if it is in use or the line is down."""
         self._closed(self)
         drop(self._stream, reset=reset)
 
 
-class UnansweredStream(trio.abc.HalfCloseableStream):
-    """A connection that never gets a response; for the server it ends when the client disconnects."""
+class UnlinedStream(trio.abc.HalfCloseableStream):
+    """A connection on which the client never receives a response.
+
+    The server sees the connection as open until the client disconnects, then as closed.
+    """
 
     def __init__(self, stream: trio.SocketStream, closed: Callable[[UnansweredStream], None]) -> None:
         self._stream = stream
         self._closed = closed
 
     async def receive_some(self, max_bytes: int | None = None) -> bytes:
-        """Return ``b""`` once the client has closed its side; discard everything before."""
+        """Wait until the client has closed its side, and return ``b""``; received data is discarded."""
         while await self._stream.receive_some(max_bytes):
             pass
         return b""
@@ -138,11 +150,11 @@ class UnansweredStream(trio.abc.HalfCloseableStream):
         await trio.lowlevel.checkpoint()
 
     async def wait_send_all_might_not_block(self) -> None:
-        """Return at once: everything sent is discarded."""
+        """Return at once, since sent data is discarded."""
         await trio.lowlevel.checkpoint()
 
     async def send_eof(self) -> None:
-        """Do nothing: the client does not notice."""
+        """Do nothing, so that the client sees the connection as open."""
         await trio.lowlevel.checkpoint()
 
     async def aclose(self) -> None:
@@ -151,18 +163,21 @@ class UnansweredStream(trio.abc.HalfCloseableStream):
         await self._stream.aclose()
 
     def drop(self, *, reset: bool) -> None:
-        """Close the connection by RST or FIN while it is in use."""
+        """Close the connection by RST or FIN, even if it is in use."""
         self._closed(self)
         drop(self._stream, reset=reset)
 
 
 def drop(stream: trio.SocketStream, *, reset: bool) -> None:
-    """Close ``stream`` at once; tasks that wait for it get ``trio.ClosedResourceError``."""
+    """Close ``stream`` at once, by RST or FIN.
+
+    Tasks that are sending or receiving on it get ``trio.ClosedResourceError``.
+    """
     if stream.socket.fileno() < 0:
         return
     if reset:
         stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
     else:
         with suppress(OSError):  # the client has disconnected already
-            stream.socket.shutdown(socket.SHUT_WR)  # else unread data would turn the close into a reset
+            stream.socket.shutdown(socket.SHUT_WR)  # without this, closing with unread data would send RST
     stream.socket.close()

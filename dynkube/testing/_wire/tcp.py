@@ -1,6 +1,6 @@
-"""The embedded server on loopback TCP or TLS, for clients that cannot use an in-process transport.
+"""Serve the embedded server on TCP or TLS, for clients that cannot use an in-process transport.
 
-When a client disconnects, its watch ends at once, because the application listens for ``http.disconnect``.
+When a client disconnects, its watch ends at once, because the application waits for ``http.disconnect``.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from dynkube.testing._wire.endpoint import Endpoint
 
 Listener = trio.abc.Listener[trio.abc.HalfCloseableStream]
 
-# The kernel drops a client that acknowledges nothing for this time, so that watches end even if the client's machine
-# has vanished. Linux only; other systems retry for longer.
+# The kernel closes a connection whose client acknowledges no data for this time, so that watches end even if the
+# client's machine is gone. Linux only; other systems retry for longer.
 _STUCK_CLIENT_SECONDS = 20
 _BACKLOG = 1024
 
 
 def listen(bound: socket.socket) -> trio.SocketListener:
-    """Listen on a bound socket, which the listener takes over.
+    """Listen on a bound socket, and return the listener. Closing the listener closes the socket.
 
     Raises:
-        OSError: Another socket has started to listen there.
+        OSError: Another socket listens on the address meanwhile.
     """
     try:
         bound.listen(_BACKLOG)
@@ -59,12 +59,13 @@ async def serve_tcp(
 
     Args:
         app: The ASGI application.
-        nursery: Runs the tasks of the connections.
+        nursery: The nursery for the task that accepts and serves connections.
         host: The address to listen on.
-        port: ``0`` means any free port.
-        tls: Whether to serve HTTPS, with a certificate of a newly made CA.
+        port: The port to listen on; ``0`` for any free port.
+        tls: Whether to serve HTTPS, with a certificate of a newly created CA.
         token: The bearer token to put into the endpoint.
-        door: Creates the listener from a bound socket; override it to control which connections are accepted.
+        door: Function that creates the listener from a bound socket. Pass another one to control which connections are
+            accepted.
 
     Raises:
         ImportError: The ``serve`` extra is not installed.
@@ -86,7 +87,7 @@ async def serve_tcp(
 
 
 class _Task:
-    """A task in the caller's nursery that can be cancelled on its own."""
+    """A task in another nursery that can be cancelled without cancelling the nursery."""
 
     def __init__(self) -> None:
         self._scope = trio.CancelScope()
@@ -113,7 +114,7 @@ class _Authority:
 
 
 def _authority(host: str) -> _Authority:
-    """Create a certificate authority, and a server's TLS context with a certificate for ``host``."""
+    """Create a CA, and a TLS context for a server with a certificate for ``host``."""
     try:
         import trustme
     except ImportError as error:
@@ -130,7 +131,9 @@ def _authority(host: str) -> _Authority:
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Return a socket bound to the address, which refuses connections until it listens.
+    """Return a socket that is bound to the address and does not listen yet.
+
+    Connections are refused until it listens.
 
     Raises:
         InvalidInput: The host or the port is invalid.
@@ -147,9 +150,9 @@ def bind(host: str, port: int) -> socket.socket:
         why = error.strerror if isinstance(error, OSError) else error
         raise InvalidInput(f"host {host!r} is not an address of this machine: {why}") from None
     try:
-        if sys.platform != "win32":  # on Windows it would let two servers share one port
+        if sys.platform != "win32":  # on Windows SO_REUSEADDR would let two servers share one port
             bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        # Accepted connections inherit both.
+        # Accepted connections inherit the following two options.
         bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if sys.platform == "linux":
             bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _STUCK_CLIENT_SECONDS * 1000)

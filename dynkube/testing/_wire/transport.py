@@ -1,8 +1,8 @@
 """An httpx2 transport that runs an ASGI application in the same trio loop and streams its responses.
 
-``httpx2.ASGITransport`` collects the whole response before it returns the first byte, so it cannot carry a watch.
-Here each chunk is passed on when the application sends it. No threads or sockets are involved, so everything works
-with trio's virtual time.
+``httpx2.ASGITransport`` collects the whole response before it returns the first byte, so it does not support watches.
+This transport returns each chunk when the application sends it. It uses no threads or sockets, so it works with trio's
+virtual time.
 """
 
 from __future__ import annotations
@@ -15,32 +15,32 @@ import trio
 
 from dynkube.testing._asgi import BREAK, OUTLIVE, ASGIApp, Message, Scope
 
-# Chunks buffered between application and reader, like a socket's send buffer, but counted in writes. Small, so that the
-# server soon notices a client that stops reading.
+# Maximum number of chunks that are buffered between application and client, like the send buffer of a socket. It is
+# small, so that the application soon waits if the client stops reading.
 _CHUNKS_UNDER_WAY = 16
 
 
 class Spawn(Protocol):
-    """Starts a task in the nursery of the server that runs the application.
+    """A function that starts a task in the server's nursery.
 
-    Raises ``httpx2.ConnectError`` if the server has stopped, as a client of a stopped server would see.
+    It raises ``httpx2.ConnectError`` if the server has stopped, as for a client of a stopped real server.
     """
 
     def __call__(self, task: Callable[[], Awaitable[None]], /) -> None: ...
 
 
 class InProcessTransport(httpx2.AsyncBaseTransport):
-    """Runs ``app`` for each request, as one task of the server.
+    """Runs ``app`` for each request, in one task of the server per request.
 
-    - The response is returned as soon as the application has started it. Its body is passed on in chunks; an
-      application that is a few chunks ahead of its reader waits.
-    - Closing the response ends the application's task before ``aclose()`` returns, and closing the transport ends all
-      tasks: the effect of a closed connection, without the delay. An application that asked to outlive its client
-      (:data:`~dynkube.testing._asgi.OUTLIVE`) and has not started its response continues in the server's nursery.
-    - An application that returns before its response is complete has cut the connection: the reader gets
-      ``httpx2.RemoteProtocolError``, or ``httpx2.ReadError`` if the application has reset it
-      (:data:`~dynkube.testing._asgi.BREAK`). An exception that escapes the application is raised to the reader
-      unchanged, since it is a bug and not a response.
+    - The response is returned as soon as the application has started it. Its body is streamed in chunks; an application
+      that is a few chunks ahead of its reader waits.
+    - Closing the response cancels the application's task and waits for its end. Closing the transport does this for all
+      open responses. A task that has requested to continue without its client
+      (:data:`~dynkube.testing._asgi.OUTLIVE`) and has not started its response is not cancelled.
+    - If the application returns before its response is complete, the reader gets ``httpx2.RemoteProtocolError``, as if
+      the connection had been closed. If the application resets the connection
+      (:data:`~dynkube.testing._asgi.BREAK`), the reader gets ``httpx2.ReadError``. An exception of the application is
+      raised to the reader unchanged, since it is a bug and not a response.
     - The ``read`` timeout of the request is applied, on trio's clock.
     """
 
@@ -64,13 +64,13 @@ class InProcessTransport(httpx2.AsyncBaseTransport):
         )
 
     async def aclose(self) -> None:
-        """Close all open exchanges."""
+        """Close all open responses."""
         for exchange in tuple(self._open):
             await exchange.aclose()
 
 
 class _Exchange(httpx2.AsyncByteStream):
-    """One request and its response: the application's task on one side, the reader on the other."""
+    """One request and its response, shared by the application's task and the reader."""
 
     def __init__(self, request: httpx2.Request, body: bytes, forget: Callable[[_Exchange], None]) -> None:
         self._request = request
@@ -92,7 +92,7 @@ class _Exchange(httpx2.AsyncByteStream):
     # ── the application's side ────────────────────────────────────────────────────────────
 
     async def run(self, app: ASGIApp) -> None:
-        """Run the application; its exception, if any, is raised to the reader."""
+        """Run the application. If it raises an exception, the reader gets it."""
         try:
             with self._task:
                 await app(self._scope(), self._receive, self._send)
@@ -146,7 +146,8 @@ class _Exchange(httpx2.AsyncByteStream):
                     self._complete = True
                     self._chunks_in.close()
             case other if other == BREAK:
-                # On TCP this is an incomplete chunk and a closed connection; here there are no chunks, only their data.
+                # On TCP this is an incomplete HTTP chunk and a closed connection. In-process there is no chunked
+                # encoding, so only the data is sent.
                 await self._send_body(message.get("body", b""))
                 self._reset = message["how"] == "reset"
 
@@ -157,12 +158,12 @@ class _Exchange(httpx2.AsyncByteStream):
         try:
             await self._chunks_in.send(data)
         except trio.BrokenResourceError:
-            await trio.lowlevel.checkpoint()  # the reader has closed; usually this task is being cancelled
+            await trio.lowlevel.checkpoint()  # the reader has closed the response and usually cancelled this task
 
     # ── the reader's side ─────────────────────────────────────────────────────────────────
 
     async def started(self) -> tuple[int, list[tuple[bytes, bytes]]]:
-        """Wait for the status line and the headers."""
+        """Wait for the start of the response, and return its status and headers."""
         with trio.move_on_after(_seconds(self._read_timeout)) as deadline:
             await self._answering.wait()
         if self._start is not None:
@@ -174,7 +175,7 @@ class _Exchange(httpx2.AsyncByteStream):
         raise httpx2.RemoteProtocolError("Server disconnected without sending a response.", request=self._request)
 
     def __aiter__(self) -> AsyncIterator[bytes]:
-        # Not an async generator: a reader that stops early leaves nothing behind for the garbage collector.
+        # Not an async generator, which would have to be closed if the reader stops early.
         return self
 
     async def __anext__(self) -> bytes:
@@ -199,7 +200,10 @@ class _Exchange(httpx2.AsyncByteStream):
         raise StopAsyncIteration
 
     async def aclose(self) -> None:
-        """Close the connection, and wait for the application's task to end unless it outlives its client."""
+        """Close the response: cancel the application's task and wait for its end.
+
+        The task is left running if it has requested that (:data:`OUTLIVE`) and has not started its response.
+        """
         self._closed.set()
         self._chunks.close()
         if self._outlives and self._start is None:

@@ -1,4 +1,4 @@
-"""``Warning`` headers of a response (RFC 7234, section 5.5), as printed by kubectl."""
+"""``Warning`` headers of a response (RFC 7234, section 5.5), which kubectl prints."""
 
 from __future__ import annotations
 
@@ -6,22 +6,25 @@ import unicodedata
 from collections.abc import Sequence
 from itertools import accumulate
 
-# If all warnings together exceed the first number of characters, each is truncated to the second.
+# If all warnings together have more characters than the first number, each is truncated to the second number.
 _ALL, _EACH = 4096, 256
 
 
 def warning_headers(warnings: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Return the headers: duplicates and, as in kube-apiserver, warnings with control characters are dropped."""
+    """Return a ``Warning`` header for each warning text.
+
+    Duplicates are dropped, and as in kube-apiserver also warnings with control characters.
+    """
     texts = [text for text in dict.fromkeys(warnings) if text and not _has_controls(text)]
     return tuple(("Warning", f'299 - "{_escaped(text)}"') for text in _limited(texts))
 
 
 def _limited(texts: list[str]) -> list[str]:
-    """Truncate the warnings, and drop the last ones, if they exceed the total limit."""
+    """Return the warnings; if they exceed the total limit, truncate each and drop the last ones."""
     count = next((index for index, total in enumerate(accumulate(map(len, texts)), 1) if total > _ALL), 0)
     if not count:
         return texts
-    # Those up to the one that exceeded the limit are always included.
+    # The warnings up to the one that exceeds the limit are always included.
     kept = [text[:_EACH] for text in texts[:count]]
     written = sum(map(len, kept))
     for text in texts[count:]:
