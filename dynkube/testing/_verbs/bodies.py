@@ -12,16 +12,18 @@ from dynkube.testing._calls.gotext import json_name
 from dynkube.testing._kinds.kinds import Kind
 from dynkube.testing._kinds.schemas import builtin_schemas
 
-# Groups with a scheme of their own in a real server; the schemes of other groups do not know their kinds.
+# API groups that a real server decodes with a separate Go scheme, so other groups' decoders do not know their kinds.
 _OTHER_SCHEMES = {"apiextensions.k8s.io", "apiregistration.k8s.io"}
 
 
 def own_copy(call: Call) -> JSONObject:
-    """Return the body of ``call`` as an object whose top level and metadata may be modified; values are not validated.
+    """Return a copy of the body of ``call``, whose top level and metadata the caller may modify.
+
+    Only apiVersion and kind are validated. ``metadata`` is set if it is missing, and its nulls are removed.
 
     Raises:
-        BadRequest: It is not an object, or has another version than the path.
-        Invalid: It is a custom resource of another kind.
+        BadRequest: The body is not a JSON object, or its apiVersion or kind differs from the path.
+        Invalid: The path is for custom resources, and the body has another kind.
     """
     body = call.body
     if not isinstance(body, dict):
@@ -38,7 +40,7 @@ def own_copy(call: Call) -> JSONObject:
 
 
 def _without_nulls(field: str, value: object) -> object:
-    """Replace nulls in a list or map by zero values, as Go's decoder does."""
+    """Return a metadata field with nulls in its list or map replaced by zero values, as in Go."""
     if isinstance(value, dict) and None in value.values():
         return {key: "" if content is None else content for key, content in value.items()}
     if isinstance(value, list) and None in value:
@@ -56,7 +58,7 @@ def _check_type(obj: JSONObject, kind: Kind) -> None:
             raise _wrong_custom_type(obj, kind)
         if value not in {None, ""} if isinstance(value, str | None) else True:
             raise _wrong_builtin_type(obj, kind)
-        obj[field] = expected  # built-in kinds are decoded with the path's kind as the default
+        obj[field] = expected  # as in a real server, built-in kinds default to the apiVersion and kind of the path
 
 
 def _wrong_custom_type(obj: JSONObject, kind: Kind) -> Exception:
@@ -78,7 +80,7 @@ def _wrong_custom_type(obj: JSONObject, kind: Kind) -> Exception:
 
 
 def untyped_problem(obj: JSONObject) -> str:
-    """Return the error for an ``apiVersion`` or ``kind`` that is not a string; ``""`` if there is none."""
+    """Return the error message if ``apiVersion`` or ``kind`` is not a string; ``""`` otherwise."""
     for field in ("apiVersion", "kind"):
         value = obj.get(field)
         if not isinstance(value, str | None):
@@ -100,25 +102,33 @@ def _wrong_builtin_type(obj: JSONObject, kind: Kind) -> Exception:
 
 
 def conversion_problem(version: str, name: str, wanted: GVK) -> str:
-    """Return why objects of another ``apiVersion`` or ``kind`` cannot be used as the built-in kind ``wanted``."""
+    """Return the error message for a body of another type than the built-in kind ``wanted``.
+
+    Args:
+        version: The apiVersion of the body.
+        name: The kind of the body.
+        wanted: The kind of the path.
+    """
     group, _, short = version.rpartition("/")
     if group not in _OTHER_SCHEMES and builtin_schemas().name_of(GVK(group, short, name)) is not None:
-        # A real server decodes it as its own kind first, and then fails to convert it.
+        # A real server knows the body's kind, decodes it, and then fails to convert it.
         package = wanted.group.partition(".")[0] or "core"
         return f"converting ({short}.{name}) to ({package}.{wanted.kind}): unknown conversion"
     return f'no kind "{name}" is registered for version "{version}" in scheme "pkg/runtime/scheme.go:111"'
 
 
 def check_namespace(obj: JSONObject, call: Call) -> None:
-    """Set the namespace of ``obj`` to that of the path.
+    """Set the namespace of ``obj`` to the namespace of the path.
+
+    A namespace in a cluster-scoped object is removed.
 
     Raises:
-        BadRequest: The object names another namespace.
+        BadRequest: ``obj`` has another namespace, or the path of a namespaced kind has none.
     """
     metadata = obj["metadata"]
     given = metadata.get("namespace", "")
     if not call.kind.namespaced:
-        metadata.pop("namespace", None)  # the real server ignores a namespace here
+        metadata.pop("namespace", None)  # the real server ignores a namespace in cluster-scoped objects
     elif not call.namespace:
         raise refuse.bad_request("an empty namespace may not be set during creation")
     elif given and given != call.namespace:
@@ -130,10 +140,10 @@ def check_namespace(obj: JSONObject, call: Call) -> None:
 
 
 def check_name_in_path(obj: JSONObject, call: Call, *, required: bool = True) -> None:
-    """Check that the body names the object of the path, or no object if ``required`` is false.
+    """Check that ``obj`` has the name in the path; it may have no name if ``required`` is false.
 
     Raises:
-        BadRequest: It names another object, or none although it is required.
+        BadRequest: ``obj`` has another name, or no name although it is required.
     """
     if required and not obj["metadata"].get("name"):
         raise nameless(call)

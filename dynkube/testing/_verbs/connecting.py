@@ -17,7 +17,12 @@ _WITH_CONTAINER = {"log", "exec", "attach"}
 
 
 class Connections:
-    """Handler for one storage; ``registry`` provides the kind of nodes."""
+    """Handles requests to connecting subresources.
+
+    Args:
+        storage: The pods, nodes and services.
+        registry: The served kinds, to find the kind Node.
+    """
 
     def __init__(self, storage: Storage, registry: Registry) -> None:
         self._storage = storage
@@ -26,9 +31,11 @@ class Connections:
     def answer(self, call: Call) -> Result:
         """Handle a request to a connecting subresource of a pod, a node or a service.
 
+        It returns only for the log of a pod without a node (204); all other requests fail.
+
         Raises:
-            NotFound: There is no such object, or it has no endpoint.
-            BadRequest: The pod has no such container, or no node yet.
+            NotFound: The object does not exist, or is a service, which never has endpoints here.
+            BadRequest: The pod has no such container, has no node yet, or cannot be connected to by a proxy.
             APIError: The node has no address.
         """
         name = call.name
@@ -41,7 +48,7 @@ class Connections:
             case "nodes":
                 raise _no_address()
             case "services":
-                # The response for a service without endpoints; services never have any here.
+                # The response of a real server for a service without endpoints; services never have endpoints here.
                 raise refuse.not_found(call.kind, name)
         return self._pod(call, version.decode(call.kind))
 
@@ -57,7 +64,7 @@ class Connections:
             raise refuse.bad_request(f"pod {call.name} does not have a host assigned")
         nodes = self._registry.find("v1", "Node")
         if nodes is None or self._storage.get(nodes, "", node) is None:
-            raise refuse.not_found(call.kind, node)  # the real server names the kind of the pod here, too
+            raise refuse.not_found(call.kind, node)  # the real server names the kind Pod, too
         raise _no_address()
 
 

@@ -1,7 +1,7 @@
 """Continue tokens: the key and the revision at which a chunked list continues.
 
-Clients must treat them as opaque. They are encoded as by kube-apiserver nevertheless, so that one of its tokens has the
-same meaning here: the key is relative to the collection listed, which is determined by the request.
+The encoding is that of kube-apiserver, so tokens of one server are valid in the other, although clients must treat them
+as opaque. The key is relative to the listed collection: ``NAMESPACE/NAME`` in a list of all namespaces, else ``NAME``.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _NO_BASE64 = re.compile("[^A-Za-z0-9_-]")
 
 
 class ContinueToken(msgspec.Struct, frozen=True):
-    """The first key to continue with, at a revision (negative: the latest).
+    """A decoded continue token.
 
     Attributes:
         v: The version of the encoding.
-        rv: The revision.
-        start: The key, beginning with a slash.
+        rv: The revision of the list; a negative number means the latest revision.
+        start: The lowest key to return, with a leading slash.
     """
 
     v: str = ""
@@ -34,7 +34,7 @@ class ContinueToken(msgspec.Struct, frozen=True):
 
     @classmethod
     def behind(cls, key: str, revision: int) -> ContinueToken:
-        """Return the token to continue after ``key``, which is relative to the collection listed."""
+        """Return the token to continue after ``key``, which is relative to the listed collection."""
         return cls(_ENCODING, revision, f"/{key}\0")
 
     @classmethod
@@ -42,7 +42,7 @@ class ContinueToken(msgspec.Struct, frozen=True):
         """Decode a token.
 
         Raises:
-            BadRequest: It is not a valid token.
+            BadRequest: ``text`` is not a valid token.
         """
         try:
             token = msgspec.json.decode(_decoded(text), type=cls)
@@ -61,7 +61,7 @@ class ContinueToken(msgspec.Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """The key, relative to the collection listed."""
+        """The lowest key to return, relative to the listed collection."""
         return self.start[1:]
 
     def __str__(self) -> str:
@@ -76,7 +76,7 @@ def _decoded(text: str) -> bytes:
     except binascii.Error:
         raise ValueError(f"illegal base64 data at input byte {len(text) // 4 * 4}") from None
     if data and not data.startswith(b"{"):
-        # Not a token at all; Go shows the first byte as if it were a character.
+        # Not JSON. Go's error message prints the first byte as a character.
         character = chr(data[0])
         shown = character if character.isprintable() else f"\\u{ord(character):04x}"
         raise ValueError(f"invalid character '{shown}' looking for beginning of value")

@@ -1,7 +1,7 @@
 """Delete: at once, or in two steps if there are finalizers or a grace period.
 
-The propagation policy, given by the caller, the object or its kind, is written into the object as the finalizers
-``foregroundDeletion`` and ``orphan``; a garbage collector acts on them.
+The propagation policy is determined by the delete options, the object's finalizers, or its kind. It is written into the
+object as the finalizer ``foregroundDeletion`` or ``orphan``, for the garbage collector.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dynkube.testing._verbs.rules import Rules
 
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
 
-# Kinds whose deletes return the deleted object; those of other kinds return a Status.
+# Resources whose deletes return the deleted object; deletes of other resources return a Status.
 _ANSWER_WITH_OBJECT = {
     "csidrivers.storage.k8s.io",
     "csinodes.storage.k8s.io",
@@ -38,27 +38,31 @@ _ANSWER_WITH_OBJECT = {
     "volumeattachments.storage.k8s.io",
     "volumeattributesclasses.storage.k8s.io",
 }
-# Kinds whose dependents are orphaned by default, and kinds that never have dependents.
+# Resources whose dependents are orphaned by default, and resources that never have dependents.
 _ORPHAN_BY_DEFAULT = {"jobs.batch", "replicationcontrollers"}
 _WITHOUT_DEPENDENTS = {"events", "events.events.k8s.io"}
 
 
 @dataclass(frozen=True, slots=True)
 class Deletes:
-    """Deletes in one storage."""
+    """Deletes objects of one storage."""
 
     storage: Storage
     identity: Identity
     rules: Rules
 
     def delete(self, call: Call) -> Document:
-        """Handle a delete; return a Status if the object is gone, the object if it is terminating.
+        """Handle a delete.
+
+        Returns:
+            The object if it is terminating and not yet removed. Otherwise a Status, or for some resources the removed
+            object.
 
         Raises:
-            NotFound: There is no such object.
-            Conflict: A precondition does not hold.
+            NotFound: The object does not exist.
+            Conflict: A precondition is not met.
             Forbidden: The object may not be deleted.
-            Invalid: The options are not valid.
+            Invalid: The options are invalid.
         """
         options = DeleteOptions.read(call)
         version = self.storage.get(call.kind, call.namespace, call.name)
@@ -67,12 +71,12 @@ class Deletes:
         return self.delete_version(call.kind, version, options)
 
     def delete_collection(self, call: Call) -> Document:
-        """Delete what a list with the same parameters returns, in its order, and return that list.
+        """Delete the objects that a list with the same parameters returns, and return that list.
 
         Raises:
-            BadRequest: A selector does not parse.
-            Conflict: A precondition does not hold for one of them; those before it are deleted.
-            Invalid: The options are not valid.
+            BadRequest: A selector is malformed.
+            Conflict: A precondition is not met for one object; the objects before it in the list are deleted.
+            Invalid: The options are invalid.
         """
         selected = list_objects(self.storage, call)
         options = DeleteOptions.read(call)
@@ -82,10 +86,10 @@ class Deletes:
         return selected
 
     def delete_version(self, kind: Kind, version: Version, options: DeleteOptions) -> Document:
-        """Delete one object, stored as ``version``, and return the response.
+        """Delete the object stored as ``version``, and return the response, like :meth:`delete`.
 
         Raises:
-            Conflict: A precondition does not hold.
+            Conflict: A precondition is not met.
             Forbidden: The object may not be deleted.
         """
         in_two_steps = self.rules.of(kind).in_two_steps(kind)
@@ -114,7 +118,11 @@ class Deletes:
     def _delete_in_two_steps(
         self, kind: Kind, obj: JSONObject, finalizers: list[str], version: Version, options: DeleteOptions
     ) -> Document:
-        """Mark the object as terminating and update its finalizers; remove it if nothing holds it any more."""
+        """Delete an object whose kind has additional reasons to keep it (``KindRules.in_two_steps``).
+
+        The first delete marks the object as terminating. A later delete removes it if it has no finalizers and the
+        rules of its kind do not keep it.
+        """
         if not version.deleting:
             _set_finalizers(obj, finalizers)
             obj["metadata"]["deletionTimestamp"] = self.identity.timestamp()
@@ -133,7 +141,7 @@ class Deletes:
         now = self.identity.timestamp()
         if "deletionTimestamp" not in metadata and "generation" in metadata:
             metadata["generation"] += 1
-        # Timestamps in this format sort as strings.
+        # min() works because timestamps in this format sort as strings.
         metadata["deletionTimestamp"] = min(metadata.get("deletionTimestamp", now), now)
         metadata["deletionGracePeriodSeconds"] = 0
 
@@ -141,7 +149,7 @@ class Deletes:
         if options.dry_run:
             return PlainDocument(obj)
         if obj == version.decode(kind):
-            return StoredDocument(kind, version)  # as for updates, a no-op is not written
+            return StoredDocument(kind, version)  # not written, since nothing changes; the same as for an update
         return StoredDocument(kind, self.storage.put(kind, obj))
 
     def _remove(self, kind: Kind, version: Version, options: DeleteOptions) -> Document:
@@ -150,7 +158,7 @@ class Deletes:
 
 
 def _finalizers(kind: Kind, version: Version, options: DeleteOptions) -> list[str]:
-    """Return the finalizers after a delete: the object's own, and that of the propagation policy."""
+    """Return the object's finalizers after a delete, including one for the propagation policy."""
     own = [name for name in version.finalizers if name not in {FOREGROUND, ORPHAN}]
     match _policy(kind, version, options):
         case "Foreground":
@@ -161,7 +169,7 @@ def _finalizers(kind: Kind, version: Version, options: DeleteOptions) -> list[st
 
 
 def _policy(kind: Kind, version: Version, options: DeleteOptions) -> str:
-    """Return the propagation policy: the caller's, else that of the finalizers, else the kind's default."""
+    """Return the propagation policy: from the options, the finalizers, or the kind's default."""
     if kind.group_resource in _WITHOUT_DEPENDENTS:
         return "Background"
     if options.orphan is not None:
@@ -186,7 +194,13 @@ def _set_finalizers(obj: JSONObject, finalizers: list[str]) -> None:
 
 
 def _check_preconditions(kind: Kind, version: Version, options: DeleteOptions, *, early: bool) -> None:
-    """Check the preconditions of a delete; kinds that check them ``early`` word the error differently."""
+    """Check the preconditions of a delete.
+
+    With ``early=True`` the error has the message of kinds for which a real server checks them before the storage does.
+
+    Raises:
+        Conflict: A precondition is not met.
+    """
     for field, wanted, present, what in (
         ("UID", options.uid, version.uid, "deleted and then recreated"),
         ("ResourceVersion", options.resource_version, str(version.revision), "modified"),

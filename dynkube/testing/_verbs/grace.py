@@ -1,4 +1,4 @@
-"""Graceful deletion: the time an object gets to shut down. Only pods have it."""
+"""Graceful deletion: the time that a pod has to shut down. Other kinds have no grace period."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 class Grace(Enum):
     """The effect of a delete on the grace period of an object."""
 
-    NONE = auto()  # : There is none, or it has expired.
-    PENDING = auto()  # : It is running, and the delete does not shorten it: nothing changes.
-    BEGUN = auto()  # : It has started or was shortened: the object was modified.
+    NONE = auto()  # : The object has no grace period, or it has expired.
+    PENDING = auto()  # : The grace period is running, and the delete does not shorten it. The object is not modified.
+    BEGUN = auto()  # : The delete has started or shortened the grace period. The object was modified.
 
 
 def is_graceful(kind: Kind) -> bool:
@@ -28,9 +28,9 @@ def begin_grace(kind: Kind, obj: JSONObject, requested: int | None, now: datetim
     """Start the grace period of ``obj``, or shorten it; it is never extended.
 
     Args:
-        kind: Its kind.
-        obj: The object, modified in place.
-        requested: The period in the delete options, in seconds; ``None`` for that of the object.
+        kind: The kind of the object.
+        obj: The object, which is modified in place.
+        requested: The grace period in the delete options, in seconds; ``None`` to use the one in the object.
         now: The current time.
     """
     if not is_graceful(kind):
@@ -49,7 +49,7 @@ def begin_grace(kind: Kind, obj: JSONObject, requested: int | None, now: datetim
     end = datetime.strptime(metadata["deletionTimestamp"], _FORMAT).replace(tzinfo=UTC)
     begin = end - timedelta(seconds=running)
     if begin + timedelta(seconds=requested) < now:
-        # Already over. A graceful deletion remains one, with the shortest possible period.
+        # The shortened period has already ended. As in a real server, use the shortest possible one, a second.
         begin, requested = now - timedelta(seconds=requested), min(requested, 1)
     _set(metadata, begin, requested)
     return Grace.BEGUN
@@ -61,7 +61,7 @@ def _period(obj: JSONObject, requested: int | None) -> int:
         return 0
     if requested is not None:
         return requested
-    # The default is set when a pod is created; pods stored without it get it here.
+    # Pods normally have the default since their creation; 30 seconds apply to stored pods without it.
     period: int = spec.get("terminationGracePeriodSeconds", 30)
     return max(period, 0)
 

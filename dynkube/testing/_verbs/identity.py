@@ -15,7 +15,12 @@ _MAX_GENERATED_BASE = 63 - _SUFFIX_LENGTH
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """A clock and a source of randomness, injected so that tests can make both deterministic."""
+    """Generates timestamps, UIDs and names.
+
+    Attributes:
+        now: The clock; tests can pass a deterministic one.
+        random: The source of randomness; tests can pass a seeded one.
+    """
 
     now: Callable[[], datetime]
     random: random.Random
@@ -29,6 +34,6 @@ class Identity:
         return str(uuid.UUID(int=self.random.getrandbits(128), version=4))
 
     def generated(self, base: str) -> str:
-        """Return a name generated from ``generateName``."""
+        """Return a name generated from ``base``, the value of ``generateName``."""
         suffix = "".join(self.random.choice(_SUFFIX_LETTERS) for _ in range(_SUFFIX_LENGTH))
         return base[:_MAX_GENERATED_BASE] + suffix

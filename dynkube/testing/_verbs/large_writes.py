@@ -1,8 +1,8 @@
-"""Large writes: computed in a worker thread, then committed by the event loop if nothing they depend on has changed.
+"""Large writes: computed in a worker thread, then committed in the event loop.
 
 Patching, validating and tracking field ownership of a 1 MB object takes seconds of CPU. In a thread it does not block
-the other requests. Concurrency is optimistic, as in kube-apiserver's GuaranteedUpdate: a draft whose inputs changed is
-discarded and computed again.
+the other requests. Concurrency is optimistic, as in kube-apiserver's GuaranteedUpdate: the result of the computation (a
+draft) is committed only if none of its inputs has changed meanwhile; otherwise it is computed again.
 """
 
 from __future__ import annotations
@@ -25,20 +25,21 @@ from dynkube.testing._verbs.namespaces import NAMESPACES
 T = TypeVar("T")
 
 LARGE: Final = 8 * 1024
-"""Bytes of a request body plus the stored object; a write of more than this is large."""
+"""A write is large if the request body and the stored object together have more than this many bytes."""
 
-_MAX_OPERATIONS = 10  # a JSON patch with more is large however short it is: each "copy" can double the object
+# A JSON patch with more operations is always a large write, since each "copy" can double the size of the object.
+_MAX_OPERATIONS = 10
 _MAX_ATTEMPTS = 3
 
 
 class Draft:
-    """A transaction for one call: reads go to the storage, the write is buffered until :meth:`commit`.
+    """A transaction for one call, which reads the storage and buffers its write until :meth:`commit`.
 
-    :attr:`outdated` and :meth:`commit` belong to the event loop; everything else may run in a worker thread.
+    Use :attr:`outdated` and :meth:`commit` only in the event loop; everything else may run in a worker thread.
 
     Args:
-        storage: The storage to commit to.
-        registry: The kinds served.
+        storage: The storage to read and to commit to.
+        registry: The served kinds.
         call: A create, update or patch.
     """
 
@@ -49,8 +50,11 @@ class Draft:
         self.begin()
 
     def begin(self) -> None:
-        """Read the inputs anew. Called when the worker thread starts, which may be long after the call arrived."""
-        self._revision = self._storage.revision  # first: a change after this one counts
+        """Start (again) from the present state of the storage.
+
+        This is called when the worker thread starts, which may be long after the request arrived.
+        """
+        self._revision = self._storage.revision  # read first, so that later changes make the draft outdated
         self._served = self._registry.revision
         self._namespace = self._present_namespace()
         self._read: dict[tuple[str, str], Version | None] = {}
@@ -59,7 +63,7 @@ class Draft:
     # ── WriteStorage, for the worker thread ───────────────────────────────────────────────────
 
     def get(self, kind: Kind, namespace: str, name: str) -> Version | None:
-        """Return the stored state of one object."""
+        """Return the stored version of an object; ``None`` if it does not exist."""
         version = self._storage.get(kind, namespace, name)
         return self._read.setdefault((kind.storage_group, storage_key(namespace, name)), version)
 
@@ -68,11 +72,11 @@ class Draft:
         return self.put_version(kind, self.encoded(kind, obj))
 
     def encoded(self, kind: Kind, obj: JSONObject) -> Version:
-        """Return ``obj`` as it would be stored now; the resourceVersion may change on commit."""
+        """Return ``obj`` as it would be stored now; :meth:`commit` may change its resourceVersion."""
         return self._storage.encoded(kind, obj)
 
     def put_version(self, kind: Kind, version: Version) -> Version:
-        """Buffer a write of what :meth:`encoded` returned."""
+        """Buffer a write of ``version``, which :meth:`encoded` has returned."""
         self._written = (version.key, version)
         return version
 
@@ -85,10 +89,10 @@ class Draft:
 
     @property
     def outdated(self) -> bool:
-        """Whether an input of the call has changed since the draft was created.
+        """Whether an input of the call has changed since :meth:`begin`.
 
-        Inputs are the object, its namespace, and the kinds that are served; for built-in kinds also all other objects
-        of the kind, since Services share addresses and ports.
+        Inputs are the object, its namespace, and the served kinds. For built-in kinds all other objects of the kind are
+        inputs, too, since for example addresses and ports must be unique among Services.
         """
         if self._storage.revision == self._revision:
             return False
@@ -103,7 +107,10 @@ class Draft:
         )
 
     def commit(self, result: Result) -> Result | None:
-        """Perform the buffered write and return the result of the call; ``None`` if the draft is outdated."""
+        """Perform the buffered write, and return ``result`` with the version that was stored.
+
+        ``None`` if the draft is outdated; then nothing is stored.
+        """
         if self._written is None:
             return result
         if self.outdated:
@@ -116,7 +123,7 @@ class Draft:
             self._storage.put_version(kind, version)
             return result
         if not isinstance(result.document, StoredDocument):
-            return None  # a Scale contains the resourceVersion, which would be wrong now
+            return None  # the result (a Scale) has the resourceVersion of the draft, which is no longer right
         stored = self._storage.put_version(kind, version.moved_to(self._storage.revision + 1))
         return replace(result, document=replace(result.document, version=stored))
 
@@ -125,9 +132,9 @@ class Draft:
 
 
 async def in_thread(function: Callable[[], T], limiter: trio.CapacityLimiter | None = None) -> T:
-    """Call a function without side effects in a worker thread.
+    """Call a function without side effects in a worker thread, and return its result.
 
-    Cancellation returns at once and abandons the thread, which ends by itself.
+    On cancellation this does not wait for the thread, which runs to the end of the function.
     """
     return await trio.to_thread.run_sync(_without_collection, function, abandon_on_cancel=True, limiter=limiter)
 
@@ -135,8 +142,8 @@ async def in_thread(function: Callable[[], T], limiter: trio.CapacityLimiter | N
 def _without_collection(function: Callable[[], T]) -> T:
     """Call ``function`` with the cyclic garbage collector disabled.
 
-    Decoding and comparing large objects creates millions of small ones, and no cycles. A full collection among them
-    stops all threads: for 60 to 200 ms while a list of 60,000 items was applied.
+    Decoding and comparing large objects creates millions of small objects, without cycles. A full collection of them
+    stops all threads; while a list of 60,000 items was applied, this took 60 to 200 ms.
     """
     if not gc.isenabled():
         return function()
@@ -149,11 +156,11 @@ def _without_collection(function: Callable[[], T]) -> T:
 
 @dataclass(frozen=True, slots=True)
 class LargeWrites:
-    """Handles large writes.
+    """Handles large writes in a worker thread.
 
     Attributes:
-        storage: The storage to commit to.
-        registry: The kinds served.
+        storage: The storage to read and to commit to.
+        registry: The served kinds.
         compute: Handles a call with a draft as its storage; called in a worker thread.
         settle: Called in the event loop after each commit.
     """
@@ -162,11 +169,11 @@ class LargeWrites:
     registry: Registry
     compute: Callable[[Call, Draft], Result]
     settle: Callable[[], None]
-    # One at a time: because of the GIL, two would not finish sooner, and would need twice the memory.
+    # Only one thread: because of the GIL, two would not be faster, and would need twice the memory.
     _threads: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(1))
 
     def includes(self, call: Call) -> bool:
-        """Whether ``call`` is a write that would block the event loop for long."""
+        """Return whether ``call`` is a large write, which would block the event loop for long."""
         if call.verb not in {"create", "update", "patch"}:
             return False
         old = self.storage.get(call.kind, call.namespace, call.name)
@@ -174,9 +181,10 @@ class LargeWrites:
         return size > LARGE or (isinstance(call.body, list) and len(call.body) > _MAX_OPERATIONS)
 
     async def handle(self, call: Call) -> Result | None:
-        """Handle ``call``; ``None`` if every attempt was outdated, in which case nothing was stored.
+        """Handle ``call`` in a worker thread, and return the result.
 
-        Cancellation stores nothing.
+        If an input has changed in each attempt, ``None`` is returned and nothing is stored. Nothing is stored on
+        cancellation, either.
 
         Raises:
             APIError: The error response to the call.
@@ -187,7 +195,7 @@ class LargeWrites:
                 result = await in_thread(partial(self._attempt, tried, draft), limiter=self._threads)
             except Exception:
                 if draft.outdated:
-                    continue  # the error may come from reading two states of the storage
+                    continue  # the storage changed while the thread read it, so the error may be wrong
                 call.warnings.extend(tried.warnings)
                 raise
             if (stored := draft.commit(result)) is not None:

@@ -1,4 +1,4 @@
-"""Lists: at which revision, and in chunks of one consistent snapshot."""
+"""Lists of a resource at one revision, optionally in chunks."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from dynkube.testing._verbs.continue_tokens import ContinueToken
 
 
 def selection(call: Call) -> Selection:
-    """Return what the namespace and the selectors of ``call`` select.
+    """Return the selection of objects by the namespace and the selectors of ``call``.
 
     Raises:
-        BadRequest: A selector does not parse, uses an unsupported field, or another name than the path.
+        BadRequest: A selector is malformed, has an unsupported field, or has another name than the path.
     """
     labels = parse_labels(call.params.get("labelSelector", ""))
     fields = parse_fields(call.params.get("fieldSelector", ""), call.kind)
@@ -35,10 +35,10 @@ def selection(call: Call) -> Selection:
 
 
 def check_selectors(call: Call) -> None:
-    """Check that the selectors parse, which a real server does before it looks at other parameters.
+    """Check that the selectors are well-formed; a real server does this before it checks other parameters.
 
     Raises:
-        BadRequest: One of them does not parse.
+        BadRequest: A selector is malformed.
     """
     parse_labels(call.params.get("labelSelector", ""))
     split_fields(call.params.get("fieldSelector", ""))
@@ -48,10 +48,10 @@ def list_objects(storage: Storage, call: Call) -> ListDocument:
     """Handle a list.
 
     Raises:
-        BadRequest: A parameter does not parse.
+        BadRequest: A parameter is malformed.
         Invalid: Parameters contradict each other.
-        Gone: The revision, or that of the continue token, has been compacted.
-        ServerTimeout: The revision is in the future.
+        Gone: The requested revision, or the revision of the continue token, has been compacted.
+        ServerTimeout: The requested revision is in the future.
     """
     check_selectors(call)
     options, wanted = ListOptions.for_list(call), selection(call)
@@ -65,10 +65,10 @@ def list_objects(storage: Storage, call: Call) -> ListDocument:
 
 
 def check_reached(storage: Storage, revision: int | None) -> None:
-    """Check that a revision has been reached, else fail like a server whose watch cache does not get there in time.
+    """Check that ``revision`` is not in the future; ``None`` is always valid.
 
     Raises:
-        ServerTimeout: The revision is in the future.
+        ServerTimeout: It is in the future. A real server waits for its watch cache and then returns the same error.
     """
     if revision is not None and revision > storage.revision:
         raise refuse.revision_too_large(revision, storage.revision)
@@ -109,12 +109,12 @@ def _chunk(
         token = _behind(page, prefix, revision) if remaining else ""
         return ListDocument(kind, revision, page, token, remaining or None)
     page, more = _select(candidates, wanted, limit)
-    # With a selector the remaining items are not counted: the real server does not know their number, either.
+    # As in a real server, remainingItemCount is not set if there is a selector.
     return ListDocument(kind, revision, page, _behind(page, prefix, revision) if more else "")
 
 
 def _select(candidates: Past, wanted: Selection, limit: int) -> tuple[list[Version], bool]:
-    """Return the first matching versions, and whether there are more candidates, matching or not."""
+    """Return the first matching versions, and whether candidates are left, matching or not."""
     page: list[Version] = []
     for candidate in candidates:
         if limit and len(page) == limit:

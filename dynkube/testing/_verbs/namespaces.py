@@ -1,4 +1,4 @@
-"""Namespaces: objects are created in existing ones only, and deleting one empties it first."""
+"""Rules of namespaces: they must exist before objects are created in them, and are emptied on deletion."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from dynkube.testing._verbs.rules import KindRules
 
 NAMESPACES = "namespaces"
 INITIAL = ("default", "kube-node-lease", "kube-public", "kube-system")
-# The managed fields (FieldsV1) of a namespace that was created with nothing but its name.
+# The managed fields (FieldsV1) of the labels of a namespace that was created with only a name.
 NAME_LABEL_FIELDS: JSONObject = {".": {}, "f:kubernetes.io/metadata.name": {}}
 _IMMORTAL = {"default", "kube-system", "kube-public"}
 
 
 class Namespaces:
-    """Checks of namespaces for writes into them."""
+    """Checks whether objects may be created in a namespace."""
 
     def __init__(self, storage: Storage, registry: Registry) -> None:
         self._storage = storage
@@ -27,15 +27,15 @@ class Namespaces:
 
     @property
     def kind(self) -> Kind | None:
-        """The kind ``Namespace``; ``None`` if the engine does not serve it, so that any namespace is accepted."""
+        """The kind ``Namespace``; ``None`` if it is not served, and then any namespace is accepted."""
         return next(iter(self._registry.of_storage(NAMESPACES)), None)
 
     def check_open(self, kind: Kind, namespace: str, name: str) -> None:
         """Check that an object may be created in the namespace.
 
         Raises:
-            NotFound: There is no such namespace.
-            Forbidden: It is being deleted.
+            NotFound: The namespace does not exist.
+            Forbidden: The namespace is being deleted.
         """
         if not kind.namespaced or (own := self.kind) is None:
             return
@@ -54,10 +54,13 @@ def terminating(version: Version) -> bool:
 
 
 class NamespaceRules(KindRules):
-    """Rules of namespaces: they are deleted in two steps, after their contents."""
+    """Rules for writes and deletes of namespaces. They are removed only after their contents."""
 
     def causes(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> list[StatusCause]:
-        """Check that finalizers are built-in or qualified by a domain, and that the phase matches deletionTimestamp."""
+        """Validate the finalizers in the spec, and that the phase matches deletionTimestamp.
+
+        A finalizer must be a built-in one or be qualified by a domain.
+        """
         phase, ends = (obj.get("status") or {}).get("phase", ""), "deletionTimestamp" in obj["metadata"]
         right, when = ("Terminating", "not empty") if ends else ("Active", "empty")
         why = f"may only be '{right}' if `deletionTimestamp` is {when}"
@@ -68,19 +71,19 @@ class NamespaceRules(KindRules):
         ]
 
     def in_two_steps(self, kind: Kind) -> bool:
-        """Return true: the contents are deleted first."""
+        """Return ``True``, since the contents are deleted first."""
         return True
 
     def before_delete(self, kind: Kind, obj: JSONObject) -> None:
         """Set the phase to Terminating.
 
         Raises:
-            Forbidden: It is one of the namespaces that a cluster requires.
+            Forbidden: The namespace is one that every cluster requires.
         """
         if obj["metadata"]["name"] in _IMMORTAL:
             raise refuse.forbidden(kind, obj["metadata"]["name"], "this namespace may not be deleted")
         obj["status"] = {**obj.get("status", {}), "phase": "Terminating"}
 
     def holds(self, kind: Kind, obj: JSONObject) -> bool:
-        """Return whether the namespace has not been emptied yet."""
+        """Return whether the namespace still has finalizers in its spec, so is not emptied yet."""
         return bool(obj.get("spec", {}).get("finalizers"))

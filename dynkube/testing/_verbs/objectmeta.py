@@ -13,7 +13,7 @@ from dynkube.testing._kinds.kinds import Kind
 from dynkube.testing._verbs.identity import Identity
 
 _MAX_ANNOTATIONS = 256 * 1024
-# Set by the server; values in requests are ignored.
+# Fields that the server sets; values in requests are ignored.
 SYSTEM_FIELDS = (
     "uid",
     "creationTimestamp",
@@ -35,10 +35,10 @@ _ANY_FINALIZERS = {
 
 
 def read_version(obj: JSONObject) -> str:
-    """Return the resourceVersion of ``obj``; ``""`` if it has none, or ``0``, which means the same.
+    """Return the resourceVersion of ``obj``; ``""`` if it is missing or ``0``, which mean the same.
 
     Raises:
-        APIError: It is not a number: 500, since the real server's storage is the first to parse it.
+        APIError: 500 if it is not a number. A real server does not validate it before its storage parses it.
     """
     text = str(obj["metadata"].get("resourceVersion") or "")
     if text and (problem := digits_problem("ParseUint", text, "[0-9]+", range(2**64))):
@@ -47,7 +47,10 @@ def read_version(obj: JSONObject) -> str:
 
 
 def stamp_new(obj: JSONObject, kind: Kind, identity: Identity, *, applied: bool = False) -> None:
-    """Set the metadata of a new object; if ``applied``, its deletion timestamp and grace period are kept."""
+    """Set the server's metadata in a new object: UID, creation timestamp and generation.
+
+    Other fields that only the server sets are removed. If ``applied``, deletion timestamp and grace period are kept.
+    """
     metadata = obj["metadata"]
     generation = metadata.get("generation")
     for field in SYSTEM_FIELDS:
@@ -62,10 +65,13 @@ def stamp_new(obj: JSONObject, kind: Kind, identity: Identity, *, applied: bool 
 
 
 def carry_over(obj: JSONObject, old: JSONObject) -> None:
-    """Restore the metadata that updates cannot change; :func:`change_causes` reports attempts that are errors."""
+    """Restore the metadata that an update cannot change from ``old``.
+
+    Changes that are errors, such as another UID, are kept so that :func:`change_causes` reports them.
+    """
     metadata, before = obj["metadata"], old["metadata"]
     for field in SYSTEM_FIELDS:
-        # A new deletionTimestamp, another UID or grace period is kept here, so that change_causes() reports it.
+        # Kept to be reported: a new deletionTimestamp, another UID or another grace period.
         kept = (field == "deletionTimestamp" and field not in before) or (field == "uid" and metadata.get("uid"))
         if kept or (field == "deletionGracePeriodSeconds" and metadata.get(field) is not None):
             continue
@@ -75,20 +81,20 @@ def carry_over(obj: JSONObject, old: JSONObject) -> None:
 
 
 def metadata_causes(obj: JSONObject, kind: Kind) -> list[StatusCause]:
-    """Validate the metadata of a new ``obj``; return the causes of a 422."""
+    """Validate the metadata of a new ``obj``, and return the causes of a 422, if any."""
     return _accessor_causes(obj, kind) + _builtin_finalizer_causes(obj, kind)
 
 
 def change_causes(obj: JSONObject, old: JSONObject, kind: Kind, *, again: bool) -> list[StatusCause]:
-    """Validate the metadata of ``obj``, which is to replace ``old``.
+    """Validate the metadata of an update, and return the causes of a 422, if any.
 
-    A real server validates several times, and reports all causes, duplicates included.
+    A real server validates several times and reports all causes, including duplicates. So does this function.
 
     Args:
-        obj: The result of an update.
+        obj: The new object.
         old: The stored object.
         kind: The kind of both.
-        again: Whether updates of this kind are validated as new objects, too.
+        again: Whether a real server validates updates of this kind also as new objects.
     """
     changes = _change_causes(obj, old)
     causes = [*_accessor_causes(obj, kind), *changes, *changes, *_builtin_finalizer_causes(obj, kind)]
@@ -128,7 +134,7 @@ def _change_causes(obj: JSONObject, old: JSONObject) -> list[StatusCause]:
 
 
 def _builtin_finalizer_causes(obj: JSONObject, kind: Kind) -> list[StatusCause]:
-    """Validate finalizers of built-in kinds; custom resources get a warning instead."""
+    """Validate finalizers of built-in kinds; for custom resources a warning is sent instead."""
     if kind.crd_uid is not None or kind.gvr.group in _ANY_FINALIZERS:
         return []
     finalizers = obj["metadata"].get("finalizers", ())
@@ -149,7 +155,7 @@ def _label_causes(labels: Mapping[str, str]) -> list[StatusCause]:
 
 
 def without_repeated_owners(obj: JSONObject, *, patched: bool = False) -> list[str]:
-    """Remove duplicate owner references from ``obj``, and return a warning for each."""
+    """Remove duplicate owner references from ``obj``, and return a warning if there were any."""
     owners = obj["metadata"].get("ownerReferences") or []
     repeated = [owner for index, owner in enumerate(owners) if owner in owners[:index]]
     if not repeated:
@@ -164,13 +170,13 @@ def without_repeated_owners(obj: JSONObject, *, patched: bool = False) -> list[s
 
 
 def finalizer_problem(name: str) -> str:
-    """Return why ``name`` is not a valid finalizer; ``""`` if it is."""
+    """Return why ``name`` is not a valid finalizer; ``""`` if it is valid."""
     problem = naming.qualified_name_problem(name)
     return problem or (_NOT_A_FINALIZER if "/" not in name and name not in _STANDARD_FINALIZERS else "")
 
 
 def finalizer_causes(obj: JSONObject, old: JSONObject) -> list[StatusCause]:
-    """Check that an object that is being deleted gets no new finalizers."""
+    """Return the causes of a 422 if an object that is being deleted gets new finalizers."""
     if "deletionTimestamp" not in old["metadata"]:
         return []
     before = old["metadata"].get("finalizers", ())
@@ -197,7 +203,7 @@ def finalizer_warnings(obj: JSONObject, old: JSONObject | None, kind: Kind) -> l
 
 def _name_causes(metadata: JSONObject, kind: Kind) -> list[StatusCause]:
     causes = []
-    # A trailing dash is valid in generateName, since a suffix is appended.
+    # A trailing dash is valid in generateName, since a suffix is appended. So it is replaced before the check.
     if base := metadata.get("generateName"):
         masked = f"{base[:-1]}a" if base.endswith("-") else base
         if problem := naming.name_problem(kind.gvr.resource, kind.gvr.group, masked):
@@ -252,6 +258,6 @@ def _owner_causes(owners: Sequence[JSONObject]) -> list[StatusCause]:
 
 
 def _as_owner(owner: JSONObject) -> JSONObject:
-    """Return all fields of an owner reference, in the order of its Go type."""
+    """Return an owner reference for an error message, with fields in the order of its Go type."""
     required = {name: owner.get(name) or "" for name in ("apiVersion", "kind", "name", "uid")}
     return required | {name: owner[name] for name in ("controller", "blockOwnerDeletion") if name in owner}

@@ -1,4 +1,4 @@
-"""Patches of any type, to an object, its status or its scale."""
+"""Patches of all types, of an object or a subresource."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from dynkube.testing._verbs.writing import Writes
 
 @dataclass(frozen=True, slots=True)
 class Patches:
-    """Patches through one :class:`~dynkube.testing._verbs.writing.Writes`.
+    """Handles patches.
 
     Attributes:
-        writes: Writes the patched object.
+        writes: Writes the patched objects.
         scales: Handles patches of the scale subresource.
     """
 
@@ -32,12 +32,12 @@ class Patches:
         """Handle a patch; an apply may create the object.
 
         Raises:
-            NotFound: There is no such object.
-            Forbidden: An apply would create the object, and the caller may only patch.
+            NotFound: The object does not exist, and the patch is not an apply that can create it.
+            Forbidden: An apply would create the object, and the user has no permission to create it.
             UnsupportedMediaType: The resource does not support this type of patch.
             BadRequest: The patch or its result is malformed.
-            Conflict: The patch names another resourceVersion, or an apply conflicts with other managers.
-            Invalid: The patch cannot be applied, or its result is not valid.
+            Conflict: The patch has an outdated resourceVersion, or an apply conflicts with other managers.
+            Invalid: The patch cannot be applied, or its result is invalid.
         """
         if call.content_type == APPLY_PATCH:
             return self._apply(call, WriteOptions.read(call))
@@ -73,7 +73,11 @@ class Patches:
         return self.writes.update_object(call, merged, old, options, owned=True)
 
     def _create(self, call: Call, application: Application, applied: JSONObject, options: WriteOptions) -> Result:
-        """Create the applied object, whatever resourceVersion it names, as an update that creates does."""
+        """Create the applied object; its resourceVersion is ignored.
+
+        Raises:
+            Conflict: It has a UID, so the client expects an existing object.
+        """
         if uid := applied["metadata"].get("uid"):
             why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
             raise refuse.conflict(call.kind, call.name, why)
@@ -91,7 +95,11 @@ class Patches:
 
     @staticmethod
     def _applied(applied: JSONObject) -> JSONObject:
-        """Return the applied configuration without the metadata that the server sets."""
+        """Remove the metadata that the server sets from an applied configuration, and return it.
+
+        Raises:
+            BadRequest: It has ``managedFields``.
+        """
         metadata = applied["metadata"]
         if "managedFields" in metadata:
             raise refuse.bad_request("metadata.managedFields must be nil")

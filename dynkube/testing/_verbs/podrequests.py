@@ -1,6 +1,7 @@
 """Bindings, which assign a pod to a node, and Evictions, which delete a pod.
 
-Evictions respect the status of PodDisruptionBudgets; no controller updates that status here.
+Evictions respect the status of PodDisruptionBudgets. No controller of this server updates that status; tests must set
+it.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _SEVERAL = "This pod has more than one PodDisruptionBudget, which the eviction s
 
 @dataclass(frozen=True, slots=True)
 class PodRequests:
-    """Bindings and evictions of the pods in one storage."""
+    """Handles bindings and evictions of pods."""
 
     storage: Storage
     writes: Writes
@@ -38,12 +39,12 @@ class PodRequests:
     # ── bindings ──────────────────────────────────────────────────────────────────────────
 
     def bind(self, call: Call) -> Result:
-        """Assign a pod to a node: ``create`` of ``pods/binding``, or of ``bindings``.
+        """Assign a pod to a node: ``create`` of ``pods/binding`` or ``bindings``.
 
         Raises:
-            BadRequest: The body is not a Binding, or names another pod.
-            NotFound: There is no such pod.
-            Conflict: The pod is assigned already.
+            BadRequest: The body is not a Binding, or has another name than the path.
+            NotFound: The pod does not exist.
+            Conflict: The pod is already assigned to a node.
         """
         binding = _body(call, "v1", "Binding")
         metadata, target = binding["metadata"], binding.get("target")
@@ -71,9 +72,9 @@ class PodRequests:
         """Delete a pod if its disruption budget allows it: ``create`` of ``pods/eviction``.
 
         Raises:
-            BadRequest: The body is not an Eviction, or names another pod.
-            NotFound: There is no such pod.
-            TooManyRequests: Its PodDisruptionBudget does not allow it now.
+            BadRequest: The body is not an Eviction, or has another name than the path.
+            NotFound: The pod does not exist.
+            TooManyRequests: The PodDisruptionBudget of the pod does not allow the eviction now.
         """
         eviction = _body(call, "policy/v1", "Eviction")
         if eviction["metadata"].get("name", "") != call.name:
@@ -118,7 +119,7 @@ class PodRequests:
         found = [version.decode(kind) for version in versions]
         return [budget for budget in found if _selects(budget.get("spec", {}).get("selector"), pod)]
 
-    # ── both ──────────────────────────────────────────────────────────────────────────────
+    # ── common to both ────────────────────────────────────────────────────────────────────
 
     def _pod(self, call: Call, name: str) -> tuple[Kind, Version]:
         pods = self.registry.find("v1", "Pod") or call.kind
@@ -147,7 +148,7 @@ def _body(call: Call, api_version: str, kind: str) -> JSONObject:
 
 
 def _node_of(target: JSONObject) -> str:
-    # The real server responds with 500: the check that finds these comes after the one that returns Invalid.
+    # For these errors the real server sends 500 and not 422, because it finds them only after its validation.
     if target.get("kind", "") not in {"", "Node"}:
         raise refuse.failed(f'target.kind: Unsupported value: "{target["kind"]}": supported values: "Node", "<empty>"')
     name = target.get("name")
@@ -166,7 +167,10 @@ def _ready(pod: JSONObject) -> bool:
 
 
 def _selects(selector: object, pod: JSONObject) -> bool:
-    """Return whether a selector selects ``pod``: an empty one selects all pods, a missing one no pods (policy/v1)."""
+    """Return whether a PodDisruptionBudget's selector matches ``pod``.
+
+    In policy/v1 an empty selector matches all pods, and a missing one matches none.
+    """
     if not isinstance(selector, dict):
         return False
     labels = pod["metadata"].get("labels") or {}

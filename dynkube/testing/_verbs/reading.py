@@ -1,4 +1,4 @@
-"""From the body of a request to an object to be stored: decoding, pruning, defaulting."""
+"""Read the object in the body of a request: decoding, pruning and defaulting."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Reading:
     """An object read from a request.
 
     Attributes:
-        obj: A copy at its top level and in its metadata; deeper values may be shared and must not be modified.
+        obj: The object. Its top level and metadata are copies; deeper values may be shared and must not be modified.
     """
 
     obj: JSONObject
@@ -42,18 +42,18 @@ class Unreadable(Exception):
     """A value has another type than its field; the message is that of Go's decoder."""
 
 
-# Decodes an object except for its metadata; returns the object, and the paths of dropped fields.
+# A function that decodes an object except for its metadata. It returns the object and the paths of dropped fields.
 Decoder: TypeAlias = Callable[[JSONObject], tuple[JSONObject, list[str]]]
 
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Reads objects with the schemas of one engine.
+    """Reads objects from requests, using the schemas of their kinds.
 
     Attributes:
-        schemas: The schemas.
-        decoders: Decoders by storage group, for resources whose schema is insufficient; they raise
-            :class:`Unreadable`.
+        schemas: The schemas of all kinds.
+        decoders: Decoders by storage group, which are used instead of the schema for some resources. They raise
+            :class:`Unreadable` for values of wrong types.
     """
 
     schemas: Schemas
@@ -63,9 +63,9 @@ class Reader:
         """Read the body of a create or update.
 
         Raises:
-            BadRequest: It is not an object of the call's kind, or has unknown or duplicate fields while field
-                validation is strict.
-            Invalid: It is of another kind.
+            BadRequest: The body is not an object of the call's kind, or field validation is strict and there are
+                unknown or duplicate fields.
+            Invalid: The path is for custom resources, and the body has another kind.
         """
         kind = call.kind
         obj = bodies.own_copy(call)
@@ -82,11 +82,12 @@ class Reader:
         return Reading(obj)
 
     def read_patched(self, call: Call, patched: object, options: WriteOptions) -> Reading:
-        """Read the object that results from the patch in the body of ``call``.
+        """Read the object ``patched``, which is the result of the patch in the body of ``call``.
 
         Raises:
-            BadRequest: It is another object than the path names.
-            Invalid: It is not an object of the kind, or has unknown fields while field validation is strict.
+            BadRequest: The patch has changed the object's name or namespace.
+            Invalid: The result is not an object of the kind, or field validation is strict and there are unknown or
+                duplicate fields.
         """
         kind = call.kind
         if not isinstance(patched, dict):
@@ -94,7 +95,7 @@ class Reader:
         if call.content_type != STRATEGIC_PATCH and patched.get("apiVersion", "") in (None, ""):
             raise _of_no_version(call)
 
-        def shown() -> str:  # called on errors only: it costs as much as everything else
+        def shown() -> str:  # a function, so that this slow formatting is only done for errors
             return go_text(call.body) if call.content_type == STRATEGIC_PATCH else compact(patched)
 
         if problem := bodies.untyped_problem(patched):
@@ -117,11 +118,12 @@ class Reader:
         return Reading(obj)
 
     def read_applied(self, call: Call, options: WriteOptions) -> Reading:
-        """Read the configuration in the body of an apply; it is neither pruned nor defaulted.
+        """Read the configuration in the body of an apply, without pruning or defaulting it.
 
         Raises:
-            BadRequest: It is not an object of the call's kind, or has duplicate keys while field validation is strict.
-            InternalError: It has fields that the schema does not declare, or values of wrong types.
+            BadRequest: It is not an object of the call's kind, or field validation is strict and there are duplicate
+                keys.
+            InternalError: It has unknown fields, or values of wrong types.
         """
         body, kind = call.body, call.kind
         if isinstance(body, Undecodable):
@@ -141,7 +143,7 @@ class Reader:
         call.warnings.extend(_warnings(problems))
         given_metadata = body.get("metadata")
         if isinstance(given_metadata, dict):
-            # An applied null is owned by its manager.
+            # Restore nulls, which own_copy() has removed: the manager of an apply owns the fields that it sets to null.
             obj["metadata"] |= {name: None for name in _OWNED_NULLS if given_metadata.get(name, "") is None}
         return Reading(obj)
 
@@ -149,15 +151,15 @@ class Reader:
         """Read the Scale in the body of an update.
 
         Raises:
-            BadRequest: A value has the wrong type, or there are unknown or duplicate fields while field validation is
-                strict.
+            BadRequest: A value has the wrong type, or field validation is strict and there are unknown or duplicate
+                fields.
         """
         kind, body = call.kind, call.body
         if not isinstance(body, dict) or body.get("kind", "Scale") != "Scale":
             return body
         node = self.schemas.read(builtin_schemas().resolved(SCALE_TYPE)).root
         if error := decoding_error(node, body):
-            # For custom resources, the real server fails to give details.
+            # For custom resources, the real server's message has no details.
             custom = 'no kind is registered for the type v1.Scale in scheme "pkg/runtime/scheme.go:111"'
             builtin = f'Scale in version "v1" cannot be handled as a Scale: {error}'
             raise refuse.bad_request(builtin if kind.crd_uid is None else custom)
@@ -169,7 +171,7 @@ class Reader:
         return scale
 
     def check_patched_scale(self, patched: object) -> None:
-        """Check the types in a Scale that results from a patch.
+        """Check the types of the values in a patched Scale.
 
         Raises:
             Invalid: A value has the wrong type.
@@ -179,7 +181,7 @@ class Reader:
             raise refuse.invalid_patch(compact(patched), error)
 
     def check_question(self, call: Call) -> None:
-        """Check the types in a body that is never stored: a review or a TokenRequest.
+        """Check the types of the values in a review or TokenRequest, which is not stored.
 
         Raises:
             BadRequest: A value has the wrong type.
@@ -187,7 +189,7 @@ class Reader:
         subresource, kind, body = call.kind.subresource(call.subresource), call.kind, call.body
         gvk = subresource.gvk if subresource else kind.gvk
         name = builtin_schemas().name_of(gvk)
-        # An object of another kind is reported later, by its handler.
+        # A body of another kind is reported by the handler of the request.
         if name is None or not isinstance(body, dict) or (body.get("kind") or gvk.kind) != gvk.kind:
             return
         if error := decoding_error(self.schemas.read(builtin_schemas().resolved(name)).root, body):
@@ -195,29 +197,34 @@ class Reader:
             raise refuse.bad_request(why)
 
     def fill_status(self, kind: Kind, obj: JSONObject) -> bool:
-        """Set the default status of a new custom object, after the client's status was dropped.
+        """Set the default status of a new custom resource, after the client's status was dropped.
 
         Returns:
-            Whether its schema has a default status.
+            Whether the schema has a default for the status.
         """
         if kind.crd_uid is None or "status" not in kind.subresources:
             return False
-        # Computed from an empty object: all other fields have their defaults already.
+        # Defaults of an empty object suffice, since all fields except the status have their defaults already.
         schema = self.schemas.of(kind)
         if schema is not None and (status := defaulted({}, schema.root).get("status")):
             obj["status"] = status
         return "status" in obj
 
     def completed(self, call: Call, obj: JSONObject, given: JSONObject) -> JSONObject:
-        """Return ``obj``, which results from merging ``given`` into the stored object, with missing defaults.
+        """Return the result of an apply, pruned and with the missing defaults.
+
+        Args:
+            call: The request.
+            obj: The result of merging the applied configuration into the stored object.
+            given: The applied configuration.
 
         Raises:
-            ServerError: It is not an object of its kind.
+            ServerError: A value of the result has the wrong type.
         """
         kind = call.kind
         try:
             result = self._decoded(kind, obj, nulls=True)[0]
-        except Unreadable as trouble:  # apply has checked types against the schema; the rest is found here
+        except Unreadable as trouble:  # errors that the type check against the schema has not found
             gvk = _gvk(kind)
             raise refuse.failed(
                 f"failed to convert new object ({_place(given['metadata'])}; {gvk}) to proper version: "
@@ -227,14 +234,14 @@ class Reader:
         return result
 
     def misfits(self, kind: Kind, obj: JSONObject) -> bool:
-        """Return whether a custom object has values of types that its schema does not allow, status included.
+        """Return whether a custom resource, including its status, has values of wrong types.
 
-        Field ownership cannot be tracked for such an object.
+        Field ownership cannot be tracked for such an object. For built-in kinds this is always false.
         """
         schema = self.schemas.of(kind) if kind.crd_uid is not None else None
         return schema is not None and any(True for _ in typed_errors(schema.root, obj, root=True, repeats=True))
 
-    # ── inside ────────────────────────────────────────────────────────────────────────────
+    # ── internals ─────────────────────────────────────────────────────────────────────────
 
     def _object_meta(self) -> Structural:
         return self.schemas.read(builtin_schemas().resolved(OBJECT_META))
@@ -266,7 +273,7 @@ class Reader:
                 unknown += more
                 result = defaulted(result, schema.root)
             result = {**result, "metadata": metadata}
-        # The caller's object must not be modified at its top level.
+        # Copied, because callers modify the top level and the metadata of the result.
         result = dict(result) if result is not obj else result
         result["metadata"] = dict(result["metadata"])
         return result, [f"unknown field {quoted(path)}" for path in unknown]
@@ -285,7 +292,7 @@ def _cannot_be_handled(kind: Kind, why: str) -> APIError:
 
 
 def _of_no_version(call: Call) -> APIError:
-    """Return the error of a real server for an object whose apiVersion or kind was removed by a patch."""
+    """Return the error response for a patch that has removed the apiVersion of the object."""
     if call.kind.crd_uid is not None:
         return refuse.internal("Object 'apiVersion' is missing in 'object has no apiVersion field'")
     return bodies.nameless(call)
@@ -296,7 +303,7 @@ def _gvk(kind: Kind) -> str:
 
 
 def _place(metadata: object) -> str:
-    """Return namespace and name, as far as present."""
+    """Return ``NAMESPACE/NAME`` for an error message; a missing part is empty."""
     given = metadata if isinstance(metadata, dict) else {}
     names = (given.get(field) for field in ("namespace", "name"))
     return "/".join(text if isinstance(text, str) else "" for text in names)
@@ -307,5 +314,8 @@ def _strict_text(problems: Sequence[str]) -> str:
 
 
 def _warnings(problems: Sequence[str]) -> tuple[str, ...]:
-    """Return a warning for each problem; a YAML parser reports several as one string, one on each line."""
+    """Return a warning for each problem.
+
+    Problems found by the YAML parser are one string, with a line for each problem.
+    """
     return tuple(line.strip() for text in problems for line in text.removeprefix(_YAML_ERRORS).splitlines())

@@ -1,4 +1,4 @@
-"""Writes through the ``scale`` subresource, and ownership of the replicas field."""
+"""Writes of the ``scale`` subresource, with field ownership of the replicas."""
 
 from __future__ import annotations
 
@@ -26,42 +26,42 @@ from dynkube.testing._verbs.writing import Writes
 
 @dataclass(frozen=True, slots=True)
 class Scales:
-    """Writes of Scales through one :class:`~dynkube.testing._verbs.writing.Writes`.
+    """Handles updates, patches and applies of the ``scale`` subresource.
 
     Attributes:
         writes: Writes the scaled objects.
-        versions: All served versions of a kind.
+        versions: Function that returns all served versions of a kind.
     """
 
     writes: Writes
     versions: Callable[[Kind], Iterable[Kind]]
 
     def update(self, call: Call) -> Result:
-        """Write the Scale in the body.
+        """Handle an update with the Scale in the body.
 
         Raises:
-            NotFound: There is no such object.
+            NotFound: The object does not exist.
             BadRequest: The body is not a Scale.
-            Conflict: Its resourceVersion is outdated.
-            Invalid: The number of replicas is not valid.
+            Conflict: The resourceVersion of the Scale is outdated.
+            Invalid: The number of replicas is invalid.
         """
         options = WriteOptions.read(call)
         scale = self.writes.reader.read_scale(call, options)
         return self._updated(call, self.writes.existing(call), scale, options)
 
     def patch(self, call: Call, old: Version, options: WriteOptions) -> Result:
-        """Patch the Scale of ``old``, other than by an apply."""
+        """Handle a patch, except for an apply, of the Scale of ``old``."""
         patched = transforms.patched(scale_to_patch(call, old.decode(call.kind)), call)
         self.writes.reader.check_patched_scale(patched)
         return self._updated(call, old, patched, options)
 
     def apply(self, call: Call, old: Version, options: WriteOptions) -> Result:
-        """Apply to the Scale of ``old``.
+        """Handle an apply to the Scale of ``old``.
 
         Raises:
             BadRequest: The body is not a Scale.
             ApplyConflict: Other managers own the replicas.
-            ServerError: The Scale belongs to a custom resource, and would change.
+            ServerError: The apply would change the Scale of a custom resource; a real server fails to do this, too.
         """
         kind = scale_kind(namespaced=call.kind.namespaced)
         applied = self.writes.reader.read_applied(replace(call, kind=kind), options).obj
@@ -93,7 +93,7 @@ class Scales:
         obj = scaled(call, old, scale)
         if owners is not None and isinstance(scale, dict):
             write_entries(obj, owners.of_object(read_entries(scale)))
-        # Written as a part of the object, so that its generation is incremented.
+        # Written as an update of the object and not of a subresource, so that its generation is incremented.
         whole = replace(call, subresource="")
         written = self.writes.update_object(whole, Reading(obj), old, options, owned=True)
         return Result(document=PlainDocument(scale_of(call, written.document.data)))
@@ -112,7 +112,10 @@ def _path(kind: Kind) -> Path | None:
 
 
 def _without_zero(scale: JSONObject) -> JSONObject:
-    """Drop zero replicas: a Scale omits them, so a manager that applies zero does not own the field."""
+    """Return ``scale`` without ``spec.replicas`` if it is zero.
+
+    As in a real server, an encoded Scale omits a zero, so a manager that sets zero replicas does not own the field.
+    """
     spec = scale.get("spec")
     if not isinstance(spec, dict) or spec.get("replicas") != 0 or isinstance(spec["replicas"], bool):
         return scale
@@ -124,7 +127,10 @@ def _without_owners(scale: JSONObject) -> JSONObject:
 
 
 def _inconvertible(call: Call, applied: JSONObject) -> APIError:
-    """Return the error of a real server, which fails to convert an applied Scale to the custom resource."""
+    """Return the error response for an apply that would change the Scale of a custom resource.
+
+    A real server fails to convert the Scale to the custom resource.
+    """
     metadata = applied["metadata"]
     place, version = f"{metadata.get('namespace', '')}/{metadata.get('name', call.name)}", "autoscaling/v1"
     why = f"request to convert CR to an invalid group/version: {version}"

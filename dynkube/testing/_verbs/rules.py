@@ -11,90 +11,99 @@ from dynkube.testing._kinds.kinds import Kind
 
 
 class KindRules:
-    """The rules of one kind; by default, nothing special.
+    """Rules for writes and deletes of one kind. The default methods do nothing and allow everything.
 
-    All methods are synchronous. ``obj`` is the caller's own copy, with ``metadata`` a dict.
+    ``kind`` is the kind of the object. ``obj`` is the new object, which methods may modify at its top level and in its
+    metadata. ``old`` is the stored object, or ``None`` for a create.
     """
 
     def complete(self, kind: Kind, obj: JSONObject) -> None:
-        """Set the defaults of the type itself, which the writer owns like fields they sent."""
+        """Set default values that belong to the writer's managed fields, as if the writer had sent them."""
 
     def allocate(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> None:
-        """Allocate values that must be unique, on writes of the object itself (not of a subresource).
+        """Allocate values that must be unique, such as addresses and ports of Services.
+
+        Called for writes of the object itself, not of a subresource.
 
         Raises:
             APIError: A requested value is not available.
         """
 
     def prepare(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> None:
-        """Set fields that the server decides, on every write; ``old`` is the object being replaced, if any."""
+        """Set the fields that the server determines. Called for every write."""
 
     def causes(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> list[StatusCause]:
-        """Validate ``obj``; return the causes of a 422, empty if it is valid."""
+        """Validate ``obj``, and return the causes of a 422; the list is empty if it is valid."""
         return []
 
     def authorize(self, call: Call, obj: JSONObject, old: JSONObject | None) -> None:
-        """Check permissions that depend on the object; ``old`` is the object being replaced, if any.
+        """Check permissions that depend on the content of the object.
 
         Raises:
-            Forbidden: The caller may not write it.
+            Forbidden: The user has no permission to write this content.
         """
 
     def ascribe(self, call: Call, obj: JSONObject) -> None:
-        """Record the creator in a new object, for kinds that do so."""
+        """Record the user in a new object, for example as requester of a CertificateSigningRequest."""
 
     def warnings(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> list[str]:
-        """Return warnings for ``obj``, which is stored nevertheless."""
+        """Return warnings for ``obj``. They do not prevent the write."""
         return []
 
     def change_causes(self, kind: Kind, obj: JSONObject, old: JSONObject) -> list[StatusCause]:
-        """Validate an update of ``old`` to ``obj`` through the object itself (not a subresource)."""
+        """Validate the change from ``old`` to ``obj``, and return the causes of a 422.
+
+        Called for updates of the object itself, not of a subresource.
+        """
         return []
 
     def in_two_steps(self, kind: Kind) -> bool:
-        """Return whether a delete may leave the object terminating even if ``metadata`` has no finalizers."""
+        """Return whether a delete may leave an object terminating although it has no finalizers."""
         return False
 
     def before_delete(self, kind: Kind, obj: JSONObject) -> None:
         """Modify the object before it is deleted.
 
         Raises:
-            Forbidden: It may not be deleted.
+            Forbidden: The object may not be deleted.
         """
 
     def holds(self, kind: Kind, obj: JSONObject) -> bool:
-        """Return whether ``obj``, which is being deleted, must stay for another reason than ``metadata.finalizers``."""
+        """Return whether ``obj``, which is being deleted, must stay although it has no finalizers.
+
+        For example, a namespace must stay until it is empty.
+        """
         return False
 
 
 @dataclass(frozen=True, slots=True)
 class SeveralRules(KindRules):
-    """Several rules for one kind, called in order."""
+    """The combination of several rules for one kind."""
 
     parts: tuple[KindRules, ...]
 
     def complete(self, kind: Kind, obj: JSONObject) -> None:
-        """Set the defaults of all rules, in order."""
+        """Set the default values of all rules, in order."""
         for part in self.parts:
             part.complete(kind, obj)
 
     def allocate(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> None:
-        """Allocate for all rules, in order."""
+        """Allocate the values of all rules, in order."""
         for part in self.parts:
             part.allocate(kind, obj, old)
 
     def prepare(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> None:
-        """Prepare with all rules, in order."""
+        """Set the fields of all rules, in order."""
         for part in self.parts:
             part.prepare(kind, obj, old)
 
     def authorize(self, call: Call, obj: JSONObject, old: JSONObject | None) -> None:
-        """Check with all rules, in order; the first error is raised."""
+        """Check the permissions of all rules, in order, until one raises an error."""
         for part in self.parts:
             part.authorize(call, obj, old)
 
     def ascribe(self, call: Call, obj: JSONObject) -> None:
-        """Record the creator with all rules, in order."""
+        """Call ``ascribe`` of all rules, in order."""
         for part in self.parts:
             part.ascribe(call, obj)
 
@@ -111,7 +120,7 @@ class SeveralRules(KindRules):
         return [warning for part in self.parts for warning in part.warnings(kind, obj, old)]
 
     def in_two_steps(self, kind: Kind) -> bool:
-        """Return whether any rule requires two steps."""
+        """Return whether any of the rules requires two steps."""
         return any(part.in_two_steps(kind) for part in self.parts)
 
     def before_delete(self, kind: Kind, obj: JSONObject) -> None:
@@ -120,7 +129,7 @@ class SeveralRules(KindRules):
             part.before_delete(kind, obj)
 
     def holds(self, kind: Kind, obj: JSONObject) -> bool:
-        """Return whether any rule holds the object."""
+        """Return whether the object must stay because of any of the rules."""
         return any(part.holds(kind, obj) for part in self.parts)
 
 
@@ -129,7 +138,7 @@ class Rules:
     """The rules of each kind.
 
     Attributes:
-        by_storage_group: The rules of each resource; a resource without an entry accepts any content.
+        by_storage_group: Rules by storage group. Resources without an entry have no rules.
     """
 
     by_storage_group: Mapping[str, KindRules] = field(default_factory=dict)

@@ -9,7 +9,7 @@ from dynkube.testing._calls.api import Call, JSONObject
 from dynkube.testing._kinds.kinds import ScalePaths
 from dynkube.testing._store.versions import Version
 
-# The replicas that a patch finds if a custom resource has none: a placeholder that is never meant as a value.
+# A placeholder: ``spec.replicas`` of the Scale to patch if the custom resource has no replicas.
 _UNSET = -(2**31)
 
 
@@ -17,7 +17,7 @@ def scale_of(call: Call, obj: JSONObject) -> JSONObject:
     """Return the Scale of ``obj``.
 
     Raises:
-        InternalError: A custom resource lacks the replicas field that its CRD points to.
+        InternalError: It is a custom resource without the replicas field that its CRD defines for the Scale.
     """
     paths = _paths(call)
     if _get(obj, paths.spec_replicas) is None and call.kind.crd_uid is not None:
@@ -26,7 +26,7 @@ def scale_of(call: Call, obj: JSONObject) -> JSONObject:
 
 
 def scale_to_patch(call: Call, obj: JSONObject) -> JSONObject:
-    """Return the Scale that a patch modifies, even if the object has no replicas yet."""
+    """Return the Scale of ``obj`` for a patch, with a placeholder if a custom resource has no replicas."""
     return _scale(_paths(call), obj, _UNSET if call.kind.crd_uid is not None else 1)
 
 
@@ -48,11 +48,11 @@ def _scale(paths: ScalePaths, obj: JSONObject, missing: int) -> JSONObject:
 
 
 def scaled(call: Call, version: Version, scale: object) -> JSONObject:
-    """Return the object stored as ``version`` with the replicas of ``scale``.
+    """Return the object stored as ``version`` with the replicas and the resourceVersion of ``scale``.
 
     Raises:
-        BadRequest: It is not a Scale, or that of another object.
-        Invalid: The number of replicas is not valid.
+        BadRequest: ``scale`` is not a Scale, or has another name or namespace than the path.
+        Invalid: The number of replicas is invalid.
     """
     if not isinstance(scale, dict):
         raise refuse.bad_request("the body of a scale subresource must be an autoscaling/v1 Scale")
@@ -104,7 +104,10 @@ def _set(obj: JSONObject, path: str, value: int) -> None:
 
 
 def selector_text(selector: JSONObject) -> str:
-    """Format a ``metav1.LabelSelector``, or the plain labels of a ReplicationController, as a string."""
+    """Return a label selector as a string, like ``app=web,tier in (a,b)``.
+
+    ``selector`` is a ``metav1.LabelSelector``, or the plain labels of a ReplicationController.
+    """
     labels = selector.get("matchLabels", {} if "matchExpressions" in selector else selector)
     terms = [f"{key}={value}" for key, value in sorted(labels.items())]
     for expression in selector.get("matchExpressions") or ():

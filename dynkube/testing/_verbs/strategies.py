@@ -1,4 +1,4 @@
-"""Create and update strategies of kinds: the fields that a write may change, and generations."""
+"""Create and update strategies of kinds: which fields a write may change, and when generations change."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from dynkube.testing._kinds.kinds import Kind
 from dynkube.testing._patching.resetting import reset_fields
 from dynkube.testing._schemas.correlation import same_json
 
-# Created with the status in the request: a kubelet reports it when it registers its Node.
+# Resources whose creates keep the status in the request. A kubelet sends it when it creates its Node.
 _STATUS_ON_CREATE = {"nodes"}
-# Updates must have a resourceVersion.
+# Groups and resources whose updates must have a resourceVersion.
 _LOCKED_GROUPS = {
     "admissionregistration.k8s.io",
     "apiextensions.k8s.io",
@@ -22,6 +22,7 @@ _LOCKED_GROUPS = {
     "policy",
 }
 _LOCKED_RESOURCES = {"csidrivers", "csinodes", "csistoragecapacities", "volumeattachments"}
+# Resources whose updates and applies to the status create a missing object.
 _CREATED_ON_UPDATE = {
     "clusterrolebindings.rbac.authorization.k8s.io",
     "clusterroles.rbac.authorization.k8s.io",
@@ -34,14 +35,14 @@ _CREATED_ON_UPDATE = {
     "runtimeclasses.node.k8s.io",
     "services",
 }
-# Updates are validated as changes, and then once more as new objects.
+# Storage groups whose updates are validated as changes, and then once more as new objects.
 VALIDATED_AGAIN = frozenset({"configmaps", "pods", "secrets"})
-# Forbidden changes are reported before errors in the new object.
+# Storage groups for which invalid changes are reported before errors in the new object.
 CHANGES_FIRST = frozenset({"configmaps", "secrets", "services"})
 
 
 def reset_for_create(obj: JSONObject, kind: Kind) -> None:
-    """Drop the status, which a creator cannot set, and set the kind's default status."""
+    """Remove the status, which a create cannot set, and set default values of the kind."""
     if "status" in kind.subresources and kind.group_resource not in _STATUS_ON_CREATE:
         obj.pop("status", None)
     if kind.gvr.group == "" and (defaults := _CORE_DEFAULTS.get(kind.kind)):
@@ -49,12 +50,12 @@ def reset_for_create(obj: JSONObject, kind: Kind) -> None:
 
 
 def reset_for_update(obj: JSONObject, old: JSONObject, kind: Kind, subresource: str) -> JSONObject:
-    """Return the result of writing ``obj`` over ``old`` through ``subresource`` (``""``: the object itself).
+    """Return the object after an update, with ``old`` in the fields that the update cannot change.
 
-    Most subresources write only a part of the object (``status``, ``resize``). The status subresource of most built-in
-    kinds writes metadata, too (https://github.com/kubernetes/kubernetes/issues/137681); that of the others, including
-    custom resources, only managedFields. If the kind has a status subresource, writes of the object itself change
-    everything but the status.
+    Most subresources (``status``, ``resize``) change only a part of the object. For most built-in kinds, the status
+    subresource changes metadata, too (https://github.com/kubernetes/kubernetes/issues/137681); for the others and for
+    custom resources, it changes only managedFields. An update of the object itself (``subresource=""``) does not change
+    the status if the kind has a status subresource.
     """
     if subresource in _PARTS:
         result = copy.deepcopy(old)
@@ -70,14 +71,15 @@ def reset_for_update(obj: JSONObject, old: JSONObject, kind: Kind, subresource: 
     if "status" in kind.subresources:
         _take(obj, old, "status")
     if kind.gvr.group == "" and kind.kind == "Namespace":
-        # Only the finalize subresource changes them, so that no update can prevent a namespace from being emptied.
+        # Only the finalize subresource changes the finalizers in the spec, so that no other update can remove a
+        # namespace before it is empty.
         if subresource != "finalize":
             _take(obj, old, "spec")
         _name_label(obj)
     return obj
 
 
-# Changed annotations increment the generation: the controller copies them to ReplicaSets.
+# Resources whose generation is incremented if annotations change, because the controller copies them to ReplicaSets.
 _GENERATION_OF_ANNOTATIONS = {"deployments.apps"}
 
 
@@ -86,7 +88,10 @@ def _annotations(obj: JSONObject) -> JSONObject:
 
 
 def bump_generation(obj: JSONObject, old: JSONObject, kind: Kind, subresource: str) -> None:
-    """Increment the generation if anything but metadata, and a status with its own subresource, has changed."""
+    """Increment the generation if the spec, or any other field that counts, has changed.
+
+    All fields count except metadata, and except the status if the kind has a status subresource.
+    """
     if not kind.generation:
         return
     apart = {"apiVersion", "kind", "metadata"} | ({"status"} if "status" in kind.subresources else set())
@@ -97,13 +102,13 @@ def bump_generation(obj: JSONObject, old: JSONObject, kind: Kind, subresource: s
 
 
 def allows_unconditional_update(kind: Kind) -> bool:
-    """Return whether updates without resourceVersion are allowed; not for custom resources."""
+    """Return whether updates without resourceVersion are allowed. For custom resources they are not."""
     locked = kind.gvr.group in _LOCKED_GROUPS or kind.gvr.resource in _LOCKED_RESOURCES
     return kind.crd_uid is None and not locked
 
 
 def creates_on_update(kind: Kind) -> bool:
-    """Return whether an update creates a missing object, which is so for few kinds."""
+    """Return whether an update creates a missing object. Few kinds allow this."""
     return kind.crd_uid is None and kind.storage_group in _CREATED_ON_UPDATE
 
 
@@ -128,7 +133,7 @@ def _ephemeral_containers(target: JSONObject, source: JSONObject) -> None:
 
 
 def _resize(target: JSONObject, source: JSONObject) -> None:
-    """Copy resources and resize policies of containers, which are matched by name."""
+    """Copy ``resources`` and ``resizePolicy`` of the containers, which are matched by name."""
     for field in ("containers", "initContainers"):
         wanted = {each.get("name"): each for each in (source.get("spec") or {}).get(field) or ()}
         for container in target["spec"].get(field) or ():
@@ -136,7 +141,7 @@ def _resize(target: JSONObject, source: JSONObject) -> None:
                 _take(container, wanted.get(container["name"], container), part)
 
 
-# Copies the part that a subresource writes; everything else is unchanged.
+# Functions that copy the part of the object that a subresource can change, from the new object to the result.
 _PARTS: Mapping[str, Callable[[JSONObject, JSONObject], None]] = {
     "status": lambda target, source: _take(target, source, "status"),
     "approval": _approval,

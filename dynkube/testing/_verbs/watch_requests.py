@@ -1,4 +1,4 @@
-"""Opens watches: from request parameters to a stream that starts at the right revision."""
+"""Open watches: create the stream of events that the parameters of a request describe."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ class WatchRequests:
 
     Attributes:
         storage: The storage to watch.
-        watches: Registry of open streams.
+        watches: The open streams.
         random: Randomizes the duration of watches without ``timeoutSeconds``.
         watch_list: Whether ``sendInitialEvents`` is supported.
         bookmark_interval: Seconds between bookmarks.
-        min_request_timeout: Seconds, minimum duration of a watch without ``timeoutSeconds``; the maximum is twice that.
-        expired_as_event: Whether an expired revision is reported by an ERROR event in a response of status 200, as by
-            current servers, or by the HTTP status.
+        min_request_timeout: Minimum duration in seconds of a watch without ``timeoutSeconds``; it can be up to twice as
+            long.
+        expired_as_event: Whether an expired revision is reported by an ERROR event in a 200 response, as by current
+            servers. If false, it is reported by the HTTP status 410.
     """
 
     storage: Storage
@@ -44,7 +45,7 @@ class WatchRequests:
         """Open a watch.
 
         Raises:
-            BadRequest: A parameter does not parse.
+            BadRequest: A parameter is malformed.
             Invalid: Parameters contradict each other, or are not supported by this server.
             Gone: The revision has expired, and ``expired_as_event`` is false.
         """
@@ -53,7 +54,7 @@ class WatchRequests:
         try:
             revision, initial = self._place(call, options, wanted)
         except APIError as error:
-            # Once a watch is admitted, the real server reports any error by an event.
+            # As in a real server, errors after the validation of the parameters are reported by an ERROR event.
             if isinstance(error, Gone) and not self.expired_as_event:
                 raise
             stream = self._stream(call, options, wanted, self.storage.revision, [])

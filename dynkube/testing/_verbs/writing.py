@@ -1,4 +1,4 @@
-"""Create and update: from a decoded body to a stored version, with optimistic locking."""
+"""Create and update: validate decoded bodies and store them, with optimistic locking."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _GENERATE_ATTEMPTS = 8
 
 
 def _anybody(_: Call) -> None:
-    """Allow every caller who may patch or update to create, too."""
+    """Allow every apply and update to create an object."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +39,14 @@ class Writes:
 
     Attributes:
         storage: Stores the objects.
-        identity: Timestamps, UIDs, generated names.
+        identity: Generates timestamps, UIDs and names.
         namespaces: Checks the namespaces of new objects.
         ownership: Tracks field ownership.
         rules: Rules specific to kinds.
         reader: Reads objects from requests.
         rulebook: Evaluates the validation rules of CRDs.
-        permit_create: Called before an apply or an update creates an object; raises Forbidden if its caller may not.
+        permit_create: Function that is called before an apply or update creates an object. It raises Forbidden if the
+            user has no permission to create it.
     """
 
     storage: WriteStorage
@@ -62,20 +63,20 @@ class Writes:
 
         Raises:
             BadRequest: The body is not an object of this kind.
-            Invalid: Its content is not valid.
-            ServerError: It is too large.
-            AlreadyExists: The name is taken.
+            Invalid: The content of the object is invalid.
+            ServerError: The object is too large.
+            AlreadyExists: An object with this name exists.
             NotFound: The namespace does not exist.
-            Forbidden: The namespace is being deleted.
-            Forbidden: The CRD of the kind is being deleted.
+            Forbidden: The namespace or the kind's CRD is being deleted.
         """
         options = WriteOptions.read(call)
         return self.create_object(call, self.reader.read(call, options), options)
 
     def create_object(self, call: Call, reading: Reading, options: WriteOptions, *, owned: bool = False) -> Result:
-        """Create the object in ``reading``, which is consistent with the path.
+        """Create the object in ``reading``, which has been checked against the path.
 
-        ``owned`` is true if its ``managedFields`` are complete already.
+        With ``owned=True`` its ``managedFields`` are complete already; otherwise the manager of the request is recorded
+        in them.
         """
         kind, obj = call.kind, reading.obj
         metadata = obj["metadata"]
@@ -93,27 +94,30 @@ class Writes:
         for _ in range(_GENERATE_ATTEMPTS if generated else 1):
             if generated:
                 metadata["name"] = self.identity.generated(metadata["generateName"])
-            # Name conflicts are checked last: an invalid object is reported as such even if its name is taken.
+            # Names are checked after the validation, since an invalid object gets 422 even if the name exists.
             self._prepare_new(call, obj, None if owned or misfits else self._writer(call, options), applied=owned)
             if self.storage.get(kind, call.namespace, metadata["name"]) is None:
-                # A default status is returned at once, but only stored by the next write.
+                # As in a real server, a default status is in the response, but is stored only by the next write.
                 shown = self.reader.fill_status(kind, obj)
                 kept = _read_again(kind, obj) if owned else obj
                 if options.dry_run and version:
-                    # Only the storage checks and replaces it, so a dry run returns it unchanged.
+                    # A resourceVersion is checked and replaced only by the storage, so a dry run returns it unchanged.
                     kept = {**kept, "metadata": {**kept["metadata"], "resourceVersion": version}}
                 return Result(document=self._store(kind, kept, options, provisional=shown, applied=owned), status=201)
         raise self._taken(call, metadata["name"], bool(metadata.get("generateName")))
 
     def _prepare_new(self, call: Call, obj: JSONObject, writer: Writer | None, *, applied: bool) -> None:
-        """Set the server's fields, record ``writer`` as owner of the fields sent, and validate the object."""
+        """Set the fields that the server determines, record field ownership, and validate ``obj``.
+
+        ``writer`` is recorded as the owner of the fields in the request; with ``None`` nothing is recorded.
+        """
         kind = call.kind
         strategies.reset_for_create(obj, kind)
         objectmeta.stamp_new(obj, kind, self.identity, applied=applied)
         rules = self.rules.of(kind)
         rules.complete(kind, obj)
         if writer is not None:
-            # Recorded before the server sets its fields, which have no owner.
+            # Recorded before the server sets its fields, because these have no owner.
             self.ownership.record(kind, obj, None, writer)
         rules.authorize(call, obj, None)
         rules.ascribe(call, obj)
@@ -128,7 +132,10 @@ class Writes:
         call.warnings.extend(rules.warnings(kind, obj, None))
 
     def on_record(self, call: Call, answer: Mapping[str, object]) -> JSONObject:
-        """Return ``answer``, the result of a review, which is never stored, with managedFields for the caller."""
+        """Return the result of a review with ``managedFields`` for the client that sent it.
+
+        Reviews are not stored, but a real server records the client in them nevertheless.
+        """
         noted: JSONObject = {**answer, "metadata": answer.get("metadata") or {}}
         if not self.ownership.enabled or not isinstance(call.body, dict):
             return noted
@@ -140,21 +147,25 @@ class Writes:
         return noted
 
     def seed(self, call: Call, obj: JSONObject, manager: str, fields: JSONObject) -> None:
-        """Create ``obj`` with ``fields`` (FieldsV1) owned by ``manager``, which saves computing them at start."""
+        """Create an initial object of the server, with ``fields`` (FieldsV1) owned by ``manager``.
+
+        The fields are given because computing them would slow down the start.
+        """
         writer = Writer(manager=manager, operation="Update", subresource="", time=self.identity.timestamp())
         if self.ownership.enabled:
             write_entries(obj, [new_entry(call.kind, writer, fields)])
-        # Without the reader, so that the schemas of built-in kinds are not loaded until a client writes.
+        # The reader is not used, so that the schemas of built-in kinds are loaded only when a client writes.
         self.create_object(call, Reading(obj), WriteOptions(), owned=True)
 
     def update(self, call: Call) -> Result:
         """Handle an update of an object or of its status.
 
         Raises:
-            BadRequest: The body is not an object of this kind, or another one than the path names.
-            NotFound: The object does not exist.
-            Conflict: It has changed since the body was read, or was replaced by another one of the same name.
-            Invalid: The content is not valid.
+            BadRequest: The body is not an object of this kind, or has another name than the path.
+            NotFound: The object does not exist, and updates of this kind do not create it.
+            Conflict: The resourceVersion in the body is outdated, or the UID differs from the stored object's.
+            Forbidden: The update would create the object, and the user has no permission to create it.
+            Invalid: The content of the object is invalid.
         """
         options = WriteOptions.read(call)
         reading = self.reader.read(call, options)
@@ -168,11 +179,11 @@ class Writes:
         return self.update_object(call, reading, old, options)
 
     def _create_by_update(self, call: Call, reading: Reading, options: WriteOptions) -> Result:
-        """Create the missing object of an update, whatever resourceVersion it names.
+        """Handle an update by creating the missing object; its resourceVersion is ignored.
 
         Raises:
-            Conflict: It names a UID, so it is about an object that existed before.
-            Forbidden: The caller may update, but not create.
+            Conflict: The body has a UID, so the client expects an existing object.
+            Forbidden: The user has permission to update the object, but not to create it.
         """
         metadata = reading.obj["metadata"]
         if uid := metadata.get("uid"):
@@ -182,7 +193,7 @@ class Writes:
         if not options.dry_run:
             metadata.pop("resourceVersion", None)
         if call.subresource and self.ownership.enabled:
-            # Created through its status, the object gets the same owners as an existing one would.
+            # Created by an update of its status, the object gets the same field owners as if it had existed.
             self.ownership.record_part(call.kind, reading.obj, self._writer(call, options))
         return self.create_object(call, reading, options, owned=bool(call.subresource))
 
@@ -195,21 +206,22 @@ class Writes:
         *,
         owned: bool = False,
     ) -> Result:
-        """Write the object in ``reading`` over ``old``.
+        """Replace the stored object ``old`` by the object in ``reading``.
 
         Args:
             call: The request.
             reading: The new object.
             old: The stored object.
             options: The parameters of the request.
-            owned: Whether its ``managedFields`` are complete already.
+            owned: Whether the new object's ``managedFields`` are complete already; otherwise the manager of the request
+                is recorded in them.
         """
         kind, obj = call.kind, reading.obj
         self._check_same(call, obj, old)
         before = old.decode(kind)
         custom = kind.crd_uid is not None
         if custom and not owned:
-            # Before the reset: fields that this path cannot write still count as owned in the other versions of a CRD.
+            # Before the reset: in the CRD's other versions, the manager owns even fields that this path cannot change.
             self._record_custom(call, obj, before, options)
         obj = strategies.reset_for_update(obj, before, kind, call.subresource)
         sent = {name for name in objectmeta.DELETION_FIELDS if obj["metadata"].get(name) is not None}
@@ -233,7 +245,7 @@ class Writes:
         if same_json(unchanged := with_former_times(obj, before), before):
             obj = unchanged
             if old.stays(kind, obj):
-                # A no-op is not written: the resourceVersion stays, and watches get no event.
+                # An update without a change is not written: the resourceVersion stays, and watches get no event.
                 return Result(document=StoredDocument(kind, old))
         kept = _read_again(kind, obj) if owned else obj
         return Result(document=self._finish_update(kind, kept, old, options, applied=owned))
@@ -241,14 +253,21 @@ class Writes:
     def _record_builtin(
         self, call: Call, obj: JSONObject, before: JSONObject, sent: set[str], options: WriteOptions
     ) -> None:
-        """Record the manager of an update; deletion fields missing from the body count as removed by it."""
+        """Record the manager of an update of a built-in kind in ``managedFields``.
+
+        If the body omits ``deletionTimestamp`` or ``deletionGracePeriodSeconds``, the manager is treated as having
+        removed them. ``sent`` has the names of those that the body contains.
+        """
         metadata = obj["metadata"]
         kept = {name: metadata.pop(name) for name in objectmeta.DELETION_FIELDS - sent if name in metadata}
         self.ownership.record(call.kind, obj, before, self._writer(call, options))
         metadata.update(kept)
 
     def _record_custom(self, call: Call, obj: JSONObject, before: JSONObject, options: WriteOptions) -> None:
-        """Record the manager of an update, unless the old or the new object has values of wrong types."""
+        """Record the manager of an update of a custom resource in ``managedFields``.
+
+        If the old or the new object has values of wrong types, ``managedFields`` is removed instead.
+        """
         kind, reader = call.kind, self.reader
         if self.ownership.enabled and (reader.misfits(kind, obj) or reader.misfits(kind, before)):
             obj["metadata"].pop("managedFields", None)
@@ -256,7 +275,11 @@ class Writes:
             self.ownership.record(kind, obj, before, self._writer(call, options))
 
     def _change_causes(self, call: Call, obj: JSONObject, before: JSONObject) -> tuple[list[StatusCause], Outcome]:
-        """Validate the change from ``before`` to ``obj``; return causes in the order of the real server."""
+        """Validate the change from ``before`` to ``obj``.
+
+        Returns:
+            The causes of a 422 in the order of a real server, and the outcome of the CRD's validation.
+        """
         kind, rules = call.kind, self.rules.of(call.kind)
         again = kind.storage_group in strategies.VALIDATED_AGAIN and not call.subresource
         causes = objectmeta.change_causes(obj, before, kind, again=again)
@@ -267,10 +290,10 @@ class Writes:
         return causes + outcome.causes, outcome
 
     def existing(self, call: Call) -> Version:
-        """Return the stored version of the object that the path names.
+        """Return the stored version of the object in the path.
 
         Raises:
-            NotFound: It does not exist.
+            NotFound: The object does not exist.
         """
         version = self.storage.get(call.kind, call.namespace, call.name)
         if version is None:
@@ -278,7 +301,10 @@ class Writes:
         return version
 
     def _judged(self, call: Call, obj: JSONObject, old: JSONObject | None, found: Sequence[StatusCause]) -> Outcome:
-        """Validate a custom resource by its CRD, given the causes ``found`` before."""
+        """Validate a custom resource against its CRD. For other objects the outcome is empty.
+
+        ``found`` has the causes that were found before.
+        """
         schema = self.reader.schemas.of(call.kind) if call.kind.crd_uid is not None else None
         if schema is None:
             return Outcome()
@@ -290,7 +316,7 @@ class Writes:
         metadata = obj["metadata"]
         gone = "deletionTimestamp" in metadata and not metadata.get("finalizers")
         if gone and not self.rules.of(kind).holds(kind, obj) and not options.dry_run:
-            # As in the real server, the DELETED event has the object as stored last, finalizers included.
+            # As in a real server, the DELETED event has the last stored object, with its finalizers.
             self.storage.remove(kind.storage_group, old.key)
             return PlainDocument(obj)
         return self._store(kind, obj, options, applied=applied)
@@ -303,7 +329,7 @@ class Writes:
             return PlainDocument({"apiVersion": kind.api_version, "kind": kind.kind, **shown})
         version = self.storage.encoded(kind, obj)
         if len(version.rest) > refuse.MAX_OBJECT and not applied:
-            # managedFields that make the object too large are dropped, except for an apply.
+            # As in a real server, managedFields are dropped if the object is too large with them, except for an apply.
             metadata = {name: value for name, value in obj["metadata"].items() if name != "managedFields"}
             version = self.storage.encoded(kind, {**obj, "metadata": metadata})
         if len(version.rest) > refuse.MAX_OBJECT:
@@ -318,7 +344,7 @@ class Writes:
         unlocked = bool(metadata.get("resourceVersion")) and not revision
         if unlocked and not strategies.allows_unconditional_update(call.kind):
             raise refuse.must_be_locked(call.kind, old.name)
-        # Another UID in a patch is an attempt to change it, and reported as such.
+        # Another UID in a patch is not an error here: the validation reports it as a change of an immutable field.
         if call.verb == "update" and uid and uid != old.uid:
             raise refuse.other_object(call.kind, old.namespace, old.name, uid, old.uid)
         if revision and revision != str(old.revision):
@@ -346,9 +372,9 @@ class Writes:
 
 
 def _read_again(kind: Kind, obj: JSONObject) -> JSONObject:
-    """Return ``obj`` as clients read it once stored: the result of an apply was not decoded like other bodies.
+    """Return ``obj``, the result of an apply, as clients will read it after it is stored.
 
-    Nulls that the schema does not allow are removed only here, after validation of the object with them.
+    This removes nulls that the schema does not allow. They must be present in the validation before.
     """
     content = kind.content
     return obj if content is None else content.shown(content.to_keep(obj))
