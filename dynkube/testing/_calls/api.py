@@ -15,8 +15,8 @@ from dynkube.errors import APIError
 from dynkube.testing._calls.users import ADMIN, User
 from dynkube.testing._kinds.kinds import Kind
 
-# Decoded JSON that is not validated yet. Any, because otherwise each access would need a cast that checks nothing:
-# validation happens at run time, against the kind.
+# Decoded JSON that may not be validated yet. The values are Any, because otherwise each access would need a cast that
+# checks nothing: objects are validated at run time, against their kind.
 JSONObject: TypeAlias = dict[str, Any]
 
 Verb: TypeAlias = Literal["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"]
@@ -29,12 +29,12 @@ APPLY_PATCH = "application/apply-patch+yaml"
 
 @dataclass(frozen=True, slots=True)
 class Undecodable:
-    """A patch that could not be decoded.
+    """A malformed patch, as the body of a call.
 
-    The error is reported later, since kube-apiserver decodes a patch only after it has found the object.
+    Its error is raised only after the object has been found, because kube-apiserver decodes patches only then.
 
     Attributes:
-        error: The error to report then.
+        error: The error to raise.
     """
 
     error: APIError
@@ -46,18 +46,19 @@ class Call:
 
     Attributes:
         verb: The Kubernetes verb. A GET with ``watch=true`` has the verb ``watch`` and goes to ``Engine.open_watch``.
-        kind: The kind, as it is in the registry now.
-        namespace: From the path; ``""`` for cluster-scoped kinds and for all namespaces.
-        name: From the path; ``""`` for collections. (``fieldSelector=metadata.name=x`` stays in ``params``.)
+        kind: The kind as it is served now.
+        namespace: Namespace in the path; ``""`` for cluster-scoped kinds and for all namespaces.
+        name: Object name in the path; ``""`` for collections, even with ``fieldSelector=metadata.name=x``.
         subresource: Like ``"status"`` or ``"scale"``; ``""`` for the object itself.
-        old_watch: Whether it is a deprecated watch by path, ``/api/v1/watch/...``; it may have a ``name``.
+        old_watch: Whether it is a watch with the deprecated path ``/api/v1/watch/...``, which may have a ``name``.
         params: Query parameters as unparsed strings; the first value of each name.
-        size: Size of the body in bytes, as far as it was sent.
+        size: Size of the encoded body in bytes; 0 without a body.
         body: The decoded body: an object, a list for a JSON patch, or ``None``. The engine neither modifies nor keeps
             it.
-        warnings: Collects warnings for the client, which are sent with success and error responses.
-        repeated: Duplicate fields of the body, or unknown fields of a patch: ``duplicate field "spec.a"``.
-        content_type: Media type of the body without parameters; determines the patch type.
+        warnings: Warnings for the client, which the engine appends. They are sent with success and error responses.
+        repeated: Messages about duplicate fields in the body and unknown fields in a JSON patch, like
+            ``duplicate field "spec.a"``.
+        content_type: Media type of the body without parameters; for a patch, its type.
         user: The user who makes the request.
         user_agent: The User-Agent header; the default for ``fieldManager`` is derived from it.
     """
@@ -81,18 +82,17 @@ class Call:
 class Document(Protocol):
     """A response body, available as encoded JSON or decoded.
 
-    Encoded JSON is cheap for stored objects and lists of them. ``items`` are the objects of a list, ``None`` for
-    anything that is not a list.
+    Encoded JSON is cheap for stored objects and lists of them.
     """
 
     @property
     def json(self) -> bytes:
-        """Return the JSON, without a newline at the end."""
+        """The encoded JSON, without a newline at the end."""
         ...
 
     @property
     def data(self) -> JSONObject:
-        """The decoded document; a new one on each access, which the caller may modify."""
+        """The decoded document. Each access returns a new one, which the caller may modify."""
         ...
 
 
@@ -113,30 +113,30 @@ class WatchEvent(Protocol):
 
     @property
     def type(self) -> EventType:
-        """The event type, relative to the watch's selectors."""
+        """The event type. For objects that start or stop to match the selectors, ADDED or DELETED."""
         ...
 
     @property
     def object(self) -> Document:
-        """The object, the bookmark or the Status."""
+        """The object; of a BOOKMARK one with only a resourceVersion, of an ERROR a Status."""
         ...
 
     @property
     def line(self) -> bytes:
-        """Return the encoded event, with its newline."""
+        """The encoded event with a newline at the end."""
         ...
 
 
 class WatchStream(Protocol):
-    """An open watch. Iterate it from one task, and close it afterwards.
+    """An open watch. Iterate over it in one task, and close it afterwards.
 
-    ``async for batch in stream`` yields non-empty tuples with all events available at the time (bounded), so that one
-    write to the socket can send many lines. The iteration ends when the server ends the response (timeout, kind no
-    longer served).
+    ``async for batch in stream`` yields non-empty tuples of the events that are available, up to a maximum number, so
+    that one write to the socket can send many events. The iteration ends when the server ends the watch, for example by
+    its timeout or because the kind is no longer served.
     """
 
     def __aiter__(self) -> AsyncIterator[tuple[WatchEvent, ...]]: ...
 
     def close(self) -> None:
-        """Close the watch, and end a waiting iteration. Synchronous and idempotent."""
+        """Close the watch, and end an iteration that waits for events. Idempotent."""
         ...

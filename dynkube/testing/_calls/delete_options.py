@@ -14,7 +14,7 @@ from dynkube.testing._calls.query import boolean, integer
 _PROPAGATION = ("Foreground", "Background", "Orphan")
 _META = "meta.k8s.io/v1"
 
-# Fields, their JSON types, and the Go types in kube-apiserver's decoding errors.
+# Field names with their JSON types, and with the Go types for kube-apiserver's decoding errors.
 _FIELDS: Mapping[str, tuple[type, str]] = {
     "gracePeriodSeconds": (int, "int64"),
     "preconditions": (dict, "v1.Preconditions"),
@@ -30,12 +30,12 @@ class DeleteOptions:
     """Options of a delete.
 
     Attributes:
-        dry_run: Whether nothing is stored.
-        uid: Precondition on the object's UID.
-        resource_version: Precondition on the object's resourceVersion.
-        grace_period: Grace period in seconds, for kinds with graceful deletion.
+        dry_run: Whether the request is a dry run, so that nothing is deleted.
+        uid: The UID that the object must have; ``None`` for any.
+        resource_version: The resourceVersion that the object must have; ``None`` for any.
+        grace_period: Grace period in seconds, for kinds with graceful deletion; ``None`` for the object's own.
         propagation: ``Foreground``, ``Background`` or ``Orphan``; ``""`` for the default of the kind and the object.
-        orphan: The deprecated ``orphanDependents``; never set together with ``propagation``.
+        orphan: The deprecated option ``orphanDependents``; ``None`` if it or ``propagation`` is not set.
     """
 
     dry_run: bool = False
@@ -50,7 +50,7 @@ class DeleteOptions:
         """Read the options from the body, or from the query if there is no body.
 
         Raises:
-            BadRequest: The body is not a DeleteOptions, or a parameter cannot be parsed.
+            BadRequest: The body is not a DeleteOptions object, or a parameter is malformed.
             Invalid: A value is unknown, or two values contradict each other.
         """
         source = _source(call)
@@ -90,7 +90,7 @@ def _source(call: Call) -> JSONObject:
             "gracePeriodSeconds": integer(call.params, "gracePeriodSeconds"),
             "orphanDependents": boolean(call.params, "orphanDependents"),
             "dryRun": [call.params["dryRun"]] if "dryRun" in call.params else None,
-            # kube-apiserver's query conversion uses these names, without a path.
+            # As in kube-apiserver, the parameters are named uid and resourceVersion, without "preconditions".
             "preconditions": {key: call.params[key] for key in _PRECONDITIONS if key in call.params},
         }
     if not isinstance(call.body, dict):

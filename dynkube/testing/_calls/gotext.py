@@ -1,4 +1,4 @@
-"""Format values like Go (``%v``, ``%q``, ``%T``, JSON, source) for messages."""
+"""Format values as Go does (``%v``, ``%q``, ``%T``, ``%#v``, JSON), for error messages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _HTML = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 
 
 def shown(value: object) -> str:
-    """Format ``value`` for ``Invalid value: ``."""
+    """Format ``value`` as after ``Invalid value:`` in a validation error."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
@@ -23,13 +23,13 @@ def shown(value: object) -> str:
 
 
 def compact(value: object) -> str:
-    """Encode JSON like Go: no spaces, sorted keys, HTML characters escaped."""
+    """Encode ``value`` as JSON like Go: no spaces, sorted keys, HTML characters escaped."""
     text = json.dumps(_plain(value), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
     return escape_html(text)
 
 
 def escape_html(text: str) -> str:
-    """Escape the HTML characters in JSON, as Go's encoder does."""
+    """Escape the characters ``<``, ``>`` and ``&`` in JSON, as Go's encoder does."""
     return text.translate(_HTML)
 
 
@@ -40,7 +40,7 @@ def quoted(text: str) -> str:
 
 
 def number(value: float) -> str:
-    """Format a number like Go: no ``.0``, exponents for very large and small values."""
+    """Format a number like Go: without ``.0``, with exponents for very large and small values."""
     if isinstance(value, int):
         return str(value)
     if math.isinf(value) or math.isnan(value):

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-# Go's JSON decoder allows 10,000 levels. The functions on objects here are recursive, with up to three calls per level,
-# and Python's default recursion limit is 1,000 calls.
+# Go's JSON decoder allows 10,000 levels. This limit is lower because functions of this package are recursive, with up
+# to three calls per level, and Python's default recursion limit is 1,000 calls.
 MAX_DEPTH = 300
 
 
 class TooDeep(ValueError):
-    """Data nested deeper than :data:`MAX_DEPTH`."""
+    """Data is nested deeper than :data:`MAX_DEPTH`."""
 
     def __init__(self, bracket: str) -> None:
         super().__init__(f"invalid character '{bracket}' exceeded max depth")
 
 
 def check_depth(data: object) -> None:
-    """Raise if ``data`` is nested deeper than :data:`MAX_DEPTH`.
+    """Check that ``data`` is not nested deeper than :data:`MAX_DEPTH`.
 
-    With YAML aliases one object may be in many places.
+    An object that occurs many times in ``data``, by YAML aliases, is visited once per level.
 
     Raises:
-        TooDeep: There are more levels, or an object contains itself.
+        TooDeep: It is nested deeper, or an object contains itself.
     """
     level = [data] if isinstance(data, dict | list) else []
     for _ in range(MAX_DEPTH):

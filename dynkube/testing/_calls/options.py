@@ -19,9 +19,16 @@ _UINT64 = range(2**64)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListOptions:
-    """Validated parameters of lists and watches.
+    """Validated query parameters of a list or watch.
 
-    ``resource_version`` is ``None`` if it was not given; ``limit`` is 0 if the list is not chunked.
+    Attributes:
+        resource_version: ``resourceVersion``; ``None`` if it is not given.
+        match: ``resourceVersionMatch``, or ``""``.
+        limit: Maximum number of items in a chunk; 0 for no limit.
+        continue_token: ``continue``, or ``""``.
+        timeout: ``timeoutSeconds``; ``None`` for the server's default.
+        bookmarks: ``allowWatchBookmarks``.
+        send_initial_events: ``sendInitialEvents``; ``None`` if it is not given.
     """
 
     resource_version: int | None = None
@@ -37,8 +44,8 @@ class ListOptions:
         """Read the parameters of a list.
 
         Raises:
-            BadRequest: One of them does not parse.
-            Invalid: They contradict each other.
+            BadRequest: A parameter is malformed.
+            Invalid: Parameters contradict each other.
         """
         options, version = cls._read(call.params), call.params.get("resourceVersion", "")
         if causes := _list_causes(options, version):
@@ -49,7 +56,7 @@ class ListOptions:
         """Return a copy with the resourceVersion ``text``.
 
         Raises:
-            BadRequest: It is not a number; kube-apiserver checks this after everything else.
+            BadRequest: ``text`` is not a number. This is a separate method because kube-apiserver checks this last.
         """
         if problem := _version_problem(text):
             raise refuse.bad_request(f"invalid resource version: {problem}")
@@ -57,20 +64,23 @@ class ListOptions:
 
     @classmethod
     def for_watch(cls, call: Call, *, watch_list: bool) -> ListOptions:
-        """Read the parameters of a watch; without a start it sends the initial events.
+        """Read the parameters of a watch.
+
+        As in kube-apiserver, ``sendInitialEvents`` defaults to true if there is no resourceVersion to start from.
 
         Args:
             call: The watch.
             watch_list: Whether this server supports ``sendInitialEvents``.
 
         Raises:
-            APIError: ``resourceVersion`` is no number (500, as the real server has it).
-            BadRequest: One of the others does not parse.
-            Invalid: They contradict each other, or ``sendInitialEvents`` is not known.
+            APIError: 500 as in a real server: ``resourceVersion`` is not a number.
+            BadRequest: Another parameter is malformed.
+            Invalid: Parameters contradict each other, or ``sendInitialEvents`` is given and not supported.
         """
         options, version = cls._read(call.params), call.params.get("resourceVersion", "")
         if call.old_watch and not boolean(call.params, "watch"):
-            # kube-apiserver does not know here that it is a watch, and validates the parameters as those of a list.
+            # On the deprecated path kube-apiserver does not know yet that this is a watch, and validates the parameters
+            # like those of a list.
             if causes := _list_causes(options, version):
                 raise refuse.invalid_options("ListOptions", causes)
             return replace(options, resource_version=read_version(version))
@@ -85,7 +95,7 @@ class ListOptions:
         timeout = integer(params, "timeoutSeconds")
         return cls(
             match=params.get("resourceVersionMatch", ""),
-            # As in kube-apiserver, a negative limit means no limit, and seconds <= 0 mean the server's default.
+            # As in kube-apiserver, a negative limit means no limit, and a timeout <= 0 means the server's default.
             limit=max(0, integer(params, "limit") or 0),
             timeout=float(timeout) if timeout and timeout > 0 else None,
             continue_token=params.get("continue", ""),
@@ -98,7 +108,7 @@ def read_version(text: str) -> int | None:
     """Parse the ``resourceVersion`` of a get or a watch; ``None`` if it is not given.
 
     Raises:
-        APIError: It is not a number: 500, since in kube-apiserver the storage layer is the first to parse it.
+        APIError: 500 if it is not a number. In kube-apiserver it is not validated before the storage parses it.
     """
     if problem := _version_problem(text):
         raise refuse.version_unreadable(problem)
@@ -147,7 +157,14 @@ def _watch_causes(options: ListOptions, watch_list: bool) -> list[StatusCause]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteOptions:
-    """The parameters of create, update and patch."""
+    """Validated query parameters of a create, update or patch.
+
+    Attributes:
+        dry_run: Whether nothing is stored.
+        field_manager: ``fieldManager``; the default is derived from the User-Agent.
+        field_validation: ``fieldValidation``: ``"Ignore"``, ``"Warn"`` or ``"Strict"``.
+        force: Whether an apply takes over fields of other managers.
+    """
 
     dry_run: bool = False
     field_manager: str = ""
@@ -156,11 +173,11 @@ class WriteOptions:
 
     @classmethod
     def read(cls, call: Call) -> WriteOptions:
-        """Read the parameters; the default field manager is the user agent's name.
+        """Read the parameters of a create, update or patch.
 
         Raises:
-            BadRequest: ``force`` is no boolean.
-            Invalid: A parameter has a value the server does not know, or ``force`` is given where it has no meaning.
+            Invalid: A parameter has an invalid value, an apply has no ``fieldManager``, or ``force`` is given for
+                another patch than an apply.
         """
         options = {"create": "CreateOptions", "update": "UpdateOptions"}.get(call.verb, "PatchOptions")
         manager = call.params.get("fieldManager", "")
@@ -196,7 +213,7 @@ def _unprintable_causes(manager: str) -> Iterator[StatusCause]:
 
 
 def _agent_name(user_agent: str) -> str:
-    """Return the product name, kube-apiserver's default for the field manager."""
+    """Return the product name in a User-Agent, kube-apiserver's default for the field manager."""
     name = user_agent.partition("/")[0]
     printable = name if name.isprintable() else "".join(character for character in name if character.isprintable())
     kept = printable.encode()[:MAX_MANAGER]
@@ -204,5 +221,5 @@ def _agent_name(user_agent: str) -> str:
 
 
 def dry_run_causes(value: str | None) -> list[StatusCause]:
-    """Return the validation errors for a ``dryRun`` value."""
+    """Return the causes of a 422 for a ``dryRun`` parameter; none if it is valid or missing."""
     return [refuse.not_supported("dryRun", [value], ["All"])] if value is not None and value != "All" else []

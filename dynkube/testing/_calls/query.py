@@ -1,4 +1,4 @@
-"""Parse numbers and booleans in a query, as by kube-apiserver's conversion."""
+"""Parse numbers and booleans in query parameters, as kube-apiserver does."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ _INT64 = range(-(2**63), 2**63)
 
 
 def boolean(params: Mapping[str, str], name: str) -> bool | None:
-    """Parse a boolean: true unless ``0`` or ``false``; ``None`` if missing."""
+    """Parse a boolean parameter: true unless ``0`` or ``false``; ``None`` if it is not given."""
     text = params.get(name)
     return None if text is None else text.lower() not in {"0", "false"}
 
 
 def integer(params: Mapping[str, str], name: str) -> int | None:
-    """Parse an integer; ``None`` if it is not given.
+    """Parse an integer parameter; ``None`` if it is not given.
 
     Raises:
-        BadRequest: It is not a 64-bit integer. As in kube-apiserver the message does not name the parameter.
+        BadRequest: It is not a 64-bit integer. As in kube-apiserver, the message does not name the parameter.
     """
     text = params.get(name)
     if text is None:
@@ -31,7 +31,14 @@ def integer(params: Mapping[str, str], name: str) -> int | None:
 
 
 def digits_problem(function: str, text: str, pattern: str, allowed: range) -> str:
-    """Return the error of Go's ``strconv``; ``""`` for a number within ``allowed``."""
+    """Return the error message of Go's ``strconv`` for an invalid number; ``""`` for a valid one.
+
+    Args:
+        function: The Go function for the message, like ``"ParseInt"``.
+        text: The number.
+        pattern: Regular expression for the syntax of the number.
+        allowed: The allowed values.
+    """
     shown = '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
     if not re.fullmatch(pattern, text, re.ASCII):
         return f"strconv.{function}: parsing {shown}: invalid syntax"

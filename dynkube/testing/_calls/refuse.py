@@ -1,4 +1,7 @@
-"""Error responses with kube-apiserver's messages, and causes of a 422."""
+"""Error responses with kube-apiserver's messages, and causes for a 422.
+
+The functions return the error and do not raise it.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from dynkube.errors import APIError, Gone, Invalid, Status, StatusCause
 from dynkube.testing._kinds.kinds import Kind
 
 MAX_OBJECT: Final = 3 * 512 * 1024
-"""Bytes of an object that can be stored: what etcd takes in one request, unless told otherwise."""
+"""Maximum size of a stored object in bytes: the default limit of etcd for a request."""
 
 _MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
 _CONTINUE_EXPIRED = (
@@ -23,7 +26,7 @@ _CONTINUE_EXPIRED = (
 )
 
 
-# Storage paths in etcd that differ from the resource name.
+# Paths in etcd (after /registry) of resources whose path is not the resource name.
 _FOLDERS = {
     "endpoints": "services/endpoints",
     "ingresses.networking.k8s.io": "ingress",
@@ -31,14 +34,15 @@ _FOLDERS = {
     "replicationcontrollers": "controllers",
     "services": "services/specs",
 }
+# Groups of built-in kinds whose paths in etcd contain the group, like those of custom resources.
 _KEPT_BY_GROUP = {"apiextensions.k8s.io", "apiregistration.k8s.io"}
 
 
 class ContinueExpired(Gone):
     """410 for an expired continue token, with a new token in ``metadata.continue``.
 
-    The new token continues after the same key at the latest revision, so that a client that cannot restart the list can
-    get the rest of an inconsistent list.
+    The new token continues after the same key, but at the latest revision. A client that cannot restart the list can
+    use it to get the remaining items, but the whole list is then inconsistent.
     """
 
     def __init__(self, status: Status, *, continue_token: str = "", request: str = "") -> None:
@@ -50,23 +54,33 @@ class ContinueExpired(Gone):
 
 
 def not_found(kind: Kind, name: str) -> APIError:
-    """404: no such object."""
+    """Return 404 for an object that does not exist."""
     return _about(kind, name, 404, "NotFound", f'{kind.group_resource} "{name}" not found')
 
 
 def already_exists(kind: Kind, name: str) -> APIError:
-    """409 on create."""
+    """Return 409 for a create of an object that exists."""
     return _about(kind, name, 409, "AlreadyExists", f'{kind.group_resource} "{name}" already exists')
 
 
 def conflict(kind: Kind, name: str, why: str = _MODIFIED, *causes: StatusCause) -> APIError:
-    """409: the object was modified since the client read it."""
+    """Return 409 for an object that was modified since the client read it, or for the reason ``why``."""
     message = f'Operation cannot be fulfilled on {kind.group_resource} "{name}": {why}'
     return _about(kind, name, 409, "Conflict", message, causes)
 
 
 def other_object(kind: Kind, namespace: str, name: str, wanted: str, present: str) -> APIError:
-    """409 on update: the object has another UID. The message has its etcd key."""
+    """Return 409 for an update whose UID differs from the UID of the stored object.
+
+    As in kube-apiserver, the message contains the object's etcd key.
+
+    Args:
+        kind: The kind of the object.
+        namespace: The namespace of the object.
+        name: The name of the object.
+        wanted: The UID in the request.
+        present: The UID of the stored object; ``""`` if there is none.
+    """
     resource, group = kind.gvr.resource, kind.gvr.group
     apart = kind.crd_uid is not None or group in _KEPT_BY_GROUP
     folder = f"{group}/{resource}" if apart else _FOLDERS.get(kind.group_resource, resource)
@@ -77,7 +91,18 @@ def other_object(kind: Kind, namespace: str, name: str, wanted: str, present: st
 
 
 def precondition_failed(kind: Kind, name: str, field: str, wanted: str, present: str, what: str) -> APIError:
-    """409 on delete: a precondition failed; the message has the kind."""
+    """Return 409 for a delete with a precondition that is not met.
+
+    Unlike other conflicts, the response has the kind, not the resource.
+
+    Args:
+        kind: The kind of the object.
+        name: The name of the object.
+        field: The field of the precondition, ``"UID"`` or ``"ResourceVersion"``.
+        wanted: The value in the precondition.
+        present: The value in the stored object.
+        what: What may have happened to the object, for the message.
+    """
     message = (
         f'Operation cannot be fulfilled on {kind.group_kind} "{name}": the {field} in the precondition ({wanted}) does '
         f"not match the {field} in record ({present}). The object might have been {what}"
@@ -87,7 +112,7 @@ def precondition_failed(kind: Kind, name: str, field: str, wanted: str, present:
 
 
 def apply_conflict(causes: Sequence[StatusCause]) -> APIError:
-    """409 on apply: other managers own the fields of ``causes``."""
+    """Return 409 for an apply of fields that other managers own; each cause has one field."""
     if len(causes) == 1:
         message = f"Apply failed with 1 conflict: {causes[0].message}: {causes[0].field}"
     else:
@@ -100,48 +125,51 @@ def apply_conflict(causes: Sequence[StatusCause]) -> APIError:
 
 
 def forbidden(kind: Kind, name: str, why: str, *causes: StatusCause) -> APIError:
-    """403: the object cannot be written (namespace being deleted, object protected)."""
+    """Return 403 for an object that cannot be written or deleted, for the reason ``why``."""
     return _about(kind, name, 403, "Forbidden", f'{kind.group_resource} "{name}" is forbidden: {why}', causes)
 
 
 def invalid(kind: Kind, name: str, causes: Sequence[StatusCause]) -> APIError:
-    """422 for the object ``name``, with every cause listed."""
+    """Return 422 for an invalid object, with all ``causes``."""
     return _invalid(kind.gvr.group, kind.kind, name, causes)
 
 
 def invalid_kind(group: str, given: str, name: str, expected: str) -> APIError:
-    """422 for a custom resource of another kind than the path's."""
+    """Return 422 for a custom resource of kind ``given`` instead of ``expected``."""
     return _invalid(group, given, name, [bad_value("kind", given, f"must be {expected}")])
 
 
 def invalid_patch(result: str, why: str) -> APIError:
-    """422 for a patch whose ``result`` is not an object of its kind."""
+    """Return 422 for a patch whose ``result`` is not a valid object of its kind."""
     return _invalid("", "", "", [bad_value("patch", result, why)])
 
 
 def must_be_locked(kind: Kind, name: str) -> APIError:
-    """422 for an update without resourceVersion; it has the resource, not the kind."""
+    """Return 422 for an update without resourceVersion, if the resource requires one.
+
+    Unlike in other 422 responses, the resource is in the place of the kind.
+    """
     cause = bad_value("metadata.resourceVersion", 0, "must be specified for an update")
     return _invalid(kind.gvr.group, kind.gvr.resource, name, [cause])
 
 
 def invalid_options(options: str, causes: Sequence[StatusCause]) -> APIError:
-    """422 for invalid ``options`` (``"ListOptions"``, ``"DeleteOptions"``, ...)."""
+    """Return 422 for invalid ``options`` (``"ListOptions"``, ``"DeleteOptions"``, ...)."""
     return _invalid("meta.k8s.io", options, "", causes)
 
 
 def invalid_scale(name: str, *causes: StatusCause) -> APIError:
-    """422 for a Scale."""
+    """Return 422 for an invalid Scale of the object ``name``."""
     return _invalid("autoscaling", "Scale", name, causes)
 
 
 def invalid_token_request(name: str, cause: StatusCause) -> APIError:
-    """422 for a TokenRequest."""
+    """Return 422 for an invalid TokenRequest for the service account ``name``."""
     return _invalid("authentication.k8s.io", "TokenRequest", name, [cause])
 
 
 def invalid_review(cause: StatusCause) -> APIError:
-    """422 for an access review; the message has no kind."""
+    """Return 422 for an invalid access review; as in kube-apiserver, it has no kind."""
     return _invalid("authorization.k8s.io", "", "", [cause])
 
 
@@ -149,18 +177,21 @@ def invalid_review(cause: StatusCause) -> APIError:
 
 
 def bad_request(message: str) -> APIError:
-    """400."""
+    """Return 400 with ``message``."""
     return plain(400, "BadRequest", message)
 
 
 def verb_not_supported(kind: Kind, verb: str) -> APIError:
-    """405 for a custom resource; ``verb`` is ``""`` for methods without a verb."""
+    """Return 405 for a custom resource; ``verb`` is ``""`` for HTTP methods without a verb."""
     message = f'{verb} is not supported on resources of kind "{kind.group_resource}"'
     return _about(kind, "", 405, "MethodNotAllowed", message)
 
 
 def other_kind(kind: Kind, field: str, given: object) -> APIError:
-    """400: the body's ``apiVersion`` or ``kind`` is not that of the path."""
+    """Return 400 for a body whose ``apiVersion`` or ``kind`` is ``given`` and differs from ``kind``.
+
+    ``field`` is ``"apiVersion"`` or ``"kind"``.
+    """
     if field == "apiVersion":
         expected = kind.api_version
         return bad_request(
@@ -173,17 +204,17 @@ def other_kind(kind: Kind, field: str, given: object) -> APIError:
 
 
 def unauthorized() -> APIError:
-    """401: missing or invalid credentials."""
+    """Return 401 for missing or invalid credentials."""
     return plain(401, "Unauthorized", "Unauthorized")
 
 
 def method_not_allowed(message: str) -> APIError:
-    """405."""
+    """Return 405 with ``message``."""
     return plain(405, "MethodNotAllowed", message)
 
 
 def unsupported_patch(accepted: Sequence[str]) -> APIError:
-    """415: a patch type that the resource does not support."""
+    """Return 415 for a patch type that is not one of ``accepted``."""
     message = "the body of the request was in an unknown format - accepted media types include: "
     return plain(415, "UnsupportedMediaType", message + ", ".join(accepted))
 
@@ -193,42 +224,48 @@ class Unprocessable(Invalid):
 
 
 def unprocessable() -> APIError:
-    """422 for a patch that cannot be applied; kube-apiserver sends no reason."""
+    """Return 422 for a patch that cannot be applied; as in kube-apiserver, without details."""
     message = "the server rejected our request due to an error in our request"
     return Unprocessable(Status(code=422, reason="Invalid", message=message))
 
 
 def out_of_time() -> APIError:
-    """504 for a patch that exceeds kube-apiserver's request timeout (34 seconds)."""
+    """Return 504 for a patch that would exceed kube-apiserver's request timeout (34 seconds)."""
     return plain(
         504, "Timeout", "Timeout: request did not complete within requested timeout - context deadline exceeded"
     )
 
 
 def internal(why: str) -> APIError:
-    """500: an internal error with the message ``why``."""
+    """Return 500 for an internal error, with ``why`` in the message."""
     causes = (StatusCause("", "", why),)
     message = f"Internal error occurred: {why}"
     return APIError.from_status(Status(code=500, reason="InternalError", message=message, causes=causes))
 
 
 def version_set_on_create() -> APIError:
-    """500 without a reason: kube-apiserver does not convert this storage error."""
+    """Return 500 for a create with a resourceVersion.
+
+    It has no reason, since kube-apiserver does not convert this storage error to a Status.
+    """
     return plain(500, "", "resourceVersion should not be set on objects to be created")
 
 
 def failed(message: str) -> APIError:
-    """500 without a reason: an error that kube-apiserver does not convert."""
+    """Return 500 without a reason, for an error that kube-apiserver does not convert to a Status."""
     return plain(500, "", message)
 
 
 def too_large() -> APIError:
-    """500: an object of more than :data:`MAX_OBJECT` bytes."""
+    """Return 500 for an object of more than :data:`MAX_OBJECT` bytes."""
     return failed("etcdserver: request is too large")
 
 
 def too_many(message: str, cause: StatusCause, retry_after: int = 0) -> APIError:
-    """429: the request is not allowed now, and can be retried later."""
+    """Return 429 for a request that is not allowed now and can be retried.
+
+    ``retry_after`` is in seconds; 0 for no Retry-After.
+    """
     status = Status(code=429, reason="TooManyRequests", message=message, causes=(cause,))
     return APIError.from_status(replace(status, retry_after=retry_after) if retry_after else status)
 
@@ -237,27 +274,30 @@ def too_many(message: str, cause: StatusCause, retry_after: int = 0) -> APIError
 
 
 def revision_expired(requested: int, compacted: int) -> APIError:
-    """410 for a watch from an expired resourceVersion."""
+    """Return 410 for a watch from an expired resourceVersion."""
     return plain(410, "Expired", f"too old resource version: {requested} ({compacted})")
 
 
 def list_expired() -> APIError:
-    """410 for a list at a compacted revision."""
+    """Return 410 for a list at a compacted revision."""
     return plain(410, "Expired", "The resourceVersion for the provided list is too old.")
 
 
 def version_unreadable(problem: str) -> APIError:
-    """500 without a reason: a malformed resourceVersion, found by the storage layer."""
+    """Return 500 for a malformed resourceVersion that only the storage of kube-apiserver finds."""
     return plain(500, "", problem)
 
 
 def continue_expired(token: str) -> ContinueExpired:
-    """410 for a compacted continue token; ``token`` continues inconsistently."""
+    """Return 410 for a continue token of a compacted revision.
+
+    ``token`` is a new token, which continues the list at the latest revision.
+    """
     return ContinueExpired(Status(code=410, reason="Expired", message=_CONTINUE_EXPIRED), continue_token=token)
 
 
 def revision_too_large(requested: int, current: int) -> APIError:
-    """504 for a resourceVersion newer than the latest one."""
+    """Return 504 for a resourceVersion that is higher than the latest one."""
     return APIError.from_status(
         Status(
             code=504,
@@ -273,42 +313,42 @@ def revision_too_large(requested: int, current: int) -> APIError:
 
 
 def required(field: str, detail: str = "") -> StatusCause:
-    """A required field is missing."""
+    """Return the cause for a missing required field."""
     return StatusCause(field, "FieldValueRequired", f"Required value: {detail}" if detail else "Required value")
 
 
 def bad_value(field: str, value: object, detail: str) -> StatusCause:
-    """The value of a field is invalid."""
+    """Return the cause for an invalid value of a field."""
     return StatusCause(field, "FieldValueInvalid", f"Invalid value: {shown(value)}: {detail}")
 
 
 def not_supported(field: str, value: object, supported: Sequence[str]) -> StatusCause:
-    """The value of a field is not one of ``supported``."""
+    """Return the cause for a value that is not one of ``supported``."""
     listed = ", ".join(f'"{item}"' for item in supported)
     text = f"Unsupported value: {shown(value)}: supported values: {listed}"
     return StatusCause(field, "FieldValueNotSupported", text)
 
 
 def not_allowed(field: str, detail: str) -> StatusCause:
-    """A field must not be set, or not to this value."""
+    """Return the cause for a field that must not be set, or not to this value."""
     return StatusCause(field, "FieldValueForbidden", f"Forbidden: {detail}")
 
 
 def too_long(field: str, detail: str) -> StatusCause:
-    """The value of a field is too long."""
+    """Return the cause for a value that is too long."""
     return StatusCause(field, "FieldValueTooLong", f"Too long: {detail}")
 
 
 def duplicate(field: str, value: object) -> StatusCause:
-    """A list has a duplicate entry."""
+    """Return the cause for a duplicate entry in a list."""
     return StatusCause(field, "FieldValueDuplicate", f"Duplicate value: {shown(value)}")
 
 
-# ── inside ────────────────────────────────────────────────────────────────────────────────────
+# ── common functions ──────────────────────────────────────────────────────────────────────────
 
 
 def _about(kind: Kind, name: str, code: int, reason: str, message: str, causes: Sequence[StatusCause] = ()) -> APIError:
-    # In details kube-apiserver puts the resource into "kind".
+    # As in kube-apiserver, "kind" in the details is the resource.
     details = Status(
         code=code,
         reason=reason,
@@ -322,7 +362,7 @@ def _about(kind: Kind, name: str, code: int, reason: str, message: str, causes: 
 
 
 def _invalid(group: str, kind: str, name: str, causes: Sequence[StatusCause]) -> APIError:
-    # The message has each cause once, even if it is listed repeatedly.
+    # The message contains each cause only once, even if it occurs several times in "causes".
     texts = list(dict.fromkeys(f"{cause.field}: {cause.message}" for cause in causes))
     listed = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
     qualified = f"{kind}.{group}" if group else kind
@@ -340,10 +380,10 @@ def _invalid(group: str, kind: str, name: str, causes: Sequence[StatusCause]) ->
 
 
 def plain(code: int, reason: str, message: str) -> APIError:
-    """Return an error response without details."""
+    """Return an error response with a reason and a message, but without details."""
     return APIError.from_status(Status(code=code, reason=reason, message=message))
 
 
 def shown(value: object) -> str:
-    """Format a value for a message."""
+    """Format a value as JSON for a message."""
     return msgspec.json.encode(value).decode()

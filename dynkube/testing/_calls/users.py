@@ -20,8 +20,8 @@ class User:
     Attributes:
         name: The user name, as in subjects of role bindings, like ``"alice"``.
         groups: The user's groups. ``system:authenticated`` is added to users that authenticate by a token.
-        uid: Unique ID, also if the name is reused; often ``""``.
-        extra: Extra fields from authentication.
+        uid: ID that is unique even if the name is reused; often ``""``.
+        extra: Further attributes, set by the authentication.
     """
 
     name: str
@@ -31,7 +31,7 @@ class User:
 
     @property
     def info(self) -> dict[str, object]:
-        """Return the UserInfo of ``authentication.k8s.io``, without empty fields."""
+        """The user as a UserInfo object of ``authentication.k8s.io``, without empty fields."""
         shown: dict[str, object] = {
             "username": self.name,
             "uid": self.uid,
@@ -41,7 +41,10 @@ class User:
         return {key: value for key, value in shown.items() if value}
 
     def authenticated(self) -> User:
-        """Return the user with ``system:authenticated`` or ``system:unauthenticated``."""
+        """Return the user with ``system:authenticated`` added to the groups.
+
+        For ``system:anonymous`` the group is ``system:unauthenticated``.
+        """
         group = UNAUTHENTICATED if self.name == ANONYMOUS else AUTHENTICATED
         if group in self.groups or UNAUTHENTICATED in self.groups:
             return self
@@ -65,7 +68,10 @@ def account_groups(namespace: str) -> tuple[str, ...]:
 
 
 def split_account(username: str) -> tuple[str, str] | None:
-    """Return namespace and name of a service account's ``username``, else ``None``."""
+    """Return namespace and name of the service account with this user name.
+
+    ``None`` if it is not the user name of a service account.
+    """
     if not username.startswith(_ACCOUNT_PREFIX):
         return None
     match username.removeprefix(_ACCOUNT_PREFIX).split(":"):
