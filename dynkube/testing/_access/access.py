@@ -25,8 +25,8 @@ class Access:
     """The access control of one engine.
 
     Args:
-        engine: The engine to protect. It serves reviews and service account tokens from now on; with RBAC it gets the
-            bootstrap roles, and privilege escalation checks on writes of roles and bindings.
+        engine: The engine to protect. It is set up to serve reviews and service account tokens. With RBAC the bootstrap
+            roles are created in it, and writes of roles and bindings are checked for privilege escalation.
         users: Users by bearer token.
         token: The administrator's bearer token, or ``None``.
         rbac: Whether to authorize by the stored roles; otherwise every request is allowed.
@@ -50,9 +50,10 @@ class Access:
         engine.answer("serviceaccounts", "token", _created(self._accounts.request))
 
     def authenticator(self, token: str | None = None) -> Authenticator:
-        """Return an authenticator; ``token`` is the administrator's, or a user's.
+        """Return an authenticator that accepts ``token`` and the tokens of the users.
 
-        Without any tokens, every request is authenticated as the administrator.
+        ``token`` authenticates as the administrator, unless it is a user's token. Without any tokens, every request is
+        authenticated as the administrator.
         """
         tokens = self._users if token is None else {token: ADMIN, **self._users}
         return Authenticator(
@@ -65,20 +66,20 @@ class Access:
             bootstrap.install(self._engine)
 
     def acting_user(self, request: Attributes, headers: Mapping[str, tuple[str, ...]]) -> User:
-        """Return the user to execute ``request`` as: its sender or the impersonated user.
+        """Return the user for the authorization of ``request``: its sender or the impersonated user.
 
         Raises:
-            BadRequest: The impersonation headers contradict each other.
+            BadRequest: The impersonation headers do not name a user.
             Forbidden: The sender has no permission to impersonate that user.
         """
         wanted = WantedUser.read(headers)
         return request.user if wanted is None else impersonate(wanted, request, self.authorizer)
 
     def authorize(self, request: Attributes) -> None:
-        """Check that ``request`` is allowed.
+        """Check that the user of ``request`` has permission for it.
 
         Raises:
-            Forbidden: It is not.
+            Forbidden: The user has no permission.
         """
         decision = self.authorizer.decide(request)
         if not decision.allowed:

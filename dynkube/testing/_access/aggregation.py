@@ -1,7 +1,6 @@
-"""Aggregated ClusterRoles (``aggregationRule``).
+"""Aggregated ClusterRoles, which combine the rules of selected ClusterRoles (``aggregationRule``).
 
-The rules of the selected ClusterRoles are combined. In a cluster a controller does this asynchronously; here it is done
-before the call that changed a role returns.
+In a cluster a controller does this asynchronously. Here it is done before the call that has changed a role returns.
 """
 
 from __future__ import annotations
@@ -31,11 +30,11 @@ class Aggregation:
         engine.settle_with(self.settle)
 
     def settle(self) -> bool:
-        """Update all aggregated roles; return whether one was out of date."""
+        """Update all aggregated roles, and return whether any has been changed."""
         kind = self._engine.registry.get(CLUSTER_ROLES)
         if not self._stale or kind is None:
             return False
-        # Writing calls settle() again; reset the flag first, so that it only acts on new changes.
+        # Writing a role calls settle() again. The flag is reset first, so that the inner call only handles new changes.
         self._stale = False
         versions = self._engine.storage.collection(_STORED).current.values()
         roles = sorted((version.decode(kind) for version in versions), key=_name)
@@ -68,7 +67,7 @@ def _selected(aggregation: JSONObject, role: JSONObject) -> bool:
 
 
 def _matches(selector: JSONObject, labels: Mapping[str, str]) -> bool:
-    """Whether a ``metav1.LabelSelector`` matches; an empty one matches everything."""
+    """Return whether a ``metav1.LabelSelector`` matches ``labels``; an empty one always matches."""
     exact = selector.get("matchLabels") or {}
     if any(labels.get(key) != value for key, value in exact.items()):
         return False

@@ -62,19 +62,19 @@ class Authorizer(Protocol):
     """Decides whether requests are allowed."""
 
     def decide(self, attributes: Attributes) -> Decision:
-        """Whether ``attributes`` are allowed."""
+        """Decide whether a request with these attributes is allowed."""
         ...
 
     def rules_for(self, user: User, namespace: str) -> tuple[list[PolicyRule], str]:
-        """Return the rules for ``user`` in ``namespace``, and why they may be incomplete.
+        """Return the rules that apply to ``user`` in ``namespace``, and an error message.
 
-        The reason is ``""`` if they are complete.
+        The message says why the rules may be incomplete; it is ``""`` if they are complete.
         """
         ...
 
 
 class AllowAll:
-    """Allows every request, as ``--authorization-mode=AlwaysAllow``."""
+    """Allows every request, like kube-apiserver with ``--authorization-mode=AlwaysAllow``."""
 
     def decide(self, attributes: Attributes) -> Decision:
         """Allow the request."""
@@ -86,14 +86,17 @@ class AllowAll:
 
 
 def denied(attributes: Attributes, reason: str = "") -> APIError:
-    """Return the 403 with kube-apiserver's message; ``reason`` is RBAC's, if any."""
+    """Return the 403 for a denied request, with kube-apiserver's message.
+
+    ``reason`` is the reason of the authorizer's decision, if any.
+    """
     who = f'User "{attributes.user.name}" cannot {attributes.verb}'
     if not attributes.resource:
         what = f'{who} path "{attributes.path}"'
     else:
         place = f'in the namespace "{attributes.namespace}"' if attributes.namespace else "at the cluster scope"
         what = f'{who} resource "{attributes.full_resource}" in API group "{attributes.group}" {place}'
-    # The message may end in an HTML page of somebody's proxy or dashboard, and parts of it come from the request.
+    # Parts of the message come from the request, so they are escaped in case a dashboard shows it as HTML.
     what = what.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     detail = f"{what}: {reason}" if reason else what
     qualified = f"{attributes.resource}.{attributes.group}" if attributes.group else attributes.resource

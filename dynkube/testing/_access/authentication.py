@@ -19,9 +19,9 @@ class Authenticator:
     Attributes:
         tokens: Users by bearer token.
         accounts: Verifies service account tokens.
-        default: The user of requests without a token or with an unknown one; ``None`` if a token is required.
-        anonymous: Whether requests without a token are passed to authorization as ``system:anonymous``. Otherwise they
-            are accepted for public paths only.
+        default: The user of requests without a token or with an unknown token; ``None`` if a token is required.
+        anonymous: Whether requests without a token are authenticated as ``system:anonymous``, even if a token is
+            required. If false, this applies only to public paths.
     """
 
     tokens: Mapping[str, User] = field(default_factory=dict, repr=False)
@@ -37,7 +37,7 @@ class Authenticator:
             public: Whether the path is accessible without authentication.
 
         Raises:
-            Unauthorized: The token is invalid, or missing and required.
+            Unauthorized: A token is required, and it is invalid or missing.
         """
         scheme, _, token = (authorization or "").strip().partition(" ")
         if scheme.lower() == "bearer" and token.strip():
@@ -53,12 +53,14 @@ class Authenticator:
         return NO_OBSERVERS
 
     def verify(self, token: str, audiences: Sequence[str] = ()) -> Verified:
-        """Verify ``token`` and return its user.
+        """Verify ``token``, and return its user and audiences.
+
+        ``audiences`` are those of which the token must have at least one; default: this server.
 
         Raises:
             InvalidToken: The token is invalid.
         """
-        # Compare with every known token, so that the response time reveals nothing about them.
+        # All known tokens are compared, so that the response time reveals nothing about them.
         known = [user for text, user in self.tokens.items() if hmac.compare_digest(text.encode(), token.encode())]
         if not known:
             return self.accounts.verify(token, audiences)
@@ -73,10 +75,10 @@ class Authenticator:
 
 
 def as_user(user: User | str) -> User:
-    """Return the User for a user name or a User.
+    """Return ``user`` as a User, if it is a user name; a User is returned with its groups as a tuple.
 
     Raises:
-        InvalidInput: ``user`` is neither.
+        InvalidInput: ``user`` is neither a name nor a User, or its groups are a string.
     """
     if isinstance(user, str) and user:
         account = split_account(user)

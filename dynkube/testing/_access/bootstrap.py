@@ -1,6 +1,6 @@
 """Default RBAC roles and bindings of a cluster.
 
-These are the user-facing roles and the basic ones of authenticated and unauthenticated users. The roles of control
+These are the user-facing roles, and the basic roles of authenticated and unauthenticated users. The roles of control
 plane components (``system:controller:...``, ``system:node`` and so on) are omitted, since no such components run here.
 """
 
@@ -123,7 +123,7 @@ _ROLES = {
     ),
 }
 
-# Each aggregates the roles labelled for it, so that admin includes edit, and edit includes view.
+# Rules of the aggregated roles, and the role into which each is aggregated: admin includes edit, edit includes view.
 _AGGREGATED = {"admin": (_ADMIN, ""), "edit": (_EDIT, "admin"), "view": (_VIEW, "edit")}
 
 _BINDINGS = {
@@ -136,7 +136,7 @@ _BINDINGS = {
 
 
 def install(engine: Engine) -> None:
-    """Create the missing roles and bindings."""
+    """Create the default roles and bindings that do not exist in ``engine``."""
     for gvr, objects in ((CLUSTER_ROLES, _cluster_roles()), (CLUSTER_ROLE_BINDINGS, _bindings())):
         kind = engine.registry.get(gvr)
         assert kind is not None, f"RBAC needs {gvr} to be served"

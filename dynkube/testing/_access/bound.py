@@ -19,27 +19,32 @@ _GONE = "service account token has been invalidated"
 
 
 class Unbound(ValueError):
-    """The object that a token is bound to was deleted, or has another UID."""
+    """The object to which a token is bound was deleted, or has another UID."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bindings:
-    """Binds tokens to objects, and checks that these exist.
+    """Binds tokens to objects, and checks that the objects of bound tokens exist.
 
     Attributes:
         storage: Storage of the objects.
-        registry: Registry of their kinds.
+        registry: The served kinds.
     """
 
     storage: Storage
     registry: Registry
 
     def claims(self, namespace: str, account: str, reference: JSONObject) -> JSONObject:
-        """Return the claims of a token bound to ``reference``.
+        """Return the claims that bind a token of ``account`` to an object.
+
+        Args:
+            namespace: The namespace of the service account.
+            account: The name of the service account.
+            reference: The ``boundObjectRef`` of the TokenRequest.
 
         Raises:
             NotFound: The object does not exist.
-            BadRequest: Tokens cannot be bound to this kind of object.
+            BadRequest: Tokens cannot be bound to this kind of object, or the pod has another service account.
             Conflict: The object has another UID.
         """
         version, kind = (str(reference.get(field) or "") for field in ("apiVersion", "kind"))
@@ -59,7 +64,14 @@ class Bindings:
         return claims
 
     def check(self, namespace: str, claims: JSONObject) -> Mapping[str, tuple[str, ...]]:
-        """Check that a token's bound objects exist, and return the user's extra fields.
+        """Check that the objects to which a token is bound exist.
+
+        Args:
+            namespace: The namespace of the service account.
+            claims: The claims of the token that :meth:`claims` has returned, among others.
+
+        Returns:
+            The ``extra`` fields of the user, with names and UIDs of the bound Pod and Node.
 
         Raises:
             Unbound: An object was deleted, or has another UID.

@@ -1,8 +1,8 @@
 """RBAC privilege escalation prevention.
 
-As in kube-apiserver, users can write a role only if they have all of its permissions, or the verb ``escalate`` on it; a
-binding only if they have all permissions of its role, or the verb ``bind`` on the role. Members of ``system:masters``
-can write all of them.
+As in kube-apiserver, users can write a role only if they have all of its permissions, or the verb ``escalate`` on it.
+They can write a binding only if they have all permissions of its role, or the verb ``bind`` on the role. Members of
+``system:masters`` can write all roles and bindings.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ _EVERYTHING = (PolicyRule(("*",), ("*",), ("*",)), PolicyRule(("*",), urls=("*",
 
 @dataclass(frozen=True, slots=True)
 class RoleRules(KindRules):
-    """Rules for Roles and ClusterRoles; the escalation check applies only with RBAC."""
+    """Escalation check for writes of Roles and ClusterRoles; without RBAC (``None``), no check."""
 
     rbac: RBAC | None
 
     def authorize(self, call: Call, obj: JSONObject, old: JSONObject | None) -> None:
-        """Check that the caller has the permissions of the role.
+        """Check that the user has the permissions of the role.
 
         Raises:
-            Forbidden: Some are missing; the message lists them. Or the role has an ``aggregationRule``, and the caller
-                does not have all permissions.
+            Forbidden: The user lacks some of them; the message lists them. Or the role has an ``aggregationRule``, and
+                the user does not have all permissions in the cluster.
         """
         if self.rbac is None or _free_to_write(call, obj, old):
             return
@@ -41,22 +41,22 @@ class RoleRules(KindRules):
         _confirm(self.rbac, call, obj, read_rules(obj))
         held, _ = self.rbac.rules_for(call.user, call.namespace)
         if (_aggregates(obj) or _aggregates(old)) and missing_rules(held, _EVERYTHING):
-            # Later changes of the aggregated roles are added to this one without another check.
+            # All permissions are required, since later changes of aggregated roles are added to this role unchecked.
             why = "must have cluster-admin privileges to use the aggregationRule"
             raise refuse.forbidden(call.kind, obj["metadata"].get("name", ""), why)
 
 
 @dataclass(frozen=True, slots=True)
 class BindingRules(KindRules):
-    """Rules for RoleBindings and ClusterRoleBindings."""
+    """Escalation check for writes of RoleBindings and ClusterRoleBindings; without RBAC, no check."""
 
     rbac: RBAC | None
 
     def authorize(self, call: Call, obj: JSONObject, old: JSONObject | None) -> None:
-        """Check that the caller has the permissions of the role.
+        """Check that the user has the permissions of the binding's role.
 
         Raises:
-            Forbidden: Some are missing; the message lists them.
+            Forbidden: The user lacks some of them; the message lists them.
             NotFound: The role does not exist, so its permissions are unknown.
         """
         if self.rbac is None or _free_to_write(call, obj, old):
@@ -104,7 +104,10 @@ def _confirm(rbac: RBAC, call: Call, obj: JSONObject, wanted: Sequence[PolicyRul
 
 
 def _same_but_metadata(obj: JSONObject, old: JSONObject) -> bool:
-    """Whether only metadata that the garbage collector writes may have changed."""
+    """Return whether permissions, labels and annotations are unchanged.
+
+    Then only metadata has changed that the garbage collector writes, and no check is needed.
+    """
     return all(obj.get(field) == old.get(field) for field in ("rules", "aggregationRule", "roleRef", "subjects")) and (
         obj["metadata"].get("labels") == old["metadata"].get("labels")
         and obj["metadata"].get("annotations") == old["metadata"].get("annotations")

@@ -17,10 +17,10 @@ _PREFIX = "grant"
 
 
 class Grants:
-    """Writes and deletes one role and one binding per user, resource and namespace.
+    """Grants and revokes permissions, with a role and a binding per user, resource and namespace.
 
     Args:
-        engine: The engine that stores them.
+        engine: The engine that stores the roles and bindings.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -29,7 +29,7 @@ class Grants:
     def grant(self, user: str, rule: PolicyRule, namespace: str) -> None:
         """Grant ``rule`` to ``user`` in ``namespace``, or cluster-wide (``""``).
 
-        Grants accumulate.
+        Grants for the same resource accumulate.
         """
         roles, bindings = self._kinds(namespace)
         name = _name(user, rule.resources[0], rule.groups[0])
@@ -49,9 +49,9 @@ class Grants:
         """Remove grants.
 
         Args:
-            user: The user.
-            resource: The resource (``"pods/log"``); ``""`` for all of them.
-            group: Its API group.
+            user: The user name.
+            resource: The plural resource name, with subresource (``"pods/log"``); ``""`` for all resources.
+            group: The API group of the resource.
             namespace: The namespace; ``""`` for cluster-wide grants.
 
         Returns:
@@ -89,7 +89,7 @@ def check_verbs(verbs: Iterable[str]) -> tuple[str, ...]:
     """Check the verbs of a grant, and return them as a tuple.
 
     Raises:
-        InvalidInput: There are no verbs, or one is not a string.
+        InvalidInput: ``verbs`` is a string or empty, or a verb is not a non-empty string.
     """
     listed: tuple[object, ...] = () if isinstance(verbs, str) else tuple(verbs)
     checked = tuple(verb for verb in listed if isinstance(verb, str) and verb)
@@ -99,7 +99,7 @@ def check_verbs(verbs: Iterable[str]) -> tuple[str, ...]:
 
 
 def _name(user: str, resource: str, group: str) -> str:
-    # Role names may be any path segment, so colons are allowed and slashes are not.
+    # Names of roles may contain colons, but no slashes.
     qualified = f"{resource}.{group}" if group else resource
     return f"{_PREFIX}:{user}:{qualified}".replace("/", ":")
 

@@ -1,8 +1,9 @@
 """User impersonation.
 
-As in kube-apiserver since 1.36 there are two kinds of permission (KEP-5284): the verb ``impersonate``, and constrained
-impersonation with the verbs ``impersonate:MODE`` on the impersonated user and ``impersonate-on:MODE:VERB`` on the
-requested resource. The modes for nodes are not supported, since an embedded server has no nodes.
+As in kube-apiserver since 1.36, either of two kinds of permission allows it (KEP-5284). One is the verb
+``impersonate``. The other is constrained impersonation: the verb ``impersonate:MODE`` on the impersonated user, and
+``impersonate-on:MODE:VERB`` on the requested resource. The modes for nodes are not supported, since an embedded server
+has no nodes.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ _IDENTITIES = "authentication.k8s.io"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WantedUser:
-    """The impersonated user given by a request's headers."""
+class Wanted:
+    """The user to impersonate, as given in the headers of a request."""
 
     name: str = ""
     uid: str = ""
@@ -30,10 +31,10 @@ class WantedUser:
     extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, headers: Mapping[str, tuple[str, ...]]) -> WantedUser | None:
-        """Read the headers (lower-case names, all values of each).
+    def read(cls, headers: Mapping[str, tuple[str, ...]]) -> Wanted | None:
+        """Read the impersonation headers of a request; ``None`` if there are none.
 
-        Returns ``None`` if there are no impersonation headers.
+        ``headers`` has all values of each header, by lower-case name.
 
         Raises:
             BadRequest: Groups, a UID or extra fields are given without a user.
@@ -50,7 +51,7 @@ class WantedUser:
         return None
 
     def _shown(self) -> str:
-        # Formatted like kube-apiserver, which prints its Go struct here.
+        # kube-apiserver prints its Go struct in this message.
         groups = ", ".join(f'"{group}"' for group in self.groups)
         extra = ", ".join(
             f'"{key}":[]string{{{", ".join(chr(34) + value + chr(34) for value in values)}}}'
@@ -68,11 +69,12 @@ def impersonate(wanted: WantedUser, request: Attributes, authorizer: Authorizer)
 
     Args:
         wanted: The user to impersonate.
-        request: The request, with its sender as the user.
+        request: The attributes of the request, with its sender as the user.
         authorizer: Decides whether impersonation is allowed.
 
     Raises:
-        Forbidden: Neither kind of permission is granted; the error is that of the first one tried.
+        Forbidden: The sender has neither kind of permission. The message is about constrained impersonation, unless
+            that is impossible for the user to impersonate.
     """
     account = split_account(wanted.name)
     constrained = not (account and (wanted.groups or wanted.uid or wanted.extra))
@@ -89,8 +91,11 @@ def impersonate(wanted: WantedUser, request: Attributes, authorizer: Authorizer)
     return User(wanted.name, groups, wanted.uid, wanted.extra).authenticated()
 
 
-def _check(wanted: WantedUser, sender: User, verb: str, authorizer: Authorizer) -> APIError | None:
-    """Return the error if ``sender`` may not impersonate by ``verb``, else ``None``."""
+def _check(wanted: Wanted, sender: User, verb: str, authorizer: Authorizer) -> APIError | None:
+    """Return the 403 if ``sender`` lacks a permission with ``verb`` to impersonate the user.
+
+    ``None`` if it has all permissions that are needed.
+    """
     constrained = verb != "impersonate"
     for attributes in _steps(wanted, sender, verb):
         if constrained and attributes.resource == "groups" and MASTERS in wanted.groups:
@@ -101,8 +106,8 @@ def _check(wanted: WantedUser, sender: User, verb: str, authorizer: Authorizer) 
     return None
 
 
-def _steps(wanted: WantedUser, sender: User, verb: str) -> Iterator[Attributes]:
-    """Yield each permission that ``sender`` needs."""
+def _steps(wanted: Wanted, sender: User, verb: str) -> Iterator[Attributes]:
+    """Yield the attributes of each permission that ``sender`` needs to impersonate the user."""
     group = "" if verb == "impersonate" else _IDENTITIES
     if account := split_account(wanted.name):
         namespace, name = account

@@ -1,4 +1,4 @@
-"""Limit of concurrent requests, with 429 for those above it."""
+"""Limit on concurrent requests; requests above the limit get 429."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dynkube.errors import APIError, InvalidInput, Status
 _RETRY_AFTER = 1
 
 
-class InflightLimit:
-    """Non-blocking limit of concurrent requests; each request takes a seat.
+class Seats:
+    """Limit on concurrent requests, in which each request in progress has a seat.
 
-    API Priority and Fairness in kube-apiserver queues requests first, and isolates flows by priority levels. Here there
-    is one level, and a request above the limit gets 429 at once, as with full queues.
+    A request above the limit gets 429 at once. kube-apiserver (API Priority and Fairness) has several priority levels,
+    and sends 429 only when the queues of a level are full; here there is one level and no queue.
 
     Args:
         limit: Number of seats; ``None`` for no limit.
@@ -27,7 +27,7 @@ class InflightLimit:
         self._taken = 0
 
     def take(self) -> Seat:
-        """Take a seat.
+        """Take a seat and return it; release it when the request ends.
 
         Raises:
             TooManyRequests: All seats are taken.
@@ -49,13 +49,13 @@ class InflightLimit:
 
 
 class Seat:
-    """A taken seat, to be released."""
+    """A seat that a request has taken."""
 
     def __init__(self, seats: InflightLimit) -> None:
         self._seats: InflightLimit | None = seats
 
     def release(self) -> None:
-        """Release the seat. Synchronous and idempotent."""
+        """Release the seat. Idempotent."""
         if self._seats is not None:
             seats, self._seats = self._seats, None
             seats._free()

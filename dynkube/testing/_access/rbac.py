@@ -26,12 +26,12 @@ _ALL = (ROLES, CLUSTER_ROLES, ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS)
 
 
 class RoleNotFound(LookupError):
-    """A binding refers to a missing role; the message is kube-apiserver's."""
+    """A binding refers to a role that does not exist; the message is that of kube-apiserver."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Binding:
-    """A binding, for one of its subjects."""
+    """A RoleBinding or ClusterRoleBinding, with one of its subjects."""
 
     name: str
     namespace: str
@@ -40,7 +40,7 @@ class _Binding:
     subject: str
 
     def __str__(self) -> str:
-        # Like kube-apiserver, with the name before the namespace, here and in subjects.
+        # As in kube-apiserver, the name comes before the namespace, here and in subjects.
         what = f'RoleBinding "{self.name}/{self.namespace}"' if self.namespace else f'ClusterRoleBinding "{self.name}"'
         return f'{what} of {self.role_kind} "{self.role}" to {self.subject}'
 
@@ -48,18 +48,18 @@ class _Binding:
 class RBAC:
     """Authorizer that evaluates the stored roles and bindings.
 
-    A decision evaluates only the bindings of the user and its groups, from an index that is updated on each change of
-    the storage. The rules of a role are decoded once after each change of it.
+    A decision evaluates only the bindings of the user and of the user's groups. They are found by an index, which is
+    updated on each change of a binding. The rules of a role are decoded once and cached until the role changes.
 
     Args:
         storage: Storage of the roles and bindings.
-        registry: Registry with the four kinds of ``rbac.authorization.k8s.io/v1``.
+        registry: The served kinds, with the four kinds of ``rbac.authorization.k8s.io/v1``.
     """
 
     def __init__(self, storage: Storage, registry: Registry) -> None:
         self._storage = storage
         self._kinds = {_group_resource(gvr): (gvr, _served(registry, gvr)) for gvr in _ALL}
-        #: By namespace ("" for the cluster) and subject, then by the binding's name.
+        #: Bindings by namespace ("" for ClusterRoleBindings) and subject, then by name.
         self._bindings: dict[tuple[str, str], dict[str, _Binding]] = {}
         self._rules: dict[tuple[str, str], tuple[PolicyRule, ...]] = {}
         for gvr in (ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS):
@@ -71,7 +71,7 @@ class RBAC:
     def decide(self, attributes: Attributes) -> Decision:
         """Decide whether the request is allowed.
 
-        The reason names the binding, or the missing roles that bindings refer to.
+        The reason in the decision names the binding that allows the request, or the missing roles of bindings.
         """
         if MASTERS in attributes.user.groups:
             return Decision(True)
@@ -87,7 +87,10 @@ class RBAC:
         return Decision(False, f"RBAC: {_aggregate(missing)}" if missing else "")
 
     def rules_for(self, user: User, namespace: str) -> tuple[list[PolicyRule], str]:
-        """Return the rules for ``user`` in ``namespace``, and a message on missing roles."""
+        """Return the rules that apply to ``user`` in ``namespace``, and a message on missing roles.
+
+        The message is ``""`` if all roles exist.
+        """
         rules: list[PolicyRule] = []
         missing: dict[str, None] = {}
         for binding in self._bindings_of(user, namespace):
@@ -102,11 +105,11 @@ class RBAC:
 
         Args:
             kind: ``"Role"`` or ``"ClusterRole"``.
-            namespace: Namespace of the Role, or of the binding that refers to the ClusterRole.
-            name: Name of the role.
+            namespace: The namespace of the Role; ignored for a ClusterRole.
+            name: The name of the role.
 
         Raises:
-            RoleNotFound: The role does not exist.
+            RoleNotFound: The role does not exist, or ``kind`` is another kind.
         """
         match kind:
             case "ClusterRole":
@@ -129,7 +132,7 @@ class RBAC:
             for subject in subjects:
                 yield from self._bindings.get((place, subject), {}).values()
 
-    # ── following the storage ─────────────────────────────────────────────────────────────
+    # ── updating the index ────────────────────────────────────────────────────────────────
 
     def _changed(self, group: str, change: Change) -> None:
         if group not in self._kinds:
@@ -175,7 +178,7 @@ def _served(registry: Registry, gvr: GVR) -> Kind:
 
 
 def _subjects(binding: JSONObject, namespace: str) -> Iterator[tuple[str, str]]:
-    """Yield the index key of each subject, and its form in reasons."""
+    """Yield for each subject its key in the index, and its text in the reason of a decision."""
     for subject in binding.get("subjects") or ():
         kind, name = subject.get("kind"), subject.get("name", "")
         if kind == "ServiceAccount":

@@ -1,7 +1,7 @@
-"""Access and identity reviews, which are evaluated and never stored.
+"""Access reviews and token reviews (SubjectAccessReview, TokenReview and so on).
 
-They are used by ``kubectl auth can-i`` and ``kubectl auth whoami``, by operators at startup, and by aggregated API
-servers.
+They are evaluated on creation and never stored. ``kubectl auth can-i`` and ``kubectl auth whoami`` use them, as do
+operators at startup and aggregated API servers.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ATTRIBUTES = ("resourceAttributes", "nonResourceAttributes")
 
 
 class Reviews:
-    """Evaluates reviews with the authenticator and authorizer used for requests.
+    """Evaluates reviews with the authenticator and authorizer of the server.
 
     Args:
         authenticator: Verifies tokens.
@@ -44,15 +44,15 @@ class Reviews:
 
     @property
     def storage_groups(self) -> tuple[str, ...]:
-        """The review resources."""
+        """The storage groups of the review resources."""
         return tuple(self._answers)
 
     def answer(self, call: Call) -> JSONObject:
-        """Return the review of ``call`` with its status.
+        """Evaluate the review in the body of ``call``, and return it with its status.
 
         Raises:
-            BadRequest: The body is of another kind, or lacks a required field.
-            Invalid: The spec contradicts itself.
+            BadRequest: The body has another kind, or lacks a required field.
+            Invalid: The spec is invalid, for example contradictory.
         """
         body = dict(call.body) if isinstance(call.body, dict) else {}
         kind = call.kind
@@ -67,7 +67,7 @@ class Reviews:
         typed = {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": metadata}
         return {**typed, **({"spec": spec} if spec else {}), **answered}
 
-    # ── who ───────────────────────────────────────────────────────────────────────────────
+    # ── authentication ────────────────────────────────────────────────────────────────────
 
     def _who_am_i(self, call: Call, spec: JSONObject) -> JSONObject:
         return {"metadata": {"creationTimestamp": self._timestamp()}, "status": {"userInfo": call.user.info}}
@@ -85,7 +85,7 @@ class Reviews:
         status = {"authenticated": True, "user": verified.user.info, "audiences": list(verified.audiences)}
         return {"status": status}
 
-    # ── may they ──────────────────────────────────────────────────────────────────────────
+    # ── authorization ─────────────────────────────────────────────────────────────────────
 
     def _own_access(self, call: Call, spec: JSONObject) -> JSONObject:
         return self._decide(call.user, spec)
@@ -146,7 +146,7 @@ def _attributes(user: User, about: JSONObject | None, other: JSONObject) -> Attr
         user=user,
         verb=about.get("verb") or "",
         group=about.get("group") or "",
-        # Without a resource the review is about all resources.
+        # A review without a resource is about all resources.
         resource=about.get("resource") or "*",
         subresource=about.get("subresource") or "",
         name=about.get("name") or "",

@@ -11,7 +11,7 @@ _FIELDS = ("verbs", "apiGroups", "resources", "resourceNames", "nonResourceURLs"
 
 
 def read_rules(role: JSONObject) -> tuple[PolicyRule, ...]:
-    """Return the rules of a Role or ClusterRole; a malformed rule allows nothing."""
+    """Return the rules of a Role or ClusterRole; malformed parts are ignored."""
     rules = role.get("rules")
     return tuple(_read(rule) for rule in rules if isinstance(rule, dict)) if isinstance(rules, list) else ()
 
@@ -21,13 +21,13 @@ def _read(rule: JSONObject) -> PolicyRule:
 
 
 def write_rule(rule: PolicyRule) -> JSONObject:
-    """Encode a rule for a role, without empty fields."""
+    """Return a rule as it is in a role, without empty fields except ``verbs``."""
     values = (rule.verbs, rule.groups, rule.resources, rule.names, rule.urls)
     return {field: list(value) for field, value in zip(_FIELDS, values, strict=True) if value or field == "verbs"}
 
 
 def allows(rule: PolicyRule, attributes: Attributes) -> bool:
-    """Whether ``rule`` alone permits the request."""
+    """Return whether ``rule`` alone allows the request."""
     if attributes.verb not in rule.verbs and "*" not in rule.verbs:
         return False
     if not attributes.resource:
@@ -50,9 +50,10 @@ def _url_matches(url: str, path: str) -> bool:
 
 
 def missing_rules(held: Iterable[PolicyRule], wanted: Iterable[PolicyRule]) -> list[PolicyRule]:
-    """Return the parts of ``wanted`` that no single rule of ``held`` covers.
+    """Return the permissions in ``wanted`` that ``held`` does not have, for the escalation check.
 
-    Each part has one verb, one group, one resource and at most one name.
+    Each rule in ``wanted`` is split into rules with one verb, one group, one resource and at most one name, or with one
+    verb and one URL. Those are returned that no single rule in ``held`` covers.
     """
     held = tuple(held)
     parts = (part for rule in wanted for part in _split(rule))
@@ -60,7 +61,7 @@ def missing_rules(held: Iterable[PolicyRule], wanted: Iterable[PolicyRule]) -> l
 
 
 def _split(rule: PolicyRule) -> Iterator[PolicyRule]:
-    """Split ``rule`` into rules with one verb, group and resource each."""
+    """Split ``rule`` into rules with one verb, and one group and resource or one URL each."""
     for group in rule.groups:
         for resource in rule.resources:
             for verb in rule.verbs:
@@ -79,7 +80,7 @@ def _covers(held: PolicyRule, part: PolicyRule) -> bool:
     if not ("*" in held.verbs or part.verbs[0] in held.verbs):
         return False
     if part.urls:
-        # A held "/api/*" covers a wanted "/api/*" and "/api/v1"; "*" covers everything.
+        # For example, "/api/*" covers "/api/*" and "/api/v1", and "*" covers all URLs.
         return any(_url_matches(url, part.urls[0]) for url in held.urls)
     return (
         ("*" in held.groups or part.groups[0] in held.groups)
@@ -96,9 +97,9 @@ def _resource_covered(held: tuple[str, ...], resource: str) -> bool:
 
 
 def describe_rules(rules: Iterable[PolicyRule]) -> list[str]:
-    """Format rules for the message of the escalation check, sorted.
+    """Format rules for the error message of the escalation check, sorted.
 
-    Rules that differ only in their verbs are merged.
+    Resource rules that differ only in their verbs are merged.
     """
     merged: dict[tuple[tuple[str, ...], ...], list[str]] = {}
     for index, rule in enumerate(rules):

@@ -1,7 +1,8 @@
 """Service account tokens, issued by ``serviceaccounts/token`` (TokenRequest).
 
-They are JSON Web Tokens with the claims of kube-apiserver, for clients that decode them. They are signed by HMAC with a
-secret of this server (a real server uses RS256 and publishes its keys), and verified on every request.
+They are JSON Web Tokens with the same claims as those of kube-apiserver, since some clients decode them. They are
+signed by HMAC with a secret of this server (a real server uses RS256 and publishes its keys), and verified on every
+request.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ _TOKEN_REQUEST = {"kind": "TokenRequest", "apiVersion": "authentication.k8s.io/v
 
 
 class InvalidToken(ValueError):
-    """The token is invalid; the message is that of TokenReview."""
+    """The token is invalid; the message is the ``error`` in the status of a TokenReview."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """User and audiences of a valid token."""
+    """The result of verifying a token: its user, and its requested audiences."""
 
     user: User
     audiences: tuple[str, ...]
@@ -47,9 +48,9 @@ class AccountTokens:
 
     Args:
         storage: Storage of the service accounts.
-        registry: Registry of the kinds that tokens can be bound to.
-        now: Wall clock for the expiry of tokens.
-        random: Source of the secret and the token IDs.
+        registry: The served kinds, with those to which tokens can be bound.
+        now: Wall clock for the expiration of tokens.
+        random: Source of the signing secret and of token IDs.
     """
 
     def __init__(
@@ -62,13 +63,13 @@ class AccountTokens:
         self._secret = random.randbytes(32)
 
     def request(self, call: Call) -> JSONObject:
-        """Handle a ``create`` on ``serviceaccounts/NAME/token``; return the TokenRequest.
+        """Handle a ``create`` on ``serviceaccounts/NAME/token``, and return the TokenRequest.
 
         Raises:
-            NotFound: The service account or the object to bind to does not exist.
-            BadRequest: Tokens cannot be bound to this kind of object.
-            Conflict: The object to bind to has another UID.
-            Invalid: The lifetime is out of range, or the body names another account.
+            NotFound: The service account, or the object to which the token is to be bound, does not exist.
+            BadRequest: Tokens cannot be bound to this object.
+            Conflict: The object to which the token is to be bound has another UID.
+            Invalid: The requested lifetime is out of range, or the body has another name than the path.
         """
         kind, body = call.kind, call.body if isinstance(call.body, dict) else {}
         account = self._storage.get(kind, call.namespace, call.name)
@@ -93,7 +94,7 @@ class AccountTokens:
         }
 
     def verify(self, token: str, audiences: Sequence[str] = ()) -> Verified:
-        """Verify ``token`` and return its user.
+        """Verify ``token``, and return its user and those of ``audiences`` that it has.
 
         Args:
             token: The bearer token of a request.
@@ -101,7 +102,7 @@ class AccountTokens:
 
         Raises:
             InvalidToken: The token was not issued by this server, has expired, is for other audiences, or its service
-                account was deleted.
+                account or the object to which it is bound was deleted.
         """
         claims = self._claims(token)
         wanted = tuple(audiences) or (ISSUER,)
