@@ -1,6 +1,6 @@
-"""Response documents: objects, lists, events.
+"""Response documents: objects, lists and watch events.
 
-They are encoded from stored bytes, and decoded on demand only.
+They are encoded by joining stored bytes, and decoded only on demand.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dynkube.testing._store.versions import Version
 
 @dataclass(frozen=True, slots=True)
 class StoredDocument:
-    """A stored object in the version of ``kind``."""
+    """A stored object, in the API version of ``kind``."""
 
     kind: Kind
     version: Version
@@ -38,7 +38,7 @@ class StoredDocument:
 
 @dataclass(frozen=True, slots=True)
 class PlainDocument:
-    """Any other document, given as decoded JSON."""
+    """A document that is not a stored object or list, given as decoded JSON."""
 
     content: Mapping[str, object]
 
@@ -56,7 +56,7 @@ class PlainDocument:
 
 @dataclass(frozen=True, slots=True)
 class NoDocument:
-    """No document: a response without a body."""
+    """The document of a response without a body."""
 
     @property
     def json(self) -> bytes:
@@ -71,7 +71,15 @@ class NoDocument:
 
 @dataclass(frozen=True, slots=True)
 class ListDocument:
-    """A list, or a chunk of one; ``revision`` is that of the whole list."""
+    """A list of stored objects, or a chunk of it.
+
+    Attributes:
+        kind: The kind of the items, in the requested API version.
+        revision: The resourceVersion of the whole list.
+        versions: The items.
+        continue_token: The token to get the next chunk; ``""`` for the last one.
+        remaining: Number of items after this chunk; ``None`` if it is unknown or there are none.
+    """
 
     kind: Kind
     revision: int
@@ -81,9 +89,9 @@ class ListDocument:
 
     @property
     def json(self) -> bytes:
-        """The encoded list; items are joined as stored."""
+        """The encoded list."""
         metadata: dict[str, object] = {"resourceVersion": str(self.revision)}
-        if self.continue_token or self.kind.crd_uid is not None:  # lists of custom resources always have it
+        if self.continue_token or self.kind.crd_uid is not None:  # as in a real server, always for custom resources
             metadata["continue"] = self.continue_token
         if self.remaining is not None:
             metadata["remainingItemCount"] = self.remaining
@@ -107,14 +115,14 @@ class Event:
 
     @property
     def line(self) -> bytes:
-        """The encoded event with its newline."""
+        """The encoded event with a newline at the end."""
         return b'{"type":"%b","object":%b}\n' % (self.type.encode(), self.object.json)
 
 
 def bookmark(kind: Kind, revision: int, *, initial_events_end: bool = False) -> Event:
     """Return a bookmark at ``revision``.
 
-    ``initial_events_end`` marks the one that ends the initial events (KEP-3157).
+    With ``initial_events_end=True`` it is the bookmark that ends the initial events (KEP-3157).
     """
     metadata: dict[str, object] = {"resourceVersion": str(revision)}
     if initial_events_end:
@@ -128,7 +136,7 @@ def error_event(error: APIError) -> Event:
 
 
 def status_object(error: APIError) -> JSONObject:
-    """Return ``error`` as a ``kind: Status`` object."""
+    """Return the Status object for ``error``, as kube-apiserver would send it."""
     status = error.status
     body: JSONObject = {
         "kind": "Status",
@@ -147,12 +155,12 @@ def status_object(error: APIError) -> JSONObject:
     return {key: value for key, value in body.items() if value or key in kept}
 
 
-# With these reasons the real server always sends details, even if they are empty.
+# A Status with one of these reasons always has details, even if they are empty, as in a real server.
 _DETAILED = {"Forbidden", "Invalid", "MethodNotAllowed", "NotFound"}
 
 
 def deleted_status(kind: Kind, version: Version) -> PlainDocument:
-    """Return the Status that answers a delete which removed the object."""
+    """Return the Status in the response to a delete that has removed the object."""
     details = {"name": version.name, "group": kind.gvr.group, "kind": kind.gvr.resource, "uid": version.uid}
     return PlainDocument(
         {

@@ -13,9 +13,12 @@ from dynkube.testing._store.versions import Version
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Change:
-    """An entry of the log.
+    """A change of one object, as an entry of the log.
 
-    ``after`` is ``None`` for a deletion, ``before`` for a creation.
+    Attributes:
+        revision: The revision of the change.
+        before: The object before the change; ``None`` for a creation.
+        after: The object after the change; ``None`` for a deletion.
     """
 
     revision: int
@@ -24,16 +27,17 @@ class Change:
 
 
 class Past:
-    """A part of a collection at one revision, materialized on iteration only.
+    """A lazy sequence of a collection's objects at one revision, in key order.
 
-    Its length is known without iterating. It is valid until the next change, so use it without a checkpoint in between.
+    ``len()`` does not iterate. It is valid only until the next change of the collection, so do not use it across a
+    checkpoint.
 
     Args:
-        current: The current objects, by key.
+        current: The current objects by key.
         keys: The current keys, sorted.
-        changed: The former objects of keys that have changed since; ``None`` for those that did not exist.
-        prefix: The prefix of the keys.
-        start: The lowest key.
+        changed: The objects at the revision, for the keys that have changed since; ``None`` if an object did not exist.
+        prefix: Only keys with this prefix are included.
+        start: Only keys from this one on are included.
     """
 
     def __init__(
@@ -57,7 +61,7 @@ class Past:
         return max(0, self._high - self._low) + len(self._lost) - self._new
 
     def first(self, limit: int = 0) -> list[Version]:
-        """Return the first ``limit`` objects; all of them for 0."""
+        """Return the first ``limit`` objects; all objects if it is 0."""
         if self._changed:
             return list(islice(self, limit or None))
         keys = self._keys[self._low : self._high]
@@ -72,15 +76,16 @@ class Past:
 
 
 class Collection:
-    """The objects of one resource, now and in the recent past."""
+    """The objects of one resource, with a log of their changes since the last compaction."""
 
     def __init__(self) -> None:
         self.current: dict[str, Version] = {}
         self.log: list[Change] = []
-        #: The highest revision whose change was dropped from :attr:`log`: readers at a lower one have missed changes.
+        #: The highest revision of a change that was dropped from :attr:`log`. Watches at a lower revision have missed
+        #: changes.
         self.forgotten: int = 0
-        #: The lowest resourceVersion that watches may start at. A server has a watch cache for each resource, which
-        #: does not know what was before its own start, however long the log is.
+        #: The lowest resourceVersion from which watches may start. It simulates the watch cache of a real server, which
+        #: has no changes from before the start of the server, even if they are in :attr:`log`.
         self.watched_since: int = 0
         self._keys: list[str] = []
 
@@ -89,10 +94,9 @@ class Collection:
         return bisect_right(self.log, revision, key=_revision)
 
     def past(self, revision: int, prefix: str = "", start: str = "") -> Past:
-        """Return the objects at ``revision`` in key order.
+        """Return the objects at ``revision`` in key order, without copying them.
 
-        Only keys under ``prefix``, and not lower than ``start``, are included. The result is valid until the next
-        change.
+        Only keys with ``prefix``, and from ``start`` on, are included. The result is valid until the next change.
         """
         changed: dict[str, Version | None] = {}
         for change in reversed(self.log[self.since(revision) :]):
@@ -102,13 +106,13 @@ class Collection:
         return Past(self.current, self._keys, changed, prefix, start)
 
     def at(self, revision: int, prefix: str = "", start: str = "") -> list[Version]:
-        """Return the objects at ``revision`` in key order as a list, which stays valid."""
+        """Return the objects at ``revision`` in key order, like :meth:`past` but as a list."""
         return self.past(revision, prefix, start).first()
 
     def walk(self, prefix: str) -> Iterator[Version]:
-        """Yield the current objects under ``prefix`` in key order.
+        """Yield the current objects whose keys have ``prefix``, in key order.
 
-        They may be changed during the iteration.
+        The collection may be changed during the iteration.
         """
         index = bisect_left(self._keys, prefix)
         while index < len(self._keys) and (key := self._keys[index]).startswith(prefix):
@@ -116,7 +120,7 @@ class Collection:
             index = bisect_right(self._keys, key)
 
     def append(self, change: Change) -> None:
-        """Append ``change`` to the log and apply it."""
+        """Append ``change`` to the log and apply it to the current objects."""
         if change.after is None:
             assert change.before is not None
             key = change.before.key
@@ -130,7 +134,11 @@ class Collection:
         self.log.append(change)
 
     def replace(self, versions: Iterable[Version], revision: int) -> list[Change]:
-        """Replace all objects at ``revision``, and drop the log; return the differences."""
+        """Replace all objects by ``versions``, and drop the log.
+
+        Returns:
+            The changes from the former to the new objects, at ``revision``.
+        """
         before, self.current = self.current, {version.key: version for version in versions}
         self._keys = sorted(self.current)
         self.log, self.forgotten = [], revision
@@ -139,7 +147,7 @@ class Collection:
         return gone + [Change(revision, before.get(key), version) for key, version in self.current.items()]
 
     def forget(self, revision: int) -> None:
-        """Drop the changes up to and including ``revision``."""
+        """Drop the changes up to and including ``revision`` from the log."""
         end = self.since(revision)
         if end:
             self.forgotten = self.log[end - 1].revision

@@ -1,6 +1,6 @@
-"""Label and field selectors, as the server parses them from the query.
+"""Label and field selectors: parsing and matching.
 
-They are independent of the client's implementation on purpose: the two are tested against each other.
+The client has a separate implementation on purpose, so that the two can be tested against each other.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dynkube.testing._kinds.kinds import Kind
 from dynkube.testing._store.versions import Version
 
 _TOKEN = re.compile(r"\s*(==|!=|=|!|<|>|\(|\)|,|[^\s,=!()<>]+)")
-# Values of absent fields of built-in kinds that are not strings.
+# Values of absent fields in field selectors, for fields of built-in kinds that are not strings.
 _ZEROS = {"spec.hostNetwork": "false", "spec.unschedulable": "false", "status.replicas": "0", "status.successful": "0"}
 _INT64 = range(-(2**63), 2**63)
 _NEGATIVE = {"!=", "notin", "!"}
@@ -33,9 +33,9 @@ class Requirement:
     values: frozenset[str] = frozenset()
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        """Return whether ``labels`` satisfy it.
+        """Return whether ``labels`` meet this condition.
 
-        A missing label satisfies the negative operators.
+        A missing label meets the conditions with the operators ``!=``, ``notin`` and ``!``.
         """
         value = labels.get(self.key)
         if self.operator == "exists":
@@ -129,7 +129,7 @@ class _LabelParser:
     def _integer(self, key: str) -> str:
         token = self._take()
         _check_identifier(token)
-        # It must also be a valid label value, so it has no sign.
+        # Signs are rejected later with another message, since the value must also be a valid label value.
         if not re.fullmatch(r"[+-]?\d+", token, re.ASCII) or int(token[:40]) not in _INT64:
             detail = "for 'Gt', 'Lt' operators, the value must be an integer"
             raise _problem(f"values[0]: Invalid value: {refuse.shown(token)}: {detail}")
@@ -153,7 +153,7 @@ class _LabelParser:
 
 
 def parse_labels(text: str) -> tuple[Requirement, ...]:
-    """Parse ``labelSelector``.
+    """Parse a ``labelSelector``; an empty one has no requirements.
 
     Raises:
         BadRequest: It is invalid.
@@ -163,9 +163,13 @@ def parse_labels(text: str) -> tuple[Requirement, ...]:
 
 @dataclass(frozen=True, slots=True)
 class FieldRequirement:
-    """A condition on a field: ``path`` equals ``value``, or does not if ``negated``.
+    """One condition on a field.
 
-    ``absent`` is the value of an absent field.
+    Attributes:
+        path: The field, like ``status.phase``.
+        value: The value that the field must have.
+        negated: Whether the field must have another value instead.
+        absent: The value that an absent field is treated as.
     """
 
     path: str
@@ -174,7 +178,7 @@ class FieldRequirement:
     absent: str = ""
 
     def matches(self, version: Version) -> bool:
-        """Return whether ``version`` satisfies it."""
+        """Return whether ``version`` meets this condition."""
         match self.path:
             case "metadata.name":
                 value = version.name
@@ -186,7 +190,7 @@ class FieldRequirement:
 
 
 def split_fields(text: str) -> Iterator[tuple[str, str, str]]:
-    """Return the terms of a ``fieldSelector``: path, operator and value of each.
+    """Return the terms of a ``fieldSelector``, each as path, operator and value, sorted.
 
     Raises:
         BadRequest: It is invalid.
@@ -200,10 +204,10 @@ def split_fields(text: str) -> Iterator[tuple[str, str, str]]:
 
 
 def parse_fields(text: str, kind: Kind) -> tuple[FieldRequirement, ...]:
-    """Parse ``fieldSelector`` with the fields that ``kind`` supports.
+    """Parse a ``fieldSelector`` for objects of ``kind``.
 
     Raises:
-        BadRequest: It is invalid, or contains an unsupported field.
+        BadRequest: It is invalid, or contains a field that ``kind`` does not support.
     """
     requirements = []
     for path, operator, value in split_fields(text):
@@ -215,11 +219,15 @@ def parse_fields(text: str, kind: Kind) -> tuple[FieldRequirement, ...]:
 
 
 def _unescaped(value: str) -> str:
-    """Return a value without the escapes of commas, equals signs and backslashes."""
+    r"""Return a value with ``\,``, ``\=`` and ``\\`` unescaped.
+
+    Raises:
+        BadRequest: It contains another escape, or an unescaped comma or equals sign.
+    """
     if wrong := re.search(r"\\(?:[^\\,=]|\Z)", re.sub(r"\\[\\,=]", "", value)):
         raise refuse.bad_request(f"invalid field selector: invalid escape sequence: {wrong.group()}")
     if wrong := re.search("[,=]", re.sub(r"\\.", "", value)):
-        # The real server shows the character's number.
+        # As in the real server, the message has the number of the character.
         raise refuse.bad_request(f"invalid field selector: unescaped character in value: {ord(wrong.group())}")
     return re.sub(r"\\(.)", r"\1", value)
 
@@ -239,7 +247,7 @@ def _check_field(path: str, kind: Kind) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The objects of a resource that a call selects."""
+    """A selection of a resource's objects by namespace, labels and fields."""
 
     namespace: str = ""
     labels: tuple[Requirement, ...] = ()
@@ -247,14 +255,14 @@ class Selection:
 
     @property
     def selective(self) -> bool:
-        """Whether it has selectors: then the rest of a list cannot be counted cheaply."""
+        """Whether there are selectors, so that the number of selected objects is unknown in advance."""
         return bool(self.labels or self.fields)
 
     def matches(self, version: Version) -> bool:
         """Return whether ``version`` is selected."""
         if self.namespace and version.namespace != self.namespace:
             return False
-        # A loop, since lists with selectors check every object, and a generator costs more than the comparison.
+        # A loop is used since this is called for every object, and a generator is slower than the comparison.
         for label in self.labels:
             if not label.matches(version.labels):
                 return False

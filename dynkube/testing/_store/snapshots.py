@@ -1,7 +1,7 @@
-"""The whole state of a server at one revision: as a value, and as a file.
+"""Snapshots: all objects of a server at one revision, in memory and as a file.
 
-The file is JSON, one object a line, so that it can be read, compared and kept under version control. Its format has
-a number: later versions of this package read what earlier ones wrote.
+The file is JSON with one object per line, so that it can be read, compared and kept under version control. Its format
+has a version number; later versions of this package can read files of earlier ones.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _VERSION = 1
 class Snapshot:
     """All objects of a server at one revision.
 
-    See ``APIServer.snapshot`` and ``APIServer.restore``. It is immutable and shares no state with the server, so it may
-    be saved from another thread. It includes the objects with their UIDs and resourceVersions, CRDs among them. It does
-    not include earlier revisions, options of the server, or kinds that were registered without a CRD.
+    See ``APIServer.snapshot`` and ``APIServer.restore``. It is immutable and shares no mutable state with the server,
+    so it may be saved from another thread. It includes all objects (also CRDs) with their UIDs and resourceVersions. It
+    does not include earlier revisions, options of the server, or kinds that were registered without a CRD.
 
     Attributes:
         revision: The resourceVersion of the latest change.
-        resources: The objects by resource (``"deployments.apps"``), as the server stores them.
+        resources: The stored objects by resource (``"deployments.apps"``).
     """
 
     revision: int
@@ -54,17 +54,17 @@ class Snapshot:
         return sum(map(len, self.resources.values()))
 
     def save(self, path: str | os.PathLike[str], *, skip: int = 0) -> Path:
-        """Write it to ``path`` and return the path. Blocks on the file system.
+        """Write the snapshot to ``path`` and return the path. This is blocking file I/O.
 
-        The file is readable by its owner only (it may contain Secrets), and replaced atomically after the new one is on
-        disk: after a crash at any time, either the old state or the new one is there. If ``path`` is a symbolic link,
-        its target is replaced.
+        The file is readable by its owner only, since it may contain Secrets. It is replaced atomically after the new
+        content is on disk: after a crash at any time, either the old or the new file exists. If ``path`` is a symbolic
+        link, its target is replaced.
 
         Args:
-            path: The file.
-            skip: How many revisions a server that restores the file skips. For a server that continues after saving:
-                its later writes are lost, and clients that saw them then get 410, and not other changes with the same
-                resourceVersions.
+            path: The path of the file.
+            skip: How many revisions to add to the saved revision. Use it if the server continues after saving. Its
+                later writes are not in the file. If a server restores the file, a client that has seen those writes
+                gets 410, instead of other changes with the same resourceVersions.
 
         Raises:
             OSError: The directory does not exist or cannot be written to.
@@ -74,11 +74,11 @@ class Snapshot:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Snapshot:
-        """Read a file written by :meth:`save`. Blocks on the file system.
+        """Read a file written by :meth:`save`. This is blocking file I/O.
 
         Raises:
             OSError: The file does not exist or cannot be read.
-            InvalidInput: It is not such a file, or was written by a later version of this package.
+            InvalidInput: It is not a snapshot file, or was written by a later version of this package.
         """
         return _decode(Path(path).read_bytes(), str(path))
 

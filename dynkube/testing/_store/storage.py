@@ -1,9 +1,9 @@
-"""Storage of all objects, with one count of resourceVersions, as in etcd.
+"""Storage of all objects, with one sequence of resourceVersions (revisions), as in etcd.
 
-Every write appends one change to the log of its resource and takes the next revision, so the state at any
-revision since the last compaction can be rebuilt, and a watch that starts at the resourceVersion of a list gets
-each later change exactly once. Objects are kept as encoded bytes: lists and watches never decode what they send,
-and stored objects cannot be modified from outside.
+Every write gets the next revision and appends one change to the log of its resource. So the state at any revision since
+the last compaction can be rebuilt, and a watch that starts at the resourceVersion of a list gets each later change
+exactly once. Objects are stored as encoded bytes. So lists and watches send them without decoding, and callers cannot
+modify stored objects.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ Listener: TypeAlias = Callable[[str, Change], None]
 
 
 class WriteStorage(Protocol):
-    """The methods of :class:`Storage` that create, update and patch need."""
+    """The methods of :class:`Storage` that are used by create, update and patch."""
 
     def get(self, kind: Kind, namespace: str, name: str) -> Version | None:
         """Return the current version of an object; ``None`` if it does not exist."""
         ...
 
     def put(self, kind: Kind, obj: JSONObject) -> Version:
-        """Write ``obj`` under the next revision, as a new object or a replacement."""
+        """Store ``obj`` at the next revision, as a new object or a replacement."""
         ...
 
     def encoded(self, kind: Kind, obj: JSONObject) -> Version:
@@ -35,11 +35,11 @@ class WriteStorage(Protocol):
         ...
 
     def put_version(self, kind: Kind, version: Version) -> Version:
-        """Write a version returned by :meth:`encoded`, with no other write in between."""
+        """Store a version that :meth:`encoded` has returned; no other write may happen in between."""
         ...
 
     def remove(self, group: str, key: str) -> Version:
-        """Delete an object; return its last content with the revision of the deletion."""
+        """Delete an object, and return its last content with the revision of the deletion."""
         ...
 
 
@@ -47,7 +47,7 @@ class Storage:
     """All collections, by storage group, and their common history.
 
     Args:
-        history: The minimum number of latest changes to keep; older ones are compacted from time to time.
+        history: The minimum number of past changes to keep; older ones are compacted from time to time.
     """
 
     def __init__(self, *, history: int) -> None:
@@ -58,17 +58,17 @@ class Storage:
         self.compacted: int = 0
 
     def collection(self, group: str) -> Collection:
-        """Return the objects of one resource; an empty collection if never written."""
+        """Return the collection of one resource; it is empty if nothing was written to it."""
         return self._collections.setdefault(group, Collection())
 
     def collections(self) -> Mapping[str, Collection]:
-        """Return all collections accessed so far, by storage group."""
+        """Return all collections that have been accessed, by storage group."""
         return self._collections
 
     def listen(self, listener: Listener) -> None:
         """Call ``listener(group, change)`` synchronously after each change.
 
-        It must not write.
+        The listener must not write to the storage.
         """
         self._listeners.append(listener)
 
@@ -77,7 +77,7 @@ class Storage:
         return self.collection(kind.storage_group).current.get(storage_key(namespace, name))
 
     def put(self, kind: Kind, obj: JSONObject) -> Version:
-        """Write ``obj`` under the next revision, as a new object or a replacement.
+        """Store ``obj`` at the next revision, as a new object or a replacement.
 
         No reference to ``obj`` is kept.
         """
@@ -88,7 +88,7 @@ class Storage:
         return encode_version(kind, obj, self.revision + 1)
 
     def put_version(self, kind: Kind, version: Version) -> Version:
-        """Write a version returned by :meth:`encoded`, with no other write in between."""
+        """Store a version that :meth:`encoded` has returned; no other write may happen in between."""
         collection = self.collection(kind.storage_group)
         self._commit(
             kind.storage_group, collection, Change(version.revision, collection.current.get(version.key), version)
@@ -96,24 +96,28 @@ class Storage:
         return version
 
     def remove(self, group: str, key: str) -> Version:
-        """Delete an object; return its last content with the revision of the deletion."""
+        """Delete an object, and return its last content with the revision of the deletion."""
         collection = self.collection(group)
         before = collection.current[key]
         self._commit(group, collection, Change(self.revision + 1, before, None))
         return before.moved_to(self.revision)
 
     def compact(self, revision: int | None = None) -> None:
-        """Drop the history up to ``revision`` (default: all of it). Current objects stay."""
+        """Drop the history up to ``revision`` (default: all of it); the current objects stay."""
         revision = self.revision if revision is None else min(revision, self.revision)
         self.compacted = max(self.compacted, revision)
         for collection in self._collections.values():
             collection.forget(self.compacted)
 
     def restore(self, resources: Mapping[str, Iterable[Version]], revision: int, *, rewind: bool = False) -> None:
-        """Replace all objects by ``resources``, by storage group; history begins here.
+        """Replace all objects, and drop the whole history.
 
-        Revisions continue from ``revision``, or from the current one if that is higher: they never go back, since
-        clients could take other changes for those they have seen. ``rewind`` permits it nevertheless.
+        Args:
+            resources: The new objects by storage group.
+            revision: The revision of the new objects.
+            rewind: Whether the current revision becomes ``revision`` even if it is lower. Otherwise it always
+                increases, because a client could take a new change for one that it has seen with the same
+                resourceVersion.
         """
         self.revision = self.compacted = revision if rewind else max(self.revision + 1, revision)
         changes = [
@@ -121,7 +125,7 @@ class Storage:
             for group in (*self._collections, *(group for group in resources if group not in self._collections))
             for change in self.collection(group).replace(resources.get(group, ()), self.revision)
         ]
-        # Only now, so that listeners see the complete state.
+        # Listeners are called after all collections were replaced, so that they see the complete state.
         for group, change in changes:
             for listener in self._listeners:
                 listener(group, change)
@@ -131,6 +135,6 @@ class Storage:
         collection.append(change)
         for listener in self._listeners:
             listener(group, change)
-        # A quarter more than promised, so that compaction is rare and cheap per write.
+        # Up to a quarter more changes are kept, so that compactions are rare, and cheap per write.
         if self.revision - self.compacted > self._history * 5 // 4:
             self.compact(self.revision - self._history)

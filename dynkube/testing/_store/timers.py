@@ -11,9 +11,9 @@ import trio
 
 
 class Timers:
-    """Runs plain functions after a delay, in order, from one task.
+    """Calls functions after a delay, in the order of their times, in one task.
 
-    Delays of calls scheduled before :meth:`run` starts count from that start.
+    Delays that were scheduled before :meth:`run` is called begin when it is called.
     """
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class Timers:
 
     @property
     def running(self) -> bool:
-        """Whether a task is in :meth:`run`."""
+        """Whether a task executes :meth:`run`, so that functions are called."""
         return self._running
 
     def after(self, delay: float, action: Callable[[], None]) -> None:
@@ -39,7 +39,7 @@ class Timers:
         self._wakeup.set()
 
     async def run(self) -> None:
-        """Run due actions until cancelled."""
+        """Call the scheduled functions at their times, until cancelled."""
         self._running = True
         early, self._early = self._early, []
         for delay, action in early:
@@ -49,7 +49,7 @@ class Timers:
                 await self._sleep()
                 while self._queue and self._queue[0][0] <= trio.current_time():
                     heapq.heappop(self._queue)[2]()
-                    # Let other tasks run, even if an action always schedules the next one at once.
+                    # Let other tasks run, even if an action always schedules another one without delay.
                     await trio.lowlevel.checkpoint()
         finally:
             self._running = False

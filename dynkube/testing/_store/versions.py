@@ -1,4 +1,4 @@
-"""One object as it is stored: encoded, with a few decoded fields beside it."""
+"""Stored objects: encoded as JSON, together with a few decoded fields."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ import msgspec
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._kinds.kinds import Kind
 
-# Field selectors of Events and Jobs whose names differ from the field's path.
+# Field selectors of Events and Jobs that are not the path of a field, and the path of the field that they select by.
 _KEPT_AT: Final = {"source": "source.component", "status.successful": "status.succeeded"}
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Version:
-    """One object from one revision on.
+    """The content of one object at one revision. Immutable.
 
     Attributes:
-        namespace: Its namespace; ``""`` if it has none.
-        name: Its name.
-        uid: Its UID.
-        revision: Its resourceVersion.
-        labels: Its labels.
-        fields: The values that field selectors of the resource may refer to.
-        rest: The encoded object from after its ``metadata.resourceVersion`` to its end. What is before it depends on
-            the requested API version and on the revision, and is prepended when it is sent.
-        owners: The UIDs of its ownerReferences.
-        finalizers: Its finalizers.
-        deleting: Whether it has a deletionTimestamp.
-        shape: The schema that it was stored under (``Content.shape`` of its kind): read in another version, or after a
-            change of the schema, it may look different.
-        provisional: Whether part of it is not stored yet in a real server, but added on reads; the next write stores
-            it.
+        namespace: The namespace; ``""`` if the object has none.
+        name: The name.
+        uid: The UID.
+        revision: The resourceVersion.
+        labels: The labels.
+        fields: Values by path, for the field selectors of the resource.
+        rest: The encoded object after the value of ``metadata.resourceVersion``. The part before it depends on the
+            requested API version and on the revision, and is prepended when the object is sent.
+        owners: The UIDs in ``ownerReferences``.
+        finalizers: The finalizers.
+        deleting: Whether the object has a deletionTimestamp.
+        shape: The schema with which the object was stored (``Content.shape`` of its kind). The object may have to be
+            converted if it is read in another API version, or after a change of the schema.
+        provisional: Whether a part of the content (a default status) is not stored in a real server yet, but added when
+            the object is read. The next write stores it.
     """
 
     namespace: str
@@ -52,30 +52,34 @@ class Version:
 
     @property
     def key(self) -> str:
-        """The storage key; the order of keys is the order of lists."""
+        """The storage key. Lists are in the order of the keys."""
         return storage_key(self.namespace, self.name)
 
     def encode(self, kind: Kind) -> bytes:
-        """Return the object as JSON in the version of ``kind``."""
+        """Return the object as JSON, in the API version of ``kind``."""
         head = f'{{"apiVersion":"{kind.api_version}","kind":"{kind.kind}","metadata":{{"resourceVersion":"'
         return b'%b%d"%b' % (head.encode(), self.revision, self._rest_for(kind))
 
     def encode_item(self, kind: Kind) -> bytes:
-        """Return the object as an item of a list.
+        """Return the object as JSON for an item of a list.
 
-        Built-in kinds omit apiVersion and kind there.
+        As in a real server, items of built-in kinds have no apiVersion and kind.
         """
         if kind.crd_uid is not None:
             return self.encode(kind)
         return b'{"metadata":{"resourceVersion":"%d"%b' % (self.revision, self._rest_for(kind))
 
     def decode(self, kind: Kind) -> JSONObject:
-        """Return the object as a new dict in the version of ``kind``."""
+        """Return the object as a new dict, in the API version of ``kind``."""
         decoded: JSONObject = msgspec.json.decode(self.encode(kind))
         return decoded
 
     def stays(self, kind: Kind, obj: JSONObject) -> bool:
-        """Return whether writing ``obj``, as read in this version, stores nothing new."""
+        """Return whether a write of ``obj`` would not change the stored content.
+
+        ``obj`` must equal the object as it is read in the API version of ``kind``. Its write may nevertheless change
+        the stored content, for example after a change of the schema, or if the version is ``provisional``.
+        """
         content = kind.content
         if content is None or self.provisional:
             return not self.provisional
@@ -99,19 +103,19 @@ class Version:
         return kept
 
     def moved_to(self, revision: int) -> Version:
-        """Return the same content with another revision, as for a last watch event."""
+        """Return the same content with another revision, for example for a DELETED event."""
         return replace(self, revision=revision)
 
 
 def storage_key(namespace: str, name: str) -> str:
-    """Return the key of an object within its resource."""
+    """Return the key of an object in its collection: ``NAMESPACE/NAME``, or ``NAME``."""
     return f"{namespace}/{name}" if namespace else name
 
 
 def encode_version(kind: Kind, obj: JSONObject, revision: int) -> Version:
-    """Return ``obj`` as it is stored.
+    """Return the version to store for ``obj`` at ``revision``, in the storage format of ``kind``.
 
-    Its apiVersion, kind and resourceVersion are ignored.
+    The apiVersion, kind and resourceVersion of ``obj`` are ignored.
     """
     content = kind.content
     if content is None:
@@ -120,7 +124,14 @@ def encode_version(kind: Kind, obj: JSONObject, revision: int) -> Version:
 
 
 def version_of(obj: JSONObject, revision: int, selectable_fields: Iterable[str], *, shape: object = None) -> Version:
-    """Return ``obj`` as it is stored, with the values of ``selectable_fields``."""
+    """Return the version for ``obj``, which must be in the storage format already.
+
+    Args:
+        obj: The object.
+        revision: The resourceVersion.
+        selectable_fields: The paths for ``Version.fields``.
+        shape: The schema for ``Version.shape``.
+    """
     metadata = obj["metadata"]
     return Version(
         namespace=metadata.get("namespace", ""),
@@ -145,7 +156,7 @@ def _encode_rest(obj: JSONObject) -> bytes:
 
 
 def field_text(obj: JSONObject, path: str) -> str:
-    """Return a field's value for field selectors: a string, ``""`` if absent."""
+    """Return the value of a field as a string for field selectors; ``""`` if it is absent."""
     value = _value_at(obj, path)
     if path in _KEPT_AT and not isinstance(value, str | int):
         value = _value_at(obj, _KEPT_AT[path])

@@ -1,7 +1,8 @@
-"""Watches: a log position and a selection each, so slow readers cost nothing.
+"""Watches: streams of events.
 
-No events are buffered. A stream reads the log of its resource from its own position when its reader asks for more.
-If the log was compacted past that position, the stream ends, as a real server ends slow watchers.
+A stream has a position in the log of its resource, and a selection of objects. Events are not buffered, so a slow
+client needs no memory: events are made from the log when the client reads them. If the log was compacted beyond the
+position, the stream ends; a real server ends slow watches, too.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ _BATCH = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchSettings:
-    """Options of one stream. Times are seconds; ``math.inf`` means never.
+    """Options of one stream. Times are in seconds; ``math.inf`` means never.
 
     Attributes:
-        timeout: The duration after which the server ends it.
-        bookmark_interval: The interval of bookmarks.
+        timeout: The duration after which the server ends the stream.
+        bookmark_interval: The interval between bookmarks.
         initial_end: Whether to send the bookmark that ends the initial events.
     """
 
@@ -41,18 +42,18 @@ class WatchSettings:
 
 
 class Stream:
-    """One open watch; an async iterator of batches of events.
+    """One open watch, an async iterator over batches of events.
 
-    See :class:`~dynkube.testing._calls.api.WatchStream` for its protocol.
+    It implements :class:`~dynkube.testing._calls.api.WatchStream`.
 
     Args:
-        kind: The watched kind, in the requested version.
+        kind: The watched kind, in the requested API version.
         wanted: The selected objects.
-        storage: The storage.
-        revision: Changes after this one are sent.
+        storage: The storage to watch.
+        revision: Changes after this revision are sent.
         initial: Objects to send first, as ADDED.
         settings: Timeout and bookmarks.
-        watches: The registry of open streams.
+        watches: The open streams, from which this one is removed when it is closed.
     """
 
     def __init__(
@@ -86,29 +87,29 @@ class Stream:
     # ── called by the server ──────────────────────────────────────────────────────────────────
 
     def close(self) -> None:
-        """Close the watch; a waiting iteration ends. Idempotent."""
+        """Close the stream, and end an iteration that waits for events. Idempotent."""
         self._end = "closed"
         self._watches.discard(self)
         self._wakeup.set()
 
     def fail(self, error: APIError) -> None:
-        """Send ``error`` as an ERROR event, then end."""
+        """Send ``error`` as an ERROR event, and then end the stream."""
         self._error = error
         self._initial_end = False
         self._wakeup.set()
 
     def end(self) -> None:
-        """End it after the events so far."""
+        """End the stream after the events so far."""
         if self._end is None:
             self._end = "clean"
             self._last = min(self._last, self._storage.revision)
             self._wakeup.set()
 
     def wake(self) -> None:
-        """Notify it of new changes."""
+        """Make a waiting iteration read the log, because there are new changes."""
         self._wakeup.set()
 
-    # ── called by its reader ──────────────────────────────────────────────────────────────────
+    # ── called by the reader ──────────────────────────────────────────────────────────────────
 
     def __aiter__(self) -> Self:
         return self
@@ -125,7 +126,7 @@ class Stream:
             await self._wait()
 
     def _over(self) -> bool:
-        # Falling behind the compacted log ends a stream too: the changes that it missed are gone.
+        # A stream whose position is before the compaction must end, since the changes after its position are lost.
         lost = self._position < self._collection.forgotten
         return self._end == "clean" or lost or trio.current_time() >= self._deadline
 
@@ -163,14 +164,15 @@ class Stream:
             self._position = change.revision
             if event := self._event(change):
                 events.append(event)
-        # No later changes of this resource, so the stream is up to date.
+        # All changes of this resource were read, so the stream is up to date with the whole storage.
         if self._end is None:
             self._position = max(self._position, self._storage.revision)
 
     def _event(self, change: Change) -> Event | None:
-        """Return the change as an event of this selection, or ``None``.
+        """Return the event for ``change``; ``None`` if it does not concern the selected objects.
 
-        An object that begins to match is ADDED; one that ceases to is DELETED, with its last matching state.
+        If an object starts to match the selectors, the event is ADDED. If it stops to match, the event is DELETED, with
+        the last object that matched.
         """
         was = change.before is not None and self._wanted.matches(change.before)
         if change.after is not None and self._wanted.matches(change.after):
@@ -184,15 +186,15 @@ class Stream:
         now = trio.current_time()
         if now >= self._next_bookmark and self._end is None:
             self._next_bookmark = self._bookmark_time(now)
-            # A real server sends none if its store has not changed at all, which does not happen in a cluster, and
-            # none to a watch from a resourceVersion that it has not reached.
+            # As in a real server, no bookmark is sent to a watch from a future resourceVersion. A real server also
+            # sends none if nothing at all was written, which does not happen in a cluster.
             if self._position <= self._storage.revision:
                 events.append(bookmark(self.kind, self._position))
 
     def _bookmark_time(self, now: float) -> float:
         """Return the time of the next bookmark.
 
-        Like the real server's cacher, send one at each interval, and one two seconds before the end.
+        As in a real server, bookmarks are sent at each interval, and two seconds before the timeout of the watch.
         """
         if self._bookmark_interval == math.inf:
             return math.inf
@@ -205,23 +207,26 @@ class Watches:
     """The open streams, by storage group."""
 
     def __init__(self, storage: Storage) -> None:
-        # Dicts for their order: streams are woken in the order they were opened.
+        # Dicts are used as ordered sets: streams are woken in the order in which they were opened.
         self._streams: dict[str, dict[Stream, None]] = {}
         storage.listen(self._changed)
 
     def add(self, stream: Stream) -> None:
-        """Register ``stream``, which is woken on changes until it closes."""
+        """Add ``stream``, so that it is woken on changes until it is closed."""
         self._streams.setdefault(stream.kind.storage_group, {})[stream] = None
 
     def discard(self, stream: Stream) -> None:
-        """Unregister ``stream``."""
+        """Remove ``stream``, if it is registered."""
         self._streams.get(stream.kind.storage_group, {}).pop(stream, None)
 
     def end(self, storage_group: str | None = None) -> int:
-        """End the open streams of one resource, or all, after the events so far.
+        """End the open streams of one resource after the events so far.
+
+        Args:
+            storage_group: The storage group of the resource; ``None`` for all resources.
 
         Returns:
-            The number of streams.
+            The number of ended streams.
         """
         streams = [
             stream for group, streams in self._streams.items() if storage_group in {None, group} for stream in streams

@@ -1,4 +1,4 @@
-"""Scheduling of controllers: until nothing is left to do, in slices if need be."""
+"""Scheduling of controllers, in slices that do not block the event loop for long."""
 
 from __future__ import annotations
 
@@ -8,40 +8,40 @@ from typing import Protocol
 
 from dynkube.testing._store.timers import Timers
 
-# Deletions, or writes of similar cost, in one slice. They take 20 to 100 microseconds each, so that a slice stays well
-# under the 20 milliseconds for which the event loop may be blocked.
+# Maximum number of deletions, or changes of similar cost, in one slice. Each takes 20 to 100 microseconds, so a slice
+# takes clearly less than 20 milliseconds, the maximum for which the event loop may be blocked.
 SLICE = 100
 
 
 class Allowance:
-    """The number of changes that may still be made in this slice."""
+    """The number of changes that controllers may still make in the current slice."""
 
     def __init__(self, changes: float) -> None:
         self._left = changes
 
     def take(self, changes: int = 1) -> None:
-        """Account for ``changes``; it is no error to exceed the allowance."""
+        """Subtract ``changes`` from the allowance; exceeding it is not an error."""
         self._left -= changes
 
     @property
     def spent(self) -> bool:
-        """Whether to stop, and continue in the next slice."""
+        """Whether the allowance is used up, so that the controller must stop until the next slice."""
         return self._left <= 0
 
 
 class Controller(Protocol):
-    """Reconciles the stored objects, based on a record of what changed."""
+    """Reconciles stored objects. It records changes of the storage, and handles them in :meth:`settle`."""
 
     def settle(self, allowance: Allowance) -> bool:
-        """Reconcile what has changed; return whether anything has.
+        """Handle the recorded changes, and return whether there was anything to do.
 
-        When the allowance is spent, the rest stays recorded for the next call.
+        When the allowance is spent, the remaining changes stay recorded for the next call.
         """
         ...
 
 
 class Unmeasured:
-    """A controller made from a function without an allowance, for little work."""
+    """A controller that calls a function with little work, which needs no allowance."""
 
     def __init__(self, settle: Callable[[], bool]) -> None:
         self._settle = settle
@@ -54,12 +54,13 @@ class Unmeasured:
 class Workers:
     """Runs the controllers.
 
-    What a request triggers is done before its response, up to one slice; the rest follows slice by slice, with other
-    tasks in between. If no task runs the timers (nothing is served yet), all is done at once.
+    The work that a request triggers is done before its response, up to one slice. The rest is done in further slices,
+    between which other tasks run. If no task runs the timers, because the server is not started yet, all work is done
+    at once.
 
     Args:
-        timers: They schedule the next slice.
-        controllers: The controllers, in the order of their turns.
+        timers: The timers that schedule the next slice.
+        controllers: The controllers, by priority.
     """
 
     def __init__(self, timers: Timers, controllers: Iterable[Controller]) -> None:
@@ -72,9 +73,9 @@ class Workers:
         self._controllers.append(controller)
 
     def settle(self) -> None:
-        """Run the controllers until none has anything to do, or the slice is full.
+        """Run the controllers until none has anything to do, or the allowance of the slice is spent.
 
-        Each round runs the first one with something to do.
+        In each round, the controllers are called in order until one has done something.
         """
         allowance = Allowance(SLICE if self._timers.running else math.inf)
         while any(controller.settle(allowance) for controller in self._controllers):
