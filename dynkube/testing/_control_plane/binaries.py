@@ -1,4 +1,4 @@
-"""Locate the binaries of a control plane and check them."""
+"""Find the programs of a control plane, and check that they can be executed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from dynkube.errors import ControlPlaneError
 
-# Same variables and folder as controller-runtime's envtest, so that its binaries are found.
+# The same variables and folder as of controller-runtime's envtest, so that its programs are found.
 _FOLDER_VARIABLE = "KUBEBUILDER_ASSETS"
 _DEFAULT_FOLDER = Path("/usr/local/kubebuilder/bin")
 _HOW_TO_GET = (
@@ -38,18 +38,23 @@ _MACH_O = {b"\xcf\xfa\xed\xfe", b"\xfe\xed\xfa\xcf", b"\xca\xfe\xba\xbe"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assets:
-    """Where to look for programs: a given folder, else the variables of envtest."""
+    """Finds the programs of a control plane.
+
+    Attributes:
+        folder: The folder of the programs; ``None`` to use the environment variables and the default folder of envtest.
+        environment: The environment variables.
+    """
 
     folder: Path | None
     environment: Mapping[str, str]
 
     def program(self, name: str) -> Path:
-        """Return the path of the program ``name``, after checks that do not execute it.
+        """Return the path of the program ``name``, after checking its file without executing it.
 
-        Blocks on the file system.
+        This is blocking file I/O.
 
         Raises:
-            ControlPlaneError: It is missing, not a file, not executable, or built for another platform.
+            ControlPlaneError: The program is missing, not a file, not executable, or built for another platform.
         """
         path, reason = self._place(name)
         if not path.is_file():
@@ -61,7 +66,7 @@ class Assets:
         return path
 
     def kubectl(self) -> Path:
-        """Return the path of kubectl beside the other programs, else on ``$PATH``.
+        """Return the path of the kubectl beside the other programs, or of the one on ``$PATH``.
 
         Raises:
             ControlPlaneError: There is no kubectl, or it cannot be executed on this machine.
@@ -97,7 +102,10 @@ def _missing(name: str, path: Path, reason: str) -> str:
 
 
 def _foreign(path: Path) -> str:
-    """Return why the file's first bytes do not fit this platform; empty if they do."""
+    """Return why a program cannot be executed on this platform, judging by its first bytes.
+
+    ``""`` if nothing is wrong, or if the format is unknown.
+    """
     with path.open("rb") as file:
         head = file.read(20)
     if not head:
@@ -118,12 +126,16 @@ def _foreign(path: Path) -> str:
 
 
 def version_of(program: Path, pattern: str) -> str:
-    """Return group 1 of ``pattern`` in the output of ``--version``.
+    """Execute ``program --version`` and return the version in its output.
 
     Blocks while the program runs.
 
+    Args:
+        program: The path of the program.
+        pattern: Regular expression that is searched in the output; its group 1 is the version.
+
     Raises:
-        ControlPlaneError: The program cannot be executed, fails, or its output does not match.
+        ControlPlaneError: The program cannot be executed, takes too long, or prints no version.
     """
     command = [str(program), "--version"]
     try:

@@ -1,4 +1,4 @@
-"""Certificates and keys of a control plane, created per run, valid for a week."""
+"""Certificates and keys of a control plane, created for each run and valid for a week."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID, ObjectIdentifier
 
 _LIFETIME = timedelta(days=7)
-_SKEW = timedelta(minutes=5)  # in case the clock is set back
+_SKEW = timedelta(minutes=5)  # certificates are valid from this time before now, in case the clock is set back
 _NAMES = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc")
 
 
@@ -26,11 +26,11 @@ class Pair:
 
 
 class Authority:
-    """A certificate authority whose key never leaves the process.
+    """A certificate authority, whose key is only in memory.
 
     Args:
-        name: Common name.
-        now: Start of the validity of its certificates.
+        name: The common name.
+        now: The current time, from which the certificates are valid for a week.
     """
 
     def __init__(self, name: str, now: datetime) -> None:
@@ -90,7 +90,7 @@ class Authority:
 
 
 def signing_key() -> tuple[bytes, bytes]:
-    """Create the service account signing key; return private and public key in PEM."""
+    """Create a key for signing service account tokens; return private and public key in PEM."""
     key = ec.generate_private_key(ec.SECP256R1())
     public = key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
     return _private(key), public

@@ -12,15 +12,15 @@ from dynkube.testing._control_plane.ports import LOOPBACK
 from dynkube.testing._wire.endpoint import Endpoint
 
 ADMIN = "admin"
-ADMINISTRATORS = "system:masters"  # has full access, independent of the stored roles
+ADMINISTRATORS = "system:masters"  # this group has full access, independent of the stored roles
 
 
 class Credentials:
-    """The CAs and keys of one run, written to the folder for kube-apiserver.
+    """The CAs and keys of one run. Those that kube-apiserver needs are written to files.
 
     Args:
-        folder: Folder to write them to.
-        now: Start of their validity of a week.
+        folder: The folder for the files.
+        now: The current time, from which the certificates are valid for a week.
 
     Raises:
         ImportError: The ``control-plane`` extra is not installed.

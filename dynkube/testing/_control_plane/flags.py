@@ -13,14 +13,15 @@ from dynkube.testing._control_plane.ports import LOOPBACK
 _SINGLE = (str, int, float, os.PathLike)
 Value = str | int | float | bool | os.PathLike[str]
 Flags = Mapping[str, "Value | Sequence[Value] | None"]
-"""Flags by name, without dashes: a value, several where a flag may be given several times, ``None`` for no flag."""
+"""Flags by name, without dashes: a value; a list, to repeat the flag; or ``None``, to omit a default flag."""
 
-# The advertised address of the service `kubernetes` must not be a loopback address. The default is the address of a
-# network interface, and kube-apiserver does not start if there is none. Nothing in a control plane without nodes
-# connects to it, so a documentation address (RFC 5737) works, and is the same everywhere.
+# The advertised address (of the service `kubernetes`) must not be a loopback address. The default is the address of a
+# network interface, and kube-apiserver does not start if there is none. Without nodes, nothing connects to it. So an
+# address for documentation (RFC 5737) works, and is the same on every machine.
 _ADVERTISED = "192.0.2.1"
 _NAME = re.compile(r"[a-z0-9][a-zA-Z0-9.-]*\Z")
 
+# Flags that users cannot set, and the reasons for the error message.
 _OWN_OF_API_SERVER = {
     "secure-port": "pass ControlPlane(port=...)",
     "etcd-servers": "the control plane has an etcd of its own",
@@ -36,9 +37,16 @@ _OWN_OF_ETCD = {
 
 
 def api_server_flags(version: tuple[int, int], folder: Path, *, port: int, etcd_url: str, given: Flags) -> list[str]:
-    """Return kube-apiserver's arguments: envtest's defaults, then the user's flags.
+    """Return kube-apiserver's arguments: the defaults of envtest, changed by the user's flags.
 
     The defaults enable RBAC and disable the ServiceAccount admission plugin.
+
+    Args:
+        version: Major and minor version of kube-apiserver.
+        folder: The folder of the control plane.
+        port: The port for clients.
+        etcd_url: The URL of etcd.
+        given: The user's flags.
     """
     certificates = folder / "certificates"
     flags: dict[str, Value | Sequence[Value] | None] = {
@@ -48,7 +56,8 @@ def api_server_flags(version: tuple[int, int], folder: Path, *, port: int, etcd_
         "bind-address": LOOPBACK,
         "cert-dir": str(certificates),
         "client-ca-file": str(certificates / "client-ca.crt"),
-        # There is no controller that creates the ServiceAccount `default`, without which the plugin rejects all Pods.
+        # The plugin rejects all Pods in a namespace without a ServiceAccount `default`, which no controller creates
+        # here.
         "disable-admission-plugins": "ServiceAccount",
         "etcd-servers": etcd_url,
         "secure-port": port,
@@ -60,12 +69,19 @@ def api_server_flags(version: tuple[int, int], folder: Path, *, port: int, etcd_
         "tls-private-key-file": str(certificates / "kube-apiserver.key"),
     }
     if (1, 0) <= version < (1, 20):  # a build without version information reports v0.0.0
-        flags["insecure-port"] = 0  # it was enabled by default, and was removed in 1.24
+        flags["insecure-port"] = 0  # enabled by default in these versions; the flag was removed in 1.24
     return _arguments(flags, given)
 
 
 def etcd_flags(version: tuple[int, ...], folder: Path, *, port: int, given: Flags) -> list[str]:
-    """Return etcd's arguments: defaults for a single member, then the user's flags."""
+    """Return etcd's arguments: defaults for a single member, changed by the user's flags.
+
+    Args:
+        version: The version of etcd.
+        folder: The folder of the control plane.
+        port: The port for clients.
+        given: The user's flags.
+    """
     url = f"http://{LOOPBACK}:{port}"
     flags: dict[str, Value | Sequence[Value] | None] = {
         "advertise-client-urls": url,
@@ -82,8 +98,8 @@ def check_flags(api_server: Flags, etcd: Flags) -> None:
     """Check the user's flags.
 
     Raises:
-        InvalidInput: A name is malformed, the flag is reserved for the control plane, or its value cannot be written
-            on a command line.
+        InvalidInput: The name of a flag is malformed, the control plane sets the flag itself, or its value cannot be
+            written on a command line.
     """
     for argument, flags, own in (
         ("api_server_flags", api_server, _OWN_OF_API_SERVER),
@@ -103,7 +119,7 @@ def _bare(name: str) -> str:
 
 
 def _unwritable(value: object) -> str:
-    """Return why a value is invalid for a flag; empty if it is valid."""
+    """Return why a value is invalid for a flag; ``""`` if it is valid."""
     if isinstance(value, Mapping):
         pairs = ",".join(f"{key}={_text(each)}" for key, each in value.items())
         return f"is a dict; write it as on the command line: {pairs!r}"

@@ -16,15 +16,16 @@ _ENTRIES = ("certificates", "etcd", *_LOGS, _LOCK)
 
 
 class Folder:
-    """A new or given folder, locked for use by one control plane at a time.
+    """The folder of a control plane, locked so that no other control plane uses it.
 
-    Its methods block on the file system.
+    Creating it and all methods are blocking file I/O.
 
     Args:
-        given: Path of the folder, created if missing; ``None`` creates a temporary folder.
+        given: The path of the folder, which is created if missing; ``None`` creates a temporary folder.
 
     Raises:
-        ControlPlaneError: It cannot be created, is not a folder, is in use, or its file system has no locks.
+        ControlPlaneError: The folder cannot be created, is not a folder, is in use, or its file system does not support
+            locks.
     """
 
     def __init__(self, given: Path | None) -> None:
@@ -52,15 +53,15 @@ class Folder:
 
     @property
     def has_logs(self) -> bool:
-        """Whether a server has written to a log."""
+        """Whether a server has created its log file."""
         return any((self.path / log).exists() for log in _LOGS)
 
     def release(self) -> None:
-        """Release the lock."""
+        """Release the lock, so that another control plane can use the folder."""
         os.close(self._lock)
 
     def remove(self) -> None:
-        """Remove the control plane's files, and the folder itself if it was created."""
+        """Remove the control plane's files, and the folder itself if this object has created it."""
         if self._ours:
             shutil.rmtree(self.path, ignore_errors=True)
             return
@@ -73,5 +74,5 @@ class Folder:
 
 
 def given_path(path: str | os.PathLike[str] | None) -> Path | None:
-    """Return ``path`` with ``~`` expanded."""
+    """Return ``path`` as a Path with ``~`` expanded; ``None`` stays ``None``."""
     return None if path is None else Path(path).expanduser()

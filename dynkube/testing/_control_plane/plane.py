@@ -1,6 +1,6 @@
 """Real etcd and kube-apiserver for tests, as in controller-runtime's envtest.
 
-There are no controllers, scheduler or nodes: deleted namespaces stay ``Terminating``, a Deployment creates no
+There are no controllers, scheduler or nodes. So deleted namespaces stay ``Terminating``, a Deployment creates no
 ReplicaSet, nothing is garbage collected, and namespaces have no ServiceAccount ``default``.
 """
 
@@ -40,23 +40,25 @@ class ControlPlane:
 
     ``with`` blocks for some seconds while the servers start. ``async with`` does not block trio's event loop; if it is
     cancelled, the started processes are killed. Leaving the block kills both servers and removes their files. A control
-    plane can be entered once; its methods may be called from any thread.
+    plane can be entered only once. Its methods may be called from any thread.
 
     Needs the ``control-plane`` extra, and Linux or macOS. Supports kube-apiserver 1.20 and later.
 
     Args:
         assets: The folder with ``kube-apiserver``, ``etcd`` and optionally ``kubectl``. By default they are found as by
-            envtest: ``$TEST_ASSET_KUBE_APISERVER``, ``$TEST_ASSET_ETCD`` and ``$TEST_ASSET_KUBECTL`` are paths of
-            single programs, ``$KUBEBUILDER_ASSETS`` is their folder (default: ``/usr/local/kubebuilder/bin``).
+            envtest: ``$TEST_ASSET_KUBE_APISERVER``, ``$TEST_ASSET_ETCD`` and ``$TEST_ASSET_KUBECTL`` are the paths of
+            single programs; ``$KUBEBUILDER_ASSETS`` is the folder of the others (default:
+            ``/usr/local/kubebuilder/bin``).
         api_server_flags: Additional or changed flags of kube-apiserver: ``{"feature-gates": "WatchList=false"}``.
             ``None`` removes a default flag, a list repeats a flag.
         etcd_flags: Additional or changed flags of etcd, in the same form.
         port: Port of kube-apiserver on 127.0.0.1; ``0`` selects a free port.
-        folder: Folder for data, certificates and logs; default: a new temporary folder. The folder of an earlier
-            control plane still has its objects.
+        folder: Folder for data, certificates and logs; default: a new temporary folder. With the folder of an earlier
+            control plane, its objects exist again.
         keep: Whether to keep the folder at the end of the block; can also be set as an attribute inside the block. By
-            default a given folder is kept and a temporary one removed. In any case the folder is kept if the block
-            raised an exception (a note is added to it), or if a server exited by itself (with a warning).
+            default a given folder is kept and a temporary one is removed. The folder is always kept if the block raised
+            an exception (to which a note with the path is added), or if a server exited by itself (a warning has the
+            path).
         start_timeout: Seconds to wait for each server to become ready.
         stop_timeout: Seconds to wait for each server to exit after SIGTERM.
 
@@ -106,7 +108,7 @@ class ControlPlane:
         self._entered = True
         self._holdings.owner = os.getpid()
         self._folder = self._holdings.folder = Folder(self._given_folder)
-        # For blocks that are never left: in a notebook, or a program that does not reach __exit__.
+        # Cleans up if __exit__ is never called, for example in a notebook.
         self._abandoned = weakref.finalize(self, self._holdings.abandon)
         try:
             self._running = self._start(self._folder)
@@ -154,11 +156,11 @@ class ControlPlane:
         self._abandoned.detach()
         endings = [f"{server.name} exited unexpectedly, {server.ending}" for server in crashed]
         story = "; ".join([*endings, f"the logs of the control plane are in {self._folder.path}"])
-        # Only an Exception is a failure; others are cancellation, a skipped test, or KeyboardInterrupt.
+        # Only an Exception means failure. Other exceptions are cancellation, a skipped test, or KeyboardInterrupt.
         failure = error if isinstance(error, Exception) and self._folder.has_logs else None
         if failure is None and not crashed and not self.keep:
             self._folder.remove()
-        self._folder.release()  # last, since another control plane may use the folder from now on
+        self._folder.release()  # after this, another control plane may use the folder
         if failure is not None:
             failure.add_note(story)
         elif crashed:
@@ -206,7 +208,7 @@ class ControlPlane:
 
     @property
     def kubectl(self) -> Path:
-        """Path of the kubectl among the assets, else of the one on ``$PATH``.
+        """Path of the kubectl beside the other programs, or of the one on ``$PATH``.
 
         Raises:
             ControlPlaneError: There is no kubectl, or it cannot be executed on this machine.
@@ -214,7 +216,7 @@ class ControlPlane:
         return self._settings.assets.kubectl()
 
     def kubeconfig(self, *, context: str = "dynkube", namespace: str = "default") -> dict[str, object]:
-        """Return the administrator's kubeconfig, decoded."""
+        """Return the administrator's kubeconfig as a mapping."""
         return self.endpoint.kubeconfig(context=context, namespace=namespace)
 
     def write_kubeconfig(
@@ -222,7 +224,7 @@ class ControlPlane:
     ) -> Path:
         """Write :meth:`kubeconfig` to ``path`` and return the path.
 
-        The file gets mode 0600 and is replaced atomically. Blocks on the file system.
+        The file gets mode 0600 and is replaced atomically. This is blocking file I/O.
 
         Raises:
             OSError: The directory does not exist or cannot be written to.
@@ -232,9 +234,9 @@ class ControlPlane:
     def add_user(self, name: str, *, groups: Iterable[str] = ()) -> Endpoint:
         """Issue a client certificate for user ``name``, and return an endpoint with it.
 
-        The endpoint can write a kubeconfig for the user. The user is also in the group ``system:authenticated``, and
-        has the permissions granted by RBAC objects, which you create as the administrator. Nothing is stored and no
-        server is restarted; calling this again with the same name issues another certificate.
+        Use the endpoint to write a kubeconfig for the user. The user is also in the group ``system:authenticated``. To
+        give the user permissions, create RBAC objects as the administrator. Nothing is stored in the server; calling
+        this again with the same name issues another certificate.
 
         Raises:
             InvalidInput: The name or a group is empty or too long for a certificate.
@@ -242,7 +244,7 @@ class ControlPlane:
         running = self._now()
         return running.credentials.endpoint(running.port, name, groups)
 
-    # ── its servers ───────────────────────────────────────────────────────────────────────
+    # ── servers ───────────────────────────────────────────────────────────────────────────
 
     @property
     def api_server(self) -> ServerProcess:
@@ -264,11 +266,11 @@ class ControlPlane:
         return self._folder.path
 
     def compact(self) -> int:
-        """Compact etcd at the current revision, and return that revision. Blocks.
+        """Compact etcd at the current revision, and return that revision. Blocks until etcd has done it.
 
-        Lists and watches from older resourceVersions then get 410, unless kube-apiserver still has them in its watch
-        cache. To avoid that, empty the cache with ``plane.api_server.restart()``, or disable it with
-        ``ControlPlane(api_server_flags={"watch-cache": False})``.
+        Lists and watches from older resourceVersions then get 410, unless kube-apiserver still has these in its watch
+        cache. So restart kube-apiserver (``plane.api_server.restart()``), which empties the cache, or disable the cache
+        with ``ControlPlane(api_server_flags={"watch-cache": False})``.
 
         Raises:
             ControlPlaneError: etcd does not respond.
@@ -282,7 +284,7 @@ class ControlPlane:
     def logs(self, lines: int = 20) -> str:
         """Return the last log lines of both servers, with their names and log paths.
 
-        Blocks on the file system.
+        This is blocking file I/O.
         """
         return "\n".join(f"── {server.name}: {server.log}\n{server.tail(lines)}" for server in self._servers.values())
 
@@ -298,9 +300,9 @@ class _Running:
 
 @dataclass(slots=True, kw_only=True)
 class _Holdings:
-    """Processes and folder to clean up.
+    """The processes and the folder of a control plane, which must be cleaned up.
 
-    Separate from the control plane, which may already be garbage collected at that time.
+    They are a separate object because the control plane may be garbage collected before the cleanup.
     """
 
     keep: bool
@@ -310,7 +312,7 @@ class _Holdings:
 
     @property
     def mine(self) -> bool:
-        """Whether this process started the servers; ``False`` in a fork of it."""
+        """Whether this process has started the servers; ``False`` in a fork of it."""
         return os.getpid() == self.owner
 
     def end_servers(self) -> list[ServerProcess]:
@@ -324,7 +326,7 @@ class _Holdings:
         return crashed
 
     def abandon(self) -> None:
-        """Clean up if the block was never left."""
+        """Clean up after a control plane whose block was never left."""
         if self.mine and self.folder is not None:
             if not (self.end_servers() or self.keep):
                 self.folder.remove()

@@ -14,10 +14,10 @@ _ATTEMPTS = 200
 
 
 def free_port(rng: random.Random) -> int:
-    """Return a port that can currently be listened on.
+    """Return a random free port on the loopback address.
 
-    It is outside of the ephemeral port range. Otherwise a client that keeps reconnecting to a stopped server would at
-    some time get the server's port as its source port, connect to itself, and block the port for the server.
+    It is outside of the ephemeral port range. Otherwise a client that keeps reconnecting to a stopped server could get
+    the server's port as its source port, connect to itself, and so block the port for the server.
 
     Raises:
         ControlPlaneError: No free port was found.
@@ -32,9 +32,9 @@ def free_port(rng: random.Random) -> int:
 
 
 def is_free(port: int) -> bool:
-    """Whether a port is free now; another process may take it right after."""
+    """Return whether a port is free now; another process may take it at any time."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
-        # As the servers do: ignore connections of an earlier run in TIME_WAIT.
+        # Like the servers, ignore connections of an earlier run in the state TIME_WAIT.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((LOOPBACK, port))

@@ -13,18 +13,18 @@ from dynkube.testing._control_plane.ports import LOOPBACK
 
 _PROBE_SECONDS = 5.0
 _COMPACTION_SECONDS = 60.0
-_COMPACTED_BEFORE = "required revision has been compacted"  # nothing was written since the last compaction
+_COMPACTED_BEFORE = "required revision has been compacted"  # etcd's error if nothing was written since the last one
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A loopback port with an HTTP server; HTTPS if there is a TLS context."""
+    """The address of an HTTP server on a loopback port; HTTPS if ``tls`` is given."""
 
     port: int
     tls: ssl.SSLContext | None = None
 
     def ask(self, path: str, body: object = None, *, timeout: float = _PROBE_SECONDS) -> tuple[int, str]:
-        """Send a GET, or a POST of ``body`` as JSON; return status and response text.
+        """Send a GET, or a POST with ``body`` as JSON, and return status and body of the response.
 
         Raises:
             OSError: The connection fails, or there is no response in time.
@@ -46,16 +46,16 @@ class Site:
             connection.close()
 
 
-def etcd_failure(etcd: Site) -> str:
-    """Return why etcd is not ready; empty if it is."""
+def etcd_trouble(etcd: Site) -> str:
+    """Return why etcd is not ready; ``""`` if it is ready."""
     return _trouble(lambda: _expect(etcd, "/health"))
 
 
-def api_server_failure(api_server: Site) -> str:
-    """Return why kube-apiserver is not ready for tests; empty if it is.
+def api_server_trouble(api_server: Site) -> str:
+    """Return why kube-apiserver is not ready for tests; ``""`` if it is ready.
 
-    Ready includes that the namespace ``default`` exists: a new server creates it shortly after its readiness probe
-    succeeds.
+    Besides the readiness probe this checks the namespace ``default``, which a new server creates shortly after the
+    probe succeeds.
     """
     return _trouble(
         lambda: _expect(api_server, "/readyz?verbose") or _expect(api_server, "/api/v1/namespaces/default", 404)
@@ -75,7 +75,13 @@ def compact(etcd: Site) -> int:
 
 
 def _post(etcd: Site, path: str, body: object, *, fine: str | None = None) -> str:
-    """Return etcd's response, which must be successful or contain ``fine``."""
+    """Send a POST to etcd, and return the response.
+
+    An error response that contains ``fine`` is returned, too.
+
+    Raises:
+        ControlPlaneError: etcd does not respond, or responds with another error.
+    """
     try:
         status, text = etcd.ask(path, body, timeout=_COMPACTION_SECONDS)
     except (OSError, http.client.HTTPException) as error:
@@ -86,9 +92,9 @@ def _post(etcd: Site, path: str, body: object, *, fine: str | None = None) -> st
 
 
 def _expect(site: Site, path: str, bad: int | None = None) -> str:
-    """Return a description of an error response, else ``""``.
+    """Send a GET, and return a description of the response if it is an error, otherwise ``""``.
 
-    With ``bad`` only that status is an error.
+    Every status except 200 is an error. If ``bad`` is given, only that status is an error.
     """
     status, text = site.ask(path)
     good = status == http.client.OK if bad is None else status != bad

@@ -20,9 +20,10 @@ _TAIL_LINES = 20
 class ServerProcess:
     """kube-apiserver or etcd of a :class:`ControlPlane`.
 
-    Available as ``plane.api_server`` and ``plane.etcd``. The methods block until the operation is complete, and may be
-    called from any thread. In a trio task use ``await trio.to_thread.run_sync(plane.api_server.restart)``, which does
-    not block the event loop. If the task is cancelled, waiting ends, and a server that is not ready yet is killed.
+    It is available as ``plane.api_server`` or ``plane.etcd``. The methods block until the operation is complete, and
+    may be called from any thread. In a trio task use ``await trio.to_thread.run_sync(plane.api_server.restart)``, which
+    does not block the event loop. If the task is cancelled, the method stops waiting, and a server that was started by
+    it and is not ready yet is killed.
 
     Attributes:
         name: ``"kube-apiserver"`` or ``"etcd"``.
@@ -60,7 +61,7 @@ class ServerProcess:
 
     @property
     def running(self) -> bool:
-        """Whether the process is running; also true while it is paused."""
+        """Whether the process exists; also true while it is paused."""
         return self._run is not None and not self._run.ended.is_set()
 
     @property
@@ -70,20 +71,23 @@ class ServerProcess:
 
     @property
     def exit_code(self) -> int | None:
-        """The last exit code, ``-9`` for SIGKILL; ``None`` while running or before."""
+        """The exit code (``-9`` for SIGKILL) of the last run.
+
+        ``None`` while the process is running, and before it was started.
+        """
         return None if self._run is None else self._run.exit_code
 
     @property
     def ending(self) -> str:
-        """How the process ended last: ``with exit code 1``, ``killed by SIGKILL``.
+        """How the last run ended: ``with exit code 1``, ``killed by SIGKILL``.
 
-        Empty while it is running and before it was started.
+        ``""`` while the process is running, and before it was started.
         """
         return "" if self._run is None or self.running else self._run.ending
 
     @property
     def crashed(self) -> bool:
-        """Whether the process has ended by itself, not by a method of this object."""
+        """Whether the last run ended by itself, and not by a method of this object."""
         return self._run is not None and self._run.ended.is_set() and not self._run.expected
 
     def start(self) -> None:
@@ -92,8 +96,9 @@ class ServerProcess:
         Does nothing if it is running.
 
         Raises:
-            ControlPlaneError: It exited, or was not ready in time and was killed. The message has its last log lines.
-            ClosedError: Its control plane has ended.
+            ControlPlaneError: The server exited, or was not ready in time and was killed. The message has its last log
+                lines.
+            ClosedError: The control plane has ended.
         """
         with self._starting:
             if self._retired:
@@ -111,10 +116,10 @@ class ServerProcess:
     def wait_ready(self) -> None:
         """Wait until the server is ready.
 
-        Use it after :meth:`resume`, or for kube-apiserver after an outage of etcd.
+        Use this after :meth:`resume`, or for kube-apiserver after an outage of etcd.
 
         Raises:
-            ControlPlaneError: It is not running, exited, or was not ready in time (it is not killed then).
+            ControlPlaneError: The server is not running, exited, or was not ready in time (then it is not killed).
         """
         self._wait_ready(self._present())
 
@@ -123,13 +128,13 @@ class ServerProcess:
 
         Does nothing if it is not running.
 
-        kube-apiserver finishes running requests. With open watches it waits a minute, then cuts them; since 1.27
-        ``api_server_flags={"shutdown-watch-termination-grace-period": "1s"}`` ends them earlier. While etcd is down
-        kube-apiserver does not exit in time: use :meth:`kill`. etcd takes some seconds while a kube-apiserver is
-        connected.
+        kube-apiserver finishes running requests. It waits a minute for open watches, then breaks them off; since 1.27
+        ``api_server_flags={"shutdown-watch-termination-grace-period": "1s"}`` ends them earlier. While etcd is down,
+        kube-apiserver does not exit in time; use :meth:`kill` instead. etcd takes some seconds to exit while a
+        kube-apiserver is connected.
 
         Raises:
-            ControlPlaneError: It did not exit in time, and was killed.
+            ControlPlaneError: The server did not exit in time, and was killed.
         """
         if self._run is None:
             return
@@ -144,7 +149,7 @@ class ServerProcess:
                 raise ControlPlaneError(f"{self.name} had not exited {late}, and was killed{self._said()}")
 
     def kill(self) -> None:
-        """Kill the server at once (SIGKILL), which cuts its connections.
+        """Kill the server at once (SIGKILL), which breaks off its connections.
 
         Does nothing if it is not running.
         """
@@ -155,8 +160,9 @@ class ServerProcess:
         """Stop the server (SIGTERM), start it again and wait until it is ready.
 
         Raises:
-            ControlPlaneError: It did not exit in time and was killed, exited while starting, or was not ready in time.
-            ClosedError: Its control plane has ended.
+            ControlPlaneError: The server did not exit in time and was killed, exited while starting, or was not ready
+                in time.
+            ClosedError: The control plane has ended.
         """
         self.stop()
         self.start()
@@ -167,7 +173,7 @@ class ServerProcess:
         Connections stay open and the kernel accepts new ones, but no request gets a response.
 
         Raises:
-            ControlPlaneError: It is not running.
+            ControlPlaneError: The server is not running.
         """
         self._present().pause()
 
@@ -175,22 +181,22 @@ class ServerProcess:
         """Resume the server after :meth:`pause` (SIGCONT).
 
         Raises:
-            ControlPlaneError: It is not running.
+            ControlPlaneError: The server is not running.
         """
         self._present().send(signal.SIGCONT)
 
     def tail(self, lines: int = _TAIL_LINES) -> str:
-        """Return the last log lines since the last start. Blocks on the file system."""
+        """Return the last log lines since the last start. This is blocking file I/O."""
         return "\n".join(self._output().splitlines()[-lines:])
 
     def _retire(self) -> None:
-        """Kill the server, and make further starts raise ClosedError."""
+        """Kill the server, and make later calls of :meth:`start` raise ClosedError."""
         with self._starting:
             self._retired = True
         self.kill()
 
     def _found_port_taken(self) -> bool:
-        """Whether it exited because its port was in use."""
+        """Return whether the server exited because its port was in use."""
         return not self.running and "address already in use" in self._output()
 
     def _present(self) -> Run:
@@ -212,7 +218,7 @@ class ServerProcess:
         raise ControlPlaneError(f"{self.name} exited before it was ready, {run.ending}{self._said()}")
 
     def _said(self) -> str:
-        """Return the last log lines for a message, without etcd's usage text."""
+        """Return the last log lines as the end of an error message, without etcd's usage text."""
         said = "\n".join(self._output().split("\nUsage:")[0].splitlines()[-_TAIL_LINES:])
         return f"; the end of its log, {self.log}:\n{said}" if said else f"; its log, {self.log}, is empty"
 
@@ -226,11 +232,11 @@ class ServerProcess:
 
 
 def _raise_if_cancelled() -> None:
-    """Raise ``trio.Cancelled`` if this thread's task was cancelled.
+    """Raise ``trio.Cancelled`` if the trio task that waits for this thread was cancelled.
 
-    This applies to threads started by ``trio.to_thread.run_sync``.
+    This has an effect only in threads that were started by ``trio.to_thread.run_sync``.
     """
     try:
         trio.from_thread.check_cancelled()
-    except RuntimeError:  # not such a thread
+    except RuntimeError:  # not a thread of trio
         return

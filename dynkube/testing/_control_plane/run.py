@@ -1,7 +1,8 @@
-"""One run of a server process, which ends before its parent process.
+"""One run of a server process, which does not outlive this process.
 
-Leaving the control plane ends it, and so does the exit of the interpreter. On Linux the kernel also kills it when this
-process ends in any other way (``PR_SET_PDEATHSIG``); elsewhere a SIGKILL of this process leaves it running.
+The server is killed at the end of the control plane's block, and when the interpreter exits. On Linux the kernel also
+kills it if this process ends in any other way (``PR_SET_PDEATHSIG``). On other systems the server keeps running if this
+process is killed by SIGKILL.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from pathlib import Path
 
 from dynkube.errors import ControlPlaneError
 
-# Runs in the new process first: requests a signal for the end of the parent, checks that the parent has not ended
-# already, and executes the server. A `preexec_fn` would save the start of an interpreter (some 20 ms), but runs Python
-# between fork and exec in a process with threads, which may deadlock.
+# Python code that is run first in the new process. It requests SIGKILL for the end of the parent process, checks that
+# the parent has not ended already, and executes the server. A `preexec_fn` would save the start of an interpreter (some
+# 20 ms), but runs Python code between fork and exec in a process with threads, which may deadlock.
 _BECOME = (
     "import os, signal, sys\n"
     "try:\n"
@@ -32,21 +33,22 @@ _BECOME = (
 
 
 class Run:
-    """A started process, and the thread that started it and waits for its end.
+    """A server process, and the thread that has started it and waits for its end.
 
-    The thread has to exist until then, since ``PR_SET_PDEATHSIG`` refers to the *thread* that started the process.
+    The thread must exist as long as the process, since ``PR_SET_PDEATHSIG`` kills the process when the *thread* that
+    has started it ends.
 
     Args:
-        command: The command line, starting with an absolute path.
-        log: The file to append output to; its folder is the working directory.
-        environment: Environment variables.
+        command: The command line, starting with the absolute path of the program.
+        log: The file to which output is appended. Its folder is the working directory.
+        environment: The environment variables.
 
     Raises:
         ControlPlaneError: The process cannot be started.
 
     Attributes:
-        ended: Set as soon as the process has ended and was waited for.
-        expected: Whether its end was requested by :meth:`ask_to_end` or :meth:`kill`.
+        ended: Set when the process has ended and its exit code is known.
+        expected: Whether the end of the process was requested by :meth:`ask_to_end` or :meth:`kill`.
     """
 
     def __init__(self, command: Sequence[str], log: Path, environment: Mapping[str, str]) -> None:
@@ -73,7 +75,7 @@ class Run:
 
     @property
     def ending(self) -> str:
-        """How the process ended, as a phrase for messages."""
+        """How the process ended, for messages: ``with exit code 1``, ``killed by SIGKILL``."""
         code = self.exit_code
         if code is None or code >= 0:
             return f"with exit code {code}"
@@ -94,7 +96,7 @@ class Run:
                 os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
 
     def ask_to_end(self) -> None:
-        """Send SIGTERM, also to a paused process."""
+        """Send SIGTERM, and resume the process if it is paused. Does not wait for its end."""
         self.expected = self.expected or not self.ended.is_set()
         self.send(signal.SIGTERM)
         self.send(signal.SIGCONT)  # a paused process handles no signal except SIGKILL until it is continued
@@ -120,7 +122,7 @@ class Run:
                     stderr=subprocess.STDOUT,
                     env=dict(environment),
                     cwd=log.parent,
-                    process_group=0,  # Ctrl-C must reach this process only, which ends the servers in order
+                    process_group=0,  # so that Ctrl-C is sent only to this process, which ends the servers in order
                 )
         except (OSError, ValueError) as error:  # ValueError: an argument with a null byte
             self._failure = error

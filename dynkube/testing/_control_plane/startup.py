@@ -1,4 +1,4 @@
-"""Start etcd and kube-apiserver, with another port if the chosen one is taken."""
+"""Start etcd and kube-apiserver; if the chosen port is taken meanwhile, try another one."""
 
 from __future__ import annotations
 
@@ -34,7 +34,14 @@ class Settings:
 
 
 class Startup:
-    """Creates and starts the two servers, and adds them to ``servers`` for cleanup.
+    """Creates and starts the two servers.
+
+    Creating this object checks the programs and executes them to get their versions.
+
+    Args:
+        settings: The options of the control plane.
+        folder: The folder for data and logs.
+        servers: The created servers are added to it by name, so that the caller can end them.
 
     Raises:
         ControlPlaneError: A program is missing or cannot be executed, or the requested port of kube-apiserver is taken.
@@ -54,10 +61,10 @@ class Startup:
         self.etcd_version = version_of(self._etcd_program, r"etcd Version: (\d+\.\d+\.\d\S*)")
 
     def etcd(self) -> int:
-        """Start etcd and return its port. Blocks.
+        """Start etcd, wait until it is ready, and return its port.
 
         Raises:
-            ControlPlaneError: It does not become ready.
+            ControlPlaneError: etcd does not become ready.
         """
         version = _numbers(self.etcd_version)
 
@@ -68,10 +75,10 @@ class Startup:
         return self._start(build, 0)
 
     def api_server(self, credentials: Credentials, etcd_port: int) -> int:
-        """Start kube-apiserver and return its port. Blocks.
+        """Start kube-apiserver, wait until it is ready, and return its port.
 
         Raises:
-            ControlPlaneError: It does not become ready.
+            ControlPlaneError: kube-apiserver does not become ready.
         """
         major, minor, *_ = _numbers(self.version)
         tls = credentials.tls()
@@ -123,5 +130,8 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def _without_etcd_settings(environment: Mapping[str, str]) -> dict[str, str]:
-    """Remove etcd's variables: it does not start if a flag is also set by a variable."""
+    """Return ``environment`` without etcd's variables.
+
+    etcd does not start if an option is set by both a flag and a variable.
+    """
     return {name: value for name, value in environment.items() if not name.startswith("ETCD_")}
