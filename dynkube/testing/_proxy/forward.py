@@ -1,8 +1,8 @@
 """ASGI application that forwards requests to another server.
 
-Responses are streamed. It is as transparent as HTTP allows: if the upstream cannot be reached or disconnects, the
-client's connection is closed too, so that a truncated response never looks complete. It uses httpcore2, the transport
-of httpx2, which decodes, follows and adds nothing. Connections are not upgraded, so the upstream rejects ``exec``,
+Responses are streamed. If the upstream cannot be reached or disconnects, the client's connection is closed too, so that
+a truncated response never looks complete. Requests are sent by httpcore2, the transport of httpx2, which does not
+decode bodies, follow redirects or add headers. Connections are not upgraded, so the upstream rejects ``exec``,
 ``attach`` and ``port-forward``.
 """
 
@@ -24,10 +24,10 @@ from dynkube.testing._wire.refusals import answer_refusal, body_too_large
 
 _logger = logging.getLogger("dynkube.testing.proxy")
 
-# Several times the limit of kube-apiserver, so that the error for a body that is too large comes from there.
+# Several times the limit of kube-apiserver, so that the error for a body that is too large is that of kube-apiserver.
 _MAX_BODY = 16 * 1024 * 1024
 
-# Header fields for one connection, which a proxy must not forward (RFC 9110, 7.6.1).
+# Header fields that apply to a single connection; a proxy must not forward them (RFC 9110, 7.6.1).
 _HOP_BY_HOP = frozenset(
     {
         b"connection",
@@ -54,7 +54,11 @@ class Forward:
         self._reached = self._told = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request. Returns early if the response of the upstream is incomplete."""
+        """Serve one request.
+
+        If the response of the upstream is incomplete, this returns without completing the response, so that the ASGI
+        server closes the connection.
+        """
         try:
             body = await read_body(receive, _MAX_BODY)
         except ClientGone:
@@ -84,10 +88,10 @@ class Forward:
             self._tell(error, scope)
 
     def _tell(self, error: Exception, scope: Scope) -> None:
-        """Log a failure.
+        """Log a failure of the upstream.
 
-        It is a warning if the upstream was never reached: then the configuration is probably wrong, and clients only
-        see a closed connection.
+        The first one is logged as a warning if the upstream was never reached: then the configuration is probably
+        wrong, and clients see only a closed connection.
         """
         if not self._reached and not self._told and isinstance(error, httpcore2.ConnectError):
             self._told = True
@@ -112,15 +116,15 @@ async def _until_gone(receive: Receive, scope: trio.CancelScope) -> None:
 
 
 async def _pass_back(response: httpcore2.Response, send: Send) -> None:
-    """Forward the response, each chunk as it arrives.
+    """Forward the response to the client, each chunk as it arrives.
 
     Raises:
-        Exception: One of :data:`FAILURES`: the response is incomplete.
+        Exception: One of :data:`FAILURES` if the response is incomplete.
     """
     fields = [(name.lower(), value) for name, value in _end_to_end(response.headers)]
     await send({"type": "http.response.start", "status": response.status, "headers": fields})
     await send_chunk(send, b"")  # send the headers now: the first event of a watch may come much later
-    # The pool's bodies are async generators, which must be closed before the response.
+    # The body of httpcore2's response is an async generator, which must be closed before the response.
     chunks = cast("AsyncGenerator[bytes]", aiter(cast("AsyncIterable[bytes]", response.stream)))
     async with aclosing(chunks):
         async for chunk in chunks:

@@ -34,7 +34,7 @@ from dynkube.testing._wire.tcp import serve_tcp
 class FaultProxy(Injection, Records):
     """Reverse proxy that injects faults in front of an API server.
 
-    It offers the faults of the embedded server, and some below HTTP::
+    It has the methods of the embedded server for faults, and some for faults of connections::
 
         async with ControlPlane() as plane, FaultProxy(plane) as proxy:
             proxy.write_kubeconfig("kubeconfig")
@@ -42,27 +42,27 @@ class FaultProxy(Injection, Records):
             with proxy.refuse_connections():
                 ...
 
-    Without faults it is transparent: responses are streamed, and a response or connection that the API server breaks
-    off is broken off for the client too. When a client disconnects, its upstream request is cancelled at once.
+    Without faults it is transparent: responses are streamed, and if the API server breaks off a response or connection,
+    the client's is broken off, too. When a client disconnects, its request to the API server is cancelled at once.
 
-    ``Authorization`` headers are forwarded. Client certificates cannot be, since the proxy terminates TLS: requests
-    without ``Authorization`` are sent with the client certificate of the upstream endpoint, if it has one. Anyone who
-    can connect to the proxy then acts as that user.
+    ``Authorization`` headers are forwarded. Client certificates cannot be forwarded, since the proxy terminates TLS.
+    Requests without ``Authorization`` are sent with the client certificate of the upstream endpoint, if it has one.
+    Then anyone who can connect to the proxy acts as the user of that certificate.
 
-    A proxy can be entered once. Leaving the block closes all connections on both sides. It needs the real clock, not
-    ``trio.testing.MockClock``, since it uses sockets. Needs the ``serve`` extra.
+    A proxy can be entered (``async with``) only once. Leaving the block closes all connections on both sides. It uses
+    sockets, so it needs the real clock and not ``trio.testing.MockClock``. Needs the ``serve`` extra.
 
     Args:
         upstream: The API server: an ``Endpoint``, or an object with an ``endpoint`` attribute, such as a
             ``ControlPlane`` or a ``ServerThread``.
         url: URL of the API server, instead of ``upstream``.
-        ca_pem: With ``url``: the CA of its certificate; default: the system's CAs.
+        ca_pem: With ``url``: the CA certificate of the API server in PEM; default: the CAs of the system.
         token: With ``url``: the bearer token for the proxy's kubeconfig.
         host: Address to listen on.
         port: ``0`` selects a free port.
         tls: Whether to serve HTTPS, with a certificate of a newly created CA; default: as the upstream does. kubectl
             sends tokens over HTTPS only.
-        audit_limit: How many requests are kept in :attr:`audit`.
+        audit_limit: Maximum number of requests kept in :attr:`audit`.
         random: Random generator for faults with a ``chance``; pass a seeded one for reproducible runs.
 
     Raises:
@@ -96,7 +96,7 @@ class FaultProxy(Injection, Records):
         """Start to listen.
 
         Raises:
-            ClosedError: It was entered before.
+            ClosedError: The proxy was entered before.
             ImportError: The ``serve`` extra is not installed.
             InvalidInput: The host or the port is invalid, or a certificate of the upstream cannot be used.
             OSError: The address cannot be listened on.
@@ -166,16 +166,16 @@ class FaultProxy(Injection, Records):
 
     @property
     def url(self) -> str:
-        """Base URL, like ``https://127.0.0.1:41853``; an outage does not change it."""
+        """Base URL of the proxy, like ``https://127.0.0.1:41853``; outages do not change the port."""
         return self.endpoint.url
 
     @property
     def ca_pem(self) -> bytes | None:
-        """The CA certificate in PEM; ``None`` over plain HTTP."""
+        """The CA certificate of the proxy in PEM; ``None`` for plain HTTP."""
         return self.endpoint.ca_pem
 
     def kubeconfig(self, *, context: str = "dynkube", namespace: str = "default") -> dict[str, object]:
-        """Return a decoded kubeconfig with the proxy as its only cluster."""
+        """Return a kubeconfig, as a mapping, with the proxy as its only cluster."""
         return self.endpoint.kubeconfig(context=context, namespace=namespace)
 
     def write_kubeconfig(
@@ -183,19 +183,20 @@ class FaultProxy(Injection, Records):
     ) -> Path:
         """Write :meth:`kubeconfig` to ``path`` and return the path.
 
-        The file gets mode 0600 and is replaced atomically. Blocks on the file system.
+        The file gets mode 0600 and is replaced atomically. This is blocking file I/O.
 
         Raises:
             OSError: The directory does not exist or cannot be written to.
         """
         return self.endpoint.write_kubeconfig(path, context=context, namespace=namespace)
 
-    # ── faults below HTTP ─────────────────────────────────────────────────────────────────
+    # ── faults of connections ─────────────────────────────────────────────────────────────
 
     def refuse_connections(self, how: Refusal = "refuse") -> Outage:
         """Refuse new connections until the outage is removed.
 
-        Open connections are not affected. If several such outages are active, the oldest determines ``how``.
+        Open connections are not affected. If several outages of this method are active, the ``how`` of the oldest one
+        applies.
 
         Args:
             how: ``"refuse"``: connecting fails (connection refused). ``"reset"``: connecting succeeds, and the
@@ -221,12 +222,12 @@ class FaultProxy(Injection, Records):
         return self._now()[2].drop(how)
 
     def black_hole(self) -> Outage:
-        """Stop all traffic until the outage is removed, as if a cable was unplugged.
+        """Stop all traffic with clients until the outage is removed, as if a cable was unplugged.
 
         Nothing is read from or written to any connection: no data, no FIN, no RST. The kernel still accepts new
-        connections and buffers some data of each, but nothing is answered. Afterwards the connections continue where
-        they stopped: data sent meanwhile arrives, as with TCP retransmissions, and connections that the peer has closed
-        end.
+        connections and buffers some data of each, but no request gets a response. When the outage is removed, the
+        connections continue: data sent meanwhile arrives, as with TCP retransmissions, and connections that were closed
+        meanwhile end.
         """
         return self._now()[2].black_hole()
 

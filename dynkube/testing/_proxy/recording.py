@@ -1,4 +1,4 @@
-"""Recording of the requests that pass through a proxy."""
+"""Recording of the requests to a proxy."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from dynkube.testing._wire.http import HTTPRequest
 
 
 class Recording:
-    """Records one request in ``audit``; leaving the context marks its end.
+    """Records one request and its response in ``audit``; the end of the ``with`` block is the end of the request.
 
-    It is the outermost layer, so that it records what the client sees.
+    It must be outside of all faults, so that it records the response that the client receives.
     """
 
     def __init__(self, audit: Audit, request: HTTPRequest, facts: RequestFacts, receive: Receive, send: Send) -> None:
@@ -38,7 +38,7 @@ class Recording:
             self._audit.watch_ended(self.record)
 
     async def receive(self) -> Message:
-        """Return the next message from the client, recording the body."""
+        """Receive the next ASGI message from the client, and record the body."""
         message = await self._receive()
         if message["type"] == "http.request":
             self._body.append(message.get("body", b""))
@@ -48,7 +48,7 @@ class Recording:
         return message
 
     async def send(self, message: Message) -> None:
-        """Send a message, recording status and end of the response."""
+        """Send an ASGI message, and record the status and the end of the response."""
         if message["type"] == "http.response.start":
             self.record.status = message["status"]
             for name, value in message.get("headers", ()):

@@ -1,4 +1,4 @@
-"""Resolution of a proxy's upstream arguments to an endpoint."""
+"""The endpoint of a proxy's upstream, from the arguments of ``FaultProxy``."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ class Served(Protocol):
 def endpoint_of(
     upstream: Endpoint | Served | None, *, url: str | None, ca_pem: bytes | None, token: str | None
 ) -> Endpoint:
-    """Return the endpoint given by ``upstream``, or by the other arguments.
+    """Return the endpoint that is given by ``upstream``, or by the other arguments.
 
     Raises:
-        InvalidInput: Neither or both are given, or the URL is invalid.
+        InvalidInput: Neither or both of ``upstream`` and other arguments are given, or the URL or ``ca_pem`` is
+            invalid.
     """
     if upstream is None:
         if url is None:

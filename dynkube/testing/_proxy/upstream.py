@@ -14,7 +14,8 @@ from dynkube._sockets import SocketBackend
 from dynkube.errors import InvalidInput
 from dynkube.testing._wire.endpoint import Endpoint
 
-# Shorter than the idle timeout of any server, so that no connection is used while the server closes it.
+# Idle connections are closed after this time. It is shorter than the idle timeouts of API servers, so that no request
+# is sent on a connection that the server is closing.
 _IDLE_SECONDS = 20
 
 
@@ -23,7 +24,7 @@ class Upstream:
 
     A request without an Authorization header is sent with the client certificate of the endpoint, if it has one, since
     a proxy that terminates TLS cannot forward the client's certificate. A request with an Authorization header is sent
-    without the certificate, as a server that gets both uses the certificate.
+    without the certificate, since a server that gets both ignores the header.
     """
 
     def __init__(self, endpoint: Endpoint, contexts: tuple[ssl.SSLContext | None, ssl.SSLContext | None]) -> None:
@@ -33,7 +34,7 @@ class Upstream:
         self._port = parts.port
         self._prefix = parts.path.rstrip("/").encode("ascii")
         self.authority: bytes = parts.netloc.encode("idna")
-        """What requests name as their host."""
+        """The value of the Host header in requests to the upstream."""
         self._sockets = SocketBackend()
         self._own, self._bare = (self._pool(context) for context in contexts)
 
@@ -52,9 +53,9 @@ class Upstream:
     async def send(
         self, method: bytes, target: bytes, headers: list[tuple[bytes, bytes]], body: bytes
     ) -> httpcore2.Response:
-        """Send a request and return the response, which the caller must close.
+        """Send a request, and return the response when its status and headers have arrived.
 
-        Returns once status and headers have arrived.
+        The caller must close the response.
 
         Raises:
             Exception: One of :data:`FAILURES`.
@@ -65,9 +66,9 @@ class Upstream:
         return await pool.handle_async_request(httpcore2.Request(method, url, headers=headers, content=body))
 
     async def aclose(self) -> None:
-        """Close every connection, also those being established.
+        """Close all connections at once, including those that are being established.
 
-        Does not wait, and is not interrupted by cancellation.
+        This is not interrupted by cancellation.
         """
         self._sockets.close()
         with trio.CancelScope(shield=True):
@@ -80,15 +81,12 @@ class Upstream:
         )
 
 
-#: Failures of the upstream connection: it cannot be established, or is closed before the response is complete.
+#: Exceptions if the connection to the upstream cannot be established, or fails before the response is complete.
 FAILURES = (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException)
 
 
 def _contexts(endpoint: Endpoint) -> tuple[ssl.SSLContext, ssl.SSLContext]:
-    """Create TLS contexts with and without the client certificate.
-
-    Blocks on the file system.
-    """
+    """Return TLS contexts with and without the client certificate. This is blocking file I/O."""
     return _context(endpoint, certified=True), _context(endpoint, certified=False)
 
 
