@@ -137,7 +137,7 @@ class Engine:
     def settle_with(self, settle: Callable[[], bool]) -> None:
         """Add ``settle`` to the controllers that run after each call.
 
-        It returns whether it changed anything. The controllers are run again until none of them has changed anything.
+        ``settle`` returns whether there was anything to do. The controllers are run until none has anything to do.
         """
         self._workers.add(Unmeasured(settle))
 
