@@ -1,4 +1,4 @@
-"""Requests for OpenAPI documents: media types, hashes, ETags and redirects, as in kube-openapi."""
+"""Requests for OpenAPI documents, with media types, ETags and redirects as in kube-openapi."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dynkube.testing._wire.openapi.v2 import DocumentV2
 from dynkube.testing._wire.openapi.v3 import DocumentsV3
 
 _YEAR = timedelta(days=365)
-# The media type that client-go sends for protobuf; the response's has no "@", which is not allowed in media types.
+# The media type that client-go sends for protobuf. The response has it without the "@", which media types cannot have.
 _OLD = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
 _V2_FORMS = {"application/json": v2.JSON, v2.PROTOBUF.content_type: v2.PROTOBUF, _OLD: v2.PROTOBUF}
 _V3_FORMS = {"application/json": "json"}
@@ -59,8 +59,9 @@ class OpenAPI:
         return None
 
     async def _index(self) -> Answer:
-        # Hashes are of contents, so the first request after a change builds the changed documents, one at a time. The
-        # core group's comes last: it is the largest, and the first document built has to load the built-in types.
+        # The index has a hash of each document's content, so the first request after a change builds the changed
+        # documents, one at a time. The core group's document comes last: it is the largest, and the first document
+        # takes additional time to load the built-in types.
         paths: dict[str, dict[str, str]] = {}
         for path in sorted(self._v3.paths(), reverse=True):
             document = self._v3.document(path)
@@ -68,7 +69,7 @@ class OpenAPI:
                 paths[path] = {"serverRelativeURL": _address(path, document)}
             await trio.lowlevel.checkpoint()
         body = msgspec.json.encode({"paths": dict(sorted(paths.items()))})
-        # kube-apiserver declares this JSON as text/plain, too.
+        # As in kube-apiserver, this JSON is declared as text/plain.
         return Answer(body=body, content_type="text/plain; charset=utf-8")
 
     async def _v2_answer(self, request: HTTPRequest) -> Answer:
@@ -93,7 +94,7 @@ class OpenAPI:
 
 
 def _best_form(request: HTTPRequest, forms: Mapping[str, T]) -> T | None:
-    """Return the best available form for the Accept header; a wildcard means the first."""
+    """Return the best available form for an Accept header; a wildcard means the first form."""
     for entry in parse_accept(request.headers.get("accept") or "*/*"):
         if entry.media_type in forms:
             return forms[entry.media_type]

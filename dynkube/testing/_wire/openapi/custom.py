@@ -30,7 +30,7 @@ def definition(kind: Kind, *, v2: bool = False) -> Schema:
     """Return the OpenAPI definition of a custom kind."""
     schema = kind.schema
     if schema is None or (v2 and schema.get(PRESERVE)):
-        # If it had properties, even just the three common ones, clients would reject all other fields.
+        # The definition has no properties. If it had any, clients would reject all other fields.
         published: Schema = {"type": "object"}
     else:
         published = _v2(schema) if v2 else _v3(schema)
@@ -68,7 +68,7 @@ def _object_fields(prefix: str) -> Schema:
 
 
 def _refer(target: str, description: str) -> Schema:
-    # Version 3 allows no siblings of $ref.
+    # OpenAPI v3 does not allow other keys beside $ref.
     if target.startswith(V3_PREFIX):
         return {"description": description, "allOf": [{"$ref": target}]}
     return {"description": description, "$ref": target}
@@ -116,7 +116,10 @@ def _require_only_what_is_never_null(schema: Schema) -> None:
 
 
 def _with_parts(schema: Mapping[str, Any], publish: Callable[[Mapping[str, Any]], Schema]) -> Schema:
-    """Return a copy of ``schema`` with ``publish`` applied to the schemas of its fields, items and values."""
+    """Return a copy of ``schema`` with ``publish`` applied to its nested schemas.
+
+    These are the schemas of fields, items and values.
+    """
     published = {key: value for key, value in schema.items() if (key, value) != ("uniqueItems", False)}
     if "properties" in schema:
         published["properties"] = {name: publish(part) for name, part in schema["properties"].items()}

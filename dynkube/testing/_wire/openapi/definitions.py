@@ -1,4 +1,7 @@
-"""Encoded definitions for OpenAPI documents: built-in types once for all documents, custom ones for each."""
+"""Encoded definitions for OpenAPI documents.
+
+Definitions of built-in types are encoded once for all documents, those of custom resources for each document.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +22,17 @@ _INT_OR_STRING = "io.k8s.apimachinery.pkg.util.intstr.IntOrString"
 
 
 class Definitions:
-    """Definitions for OpenAPI v3 by name; those of built-in types are encoded on first use."""
+    """Definitions for OpenAPI v3. Those of built-in types are encoded on first use and cached."""
 
     def __init__(self) -> None:
         self._encoded: dict[str, msgspec.Raw] = {}
         self._referred: dict[str, frozenset[str]] = {}
 
     def of(self, kinds: Iterable[Kind], names: Iterable[str]) -> dict[str, msgspec.Raw]:
-        """Return the definitions of ``kinds``, of ``names``, and of all that they refer to, sorted by name."""
+        """Return the definitions of ``kinds`` and ``names``, sorted by name.
+
+        Definitions to which these refer are included.
+        """
         found: dict[str, msgspec.Raw] = {}
         wanted = set(names)
         for kind in kinds:
@@ -59,7 +65,10 @@ def custom_definitions(kind: Kind, *, v2: bool = False) -> Iterator[tuple[str, S
 
 
 def builtin_v2(name: str) -> Schema:
-    """Return the OpenAPI v2 definition of a built-in type: without defaults, and without siblings of references."""
+    """Return the OpenAPI v2 definition of a built-in type.
+
+    It has no defaults, and no other keys beside references.
+    """
     return _to_v2(builtin_schemas().definitions[name], name)
 
 

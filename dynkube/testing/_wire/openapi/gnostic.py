@@ -1,4 +1,4 @@
-"""OpenAPI v2 in the protobuf form that client-go requests: the subset of gnostic's messages used here.
+"""OpenAPI v2 in protobuf, as client-go requests it: the required subset of gnostic's messages.
 
 kubectl still requires it for some uses of version 2: client-side validation of ``kind: List``, and
 ``explain --output=plaintext-openapiv2``. Field numbers are those of
@@ -31,7 +31,7 @@ def _varint(number: int) -> bytes:
 
 
 def message(field: int, content: bytes) -> bytes:
-    """Encode a field that holds a message; repeated fields are several of them."""
+    """Encode a field with a message as its value; call this for each value of a repeated field."""
     return _varint(field << 3 | 2) + _varint(len(content)) + content
 
 
@@ -58,7 +58,7 @@ def _texts(field: int, values: Iterable[str]) -> bytes:
 
 
 def named(field: int, name: str, content: bytes) -> bytes:
-    """Encode an entry of a map: the messages called ``NamedX``."""
+    """Encode an entry of a map, which gnostic represents as a message with a name and a value."""
     return message(field, text(1, name) + message(2, content))
 
 
@@ -160,14 +160,14 @@ def parameter(part: Part) -> bytes:
     required = _number(4 if part["in"] == "body" else 1, True) if part.get("required") else b""
     if part["in"] == "body":
         return message(1, text(2, part["name"]) + text(3, "body") + required + message(5, schema(part["schema"])))
-    # Query and path parameters are different messages, which share only the first field numbers.
+    # Query and path parameters are different messages, with the same numbers only for the first fields.
     in_query = part["in"] == "query"
     content = required + text(2, part["in"]) + text(3, part["description"]) + text(4, part["name"])
     content += text(6 if in_query else 5, part["type"]) + _number(20 if in_query else 19, True)
     return message(2, message(3 if in_query else 4, content))
 
 
-# ── the whole ─────────────────────────────────────────────────────────────────────────────────
+# ── document ──────────────────────────────────────────────────────────────────────────────────
 
 
 def document(part: Part, paths: Iterable[bytes], definitions: Iterable[bytes]) -> bytes:

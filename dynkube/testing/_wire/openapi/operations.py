@@ -31,7 +31,7 @@ _OK, _CREATED, _ACCEPTED = HTTPStatus.OK, HTTPStatus.CREATED, HTTPStatus.ACCEPTE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Body:
-    """The request body of an operation: its definition name and media types."""
+    """The request body of an operation: the name of its definition, and its media types."""
 
     schema: str
     media_types: tuple[str, ...]
@@ -98,7 +98,10 @@ _Shows: TypeAlias = Literal["object", "list", "status"]
 
 
 class _Verb(NamedTuple):
-    """Properties shared by the operations of one verb; ``words`` is formatted with article, kind and subresource."""
+    """Properties of all operations of one verb.
+
+    ``words`` is the template of the description, which is formatted with article, kind and subresource.
+    """
 
     method: str
     action: str
@@ -168,7 +171,7 @@ _ON_SUBRESOURCE = {
     **_ON_OBJECT,
     "create": _ON_COLLECTION["create"]._replace(words="create {of}{a}{kind}"),
 }
-# Subresources that connect to a kubelet: their operations differ by method instead of by verb.
+# Subresources that connect to a kubelet. They have an operation for each HTTP method instead of each verb.
 _CONNECT = {
     name: _Verb(
         method, "connect", "connect", "connect " + method.upper() + " requests to {of}{kind}", (), method.title()
@@ -231,7 +234,7 @@ def _operation(
         id=f"{verb.word}{_camel(gv.group or 'core')}{_camel(gv.version)}{subject}",
         tag=_tag(gv),
         description=_words(kind, verb, subresource),
-        # For custom resources, kube-apiserver names the kind itself even on the scale subresource.
+        # As in kube-apiserver, custom resources have their own kind here even for the scale subresource.
         gvk=subresource.gvk if subresource is not None and kind.crd_uid is None else kind.gvk,
         parameters=_parameters(kind, verb, named=named, namespaced=namespaced),
         body=_body(kind, verb.reads, shown),
@@ -298,19 +301,22 @@ def _resources_path(gv: GroupVersion) -> Path:
 
 
 def group_path(group: str) -> Path:
-    """Return the discovery path of a built-in group, which lists its versions; ``/api`` for the core group."""
+    """Return the discovery path of a built-in group, which lists the versions of the group.
+
+    It is ``/api`` for the core group.
+    """
     if not group:
         return _discovery("/api/", "getCore", "APIVersions", "get available API versions")
     return _discovery(f"/apis/{group}/", f"get{_camel(group)}", "APIGroup", "get information of a group")
 
 
 def groups_path() -> Path:
-    """Return ``/apis``, which lists all groups."""
+    """Return the path ``/apis``, which lists all groups."""
     return _discovery("/apis/", "get", "APIVersions", "get available API versions")
 
 
 def version_path() -> Path:
-    """Return ``/version``."""
+    """Return the path ``/version``."""
     return _discovery("/version/", "get", "CodeVersion", "get the version information for this server")
 
 

@@ -6,7 +6,10 @@ from typing import NamedTuple
 
 
 class Parameter(NamedTuple):
-    """One parameter: ``place`` is ``"query"`` or ``"path"`` (required), ``type`` a type of JSON schema."""
+    """One parameter of a request.
+
+    ``place`` is ``"query"`` or ``"path"``; path parameters are required. ``type`` is a type of JSON schema.
+    """
 
     name: str
     type: str
@@ -52,7 +55,7 @@ LIST = (
 )
 DELETE_COLLECTION = tuple(sorted({*_SELECT, *DELETE}))
 
-#: Parameters common to many operations: OpenAPI v2 lists them once for all paths.
+#: Parameters of many operations. OpenAPI v2 has their definitions once for all paths.
 SHARED = {parameter: parameter.name for parameter in (*WRITE, *DELETE, *LIST, _FORCE, NAMESPACE, PRETTY)} | {
     _APPLY_MANAGER: "applyFieldManager"
 }

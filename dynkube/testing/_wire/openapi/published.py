@@ -14,7 +14,7 @@ SECURITY: Mapping[str, Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """An encoded document, and the hash by which clients cache it."""
+    """An encoded document, and the hash by which clients recognize a cached one."""
 
     body: bytes
     digest: str
@@ -26,5 +26,8 @@ class Published:
 
 
 def same(before: Sequence[object], now: Sequence[object]) -> bool:
-    """Return whether both hold identical objects; any change of a CRD, even of its status, creates new kinds."""
+    """Return whether both have the same objects (by identity), so that a cached result is valid.
+
+    Any change of a CRD, even of its status, creates new kinds.
+    """
     return len(before) == len(now) and all(map(operator.is_, before, now))

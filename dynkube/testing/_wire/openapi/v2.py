@@ -1,4 +1,4 @@
-"""OpenAPI v2: one document for the whole server, assembled from pieces for each group-version."""
+"""OpenAPI v2: one document for the whole server, composed of a piece for each group-version."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ from dynkube.testing._wire.openapi.operations import Operation, Path
 from dynkube.testing._wire.openapi.parameters import Parameter
 from dynkube.testing._wire.openapi.published import SECURITY, Published, same
 
-# Paths or definitions encoded between two checkpoints: a few milliseconds in the slower form.
+# Number of paths or definitions that are encoded between two checkpoints. In the slower form this takes a few
+# milliseconds.
 _SLICE = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ValueForm:
-    """An encoding of the document: functions for a path, a definition, and the document as a whole."""
+class Form:
+    """A form of the document (JSON or protobuf): functions that encode its parts and the whole."""
 
     content_type: str
     path: Callable[[str, Mapping[str, Any]], bytes]
@@ -54,7 +55,7 @@ PROTOBUF = ValueForm(
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """The part of one group-version, in one form."""
+    """The encoded part of the document for one group-version, in one form."""
 
     kinds: tuple[Kind, ...]
     paths: tuple[bytes, ...]
@@ -62,11 +63,13 @@ class _Piece:
 
 
 class DocumentV2:
-    """The document of the kinds that ``discovery`` lists; its pieces are cached until their kinds change.
+    """The document of the kinds that ``discovery`` lists.
+
+    Its pieces are cached until their kinds change.
 
     Args:
-        discovery: The kinds served.
-        version: Of the server, like ``1.36``.
+        discovery: Lists the served kinds.
+        version: The version of the server, like ``1.36``.
     """
 
     def __init__(self, discovery: Discovery, version: str) -> None:
@@ -76,8 +79,11 @@ class DocumentV2:
         self._builtin: dict[str, tuple[bytes, ...]] = {}
         self._last: dict[str, tuple[tuple[_Piece, ...], Published]] = {}
 
-    async def published(self, form: ValueForm) -> Published:
-        """Return the document in one form. Building it has checkpoints; the built-in part is built once."""
+    async def published(self, form: Form) -> Published:
+        """Return the document in one form.
+
+        Building it has checkpoints, so that it does not block the event loop. The built-in part is built only once.
+        """
         pieces = tuple([await self._piece(form, gv) for gv in self._discovery.group_versions()])
         last = self._last.get(form.content_type)
         if last is None or not same(last[0], pieces):

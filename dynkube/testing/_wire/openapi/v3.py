@@ -1,4 +1,4 @@
-"""OpenAPI v3: one document for each group-version, and the index of them with their hashes."""
+"""OpenAPI v3: one document for each group-version, and an index of the documents with hashes."""
 
 from __future__ import annotations
 
@@ -18,11 +18,13 @@ from dynkube.testing._wire.openapi.published import SECURITY, Published, same
 
 
 class DocumentsV3:
-    """The documents of the kinds that ``discovery`` lists, built on request and cached until their kinds change.
+    """The documents of the kinds that ``discovery`` lists.
+
+    They are built on request and cached until their kinds change.
 
     Args:
-        discovery: The kinds served.
-        version: Of the server, like ``1.36``.
+        discovery: Lists the served kinds.
+        version: The version of the server, like ``1.36``.
     """
 
     def __init__(self, discovery: Discovery, version: str) -> None:
@@ -40,7 +42,7 @@ class DocumentsV3:
             yield operations.prefix(gv)
 
     def document(self, path: str) -> Published | None:
-        """Return the document at a path as returned by :meth:`paths`; ``None`` if there is none."""
+        """Return the document at one of :meth:`paths`; ``None`` if there is none."""
         match path.split("/"):
             case ["api"]:
                 return self._built(path, (), lambda: [operations.group_path("")])
