@@ -107,7 +107,10 @@ class Engine:
 
     @property
     def storage(self) -> Storage:
-        """The storage, for reading and for listening to changes; write through :meth:`handle`."""
+        """The storage, for reading and for listening to changes.
+
+        Write through :meth:`handle`.
+        """
         return self._storage
 
     def govern(self, storage_group: str, rules: KindRules) -> None:
@@ -201,7 +204,10 @@ class Engine:
         self._settle()
 
     def aggregate(self, *kinds: Kind) -> None:
-        """Serve ``kinds`` as aggregated APIs, and create an APIService for each group-version."""
+        """Serve ``kinds`` as aggregated APIs.
+
+        An APIService is created for each group-version.
+        """
         self._api_services.register(kinds)
         self._settle()
 
@@ -294,7 +300,10 @@ class Engine:
         self._definitions.release(name)
 
     def snapshot(self) -> Snapshot:
-        """Return a snapshot of all stored objects. It is cheap: nothing is copied or encoded."""
+        """Return a snapshot of all stored objects.
+
+        It is cheap: nothing is copied or encoded.
+        """
         return Snapshot.of(self._storage)
 
     def restore(self, snapshot: Snapshot, *, rewind: bool = False) -> None:

@@ -40,7 +40,7 @@ class Manifest:
 
 
 def read_manifests(source: Source) -> list[Manifest]:
-    """Return the objects in ``source``: Namespaces and CRDs first, the others in order.
+    """Return the objects in ``source``, Namespaces and CRDs first.
 
     A ``str`` with a line break or an opening brace in it is parsed as YAML or JSON; any other ``str`` is a path. In a
     folder all ``.yaml``, ``.yml`` and ``.json`` files are read recursively, sorted by path. Lists as printed by kubectl

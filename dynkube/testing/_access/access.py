@@ -66,7 +66,7 @@ class Access:
             bootstrap.install(self._engine)
 
     def acting_user(self, request: Attributes, headers: Mapping[str, tuple[str, ...]]) -> User:
-        """Return the user for the authorization of ``request``: its sender or the impersonated user.
+        """Return the user for authorization: the sender or the impersonated user.
 
         Raises:
             BadRequest: The impersonation headers do not name a user.

@@ -1,4 +1,6 @@
-"""Aggregated ClusterRoles, which combine the rules of selected ClusterRoles (``aggregationRule``).
+"""Aggregated ClusterRoles (``aggregationRule``).
+
+An aggregated ClusterRole has the rules of the ClusterRoles that it selects.
 
 In a cluster a controller does this asynchronously. Here it is done before the call that has changed a role returns.
 """
@@ -67,7 +69,7 @@ def _selected(aggregation: JSONObject, role: JSONObject) -> bool:
 
 
 def _matches(selector: JSONObject, labels: Mapping[str, str]) -> bool:
-    """Return whether a ``metav1.LabelSelector`` matches ``labels``; an empty one always matches."""
+    """Return whether a ``metav1.LabelSelector`` matches; an empty one always does."""
     exact = selector.get("matchLabels") or {}
     if any(labels.get(key) != value for key, value in exact.items()):
         return False

@@ -74,7 +74,7 @@ class Authorizer(Protocol):
 
 
 class AllowAll:
-    """Allows every request, like kube-apiserver with ``--authorization-mode=AlwaysAllow``."""
+    """Allows every request (``--authorization-mode=AlwaysAllow``)."""
 
     def decide(self, attributes: Attributes) -> Decision:
         """Allow the request."""

@@ -75,7 +75,9 @@ class Authenticator:
 
 
 def as_user(user: User | str) -> User:
-    """Return ``user`` as a User, if it is a user name; a User is returned with its groups as a tuple.
+    """Return the User for a user name or a User.
+
+    The groups of a given User are converted to a tuple.
 
     Raises:
         InvalidInput: ``user`` is neither a name nor a User, or its groups are a string.

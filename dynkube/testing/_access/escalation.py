@@ -23,7 +23,10 @@ _EVERYTHING = (PolicyRule(("*",), ("*",), ("*",)), PolicyRule(("*",), urls=("*",
 
 @dataclass(frozen=True, slots=True)
 class RoleRules(KindRules):
-    """Escalation check for writes of Roles and ClusterRoles; without RBAC (``None``), no check."""
+    """Escalation check for writes of Roles and ClusterRoles.
+
+    Without RBAC (``None``) there is no check.
+    """
 
     rbac: RBAC | None
 
@@ -48,7 +51,10 @@ class RoleRules(KindRules):
 
 @dataclass(frozen=True, slots=True)
 class BindingRules(KindRules):
-    """Escalation check for writes of RoleBindings and ClusterRoleBindings; without RBAC, no check."""
+    """Escalation check for writes of RoleBindings and ClusterRoleBindings.
+
+    Without RBAC (``None``) there is no check.
+    """
 
     rbac: RBAC | None
 

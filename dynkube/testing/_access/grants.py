@@ -17,7 +17,9 @@ _PREFIX = "grant"
 
 
 class Grants:
-    """Grants and revokes permissions, with a role and a binding per user, resource and namespace.
+    """Grants and revokes permissions.
+
+    There is a role and a binding for each user, resource and namespace.
 
     Args:
         engine: The engine that stores the roles and bindings.

@@ -92,7 +92,7 @@ def impersonate(wanted: WantedUser, request: Attributes, authorizer: Authorizer)
 
 
 def _check(wanted: Wanted, sender: User, verb: str, authorizer: Authorizer) -> APIError | None:
-    """Return the 403 if ``sender`` lacks a permission with ``verb`` to impersonate the user.
+    """Return the 403 if ``sender`` lacks a permission to impersonate by ``verb``.
 
     ``None`` if it has all permissions that are needed.
     """
@@ -107,7 +107,7 @@ def _check(wanted: Wanted, sender: User, verb: str, authorizer: Authorizer) -> A
 
 
 def _steps(wanted: Wanted, sender: User, verb: str) -> Iterator[Attributes]:
-    """Yield the attributes of each permission that ``sender`` needs to impersonate the user."""
+    """Yield each permission that ``sender`` needs, as attributes to authorize."""
     group = "" if verb == "impersonate" else _IDENTITIES
     if account := split_account(wanted.name):
         namespace, name = account

@@ -26,7 +26,10 @@ _ALL = (ROLES, CLUSTER_ROLES, ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS)
 
 
 class RoleNotFound(LookupError):
-    """A binding refers to a role that does not exist; the message is that of kube-apiserver."""
+    """A binding refers to a missing role.
+
+    The message is that of kube-apiserver.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +90,7 @@ class RBAC:
         return Decision(False, f"RBAC: {_aggregate(missing)}" if missing else "")
 
     def rules_for(self, user: User, namespace: str) -> tuple[list[PolicyRule], str]:
-        """Return the rules that apply to ``user`` in ``namespace``, and a message on missing roles.
+        """Return the rules for ``user`` in ``namespace``, and a message on missing roles.
 
         The message is ``""`` if all roles exist.
         """
@@ -178,7 +181,7 @@ def _served(registry: Registry, gvr: GVR) -> Kind:
 
 
 def _subjects(binding: JSONObject, namespace: str) -> Iterator[tuple[str, str]]:
-    """Yield for each subject its key in the index, and its text in the reason of a decision."""
+    """Yield each subject's key in the index, and its text for reasons."""
     for subject in binding.get("subjects") or ():
         kind, name = subject.get("kind"), subject.get("name", "")
         if kind == "ServiceAccount":

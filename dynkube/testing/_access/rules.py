@@ -50,7 +50,7 @@ def _url_matches(url: str, path: str) -> bool:
 
 
 def missing_rules(held: Iterable[PolicyRule], wanted: Iterable[PolicyRule]) -> list[PolicyRule]:
-    """Return the permissions in ``wanted`` that ``held`` does not have, for the escalation check.
+    """Return the permissions in ``wanted`` that ``held`` does not have.
 
     Each rule in ``wanted`` is split into rules with one verb, one group, one resource and at most one name, or with one
     verb and one URL. Those are returned that no single rule in ``held`` covers.
@@ -61,7 +61,7 @@ def missing_rules(held: Iterable[PolicyRule], wanted: Iterable[PolicyRule]) -> l
 
 
 def _split(rule: PolicyRule) -> Iterator[PolicyRule]:
-    """Split ``rule`` into rules with one verb, and one group and resource or one URL each."""
+    """Split ``rule`` into rules with one verb, and one resource or URL."""
     for group in rule.groups:
         for resource in rule.resources:
             for verb in rule.verbs:

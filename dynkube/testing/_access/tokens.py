@@ -32,7 +32,10 @@ _TOKEN_REQUEST = {"kind": "TokenRequest", "apiVersion": "authentication.k8s.io/v
 
 
 class InvalidToken(ValueError):
-    """The token is invalid; the message is the ``error`` in the status of a TokenReview."""
+    """The token is invalid.
+
+    The message is the ``error`` in the status of a TokenReview.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +66,9 @@ class AccountTokens:
         self._secret = random.randbytes(32)
 
     def request(self, call: Call) -> JSONObject:
-        """Handle a ``create`` on ``serviceaccounts/NAME/token``, and return the TokenRequest.
+        """Handle a ``create`` on ``serviceaccounts/NAME/token``.
+
+        Returns the TokenRequest with the token in its status.
 
         Raises:
             NotFound: The service account, or the object to which the token is to be bound, does not exist.

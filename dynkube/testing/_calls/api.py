@@ -92,7 +92,10 @@ class Document(Protocol):
 
     @property
     def data(self) -> JSONObject:
-        """The decoded document. Each access returns a new one, which the caller may modify."""
+        """The decoded document.
+
+        Each access returns a new one, which the caller may modify.
+        """
         ...
 
 
@@ -113,7 +116,10 @@ class WatchEvent(Protocol):
 
     @property
     def type(self) -> EventType:
-        """The event type. For objects that start or stop to match the selectors, ADDED or DELETED."""
+        """The event type.
+
+        It is ADDED or DELETED for an object that starts or stops to match the selectors.
+        """
         ...
 
     @property

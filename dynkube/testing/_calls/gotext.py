@@ -1,4 +1,4 @@
-"""Format values as Go does (``%v``, ``%q``, ``%T``, ``%#v``, JSON), for error messages."""
+"""Format values for error messages as Go does (``%v``, ``%q``, ``%T``, JSON)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ def shown(value: object) -> str:
 
 
 def compact(value: object) -> str:
-    """Encode ``value`` as JSON like Go: no spaces, sorted keys, HTML characters escaped."""
+    """Encode ``value`` as JSON like Go.
+
+    There are no spaces, keys are sorted, and HTML characters are escaped.
+    """
     text = json.dumps(_plain(value), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
     return escape_html(text)
 
@@ -40,7 +43,10 @@ def quoted(text: str) -> str:
 
 
 def number(value: float) -> str:
-    """Format a number like Go: without ``.0``, with exponents for very large and small values."""
+    """Format a number like Go.
+
+    It has no ``.0``, and very large and small values have an exponent.
+    """
     if isinstance(value, int):
         return str(value)
     if math.isinf(value) or math.isnan(value):

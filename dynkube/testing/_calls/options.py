@@ -213,7 +213,7 @@ def _unprintable_causes(manager: str) -> Iterator[StatusCause]:
 
 
 def _agent_name(user_agent: str) -> str:
-    """Return the product name in a User-Agent, kube-apiserver's default for the field manager."""
+    """Return the product name in a User-Agent, the default field manager."""
     name = user_agent.partition("/")[0]
     printable = name if name.isprintable() else "".join(character for character in name if character.isprintable())
     kept = printable.encode()[:MAX_MANAGER]
@@ -221,5 +221,5 @@ def _agent_name(user_agent: str) -> str:
 
 
 def dry_run_causes(value: str | None) -> list[StatusCause]:
-    """Return the causes of a 422 for a ``dryRun`` parameter; none if it is valid or missing."""
+    """Return the causes of a 422 for a ``dryRun`` parameter, if any."""
     return [refuse.not_supported("dryRun", [value], ["All"])] if value is not None and value != "All" else []

@@ -11,7 +11,10 @@ _INT64 = range(-(2**63), 2**63)
 
 
 def boolean(params: Mapping[str, str], name: str) -> bool | None:
-    """Parse a boolean parameter: true unless ``0`` or ``false``; ``None`` if it is not given."""
+    """Parse a boolean parameter; ``None`` if it is not given.
+
+    Every value is true except ``0`` and ``false``.
+    """
     text = params.get(name)
     return None if text is None else text.lower() not in {"0", "false"}
 
@@ -31,7 +34,7 @@ def integer(params: Mapping[str, str], name: str) -> int | None:
 
 
 def digits_problem(function: str, text: str, pattern: str, allowed: range) -> str:
-    """Return the error message of Go's ``strconv`` for an invalid number; ``""`` for a valid one.
+    """Return the error of Go's ``strconv`` for a number; ``""`` if it is valid.
 
     Args:
         function: The Go function for the message, like ``"ParseInt"``.

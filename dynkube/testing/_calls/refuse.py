@@ -64,7 +64,10 @@ def already_exists(kind: Kind, name: str) -> APIError:
 
 
 def conflict(kind: Kind, name: str, why: str = _MODIFIED, *causes: StatusCause) -> APIError:
-    """Return 409 for an object that was modified since the client read it, or for the reason ``why``."""
+    """Return 409 for an object that was modified since the client read it.
+
+    ``why`` is another reason for the conflict.
+    """
     message = f'Operation cannot be fulfilled on {kind.group_resource} "{name}": {why}'
     return _about(kind, name, 409, "Conflict", message, causes)
 
@@ -112,7 +115,10 @@ def precondition_failed(kind: Kind, name: str, field: str, wanted: str, present:
 
 
 def apply_conflict(causes: Sequence[StatusCause]) -> APIError:
-    """Return 409 for an apply of fields that other managers own; each cause has one field."""
+    """Return 409 for an apply of fields that other managers own.
+
+    Each cause has one field.
+    """
     if len(causes) == 1:
         message = f"Apply failed with 1 conflict: {causes[0].message}: {causes[0].field}"
     else:
@@ -125,7 +131,10 @@ def apply_conflict(causes: Sequence[StatusCause]) -> APIError:
 
 
 def forbidden(kind: Kind, name: str, why: str, *causes: StatusCause) -> APIError:
-    """Return 403 for an object that cannot be written or deleted, for the reason ``why``."""
+    """Return 403 for an object that cannot be written or deleted.
+
+    ``why`` is the reason in the message.
+    """
     return _about(kind, name, 403, "Forbidden", f'{kind.group_resource} "{name}" is forbidden: {why}', causes)
 
 
@@ -154,7 +163,7 @@ def must_be_locked(kind: Kind, name: str) -> APIError:
 
 
 def invalid_options(options: str, causes: Sequence[StatusCause]) -> APIError:
-    """Return 422 for invalid ``options`` (``"ListOptions"``, ``"DeleteOptions"``, ...)."""
+    """Return 422 for invalid ``options``, such as ``"ListOptions"``."""
     return _invalid("meta.k8s.io", options, "", causes)
 
 
@@ -182,13 +191,16 @@ def bad_request(message: str) -> APIError:
 
 
 def verb_not_supported(kind: Kind, verb: str) -> APIError:
-    """Return 405 for a custom resource; ``verb`` is ``""`` for HTTP methods without a verb."""
+    """Return 405 for a custom resource.
+
+    ``verb`` is ``""`` for HTTP methods without a verb.
+    """
     message = f'{verb} is not supported on resources of kind "{kind.group_resource}"'
     return _about(kind, "", 405, "MethodNotAllowed", message)
 
 
 def other_kind(kind: Kind, field: str, given: object) -> APIError:
-    """Return 400 for a body whose ``apiVersion`` or ``kind`` is ``given`` and differs from ``kind``.
+    """Return 400 for a body with another ``apiVersion`` or ``kind`` than the path.
 
     ``field`` is ``"apiVersion"`` or ``"kind"``.
     """
@@ -224,13 +236,19 @@ class Unprocessable(Invalid):
 
 
 def unprocessable() -> APIError:
-    """Return 422 for a patch that cannot be applied; as in kube-apiserver, without details."""
+    """Return 422 for a patch that cannot be applied.
+
+    As in kube-apiserver, it has no details.
+    """
     message = "the server rejected our request due to an error in our request"
     return Unprocessable(Status(code=422, reason="Invalid", message=message))
 
 
 def out_of_time() -> APIError:
-    """Return 504 for a patch that would exceed kube-apiserver's request timeout (34 seconds)."""
+    """Return 504 for a patch that would exceed the request timeout.
+
+    The timeout of kube-apiserver is 34 seconds.
+    """
     return plain(
         504, "Timeout", "Timeout: request did not complete within requested timeout - context deadline exceeded"
     )
@@ -252,7 +270,10 @@ def version_set_on_create() -> APIError:
 
 
 def failed(message: str) -> APIError:
-    """Return 500 without a reason, for an error that kube-apiserver does not convert to a Status."""
+    """Return 500 without a reason.
+
+    It is for errors that kube-apiserver does not convert to a Status.
+    """
     return plain(500, "", message)
 
 
@@ -284,7 +305,10 @@ def list_expired() -> APIError:
 
 
 def version_unreadable(problem: str) -> APIError:
-    """Return 500 for a malformed resourceVersion that only the storage of kube-apiserver finds."""
+    """Return 500 without a reason for a malformed resourceVersion.
+
+    It is found only by the storage of kube-apiserver.
+    """
     return plain(500, "", problem)
 
 

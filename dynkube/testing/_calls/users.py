@@ -31,7 +31,7 @@ class User:
 
     @property
     def info(self) -> dict[str, object]:
-        """The user as a UserInfo object of ``authentication.k8s.io``, without empty fields."""
+        """The user as a UserInfo of ``authentication.k8s.io``, without empty fields."""
         shown: dict[str, object] = {
             "username": self.name,
             "uid": self.uid,

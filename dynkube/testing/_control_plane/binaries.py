@@ -49,7 +49,9 @@ class Assets:
     environment: Mapping[str, str]
 
     def program(self, name: str) -> Path:
-        """Return the path of the program ``name``, after checking its file without executing it.
+        """Return the path of the program ``name``, without executing it.
+
+        Its file is checked.
 
         This is blocking file I/O.
 
@@ -66,7 +68,7 @@ class Assets:
         return path
 
     def kubectl(self) -> Path:
-        """Return the path of the kubectl beside the other programs, or of the one on ``$PATH``.
+        """Return the path of kubectl: beside the other programs, or on ``$PATH``.
 
         Raises:
             ControlPlaneError: There is no kubectl, or it cannot be executed on this machine.
@@ -102,7 +104,7 @@ def _missing(name: str, path: Path, reason: str) -> str:
 
 
 def _foreign(path: Path) -> str:
-    """Return why a program cannot be executed on this platform, judging by its first bytes.
+    """Return why this platform cannot execute a program, by its first bytes.
 
     ``""`` if nothing is wrong, or if the format is unknown.
     """

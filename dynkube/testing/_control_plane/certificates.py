@@ -1,4 +1,7 @@
-"""Certificates and keys of a control plane, created for each run and valid for a week."""
+"""Certificates and keys of a control plane.
+
+They are created for each run and valid for a week.
+"""
 
 from __future__ import annotations
 
@@ -90,7 +93,10 @@ class Authority:
 
 
 def signing_key() -> tuple[bytes, bytes]:
-    """Create a key for signing service account tokens; return private and public key in PEM."""
+    """Create a key pair for signing service account tokens.
+
+    Returns the private and the public key in PEM.
+    """
     key = ec.generate_private_key(ec.SECP256R1())
     public = key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
     return _private(key), public

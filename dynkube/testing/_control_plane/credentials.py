@@ -16,7 +16,9 @@ ADMINISTRATORS = "system:masters"  # this group has full access, independent of 
 
 
 class Credentials:
-    """The CAs and keys of one run. Those that kube-apiserver needs are written to files.
+    """The CAs and keys of one run.
+
+    Those that kube-apiserver needs are written to files.
 
     Args:
         folder: The folder for the files.

@@ -37,7 +37,7 @@ _OWN_OF_ETCD = {
 
 
 def api_server_flags(version: tuple[int, int], folder: Path, *, port: int, etcd_url: str, given: Flags) -> list[str]:
-    """Return kube-apiserver's arguments: the defaults of envtest, changed by the user's flags.
+    """Return kube-apiserver's arguments: envtest's defaults and the user's flags.
 
     The defaults enable RBAC and disable the ServiceAccount admission plugin.
 
@@ -74,7 +74,7 @@ def api_server_flags(version: tuple[int, int], folder: Path, *, port: int, etcd_
 
 
 def etcd_flags(version: tuple[int, ...], folder: Path, *, port: int, given: Flags) -> list[str]:
-    """Return etcd's arguments: defaults for a single member, changed by the user's flags.
+    """Return etcd's arguments: defaults for a single member and the user's flags.
 
     Args:
         version: The version of etcd.

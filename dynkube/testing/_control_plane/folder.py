@@ -61,7 +61,10 @@ class Folder:
         os.close(self._lock)
 
     def remove(self) -> None:
-        """Remove the control plane's files, and the folder itself if this object has created it."""
+        """Remove the control plane's files.
+
+        The folder itself is removed if this object has created it.
+        """
         if self._ours:
             shutil.rmtree(self.path, ignore_errors=True)
             return

@@ -266,7 +266,9 @@ class ControlPlane:
         return self._folder.path
 
     def compact(self) -> int:
-        """Compact etcd at the current revision, and return that revision. Blocks until etcd has done it.
+        """Compact etcd at the current revision, and return that revision.
+
+        Blocks until etcd has done it.
 
         Lists and watches from older resourceVersions then get 410, unless kube-apiserver still has these in its watch
         cache. So restart kube-apiserver (``plane.api_server.restart()``), which empties the cache, or disable the cache

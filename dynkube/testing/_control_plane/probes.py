@@ -24,7 +24,7 @@ class Site:
     tls: ssl.SSLContext | None = None
 
     def ask(self, path: str, body: object = None, *, timeout: float = _PROBE_SECONDS) -> tuple[int, str]:
-        """Send a GET, or a POST with ``body`` as JSON, and return status and body of the response.
+        """Send a GET, or a POST of ``body`` as JSON; return status and text.
 
         Raises:
             OSError: The connection fails, or there is no response in time.
@@ -92,7 +92,7 @@ def _post(etcd: Site, path: str, body: object, *, fine: str | None = None) -> st
 
 
 def _expect(site: Site, path: str, bad: int | None = None) -> str:
-    """Send a GET, and return a description of the response if it is an error, otherwise ``""``.
+    """Send a GET; return a description of an error response, otherwise ``""``.
 
     Every status except 200 is an error. If ``bad`` is given, only that status is an error.
     """

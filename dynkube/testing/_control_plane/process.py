@@ -218,7 +218,10 @@ class ServerProcess:
         raise ControlPlaneError(f"{self.name} exited before it was ready, {run.ending}{self._said()}")
 
     def _said(self) -> str:
-        """Return the last log lines as the end of an error message, without etcd's usage text."""
+        """Return the last log lines for an error message.
+
+        The usage text of etcd is omitted.
+        """
         said = "\n".join(self._output().split("\nUsage:")[0].splitlines()[-_TAIL_LINES:])
         return f"; the end of its log, {self.log}:\n{said}" if said else f"; its log, {self.log}, is empty"
 
@@ -232,7 +235,7 @@ class ServerProcess:
 
 
 def _raise_if_cancelled() -> None:
-    """Raise ``trio.Cancelled`` if the trio task that waits for this thread was cancelled.
+    """Raise ``trio.Cancelled`` if the task that waits for this thread is cancelled.
 
     This has an effect only in threads that were started by ``trio.to_thread.run_sync``.
     """

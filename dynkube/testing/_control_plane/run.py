@@ -75,7 +75,7 @@ class Run:
 
     @property
     def ending(self) -> str:
-        """How the process ended, for messages: ``with exit code 1``, ``killed by SIGKILL``."""
+        """How the process ended, like ``with exit code 1`` or ``killed by SIGKILL``."""
         code = self.exit_code
         if code is None or code >= 0:
             return f"with exit code {code}"

@@ -1,4 +1,4 @@
-"""Start etcd and kube-apiserver; if the chosen port is taken meanwhile, try another one."""
+"""Start etcd and kube-apiserver, retrying if a chosen port is taken meanwhile."""
 
 from __future__ import annotations
 

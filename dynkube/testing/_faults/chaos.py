@@ -55,7 +55,10 @@ def nonsense(server: Faulty, random: Random) -> None:
 
 
 def expired(server: Faulty, random: Random) -> None:
-    """Respond to the next list or watch with 410, or to the next watch with an ERROR event for 410."""
+    """Report an expired resourceVersion.
+
+    Either the next list or watch gets 410, or the next watch an ERROR event for 410.
+    """
     verb = random.choice(("list", "watch", "event"))
     effect = Rewrite(rewrites.expired, times=1) if verb == "event" else Refuse(410)
     server.inject(effect, verb="watch" if verb == "event" else verb, times=1)
@@ -72,7 +75,10 @@ def dripping(server: Faulty, random: Random) -> None:
 
 
 def unanswered(server: Faulty, random: Random) -> None:
-    """Send no response to the next request: keep its connection open, close it or reset it."""
+    """Send no response to the next request.
+
+    Its connection is kept open, closed or reset.
+    """
     server.inject(random.choice((Hang(), Disconnect(), Disconnect("reset"))), times=1)
 
 

@@ -86,7 +86,10 @@ def resource_arg(resource: str | GVR) -> ResourceArg:
 
 
 def means(arg: ResourceArg, resource: GVR | None) -> bool:
-    """Return whether ``arg`` matches ``resource``; an omitted group or version matches any."""
+    """Return whether ``arg`` matches ``resource``.
+
+    An omitted group or version matches any.
+    """
     return (
         resource is not None
         and arg.name == resource.resource

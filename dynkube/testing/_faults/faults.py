@@ -216,7 +216,10 @@ class _Chain:
     app: ASGIApp
 
     async def go_on(self, index: int, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request to the first fault that applies, from ``index`` on, or to ``app``."""
+        """Pass the request to the next fault that applies, or to ``app``.
+
+        Faults are checked from ``index`` on.
+        """
         for place in range(index, len(self.faults)):
             fault = self.faults[place]
             if fault._strikes(self.request, self.random):
@@ -227,7 +230,9 @@ class _Chain:
 
 
 def _check_effect(effect: object) -> None:
-    """Check that ``effect`` is an Effect, so that a mistake is reported before any request.
+    """Check that ``effect`` is an Effect.
+
+    So a mistake is reported at once, and not by the first request.
 
     Raises:
         InvalidInput: ``effect`` is a class, or has no method ``apply``.

@@ -18,10 +18,10 @@ _CONDITIONS = (b"if-none-match", b"if-modified-since")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Freeze:
-    """Store the first complete 200 response to each request, and repeat it for equal requests.
+    """Store the first complete 200 response to a request, and repeat it.
 
-    Requests are equal if method, path, query and Accept header are equal. Watches are not affected. Each ``Freeze``
-    instance has its own stored responses. For example, to simulate stale discovery, call
+    It is repeated for each request with equal method, path, query and Accept header. Watches are not affected. Each
+    ``Freeze`` instance has its own stored responses. For example, to simulate stale discovery, call
     ``inject(Freeze(), path_prefix="/apis")`` before the client's first request.
     """
 

@@ -1,4 +1,4 @@
-"""Headers of ASGI scopes and ASGI response messages, which have the same structure."""
+"""Headers of ASGI scopes and messages, which have the same structure."""
 
 from __future__ import annotations
 

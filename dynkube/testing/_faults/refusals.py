@@ -101,6 +101,9 @@ class Refuse:
 
 
 def _digits(retry_after: float | str) -> str:
-    """Return the value of Retry-After: whole seconds as an integer, a string unchanged."""
+    """Return the Retry-After value.
+
+    Whole seconds are an integer; a string is unchanged.
+    """
     whole = isinstance(retry_after, float) and retry_after.is_integer()
     return str(int(retry_after) if whole else retry_after)

@@ -29,7 +29,10 @@ def remove_metadata(document: dict[str, Any]) -> Rewritten:
 
 
 def rewind(by: int) -> Rewriter:
-    """Decrease the resourceVersions of objects, lists and bookmarks by ``by``, at least to 1."""
+    """Decrease all resourceVersions by ``by``, but not below 1.
+
+    They are changed in objects, lists and bookmarks.
+    """
 
     def rewrite(document: dict[str, Any]) -> Rewritten:
         for each in (document, *_objects(document)):
@@ -81,7 +84,7 @@ def repeat(event: dict[str, Any]) -> Rewritten:
 
 
 def without_group(group: str) -> Rewriter:
-    """Remove ``group`` from the list of API groups, in aggregated and unaggregated discovery."""
+    """Remove ``group`` from discovery, aggregated or not."""
 
     def rewrite(document: dict[str, Any]) -> Rewritten:
         match document:
@@ -95,7 +98,10 @@ def without_group(group: str) -> Rewriter:
 
 
 def stale_group(group: str) -> Rewriter:
-    """Mark all versions of ``group`` as ``Stale`` in aggregated discovery, without resources."""
+    """Mark ``group`` as ``Stale`` in aggregated discovery.
+
+    All its versions are marked, and have no resources.
+    """
 
     def rewrite(document: dict[str, Any]) -> Rewritten:
         if document.get("kind") == "APIGroupDiscoveryList":

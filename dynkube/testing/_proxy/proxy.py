@@ -166,7 +166,10 @@ class FaultProxy(Injection, Records):
 
     @property
     def url(self) -> str:
-        """Base URL of the proxy, like ``https://127.0.0.1:41853``; outages do not change the port."""
+        """Base URL of the proxy, like ``https://127.0.0.1:41853``.
+
+        Outages do not change it.
+        """
         return self.endpoint.url
 
     @property
@@ -222,7 +225,7 @@ class FaultProxy(Injection, Records):
         return self._now()[2].drop(how)
 
     def black_hole(self) -> Outage:
-        """Stop all traffic with clients until the outage is removed, as if a cable was unplugged.
+        """Stop all traffic with clients, as if a cable was unplugged.
 
         Nothing is read from or written to any connection: no data, no FIN, no RST. The kernel still accepts new
         connections and buffers some data of each, but no request gets a response. When the outage is removed, the

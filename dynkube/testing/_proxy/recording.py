@@ -13,7 +13,9 @@ from dynkube.testing._wire.http import HTTPRequest
 
 
 class Recording:
-    """Records one request and its response in ``audit``; the end of the ``with`` block is the end of the request.
+    """Records one request and its response in ``audit``.
+
+    The end of the ``with`` block is the end of the request.
 
     It must be outside of all faults, so that it records the response that the client receives.
     """

@@ -53,7 +53,7 @@ class Upstream:
     async def send(
         self, method: bytes, target: bytes, headers: list[tuple[bytes, bytes]], body: bytes
     ) -> httpcore2.Response:
-        """Send a request, and return the response when its status and headers have arrived.
+        """Send a request, and return the response once its headers have arrived.
 
         The caller must close the response.
 
@@ -86,7 +86,10 @@ FAILURES = (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutEx
 
 
 def _contexts(endpoint: Endpoint) -> tuple[ssl.SSLContext, ssl.SSLContext]:
-    """Return TLS contexts with and without the client certificate. This is blocking file I/O."""
+    """Return TLS contexts with and without the client certificate.
+
+    This is blocking file I/O.
+    """
     return _context(endpoint, certified=True), _context(endpoint, certified=False)
 
 

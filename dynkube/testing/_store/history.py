@@ -76,7 +76,10 @@ class Past:
 
 
 class Collection:
-    """The objects of one resource, with a log of their changes since the last compaction."""
+    """The objects of one resource, and a log of their recent changes.
+
+    The log begins at the last compaction.
+    """
 
     def __init__(self) -> None:
         self.current: dict[str, Version] = {}
@@ -106,7 +109,7 @@ class Collection:
         return Past(self.current, self._keys, changed, prefix, start)
 
     def at(self, revision: int, prefix: str = "", start: str = "") -> list[Version]:
-        """Return the objects at ``revision`` in key order, like :meth:`past` but as a list."""
+        """Return the objects at ``revision`` as a list; see :meth:`past`."""
         return self.past(revision, prefix, start).first()
 
     def walk(self, prefix: str) -> Iterator[Version]:

@@ -190,7 +190,9 @@ class FieldRequirement:
 
 
 def split_fields(text: str) -> Iterator[tuple[str, str, str]]:
-    """Return the terms of a ``fieldSelector``, each as path, operator and value, sorted.
+    """Return the terms of a ``fieldSelector`` as path, operator and value.
+
+    They are sorted.
 
     Raises:
         BadRequest: It is invalid.
@@ -255,7 +257,10 @@ class Selection:
 
     @property
     def selective(self) -> bool:
-        """Whether there are selectors, so that the number of selected objects is unknown in advance."""
+        """Whether there are selectors.
+
+        Then the number of selected objects is not known in advance.
+        """
         return bool(self.labels or self.fields)
 
     def matches(self, version: Version) -> bool:

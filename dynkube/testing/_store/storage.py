@@ -1,4 +1,4 @@
-"""Storage of all objects, with one sequence of resourceVersions (revisions), as in etcd.
+"""Storage of all objects, with one sequence of resourceVersions, as in etcd.
 
 Every write gets the next revision and appends one change to the log of its resource. So the state at any revision since
 the last compaction can be rebuilt, and a watch that starts at the resourceVersion of a list gets each later change
@@ -35,7 +35,10 @@ class WriteStorage(Protocol):
         ...
 
     def put_version(self, kind: Kind, version: Version) -> Version:
-        """Store a version that :meth:`encoded` has returned; no other write may happen in between."""
+        """Store a version that :meth:`encoded` has returned.
+
+        No other write may happen in between.
+        """
         ...
 
     def remove(self, group: str, key: str) -> Version:
@@ -88,7 +91,10 @@ class Storage:
         return encode_version(kind, obj, self.revision + 1)
 
     def put_version(self, kind: Kind, version: Version) -> Version:
-        """Store a version that :meth:`encoded` has returned; no other write may happen in between."""
+        """Store a version that :meth:`encoded` has returned.
+
+        No other write may happen in between.
+        """
         collection = self.collection(kind.storage_group)
         self._commit(
             kind.storage_group, collection, Change(version.revision, collection.current.get(version.key), version)
@@ -103,7 +109,10 @@ class Storage:
         return before.moved_to(self.revision)
 
     def compact(self, revision: int | None = None) -> None:
-        """Drop the history up to ``revision`` (default: all of it); the current objects stay."""
+        """Drop the history up to ``revision`` (default: all of it).
+
+        The current objects stay.
+        """
         revision = self.revision if revision is None else min(revision, self.revision)
         self.compacted = max(self.compacted, revision)
         for collection in self._collections.values():

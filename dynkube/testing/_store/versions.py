@@ -113,7 +113,9 @@ def storage_key(namespace: str, name: str) -> str:
 
 
 def encode_version(kind: Kind, obj: JSONObject, revision: int) -> Version:
-    """Return the version to store for ``obj`` at ``revision``, in the storage format of ``kind``.
+    """Return the version to store for ``obj`` at ``revision``.
+
+    It is in the storage format of ``kind``.
 
     The apiVersion, kind and resourceVersion of ``obj`` are ignored.
     """
@@ -156,7 +158,7 @@ def _encode_rest(obj: JSONObject) -> bytes:
 
 
 def field_text(obj: JSONObject, path: str) -> str:
-    """Return the value of a field as a string for field selectors; ``""`` if it is absent."""
+    """Return a field's value for field selectors; ``""`` if it is absent."""
     value = _value_at(obj, path)
     if path in _KEPT_AT and not isinstance(value, str | int):
         value = _value_at(obj, _KEPT_AT[path])

@@ -169,7 +169,7 @@ class Stream:
             self._position = max(self._position, self._storage.revision)
 
     def _event(self, change: Change) -> Event | None:
-        """Return the event for ``change``; ``None`` if it does not concern the selected objects.
+        """Return the event for ``change``; ``None`` if no selected object changed.
 
         If an object starts to match the selectors, the event is ADDED. If it stops to match, the event is DELETED, with
         the last object that matched.

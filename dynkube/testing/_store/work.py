@@ -25,12 +25,18 @@ class Allowance:
 
     @property
     def spent(self) -> bool:
-        """Whether the allowance is used up, so that the controller must stop until the next slice."""
+        """Whether the allowance is used up.
+
+        Then the controller must stop until the next slice.
+        """
         return self._left <= 0
 
 
 class Controller(Protocol):
-    """Reconciles stored objects. It records changes of the storage, and handles them in :meth:`settle`."""
+    """Reconciles stored objects.
+
+    It records changes of the storage, and handles them in :meth:`settle`.
+    """
 
     def settle(self, allowance: Allowance) -> bool:
         """Handle the recorded changes, and return whether there was anything to do.
@@ -73,7 +79,7 @@ class Workers:
         self._controllers.append(controller)
 
     def settle(self) -> None:
-        """Run the controllers until none has anything to do, or the allowance of the slice is spent.
+        """Run the controllers until there is nothing to do, or the slice is full.
 
         In each round, the controllers are called in order until one has done something.
         """

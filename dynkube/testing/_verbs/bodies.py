@@ -1,4 +1,4 @@
-"""Checks of a request body against the path: kind, namespace and name of the object."""
+"""Checks of a body against the path: kind, namespace and name of the object."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ _OTHER_SCHEMES = {"apiextensions.k8s.io", "apiregistration.k8s.io"}
 
 
 def own_copy(call: Call) -> JSONObject:
-    """Return a copy of the body of ``call``, whose top level and metadata the caller may modify.
+    """Return a copy of the body of ``call``.
+
+    The caller may modify its top level and its metadata.
 
     Only apiVersion and kind are validated. ``metadata`` is set if it is missing, and its nulls are removed.
 
@@ -40,7 +42,7 @@ def own_copy(call: Call) -> JSONObject:
 
 
 def _without_nulls(field: str, value: object) -> object:
-    """Return a metadata field with nulls in its list or map replaced by zero values, as in Go."""
+    """Return a metadata field with nulls replaced by zero values, as in Go."""
     if isinstance(value, dict) and None in value.values():
         return {key: "" if content is None else content for key, content in value.items()}
     if isinstance(value, list) and None in value:
@@ -80,7 +82,7 @@ def _wrong_custom_type(obj: JSONObject, kind: Kind) -> Exception:
 
 
 def untyped_problem(obj: JSONObject) -> str:
-    """Return the error message if ``apiVersion`` or ``kind`` is not a string; ``""`` otherwise."""
+    """Return the error if ``apiVersion`` or ``kind`` is not a string, else ``""``."""
     for field in ("apiVersion", "kind"):
         value = obj.get(field)
         if not isinstance(value, str | None):
@@ -102,7 +104,9 @@ def _wrong_builtin_type(obj: JSONObject, kind: Kind) -> Exception:
 
 
 def conversion_problem(version: str, name: str, wanted: GVK) -> str:
-    """Return the error message for a body of another type than the built-in kind ``wanted``.
+    """Return the error for a body of another type than the kind ``wanted``.
+
+    ``wanted`` is a built-in kind.
 
     Args:
         version: The apiVersion of the body.
@@ -140,7 +144,9 @@ def check_namespace(obj: JSONObject, call: Call) -> None:
 
 
 def check_name_in_path(obj: JSONObject, call: Call, *, required: bool = True) -> None:
-    """Check that ``obj`` has the name in the path; it may have no name if ``required`` is false.
+    """Check that ``obj`` has the name in the path.
+
+    If ``required`` is false, it may have no name.
 
     Raises:
         BadRequest: ``obj`` has another name, or no name although it is required.

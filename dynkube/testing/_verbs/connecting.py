@@ -1,4 +1,4 @@
-"""Subresources that connect to a workload: logs, exec, attach, port forwarding, proxies.
+"""Subresources that connect to a workload: logs, exec, port forwarding, proxies.
 
 No containers run here, so each request gets the response of a kube-apiserver that cannot reach the kubelet: first the
 errors of the request itself, then the failure to connect.

@@ -34,7 +34,10 @@ class ContinueToken(msgspec.Struct, frozen=True):
 
     @classmethod
     def behind(cls, key: str, revision: int) -> ContinueToken:
-        """Return the token to continue after ``key``, which is relative to the listed collection."""
+        """Return the token to continue after ``key``.
+
+        The key is relative to the listed collection.
+        """
         return cls(_ENCODING, revision, f"/{key}\0")
 
     @classmethod

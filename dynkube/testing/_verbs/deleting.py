@@ -71,7 +71,9 @@ class Deletes:
         return self.delete_version(call.kind, version, options)
 
     def delete_collection(self, call: Call) -> Document:
-        """Delete the objects that a list with the same parameters returns, and return that list.
+        """Delete the objects that a list would return, and return that list.
+
+        The list has the parameters of the call.
 
         Raises:
             BadRequest: A selector is malformed.
@@ -86,7 +88,9 @@ class Deletes:
         return selected
 
     def delete_version(self, kind: Kind, version: Version, options: DeleteOptions) -> Document:
-        """Delete the object stored as ``version``, and return the response, like :meth:`delete`.
+        """Delete the object stored as ``version``.
+
+        Returns the response, like :meth:`delete`.
 
         Raises:
             Conflict: A precondition is not met.
@@ -118,7 +122,9 @@ class Deletes:
     def _delete_in_two_steps(
         self, kind: Kind, obj: JSONObject, finalizers: list[str], version: Version, options: DeleteOptions
     ) -> Document:
-        """Delete an object whose kind has additional reasons to keep it (``KindRules.in_two_steps``).
+        """Delete an object that may have to stay although it has no finalizers.
+
+        ``KindRules.in_two_steps`` is true for its kind.
 
         The first delete marks the object as terminating. A later delete removes it if it has no finalizers and the
         rules of its kind do not keep it.
@@ -158,7 +164,10 @@ class Deletes:
 
 
 def _finalizers(kind: Kind, version: Version, options: DeleteOptions) -> list[str]:
-    """Return the object's finalizers after a delete, including one for the propagation policy."""
+    """Return the finalizers after a delete.
+
+    One of them may be that of the propagation policy.
+    """
     own = [name for name in version.finalizers if name not in {FOREGROUND, ORPHAN}]
     match _policy(kind, version, options):
         case "Foreground":
@@ -169,7 +178,10 @@ def _finalizers(kind: Kind, version: Version, options: DeleteOptions) -> list[st
 
 
 def _policy(kind: Kind, version: Version, options: DeleteOptions) -> str:
-    """Return the propagation policy: from the options, the finalizers, or the kind's default."""
+    """Return the propagation policy.
+
+    It is that of the options, of the finalizers, or the default of the kind.
+    """
     if kind.group_resource in _WITHOUT_DEPENDENTS:
         return "Background"
     if options.orphan is not None:

@@ -1,4 +1,7 @@
-"""Graceful deletion: the time that a pod has to shut down. Other kinds have no grace period."""
+"""Graceful deletion: the time that a pod has to shut down.
+
+Other kinds have no grace period.
+"""
 
 from __future__ import annotations
 

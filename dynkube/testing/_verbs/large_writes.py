@@ -33,7 +33,9 @@ _MAX_ATTEMPTS = 3
 
 
 class Draft:
-    """A transaction for one call, which reads the storage and buffers its write until :meth:`commit`.
+    """A transaction for one call.
+
+    It reads the storage, and buffers its write until :meth:`commit`.
 
     Use :attr:`outdated` and :meth:`commit` only in the event loop; everything else may run in a worker thread.
 
@@ -72,7 +74,10 @@ class Draft:
         return self.put_version(kind, self.encoded(kind, obj))
 
     def encoded(self, kind: Kind, obj: JSONObject) -> Version:
-        """Return ``obj`` as it would be stored now; :meth:`commit` may change its resourceVersion."""
+        """Return ``obj`` as it would be stored now.
+
+        :meth:`commit` may change its resourceVersion.
+        """
         return self._storage.encoded(kind, obj)
 
     def put_version(self, kind: Kind, version: Version) -> Version:
@@ -107,7 +112,7 @@ class Draft:
         )
 
     def commit(self, result: Result) -> Result | None:
-        """Perform the buffered write, and return ``result`` with the version that was stored.
+        """Perform the buffered write, and return ``result`` with the stored version.
 
         ``None`` if the draft is outdated; then nothing is stored.
         """
@@ -173,7 +178,10 @@ class LargeWrites:
     _threads: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(1))
 
     def includes(self, call: Call) -> bool:
-        """Return whether ``call`` is a large write, which would block the event loop for long."""
+        """Return whether ``call`` is a large write.
+
+        It would block the event loop for long.
+        """
         if call.verb not in {"create", "update", "patch"}:
             return False
         old = self.storage.get(call.kind, call.namespace, call.name)

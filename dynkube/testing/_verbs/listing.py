@@ -35,7 +35,9 @@ def selection(call: Call) -> Selection:
 
 
 def check_selectors(call: Call) -> None:
-    """Check that the selectors are well-formed; a real server does this before it checks other parameters.
+    """Check that the selectors are well-formed.
+
+    A real server does this before it checks other parameters.
 
     Raises:
         BadRequest: A selector is malformed.
@@ -114,7 +116,7 @@ def _chunk(
 
 
 def _select(candidates: Past, wanted: Selection, limit: int) -> tuple[list[Version], bool]:
-    """Return the first matching versions, and whether candidates are left, matching or not."""
+    """Return the first matching versions, and whether any candidates are left."""
     page: list[Version] = []
     for candidate in candidates:
         if limit and len(page) == limit:

@@ -1,4 +1,7 @@
-"""Rules of namespaces: they must exist before objects are created in them, and are emptied on deletion."""
+"""Rules of namespaces.
+
+A namespace must exist before objects are created in it, and is emptied before it is removed.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,10 @@ class Namespaces:
 
     @property
     def kind(self) -> Kind | None:
-        """The kind ``Namespace``; ``None`` if it is not served, and then any namespace is accepted."""
+        """The kind ``Namespace``; ``None`` if it is not served.
+
+        In that case any namespace is accepted.
+        """
         return next(iter(self._registry.of_storage(NAMESPACES)), None)
 
     def check_open(self, kind: Kind, namespace: str, name: str) -> None:
@@ -54,10 +60,15 @@ def terminating(version: Version) -> bool:
 
 
 class NamespaceRules(KindRules):
-    """Rules for writes and deletes of namespaces. They are removed only after their contents."""
+    """Rules for writes and deletes of namespaces.
+
+    A namespace is removed only after its contents.
+    """
 
     def causes(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> list[StatusCause]:
-        """Validate the finalizers in the spec, and that the phase matches deletionTimestamp.
+        """Validate finalizers and phase, and return the causes of a 422.
+
+        The phase must match deletionTimestamp.
 
         A finalizer must be a built-in one or be qualified by a domain.
         """
@@ -85,5 +96,8 @@ class NamespaceRules(KindRules):
         obj["status"] = {**obj.get("status", {}), "phase": "Terminating"}
 
     def holds(self, kind: Kind, obj: JSONObject) -> bool:
-        """Return whether the namespace still has finalizers in its spec, so is not emptied yet."""
+        """Return whether the namespace is not emptied yet.
+
+        Then it still has finalizers in its spec.
+        """
         return bool(obj.get("spec", {}).get("finalizers"))

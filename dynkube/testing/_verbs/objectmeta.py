@@ -35,7 +35,9 @@ _ANY_FINALIZERS = {
 
 
 def read_version(obj: JSONObject) -> str:
-    """Return the resourceVersion of ``obj``; ``""`` if it is missing or ``0``, which mean the same.
+    """Return the resourceVersion of ``obj``.
+
+    It is ``""`` if it is missing or ``0``, which mean the same.
 
     Raises:
         APIError: 500 if it is not a number. A real server does not validate it before its storage parses it.
@@ -47,7 +49,7 @@ def read_version(obj: JSONObject) -> str:
 
 
 def stamp_new(obj: JSONObject, kind: Kind, identity: Identity, *, applied: bool = False) -> None:
-    """Set the server's metadata in a new object: UID, creation timestamp and generation.
+    """Set UID, creation timestamp and generation in a new object.
 
     Other fields that only the server sets are removed. If ``applied``, deletion timestamp and grace period are kept.
     """
@@ -134,7 +136,10 @@ def _change_causes(obj: JSONObject, old: JSONObject) -> list[StatusCause]:
 
 
 def _builtin_finalizer_causes(obj: JSONObject, kind: Kind) -> list[StatusCause]:
-    """Validate finalizers of built-in kinds; for custom resources a warning is sent instead."""
+    """Validate finalizers of built-in kinds.
+
+    For custom resources a warning is sent instead.
+    """
     if kind.crd_uid is not None or kind.gvr.group in _ANY_FINALIZERS:
         return []
     finalizers = obj["metadata"].get("finalizers", ())
@@ -155,7 +160,10 @@ def _label_causes(labels: Mapping[str, str]) -> list[StatusCause]:
 
 
 def without_repeated_owners(obj: JSONObject, *, patched: bool = False) -> list[str]:
-    """Remove duplicate owner references from ``obj``, and return a warning if there were any."""
+    """Remove duplicate owner references from ``obj``.
+
+    Returns a list with a warning if there were any.
+    """
     owners = obj["metadata"].get("ownerReferences") or []
     repeated = [owner for index, owner in enumerate(owners) if owner in owners[:index]]
     if not repeated:
@@ -176,7 +184,10 @@ def finalizer_problem(name: str) -> str:
 
 
 def finalizer_causes(obj: JSONObject, old: JSONObject) -> list[StatusCause]:
-    """Return the causes of a 422 if an object that is being deleted gets new finalizers."""
+    """Return the causes of a 422 for new finalizers.
+
+    An object that is being deleted must not get any.
+    """
     if "deletionTimestamp" not in old["metadata"]:
         return []
     before = old["metadata"].get("finalizers", ())
@@ -188,7 +199,10 @@ def finalizer_causes(obj: JSONObject, old: JSONObject) -> list[StatusCause]:
 
 
 def finalizer_warnings(obj: JSONObject, old: JSONObject | None, kind: Kind) -> list[str]:
-    """Return warnings for new finalizers of a custom resource that should be qualified by a domain."""
+    """Return warnings for new finalizers of a custom resource.
+
+    Finalizers should be qualified by a domain.
+    """
     if kind.crd_uid is None:
         return []
     before = old["metadata"].get("finalizers", ()) if old is not None else ()
@@ -258,6 +272,9 @@ def _owner_causes(owners: Sequence[JSONObject]) -> list[StatusCause]:
 
 
 def _as_owner(owner: JSONObject) -> JSONObject:
-    """Return an owner reference for an error message, with fields in the order of its Go type."""
+    """Return an owner reference for an error message.
+
+    Its fields are in the order of its Go type.
+    """
     required = {name: owner.get(name) or "" for name in ("apiVersion", "kind", "name", "uid")}
     return required | {name: owner[name] for name in ("controller", "blockOwnerDeletion") if name in owner}

@@ -95,7 +95,9 @@ class Patches:
 
     @staticmethod
     def _applied(applied: JSONObject) -> JSONObject:
-        """Remove the metadata that the server sets from an applied configuration, and return it.
+        """Return an applied configuration without the metadata that the server sets.
+
+        It is modified in place.
 
         Raises:
             BadRequest: It has ``managedFields``.

@@ -69,7 +69,9 @@ class PodRequests:
     # ── evictions ─────────────────────────────────────────────────────────────────────────
 
     def evict(self, call: Call) -> Result:
-        """Delete a pod if its disruption budget allows it: ``create`` of ``pods/eviction``.
+        """Delete a pod if its disruption budget allows it.
+
+        This is ``create`` of ``pods/eviction``.
 
         Raises:
             BadRequest: The body is not an Eviction, or has another name than the path.

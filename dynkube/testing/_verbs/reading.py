@@ -82,7 +82,7 @@ class Reader:
         return Reading(obj)
 
     def read_patched(self, call: Call, patched: object, options: WriteOptions) -> Reading:
-        """Read the object ``patched``, which is the result of the patch in the body of ``call``.
+        """Read the object ``patched``, the result of the patch in the body of ``call``.
 
         Raises:
             BadRequest: The patch has changed the object's name or namespace.
@@ -118,7 +118,9 @@ class Reader:
         return Reading(obj)
 
     def read_applied(self, call: Call, options: WriteOptions) -> Reading:
-        """Read the configuration in the body of an apply, without pruning or defaulting it.
+        """Read the configuration in the body of an apply.
+
+        It is neither pruned nor defaulted.
 
         Raises:
             BadRequest: It is not an object of the call's kind, or field validation is strict and there are duplicate
@@ -197,7 +199,9 @@ class Reader:
             raise refuse.bad_request(why)
 
     def fill_status(self, kind: Kind, obj: JSONObject) -> bool:
-        """Set the default status of a new custom resource, after the client's status was dropped.
+        """Set the default status of a new custom resource.
+
+        The client's status was dropped before.
 
         Returns:
             Whether the schema has a default for the status.
@@ -234,7 +238,9 @@ class Reader:
         return result
 
     def misfits(self, kind: Kind, obj: JSONObject) -> bool:
-        """Return whether a custom resource, including its status, has values of wrong types.
+        """Return whether a custom resource has values of wrong types.
+
+        The status is checked, too.
 
         Field ownership cannot be tracked for such an object. For built-in kinds this is always false.
         """
@@ -292,7 +298,7 @@ def _cannot_be_handled(kind: Kind, why: str) -> APIError:
 
 
 def _of_no_version(call: Call) -> APIError:
-    """Return the error response for a patch that has removed the apiVersion of the object."""
+    """Return the error response for a patch that has removed the apiVersion."""
     if call.kind.crd_uid is not None:
         return refuse.internal("Object 'apiVersion' is missing in 'object has no apiVersion field'")
     return bodies.nameless(call)

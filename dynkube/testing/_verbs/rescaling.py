@@ -127,7 +127,7 @@ def _without_owners(scale: JSONObject) -> JSONObject:
 
 
 def _inconvertible(call: Call, applied: JSONObject) -> APIError:
-    """Return the error response for an apply that would change the Scale of a custom resource.
+    """Return the error for an apply that would change a custom resource's Scale.
 
     A real server fails to convert the Scale to the custom resource.
     """

@@ -1,4 +1,4 @@
-"""Rules specific to single kinds, in addition to the processing common to all objects."""
+"""Rules for single kinds, in addition to the processing of all objects."""
 
 from __future__ import annotations
 
@@ -11,14 +11,19 @@ from dynkube.testing._kinds.kinds import Kind
 
 
 class KindRules:
-    """Rules for writes and deletes of one kind. The default methods do nothing and allow everything.
+    """Rules for writes and deletes of one kind.
+
+    The default methods do nothing and allow everything.
 
     ``kind`` is the kind of the object. ``obj`` is the new object, which methods may modify at its top level and in its
     metadata. ``old`` is the stored object, or ``None`` for a create.
     """
 
     def complete(self, kind: Kind, obj: JSONObject) -> None:
-        """Set default values that belong to the writer's managed fields, as if the writer had sent them."""
+        """Set default values that belong to the writer's managed fields.
+
+        They are owned as if the writer had sent them.
+        """
 
     def allocate(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> None:
         """Allocate values that must be unique, such as addresses and ports of Services.
@@ -33,7 +38,7 @@ class KindRules:
         """Set the fields that the server determines. Called for every write."""
 
     def causes(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> list[StatusCause]:
-        """Validate ``obj``, and return the causes of a 422; the list is empty if it is valid."""
+        """Validate ``obj``, and return the causes of a 422, if any."""
         return []
 
     def authorize(self, call: Call, obj: JSONObject, old: JSONObject | None) -> None:
@@ -44,7 +49,10 @@ class KindRules:
         """
 
     def ascribe(self, call: Call, obj: JSONObject) -> None:
-        """Record the user in a new object, for example as requester of a CertificateSigningRequest."""
+        """Record the user in a new object.
+
+        An example is the requester of a CertificateSigningRequest.
+        """
 
     def warnings(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> list[str]:
         """Return warnings for ``obj``. They do not prevent the write."""
@@ -58,7 +66,7 @@ class KindRules:
         return []
 
     def in_two_steps(self, kind: Kind) -> bool:
-        """Return whether a delete may leave an object terminating although it has no finalizers."""
+        """Return whether a deleted object may have to stay without finalizers."""
         return False
 
     def before_delete(self, kind: Kind, obj: JSONObject) -> None:
@@ -69,7 +77,9 @@ class KindRules:
         """
 
     def holds(self, kind: Kind, obj: JSONObject) -> bool:
-        """Return whether ``obj``, which is being deleted, must stay although it has no finalizers.
+        """Return whether ``obj``, which is being deleted, must stay.
+
+        This is for other reasons than finalizers.
 
         For example, a namespace must stay until it is empty.
         """

@@ -1,4 +1,4 @@
-"""The ``scale`` subresource: an ``autoscaling/v1`` Scale maps to three fields of an object."""
+"""The ``scale`` subresource: a Scale maps to three fields of an object."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ def scale_of(call: Call, obj: JSONObject) -> JSONObject:
 
 
 def scale_to_patch(call: Call, obj: JSONObject) -> JSONObject:
-    """Return the Scale of ``obj`` for a patch, with a placeholder if a custom resource has no replicas."""
+    """Return the Scale of ``obj`` for a patch.
+
+    If a custom resource has no replicas, the Scale has a placeholder.
+    """
     return _scale(_paths(call), obj, _UNSET if call.kind.crd_uid is not None else 1)
 
 
@@ -48,7 +51,9 @@ def _scale(paths: ScalePaths, obj: JSONObject, missing: int) -> JSONObject:
 
 
 def scaled(call: Call, version: Version, scale: object) -> JSONObject:
-    """Return the object stored as ``version`` with the replicas and the resourceVersion of ``scale``.
+    """Return the object stored as ``version``, changed by ``scale``.
+
+    It has the replicas and the resourceVersion of ``scale``.
 
     Raises:
         BadRequest: ``scale`` is not a Scale, or has another name or namespace than the path.

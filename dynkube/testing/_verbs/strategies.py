@@ -1,4 +1,7 @@
-"""Create and update strategies of kinds: which fields a write may change, and when generations change."""
+"""Create and update strategies of kinds.
+
+They determine which fields a write may change, and when generations change.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,7 @@ CHANGES_FIRST = frozenset({"configmaps", "secrets", "services"})
 
 
 def reset_for_create(obj: JSONObject, kind: Kind) -> None:
-    """Remove the status, which a create cannot set, and set default values of the kind."""
+    """Remove the status, which a create cannot set, and set default values."""
     if "status" in kind.subresources and kind.group_resource not in _STATUS_ON_CREATE:
         obj.pop("status", None)
     if kind.gvr.group == "" and (defaults := _CORE_DEFAULTS.get(kind.kind)):
@@ -50,7 +53,9 @@ def reset_for_create(obj: JSONObject, kind: Kind) -> None:
 
 
 def reset_for_update(obj: JSONObject, old: JSONObject, kind: Kind, subresource: str) -> JSONObject:
-    """Return the object after an update, with ``old`` in the fields that the update cannot change.
+    """Return the object after an update.
+
+    Fields that the update cannot change have the values of ``old``.
 
     Most subresources (``status``, ``resize``) change only a part of the object. For most built-in kinds, the status
     subresource changes metadata, too (https://github.com/kubernetes/kubernetes/issues/137681); for the others and for
@@ -88,7 +93,7 @@ def _annotations(obj: JSONObject) -> JSONObject:
 
 
 def bump_generation(obj: JSONObject, old: JSONObject, kind: Kind, subresource: str) -> None:
-    """Increment the generation if the spec, or any other field that counts, has changed.
+    """Increment the generation if the spec or a similar field has changed.
 
     All fields count except metadata, and except the status if the kind has a status subresource.
     """
@@ -102,7 +107,10 @@ def bump_generation(obj: JSONObject, old: JSONObject, kind: Kind, subresource: s
 
 
 def allows_unconditional_update(kind: Kind) -> bool:
-    """Return whether updates without resourceVersion are allowed. For custom resources they are not."""
+    """Return whether updates without resourceVersion are allowed.
+
+    For custom resources they are not.
+    """
     locked = kind.gvr.group in _LOCKED_GROUPS or kind.gvr.resource in _LOCKED_RESOURCES
     return kind.crd_uid is None and not locked
 
@@ -133,7 +141,7 @@ def _ephemeral_containers(target: JSONObject, source: JSONObject) -> None:
 
 
 def _resize(target: JSONObject, source: JSONObject) -> None:
-    """Copy ``resources`` and ``resizePolicy`` of the containers, which are matched by name."""
+    """Copy ``resources`` and ``resizePolicy`` of containers, matched by name."""
     for field in ("containers", "initContainers"):
         wanted = {each.get("name"): each for each in (source.get("spec") or {}).get(field) or ()}
         for container in target["spec"].get(field) or ():

@@ -1,4 +1,4 @@
-"""Open watches: create the stream of events that the parameters of a request describe."""
+"""Open watches: create the event stream for the parameters of a request."""
 
 from __future__ import annotations
 

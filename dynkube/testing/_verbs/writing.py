@@ -1,4 +1,4 @@
-"""Create and update: validate decoded bodies and store them, with optimistic locking."""
+"""Create and update: validate and store objects, with optimistic locking."""
 
 from __future__ import annotations
 
@@ -107,7 +107,9 @@ class Writes:
         raise self._taken(call, metadata["name"], bool(metadata.get("generateName")))
 
     def _prepare_new(self, call: Call, obj: JSONObject, writer: Writer | None, *, applied: bool) -> None:
-        """Set the fields that the server determines, record field ownership, and validate ``obj``.
+        """Set the server's fields in a new object, and validate it.
+
+        Field ownership is recorded, too.
 
         ``writer`` is recorded as the owner of the fields in the request; with ``None`` nothing is recorded.
         """
@@ -132,7 +134,7 @@ class Writes:
         call.warnings.extend(rules.warnings(kind, obj, None))
 
     def on_record(self, call: Call, answer: Mapping[str, object]) -> JSONObject:
-        """Return the result of a review with ``managedFields`` for the client that sent it.
+        """Return the result of a review with ``managedFields`` for its client.
 
         Reviews are not stored, but a real server records the client in them nevertheless.
         """
@@ -147,7 +149,9 @@ class Writes:
         return noted
 
     def seed(self, call: Call, obj: JSONObject, manager: str, fields: JSONObject) -> None:
-        """Create an initial object of the server, with ``fields`` (FieldsV1) owned by ``manager``.
+        """Create an initial object of the server.
+
+        Its ``fields`` (FieldsV1) are owned by ``manager``.
 
         The fields are given because computing them would slow down the start.
         """
@@ -301,7 +305,9 @@ class Writes:
         return version
 
     def _judged(self, call: Call, obj: JSONObject, old: JSONObject | None, found: Sequence[StatusCause]) -> Outcome:
-        """Validate a custom resource against its CRD. For other objects the outcome is empty.
+        """Validate a custom resource against its CRD.
+
+        For other objects the outcome is empty.
 
         ``found`` has the causes that were found before.
         """
@@ -372,7 +378,7 @@ class Writes:
 
 
 def _read_again(kind: Kind, obj: JSONObject) -> JSONObject:
-    """Return ``obj``, the result of an apply, as clients will read it after it is stored.
+    """Return ``obj``, the result of an apply, as clients read it when it is stored.
 
     This removes nulls that the schema does not allow. They must be present in the validation before.
     """

@@ -1,4 +1,4 @@
-"""The embedded server as an ASGI 3 application: access checks, dispatch and error responses."""
+"""The embedded server as an ASGI 3 application: checks, dispatch and errors."""
 
 from __future__ import annotations
 
@@ -130,7 +130,10 @@ class App:
             await parts.resources.serve(request, path, user, receive, send)
 
     def _identify(self, request: HTTPRequest, exchange: Exchange) -> User:
-        """Return the authenticated user, or the user that they impersonate, and record both."""
+        """Return the authenticated user, or the user that they impersonate.
+
+        Both are recorded.
+        """
         public = bool(request.segments) and request.segments[0] in _PUBLIC
         sender = self._authenticator.identify(request.headers.get("authorization"), public=public)
         exchange.record.user = sender
@@ -141,7 +144,7 @@ class App:
 
 
 def _group_version(request: HTTPRequest, path: ResourcePath | None) -> GroupVersion | None:
-    """Return the group-version of a resource path or of a group-version's discovery path.
+    """Return the group-version of a resource path or its discovery path.
 
     ``None`` for all other paths.
     """
@@ -179,7 +182,7 @@ class Exchange:
         return message
 
     async def send(self, message: Message) -> None:
-        """Send an ASGI message, and record when the response starts and when it is complete."""
+        """Send an ASGI message, and record the start and the end of the response."""
         if message["type"] == "http.response.start":
             message = self._started(message)
         elif message["type"] == "http.response.body" and not message.get("more_body", False):

@@ -69,7 +69,10 @@ class RequestRecord:
 
     @property
     def content_type(self) -> str:
-        """Media type of the body in lower case, without parameters; ``""`` without a Content-Type."""
+        """Media type of the body in lower case, without parameters.
+
+        It is ``""`` without a Content-Type.
+        """
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
     @property
@@ -123,7 +126,7 @@ class OpenWatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchCount:
-    """Number of watches that one client has opened on one resource since the server started.
+    """Number of watches of one client on one resource since the server started.
 
     Attributes:
         resource: The watched resource.
@@ -211,7 +214,10 @@ class Audit:
         return record
 
     def received_body(self, record: RequestRecord, content: bytes) -> None:
-        """Record the body of a request, and discard the oldest bodies if all exceed the limit."""
+        """Record the body of a request.
+
+        The oldest bodies are discarded if all bodies exceed the limit.
+        """
         if not content or len(content) > _MAX_BODY:
             return
         record.content = content

@@ -77,7 +77,7 @@ def _decode_object(kind: str, media_type: str, body: bytes, *, custom: bool) -> 
 
 
 def _type_problem(data: Mapping[str, object], body: bytes, *, custom: bool) -> str:
-    """Return the error message for an invalid ``apiVersion`` or ``kind``; ``""`` if both are valid."""
+    """Return the error for ``apiVersion`` or ``kind``; ``""`` if both are valid."""
     for field in ("apiVersion", "kind"):
         if not isinstance(data.get(field), str | None):
             found = json_name(data[field])
@@ -151,7 +151,10 @@ def _decode_configuration(body: bytes) -> object:
 
 
 def _whole_numbers(value: Any) -> Any:
-    """Convert floats without fraction (``2.0``) to integers, as Go's conversion of YAML to JSON."""
+    """Convert floats without fraction to integers.
+
+    Go's conversion of YAML to JSON changes ``2.0`` to ``2``, too.
+    """
     if isinstance(value, float):
         return int(value) if value.is_integer() and abs(value) < _EXPONENTS else value
     if isinstance(value, dict):

@@ -101,7 +101,7 @@ def _same_origin(origin: str, host: str) -> bool:
 
 
 def _split(url: str) -> tuple[str, int | None]:
-    """Return the host of a URL, in lower case and without a trailing dot, and the port.
+    """Return the host of a URL, in lower case without a trailing dot, and the port.
 
     The host is ``""`` if the URL is malformed; the port is ``None`` if the URL has none.
     """

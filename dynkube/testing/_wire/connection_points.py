@@ -1,4 +1,4 @@
-"""Connections to a server, in-process and over TCP, and the outages that affect them."""
+"""Connections to a server, in-process and over TCP, and their outages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dynkube.testing._wire.requestinfo import facts_of
 
 
 class Entrances:
-    """The TCP listeners of a server and its in-process requests, with the outages of both.
+    """The TCP listeners and in-process requests of a server, with their outages.
 
     In-process clients have no connections, so each of their requests counts as a connection.
     """
@@ -96,7 +96,10 @@ class Entrances:
 
     @property
     def _refusal(self) -> Refusal | None:
-        """How new connections are refused, by the oldest outage; ``None`` if they are accepted."""
+        """How new connections are refused; ``None`` if they are accepted.
+
+        The oldest outage determines it.
+        """
         return next((how for how, _ in self._refusals.values()), None)
 
     def _obstacle(self) -> Effect | None:

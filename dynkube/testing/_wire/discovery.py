@@ -1,4 +1,4 @@
-"""Discovery documents computed from the registry: aggregated (KEP-3352) and legacy.
+"""Discovery documents of the served kinds: aggregated (KEP-3352) and legacy.
 
 Peculiarities of kube-apiserver 1.36 are imitated, since clients must handle them:
 

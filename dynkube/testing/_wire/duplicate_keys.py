@@ -1,4 +1,4 @@
-"""Field validation of raw bodies: duplicate fields, and unknown fields in JSON patches."""
+"""Field validation of raw bodies: duplicate fields, unknown JSON patch fields."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ _KEY = re.compile(rb'"\s*:')
 
 
 def repeated_fields(media_type: str, body: bytes, data: object) -> tuple[str, ...]:
-    """Return an error message for each duplicate field of ``body``, as of kube-apiserver's decoders.
+    """Return an error message for each duplicate field of ``body``.
+
+    The messages are those of kube-apiserver.
 
     Args:
         media_type: The content type of the body.
@@ -43,7 +45,7 @@ def repeated_fields(media_type: str, body: bytes, data: object) -> tuple[str, ..
 
 
 def unknown_members(media_type: str, data: object) -> tuple[str, ...]:
-    """Return an error message for each unknown field in the operations of a JSON patch."""
+    """Return an error message for each unknown field in a JSON patch's operations."""
     if media_type != JSON_PATCH or not isinstance(data, list):
         return ()
     return tuple(

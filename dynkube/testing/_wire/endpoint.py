@@ -42,7 +42,9 @@ class Endpoint:
     def write_kubeconfig(
         self, path: str | os.PathLike[str], *, context: str = "dynkube", namespace: str = "default"
     ) -> Path:
-        """Write :meth:`kubeconfig` to ``path`` (mode 0600, replaced atomically) and return the path.
+        """Write :meth:`kubeconfig` to ``path`` and return the path.
+
+        The file gets mode 0600 and is replaced atomically.
 
         This is blocking file I/O.
 

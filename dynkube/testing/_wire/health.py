@@ -1,4 +1,4 @@
-"""``/healthz``, ``/livez`` and ``/readyz`` with their individual checks, which always pass.
+"""``/healthz``, ``/livez`` and ``/readyz`` with checks that always pass.
 
 The checks have the names of kube-apiserver 1.36, so that probes and dashboards find them. To simulate an unhealthy
 server, inject a fault: ``server.fail(status=500, path_prefix="/readyz")``.

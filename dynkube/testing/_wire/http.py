@@ -68,7 +68,10 @@ class HTTPRequest:
 
     @property
     def content_type(self) -> str:
-        """Media type of the body in lower case, without parameters; ``""`` without a Content-Type."""
+        """Media type of the body in lower case, without parameters.
+
+        It is ``""`` without a Content-Type.
+        """
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
     def flag(self, name: str) -> bool:
@@ -81,7 +84,10 @@ class HTTPRequest:
 
 
 def _params(query: str) -> dict[str, str]:
-    """Return the first value of each query parameter, ignoring malformed parameters as Go does."""
+    """Return the first value of each query parameter.
+
+    As in Go, malformed parameters are ignored.
+    """
     sound = "&".join(part for part in query.split("&") if not _BAD_ESCAPE.search(part) and ";" not in part)
     params: dict[str, str] = {}
     for name, value in parse_qsl(sound, keep_blank_values=True):

@@ -149,7 +149,7 @@ class _Connection:
 
 
 class _Exchange:
-    """One request and its response, with the ASGI ``receive`` and ``send`` of the application."""
+    """One request and its response, with ``receive`` and ``send`` for ASGI."""
 
     def __init__(self, connection: _Connection, request: h11.Request) -> None:
         self._connection = connection
@@ -255,7 +255,7 @@ class _Exchange:
             self._drained.append(event)
 
     async def _read_on(self) -> object:
-        """Return the next h11 event of the request; ``None`` on an error, which is recorded."""
+        """Return the next h11 event of the request; ``None`` on a recorded error."""
         try:
             event = await self._connection.next_event()
         except h11.RemoteProtocolError as error:

@@ -20,7 +20,10 @@ def build_kubeconfig(
     context: str,
     namespace: str,
 ) -> dict[str, object]:
-    """Return a kubeconfig as a mapping, with one cluster, user and context, all named ``context``."""
+    """Return a kubeconfig as a mapping.
+
+    It has one cluster, user and context, all named ``context``.
+    """
     cluster = {"server": url, "certificate-authority-data": _base64(ca_pem)}
     user = {
         "token": token or None,

@@ -1,4 +1,7 @@
-"""Encodings of response bodies: JSON, indented JSON or YAML. Lists are encoded in pieces."""
+"""Encodings of response bodies: JSON, indented JSON or YAML.
+
+Lists are encoded in pieces.
+"""
 
 from __future__ import annotations
 

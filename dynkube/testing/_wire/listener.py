@@ -21,7 +21,7 @@ Drop: TypeAlias = Literal["cut", "reset"]
 
 
 class Door(trio.abc.Listener[trio.abc.HalfCloseableStream]):
-    """A listener that can refuse connections for a while, interrupt them, and close them.
+    """A listener that can refuse, interrupt and close connections.
 
     Args:
         bound: A bound socket. The listener closes it.
@@ -41,7 +41,10 @@ class Door(trio.abc.Listener[trio.abc.HalfCloseableStream]):
 
     @property
     def closed(self) -> bool:
-        """Whether the listener has been closed by :meth:`aclose`, and not only by an outage."""
+        """Whether the listener has been closed by :meth:`aclose`.
+
+        It is false during an outage.
+        """
         return self._closed
 
     @property
@@ -95,7 +98,10 @@ class Door(trio.abc.Listener[trio.abc.HalfCloseableStream]):
 
     @property
     def _refusal(self) -> Refusal | None:
-        """How new connections are refused, by the oldest outage; ``None`` if they are accepted."""
+        """How new connections are refused; ``None`` if they are accepted.
+
+        The oldest outage determines it.
+        """
         return next(iter(self._refusals.values()), None)
 
     def _apply(self) -> None:

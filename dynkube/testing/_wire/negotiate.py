@@ -1,4 +1,4 @@
-"""Content negotiation: the form and encoding of a response, from the Accept header."""
+"""Content negotiation: form and encoding of a response by the Accept header."""
 
 from __future__ import annotations
 
@@ -105,7 +105,9 @@ def negotiate(request: HTTPRequest, *, custom: bool = False, tables: bool = True
 
 
 def negotiate_stream(request: HTTPRequest, *, custom: bool = False) -> Wanted:
-    """Negotiate the form of a watch's events, like :func:`negotiate`; the encoding must be JSON.
+    """Negotiate the form of a watch's events, like :func:`negotiate`.
+
+    The encoding must be JSON.
 
     Raises:
         APIError: 406 if the best supported media type in the Accept header is not JSON.
@@ -117,7 +119,7 @@ def negotiate_stream(request: HTTPRequest, *, custom: bool = False) -> Wanted:
 
 
 def negotiate_document(request: HTTPRequest) -> Layout:
-    """Negotiate the encoding of a document that cannot be converted, such as discovery.
+    """Negotiate the encoding of a document without conversions, like discovery.
 
     Raises:
         APIError: 406 if the Accept header has no supported media type.
@@ -131,12 +133,17 @@ def negotiate_document(request: HTTPRequest) -> Layout:
 
 
 def negotiate_error(request: HTTPRequest) -> Layout:
-    """Negotiate the encoding of an error response; indented JSON if no media type is supported."""
+    """Negotiate the encoding of an error response.
+
+    It is indented JSON if no media type is supported.
+    """
     return _plain_layout(parse_accept(request.headers.get("accept") or "*/*"), request) or Pretty()
 
 
 def _check_representable(entries: Iterable[MediaRange], request: HTTPRequest) -> None:
-    """Check that the Accept header has a supported media type or ``*/*``, ignoring parameters.
+    """Check that the Accept header has a supported media type or ``*/*``.
+
+    Parameters are ignored.
 
     In kube-apiserver, the router for built-in paths does this before it calls a handler.
 
@@ -195,7 +202,10 @@ def accepts_aggregated_discovery(header: str | None) -> bool:
 
 
 def accepts_gzip(request: HTTPRequest) -> bool:
-    """Return whether the client accepts gzip. As in kube-apiserver, quality values are ignored."""
+    """Return whether the client accepts gzip.
+
+    As in kube-apiserver, quality values are ignored.
+    """
     return "gzip" in _tokens(request.headers.get("accept-encoding", ""))
 
 

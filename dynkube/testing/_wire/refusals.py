@@ -23,7 +23,10 @@ PAGE_NOT_FOUND = Answer(
 
 
 class PageNotFound(NotFound):
-    """404 for an unknown path outside of the built-in groups; sent as :data:`PAGE_NOT_FOUND`."""
+    """404 for an unknown path outside of the built-in groups.
+
+    It is sent as :data:`PAGE_NOT_FOUND`.
+    """
 
 
 def unknown_path(*, builtin: bool = True) -> APIError:
@@ -47,7 +50,10 @@ def not_acceptable(accepted: Iterable[str]) -> APIError:
 
 
 def not_representable(accepted: Iterable[str]) -> APIError:
-    """Return 406 for a built-in path, whose message differs from :func:`not_acceptable`."""
+    """Return 406 for a built-in path.
+
+    Its message differs from that of :func:`not_acceptable`.
+    """
     available = ", ".join(accepted)
     return plain(406, "NotAcceptable", f"406: Not Acceptable\n\nAvailable representations: {available}")
 

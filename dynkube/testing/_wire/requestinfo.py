@@ -64,7 +64,7 @@ def attributes_of(request: HTTPRequest, user: User) -> Attributes:
 
 
 def _place(first: str, rest: list[str]) -> tuple[str, list[str]]:
-    """Return the namespace (or ``""``), and the parts of the path from the resource on."""
+    """Return the namespace or ``""``, and the path's parts from the resource on."""
     if first != "namespaces" or not rest:
         return "", [first, *rest]
     # For authorization, the namespace of a Namespace object is the object's name, so a Role in it can grant access.
@@ -73,7 +73,7 @@ def _place(first: str, rest: list[str]) -> tuple[str, list[str]]:
 
 
 def _named_by_selector(request: HTTPRequest) -> str:
-    """Return the name in ``fieldSelector=metadata.name=x``; ``""`` without such a selector.
+    """Return the name in ``fieldSelector=metadata.name=x``, else ``""``.
 
     RBAC rules with ``resourceNames`` allow a list or watch that is restricted to one of the names.
     """

@@ -1,4 +1,4 @@
-"""Requests to resources: decode the body, call the engine, and send the response or the events."""
+"""Requests to resources: decode the body, call the engine, send the response."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class Resources:
 
 
 def _include(call: Call) -> Include:
-    """Return the ``includeObject`` parameter, which selects what table rows have besides cells.
+    """Return the ``includeObject`` parameter: the content of rows besides cells.
 
     Raises:
         APIError: 400 for an invalid value.
@@ -144,7 +144,9 @@ def _encoded(document: Document, form: Form, layout: Layout) -> bytes:
 async def _write_list(
     document: ListDocument, form: Form, layout: Layout, headers: tuple[tuple[str, str], ...], send: Send
 ) -> None:
-    """Encode and send a list. Long lists are sent in pieces, to not block the event loop.
+    """Encode and send a list.
+
+    Long lists are sent in pieces, so that they do not block the event loop.
 
     The list is consistent even if objects change meanwhile, since stored versions are immutable.
     """

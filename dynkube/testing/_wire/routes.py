@@ -1,4 +1,4 @@
-"""Routing: find kind, namespace, name, subresource and verb by path and method of a request."""
+"""Routing: find kind, verb, namespace and name by path and method."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _is_namespace_itself(group: str, rest: list[str]) -> bool:
 
 
 def asked_verb(request: HTTPRequest, path: ResourcePath) -> Verb | None:
-    """Return the verb for the method of ``request`` on ``path``; ``None`` if there is none.
+    """Return the verb of ``request`` on ``path``; ``None`` if there is none.
 
     Whether the path is served and supports the verb is not checked.
     """

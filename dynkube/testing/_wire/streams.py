@@ -33,7 +33,7 @@ class Line:
         return self._down > 0 and not self._retired
 
     def take_down(self) -> None:
-        """Hold back all data, until :meth:`put_up` has been called as often as this method."""
+        """Hold back all data, until :meth:`put_up` is called as often as this method."""
         self._down += 1
 
     def put_up(self) -> None:
@@ -55,7 +55,10 @@ class Line:
             await self._up.wait()
 
     async def close(self, stream: trio.SocketStream) -> None:
-        """Close ``stream``, or do so when the line is up again, so that the client does not notice."""
+        """Close ``stream``.
+
+        While the line is down this is delayed, so that the client does not notice.
+        """
         if self.down:
             self._unfinished.append(stream)
             await trio.lowlevel.checkpoint()
@@ -119,7 +122,10 @@ class LineStream(trio.abc.HalfCloseableStream):
         await self._stream.send_eof()
 
     async def aclose(self) -> None:
-        """Close this side without waiting for the line; the client notices when the line is up."""
+        """Close this side without waiting for the line.
+
+        The client notices when the line is up.
+        """
         self._closed(self)
         await self._line.close(self._stream)
 
@@ -140,7 +146,10 @@ class UnlinedStream(trio.abc.HalfCloseableStream):
         self._closed = closed
 
     async def receive_some(self, max_bytes: int | None = None) -> bytes:
-        """Wait until the client has closed its side, and return ``b""``; received data is discarded."""
+        """Return ``b""`` when the client has closed its side.
+
+        Received data is discarded.
+        """
         while await self._stream.receive_some(max_bytes):
             pass
         return b""

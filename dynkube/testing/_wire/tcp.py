@@ -1,4 +1,6 @@
-"""Serve the embedded server on TCP or TLS, for clients that cannot use an in-process transport.
+"""Serve the embedded server on TCP or TLS.
+
+This is for clients that cannot use an in-process transport.
 
 When a client disconnects, its watch ends at once, because the application waits for ``http.disconnect``.
 """
@@ -28,7 +30,9 @@ _BACKLOG = 1024
 
 
 def listen(bound: socket.socket) -> trio.SocketListener:
-    """Listen on a bound socket, and return the listener. Closing the listener closes the socket.
+    """Listen on a bound socket, and return the listener.
+
+    Closing the listener closes the socket.
 
     Raises:
         OSError: Another socket listens on the address meanwhile.

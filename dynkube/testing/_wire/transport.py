@@ -1,4 +1,4 @@
-"""An httpx2 transport that runs an ASGI application in the same trio loop and streams its responses.
+"""An httpx2 transport that runs an ASGI application in the same trio loop.
 
 ``httpx2.ASGITransport`` collects the whole response before it returns the first byte, so it does not support watches.
 This transport returns each chunk when the application sends it. It uses no threads or sockets, so it works with trio's

@@ -20,7 +20,10 @@ def warning_headers(warnings: Sequence[str]) -> tuple[tuple[str, str], ...]:
 
 
 def _limited(texts: list[str]) -> list[str]:
-    """Return the warnings; if they exceed the total limit, truncate each and drop the last ones."""
+    """Return the warnings, shortened if they exceed the total limit.
+
+    Each is truncated, and the last ones are dropped.
+    """
     count = next((index for index, total in enumerate(accumulate(map(len, texts)), 1) if total > _ALL), 0)
     if not count:
         return texts
