@@ -20,8 +20,8 @@ class Authenticator:
         tokens: Users by bearer token.
         accounts: Verifies service account tokens.
         default: The user of requests without a token or with an unknown token; ``None`` if a token is required.
-        anonymous: Whether requests without a token are authenticated as ``system:anonymous``, even if a token is
-            required. If false, this applies only to public paths.
+        anonymous: Whether requests without a token, if there is no default user, are authenticated as
+            ``system:anonymous``. If false, this applies only to public paths, and other paths get 401.
     """
 
     tokens: Mapping[str, User] = field(default_factory=dict, repr=False)

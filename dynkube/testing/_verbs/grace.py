@@ -52,7 +52,7 @@ def begin_grace(kind: Kind, obj: JSONObject, requested: int | None, now: datetim
     end = datetime.strptime(metadata["deletionTimestamp"], _FORMAT).replace(tzinfo=UTC)
     begin = end - timedelta(seconds=running)
     if begin + timedelta(seconds=requested) < now:
-        # The shortened period has already ended. As in a real server, use the shortest possible one, a second.
+        # The shortened period has already ended. As in a real server, use a period of one second, or zero if requested.
         begin, requested = now - timedelta(seconds=requested), min(requested, 1)
     _set(metadata, begin, requested)
     return Grace.BEGUN

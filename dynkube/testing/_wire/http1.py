@@ -29,7 +29,7 @@ _logger = logging.getLogger("dynkube.testing.tcp")
 Stream: TypeAlias = "trio.abc.HalfCloseableStream | trio.SSLStream[trio.abc.HalfCloseableStream]"
 
 _MAX_HEAD = 256 * 1024  # of request line and headers; selectors and continue tokens make request lines long
-_IDLE_SECONDS = 300  # then an idle connection is closed
+_IDLE_SECONDS = 300  # then an idle connection is closed; clients keep idle connections for a long time
 _READ = 64 * 1024
 _MAX_PIPELINED = 1024 * 1024
 # A response may start before the request was read completely, for example 401, 403, 404, 405, 413 or an injected fault.

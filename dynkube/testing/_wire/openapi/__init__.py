@@ -1,1 +1,4 @@
-"""OpenAPI documents, from which clients learn fields, patch strategies and parameters."""
+"""OpenAPI documents.
+
+Clients learn fields, patch strategies and parameters from them.
+"""

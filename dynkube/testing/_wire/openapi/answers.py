@@ -1,4 +1,7 @@
-"""Requests for OpenAPI documents, with media types, ETags and redirects as in kube-openapi."""
+"""Requests for OpenAPI documents.
+
+Media types, ETags and redirects are as in kube-openapi.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,10 @@ class OpenAPI:
         self._now = now
 
     async def answer(self, request: HTTPRequest) -> Answer | None:
-        """Return the response to a request below ``/openapi``; ``None`` for an unknown path."""
+        """Return the response to a request below ``/openapi``.
+
+        ``None`` for an unknown path.
+        """
         if request.path.endswith("/"):
             return None
         match request.segments[1:]:
@@ -94,7 +100,10 @@ class OpenAPI:
 
 
 def _best_form(request: HTTPRequest, forms: Mapping[str, T]) -> T | None:
-    """Return the best available form for an Accept header; a wildcard means the first form."""
+    """Return the best available form for an Accept header.
+
+    A wildcard means the first form.
+    """
     for entry in parse_accept(request.headers.get("accept") or "*/*"):
         if entry.media_type in forms:
             return forms[entry.media_type]

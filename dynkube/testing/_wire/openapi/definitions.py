@@ -22,7 +22,10 @@ _INT_OR_STRING = "io.k8s.apimachinery.pkg.util.intstr.IntOrString"
 
 
 class Definitions:
-    """Definitions for OpenAPI v3. Those of built-in types are encoded on first use and cached."""
+    """Definitions for OpenAPI v3.
+
+    Those of built-in types are encoded on first use and cached.
+    """
 
     def __init__(self) -> None:
         self._encoded: dict[str, msgspec.Raw] = {}
@@ -56,7 +59,10 @@ class Definitions:
 
 
 def custom_definitions(kind: Kind, *, v2: bool = False) -> Iterator[tuple[str, Schema]]:
-    """Return the definitions of a custom kind and its list; nothing for built-in kinds."""
+    """Return the definitions of a custom kind and its list.
+
+    There are none for built-in kinds.
+    """
     if is_known(kind):
         return
     yield name_of(kind), custom.definition(kind, v2=v2)

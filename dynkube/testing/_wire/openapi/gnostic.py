@@ -1,4 +1,6 @@
-"""OpenAPI v2 in protobuf, as client-go requests it: the required subset of gnostic's messages.
+"""OpenAPI v2 in protobuf, as client-go requests it.
+
+This is the required subset of gnostic's messages.
 
 kubectl still requires it for some uses of version 2: client-side validation of ``kind: List``, and
 ``explain --output=plaintext-openapiv2``. Field numbers are those of
@@ -31,7 +33,10 @@ def _varint(number: int) -> bytes:
 
 
 def message(field: int, content: bytes) -> bytes:
-    """Encode a field with a message as its value; call this for each value of a repeated field."""
+    """Encode a field with a message as its value.
+
+    Call this for each value of a repeated field.
+    """
     return _varint(field << 3 | 2) + _varint(len(content)) + content
 
 
@@ -58,7 +63,10 @@ def _texts(field: int, values: Iterable[str]) -> bytes:
 
 
 def named(field: int, name: str, content: bytes) -> bytes:
-    """Encode an entry of a map, which gnostic represents as a message with a name and a value."""
+    """Encode an entry of a map.
+
+    In gnostic it is a message with a name and a value.
+    """
     return message(field, text(1, name) + message(2, content))
 
 

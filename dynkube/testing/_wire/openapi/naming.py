@@ -14,7 +14,10 @@ V2_PREFIX = "#/definitions/"
 
 
 def name_of(kind: Kind) -> str:
-    """Return the definition name of a kind: ``io.k8s.api.apps.v1.Deployment``, ``com.example.v1.Widget``."""
+    """Return the definition name of a kind, like ``io.k8s.api.apps.v1.Deployment``.
+
+    The name of a custom kind is like ``com.example.v1.Widget``.
+    """
     return _name(kind, kind.kind)
 
 
@@ -29,7 +32,10 @@ def builtin_name(gvk: GVK) -> str:
 
 
 def is_known(kind: Kind) -> bool:
-    """Return whether the kind is a built-in type, whose definition comes with the package."""
+    """Return whether the kind is a built-in type.
+
+    Its definition then comes with the package.
+    """
     return kind.crd_uid is None and builtin_schemas().name_of(kind.gvk) is not None
 
 

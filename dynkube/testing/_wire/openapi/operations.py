@@ -1,4 +1,6 @@
-"""The operations of a kind on its paths, from which both versions of OpenAPI are generated.
+"""The operations of a kind on its paths.
+
+Both versions of OpenAPI are generated from them.
 
 Operation IDs, tags and descriptions follow kube-apiserver, since client generators name their functions after them.
 Operations below the deprecated ``/watch/`` prefix are omitted.
@@ -31,7 +33,7 @@ _OK, _CREATED, _ACCEPTED = HTTPStatus.OK, HTTPStatus.CREATED, HTTPStatus.ACCEPTE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Body:
-    """The request body of an operation: the name of its definition, and its media types."""
+    """The request body of an operation: the definition name and media types."""
 
     schema: str
     media_types: tuple[str, ...]
@@ -69,7 +71,10 @@ class Operation:
     media_types: tuple[str, ...] = _OBJECT_TYPES
 
     def responses(self, shown: Mapping[str, object]) -> dict[str, object]:
-        """Return the responses by status; ``shown`` describes the body in one version of OpenAPI."""
+        """Return the responses by status.
+
+        ``shown`` describes the body in one version of OpenAPI.
+        """
         answers = {str(status.value): {"description": status.phrase, **shown} for status in self.answers}
         return {**answers, "401": {"description": "Unauthorized"}}
 
@@ -295,13 +300,16 @@ def _body(kind: Kind, reads: _Reads, shown: str) -> Body | None:
 
 
 def _resources_path(gv: GroupVersion) -> Path:
-    """Return the discovery path of a built-in group-version, which lists its resources."""
+    """Return the discovery path of a built-in group-version.
+
+    It lists the resources.
+    """
     words = "get available resources"
     return _discovery(f"/{prefix(gv)}/", f"get{_camel(gv.group or 'core')}{_camel(gv.version)}", "APIResources", words)
 
 
 def group_path(group: str) -> Path:
-    """Return the discovery path of a built-in group, which lists the versions of the group.
+    """Return the discovery path of a built-in group, which lists its versions.
 
     It is ``/api`` for the core group.
     """
@@ -343,6 +351,9 @@ def _tag(gv: GroupVersion) -> str:
 
 
 def _camel(text: str) -> str:
-    """Convert a group to camel case: ``rbac.authorization.k8s.io`` to ``RbacAuthorization``."""
+    """Convert a group to camel case, like ``RbacAuthorization``.
+
+    The group of this example is ``rbac.authorization.k8s.io``.
+    """
     parts = re.split(r"[^0-9A-Za-z_]+", text.removesuffix(".k8s.io"))
     return "".join(part[:1].upper() + part[1:] for part in parts)

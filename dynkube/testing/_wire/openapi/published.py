@@ -26,7 +26,9 @@ class Published:
 
 
 def same(before: Sequence[object], now: Sequence[object]) -> bool:
-    """Return whether both have the same objects (by identity), so that a cached result is valid.
+    """Return whether both have the same objects, by identity.
+
+    Then a cached result is valid.
 
     Any change of a CRD, even of its status, creates new kinds.
     """

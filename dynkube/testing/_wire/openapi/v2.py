@@ -1,4 +1,7 @@
-"""OpenAPI v2: one document for the whole server, composed of a piece for each group-version."""
+"""OpenAPI v2: one document for the whole server.
+
+It is composed of a piece for each group-version.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,10 @@ _SLICE = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Form:
-    """A form of the document (JSON or protobuf): functions that encode its parts and the whole."""
+    """A form of the document, JSON or protobuf.
+
+    It has functions that encode the parts and the whole.
+    """
 
     content_type: str
     path: Callable[[str, Mapping[str, Any]], bytes]

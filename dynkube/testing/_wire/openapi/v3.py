@@ -1,4 +1,7 @@
-"""OpenAPI v3: one document for each group-version, and an index of the documents with hashes."""
+"""OpenAPI v3: one document for each group-version.
+
+An index has the documents with their hashes.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ class DocumentsV3:
         self._cache: dict[str, tuple[tuple[Kind, ...], Published]] = {}
 
     def paths(self) -> Iterator[str]:
-        """Return the paths of the documents: ``api``, ``api/v1``, ``apis``, ``apis/apps``, ``apis/apps/v1``, ..."""
+        """Return the paths of the documents: ``api``, ``api/v1``, ``apis/apps/v1``, ..."""
         yield from ("api", "apis", "version")
         for gv in self._discovery.group_versions():
             if gv.group and self._discovery.is_builtin(gv.group):
