@@ -1,7 +1,8 @@
 """Layer 5: the verbs on one resource, and the list and watch that informers use.
 
 :class:`APIClient` returns a :class:`ResourceClient` for a resource. Its verbs are in ``_verbs/``, their requests in
-``_requests/`` and ``_apply/``, and its watch in ``_watch/``. :class:`ListWatch` is the hot path under all of them.
+``_requests/`` and ``_apply/``, and its watch in ``_watch/``. :class:`ListWatch` sends the list and watch requests of
+both verbs and informers, and is the most performance-critical part.
 Start reading in ``_resource.py``.
 """
 

@@ -21,7 +21,7 @@ _CRDS: Final = GVR("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 async def availability(target: Target, timeout: float | None) -> ResourceAvailability:
     """Read a resource from discovery, and its CRD.
 
-    If the latter cannot be read, the result has the reason.
+    If the CRD cannot be read, the result has the reason.
 
     Raises:
         DynkubeError: it cannot be determined whether the resource is served.
@@ -43,7 +43,7 @@ async def availability(target: Target, timeout: float | None) -> ResourceAvailab
 
 
 async def _definition(target: Target, name: str | None, deadline: Deadline) -> tuple[Unstructured | None, str]:
-    """Return the CRD of that name, and the reason if it could not be read."""
+    """Return the CRD of that name, if any, and why it could not be read, else ``""``."""
     if name is None:
         return None, ""
     try:

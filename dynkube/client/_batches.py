@@ -1,6 +1,7 @@
-"""The events of one open watch in batches.
+"""The events of one open watch, in batches.
 
-Each has the events completed by one chunk; then comes the reason it ended.
+A batch has the events completed by one received chunk. After the last batch the iteration ends, or raises the error
+that ended the watch.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ Batch: TypeAlias = list[WatchEvent]
 class Batches(AsyncIterator[Batch]):
     """The events of one open watch.
 
-    A class, as an unfinished async generator would warn when dropped.
+    A class and not an async generator, which causes a warning if it is garbage-collected unfinished.
     """
 
     __slots__ = ("_decoder", "_error", "_lines", "_request", "_stream")
@@ -39,17 +40,20 @@ class Batches(AsyncIterator[Batch]):
         self._error: Exception | None = None  # raised once the events before it were returned
 
     def wake_by(self, scope: trio.CancelScope) -> None:
-        """Have ``scope`` cancelled when the stream is abandoned.
+        """Cancel ``scope`` when the client gives up the stream.
 
-        The caller waits for a batch in this scope.
+        Args:
+            scope: the cancel scope in which the caller waits for batches.
         """
         self._stream.reader = scope
 
     def check_trusted(self) -> None:
-        """Raise if the scope was cancelled because the stream was abandoned.
+        """Raise an error if the client has given up the stream.
+
+        To be called after the scope was cancelled.
 
         Raises:
-            ConnectionLost: the stream was abandoned.
+            ConnectionLost: the stream was given up.
         """
         self._stream.check_trusted()
 

@@ -31,7 +31,7 @@ class APIClient(Bound):
         field_manager: recorded as owner of written fields, unless a call overrides it.
         watch_settings: timing of watches.
         random: source of jitter; pass a seeded one for reproducible delays.
-        definition: returns the cached CRD of a name, if CRDs are watched; used to display a resource, on any thread.
+        definition: returns the cached CRD of that name, or ``None``. Used to display a resource; called on any thread.
 
     Raises:
         InvalidInput: the server would reject ``field_manager``.
@@ -90,7 +90,7 @@ class APIClient(Bound):
                 (such as ``obj.gvk``), or a resource returned by discovery.
 
         Raises:
-            InvalidInput: it cannot name a resource.
+            InvalidInput: ``resource`` is not a valid resource name.
         """
         if isinstance(resource, APIResource):
             resource = resource.gvr
@@ -110,7 +110,7 @@ class APIClient(Bound):
         headers: Mapping[str, str] | None = None,
         timeout: float | None = None,
     ) -> Answer:
-        """Send an arbitrary request: see ``Client.raw``, which has these arguments."""
+        """Send an arbitrary request; the arguments are those of ``Client.raw``."""
         data = body if body is None or isinstance(body, bytes) else json_of(body, "body")
         request = Request(
             method=method,

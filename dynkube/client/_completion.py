@@ -1,7 +1,7 @@
 """``Resources``: resources as attributes and keys, for completion at a prompt.
 
-It uses discovery data that the client has read so far and sends no request, as completion must neither block nor fail.
-Its own names all begin with an underscore, as any other name may be that of a resource.
+It sends no requests, as completion must neither block nor fail, and uses the discovery data that the client has read so
+far. All other attributes of the class begin with an underscore, because any other name may be a resource.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ class Resources(Displayable, Generic[R]):
 
     ``client.resources.deployments`` is ``client.resource("deployments")``.
 
-    Attributes are plurals of any group, with kubectl's choice if several groups have the same; any other form of name
-    is a key: ``client.resources["deployments.v1.apps"]``. ``dir()``, ``len()``, ``in`` and iteration show the resources
-    discovered so far. Other names work too, as a CRD may be created at any time; if the resource is not served, its
-    verbs raise :class:`~dynkube.errors.NoMatch`. Nothing here blocks or does I/O; safe to use on any thread.
+    Attributes are plural names. If several groups have the same plural name, the one that kubectl prefers is used. Any
+    other form of name is a key: ``client.resources["deployments.v1.apps"]``. ``dir()``, ``len()``, ``in`` and iteration
+    use the resources discovered so far. Other names work too, as a CRD may be created at any time; if the resource is
+    not served, its verbs raise :class:`~dynkube.errors.NoMatch`. Nothing here blocks or does I/O; safe to use on any
+    thread.
 
     Created by :attr:`Client.resources`.
     """

@@ -34,11 +34,15 @@ ConditionLike = str | Callable[[Unstructured], bool]
 
 
 def parse_condition(condition: ConditionLike, *, uid: str | None = None) -> Condition:
-    """Parse a condition in any of its forms.
+    """Parse a condition of ``wait_for``.
+
+    Args:
+        condition: a string in the syntax of ``kubectl wait --for``, or a function of the object.
+        uid: with ``"delete"``: uid of the object that has to be deleted.
 
     Raises:
-        InvalidInput: it is malformed, or ``uid`` is given with a condition other than ``"delete"``.
-        InvalidJSONPath: its path is malformed.
+        InvalidInput: the condition is malformed, or ``uid`` is given with a condition other than ``"delete"``.
+        InvalidJSONPath: the JSONPath in the condition is malformed.
     """
     if condition != "delete" and uid is not None:
         raise InvalidInput("uid is allowed only with condition='delete': it says whose deletion to wait for")
@@ -80,7 +84,7 @@ class Exists:
 class Absent:
     """``delete``: the object does not exist, or was replaced by another.
 
-    ``uid`` is the uid of the object to wait for; without it any object of the name counts.
+    ``uid`` is the uid of the object to wait for; ``None`` means that no object of the name may exist.
     """
 
     uid: str | None = None
@@ -106,11 +110,9 @@ class Absent:
 
 @dataclass(frozen=True, slots=True)
 class StatusCondition:
-    """``condition=NAME[=STATUS]``: an entry of ``status.conditions``.
+    """``condition=NAME[=STATUS]``: an entry of ``status.conditions`` has this status.
 
-    Case-insensitive, as with kubectl.
-
-    An entry for an older generation of the object does not count.
+    Case-insensitive, as with kubectl. An entry whose observedGeneration is older than the object does not count.
     """
 
     name: str
@@ -151,7 +153,8 @@ class StatusCondition:
 class JSONPathCondition:
     """``jsonpath={PATH}[=VALUE]``: the value equals VALUE, or is not empty.
 
-    If the path selects several values, all of them must match (kubectl rejects that).
+    If the path selects several values, all of them must equal VALUE (kubectl rejects such paths). Without VALUE one
+    value that is not empty suffices.
     """
 
     path: JSONPath
@@ -180,7 +183,7 @@ class JSONPathCondition:
 class Predicate:
     """A function of the object; not called while the object does not exist.
 
-    An exception of it ends the wait.
+    If it raises an exception, the wait ends with that exception.
     """
 
     function: Callable[[Unstructured], bool]
@@ -204,9 +207,9 @@ def _entries(obj: Unstructured) -> list[Mapping[str, object]]:
 
 
 def _observed_generation(obj: Unstructured, entry: Mapping[str, object]) -> int:
-    """Return the generation an entry was observed for.
+    """Return the generation of the object that a condition was computed for.
 
-    That is the observedGeneration of the entry or of the status; without either the current generation.
+    This is the observedGeneration of the condition, else that of the status, else the object's current generation.
     """
     status = obj.get("status")
     for holder in (entry, status):

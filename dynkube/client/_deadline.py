@@ -17,10 +17,12 @@ from dynkube.errors import DeadlineExceeded
 def within(seconds: float | None, missed: str) -> Iterator[None]:
     """Cancel the block after ``seconds``.
 
-    With ``None`` each request in it has the client's default.
+    Args:
+        seconds: the timeout; ``None`` sets none, so that each request in the block has the client's default timeout.
+        missed: the message of the error.
 
     Raises:
-        DeadlineExceeded: the time is up; ``missed`` says what is missing.
+        DeadlineExceeded: the time is up.
     """
     limit = math.inf if seconds is None else seconds
     with trio.move_on_after(limit) as scope:
@@ -33,7 +35,7 @@ def within(seconds: float | None, missed: str) -> Iterator[None]:
 class Deadline:
     """Deadline of a verb, on trio's clock.
 
-    ``None`` leaves each of its requests the client's default.
+    Without a timeout (``None``) each request of the verb has the client's default timeout.
     """
 
     seconds: float | None

@@ -12,11 +12,11 @@ from dynkube.meta import Unstructured
 
 
 class UnexpectedKind(ProtocolError):
-    """The response is of another kind than the resource, as far as discovery was read."""
+    """The response has another kind than discovery reported, perhaps some time ago."""
 
 
 def check_identity(obj: Unstructured, resource: APIResource, name: str, namespace: str | None, *, request: str) -> None:
-    """Compare a response with the request.
+    """Check that a response has the requested kind, name and namespace.
 
     Args:
         obj: the response.
@@ -26,8 +26,8 @@ def check_identity(obj: Unstructured, resource: APIResource, name: str, namespac
         request: description of the request, for the message.
 
     Raises:
-        UnexpectedKind: it is of another kind.
-        ProtocolError: its name or its namespace is another.
+        UnexpectedKind: the response has another kind.
+        ProtocolError: the response has another name or namespace.
     """
     if obj.kind != resource.kind:
         raise UnexpectedKind(_message(request, "kind", obj.kind, resource.kind))

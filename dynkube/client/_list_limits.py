@@ -1,4 +1,4 @@
-"""Bounds of one list over all its pages, as a server could send pages without end."""
+"""Limits of one list over all its pages: a server could send pages without end."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from dynkube.meta import UnstructuredList
 from dynkube.rest import Limits
 
 _MAX_EMPTY_PAGES: Final = 100
-"""Consecutive empty pages before the last one. kube-apiserver sends no empty pages, as it reads on until a page is full
-or nothing is left; an aggregated API that filters its pages may send some."""
+"""Maximum number of consecutive empty pages before the last one. kube-apiserver sends no empty pages, as it reads on
+until a page is full or nothing is left; an aggregated API that filters its pages may send some."""
 
 
 class Paging:
@@ -23,7 +23,7 @@ class Paging:
     Args:
         limits: the client's limits.
         request: description of the request, for messages.
-        kept: all pages are kept in memory, so bytes and time are bounded as well. ``False`` if the caller
+        kept: whether all pages are kept in memory; then bytes and time are limited as well. ``False`` if the caller
             processes them page by page.
     """
 
@@ -42,7 +42,7 @@ class Paging:
         """Count received bytes of a page.
 
         Raises:
-            EndlessList: more than ``max_list_bytes``.
+            EndlessList: the list has more than ``max_list_bytes``.
         """
         self._bytes += size
         if self._kept and self._bytes > self._limits.max_list_bytes:

@@ -1,7 +1,7 @@
-"""List and watch of one collection, decoded from the socket.
+"""List and watch one collection; responses are decoded while they arrive.
 
-The results are a list, and batches of watch events. This is the hot path under informers and verbs. A
-:class:`ListWatch` keeps no position, does not retry and has no state between calls; its callers handle errors.
+This is the hot path under informers and verbs. A :class:`ListWatch` does not remember a resourceVersion and does not
+retry after errors; its callers do.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from dynkube.telemetry import Collection
 
 _log = get_logger("dynkube.client")
 
-# In the class body the method ListWatch.list would hide the builtin.
+# An alias, as in the class body the name list means the method ListWatch.list.
 _Items: TypeAlias = list[Unstructured]
 
 _PIECE: Final = 1 << 18  # bytes of a list decoded per step
@@ -41,7 +41,7 @@ DEFAULT_LIST_TIMEOUT: Final = 75.0
 class ListWatch:
     """Lists and watches one collection.
 
-    That is a resource, in one namespace or in all, restricted by selectors.
+    A collection is the objects of a resource, in one namespace or in all, restricted by selectors.
 
     Args:
         rest: sends the requests.
@@ -104,10 +104,7 @@ class ListWatch:
         )
 
     def pacing_itself(self) -> ListWatch:
-        """Return a copy whose requests do not honor Retry-After.
-
-        It is for callers with their own backoff.
-        """
+        """Return a copy that ignores Retry-After, for callers with their own backoff."""
         other = copy(self)
         other._obliging = False
         return other
@@ -132,7 +129,7 @@ class ListWatch:
             continue_token: from the page before. The server rejects it together with ``resource_version``.
             timeout: seconds for the whole call, including retries, but excluding an exec plugin that may prompt a user
                 at a terminal; ``None`` means 75.
-            paging: bounds of the list that this page belongs to; counts its bytes.
+            paging: limits of the list that this page belongs to; the bytes of the page are added to its count.
 
         Returns:
             The objects in the server's order, with the list's own metadata.
@@ -140,7 +137,7 @@ class ListWatch:
         Raises:
             APIError: an error response; :class:`~dynkube.errors.Gone` for an expired token or resourceVersion.
             ProtocolError: the response is not a list, or was truncated; no partial result is returned.
-            EndlessList: a bound of ``paging`` was exceeded.
+            EndlessList: a limit of ``paging`` was exceeded.
             ConnectionLost: the connection broke.
             DeadlineExceeded: not complete in time.
             TransportError: the server could not be reached.
@@ -167,7 +164,7 @@ class ListWatch:
         return self._finished(listing, items, stream.redact)
 
     def paging(self, *, kept: bool = True) -> Paging:
-        """Return the bounds of one list of this collection, over all its pages."""
+        """Return the limits of one list of this collection, over all its pages."""
         return Paging(self._rest.limits, f"GET {self._path}", kept=kept)
 
     def list_request(
@@ -179,10 +176,7 @@ class ListWatch:
         continue_token: str | None = None,
         timeout: float | None = None,
     ) -> Request:
-        """Return the request that :meth:`list` sends.
-
-        It is for callers that need the response in another form.
-        """
+        """Return the request that :meth:`list` sends, for callers that send it themselves."""
         asked = {
             "resourceVersion": resource_version,
             "resourceVersionMatch": resource_version_match,
@@ -194,12 +188,10 @@ class ListWatch:
         return Request(method="GET", path=self._path, params=params, timeout=seconds, honor_retry_after=self._obliging)
 
     async def read(self, answer: Answer) -> UnstructuredList:
-        """Decode a complete response to such a request.
-
-        Yields to the event loop in between.
+        """Decode a complete response to :meth:`list_request`, with checkpoints in between.
 
         Raises:
-            ProtocolError: it is not a list, or was truncated.
+            ProtocolError: the response is not a list, or was truncated.
         """
         listing = ListDecoder(self._decoder)
         items: _Items = []
@@ -242,7 +234,7 @@ class ListWatch:
                 self.malformed += 1
                 if self._on_malformed is not None:
                     self._on_malformed(item)
-                elif self.malformed == 1:  # the same object is in every list
+                elif self.malformed == 1:  # warn once, as the same object is in every list
                     _log.warning("an item without metadata.name was left out of a list [GET %s]: %r", self._path, item)
         return [item for item in items if item.name]
 
@@ -256,9 +248,9 @@ class ListWatch:
     ) -> AbstractAsyncContextManager[Batches]:
         """Send one watch request.
 
-        Entering it waits for the response's head, leaving it closes the request. No deadline applies once it is open:
-        callers use their own cancel scope for each step. After a step was cancelled the watch cannot be used any
-        more; open another one from the last resourceVersion seen.
+        Entering the context manager waits for the response's headers, leaving it closes the request. No deadline
+        applies once the watch is open: callers use their own cancel scope for each step. After a step was cancelled the
+        watch cannot be used any more; open another one from the last resourceVersion seen.
 
         Args:
             resource_version: start after this one; ``""`` starts with an Added for each existing object.
@@ -277,7 +269,7 @@ class ListWatch:
             ConnectionLost: the connection broke, or the stream ended in the middle of a line.
             TransportError: on entering, no usable response.
 
-            Errors while iterating are raised after the events before them were returned.
+            Errors during the iteration are raised after all events received before them were returned.
         """
         params = {**self._params, "watch": "true"}
         if bookmarks:

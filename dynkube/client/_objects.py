@@ -23,7 +23,7 @@ def as_object(obj: ObjectLike) -> Unstructured:
 
 
 class WrongKind(InvalidObject):
-    """The object's kind is not that of the resource, as far as discovery was read."""
+    """The object has another kind than discovery reported, perhaps some time ago."""
 
 
 def check_kind(obj: Unstructured, resource: APIResource) -> None:
@@ -31,7 +31,7 @@ def check_kind(obj: Unstructured, resource: APIResource) -> None:
 
     Raises:
         InvalidObject: apiVersion or kind is missing.
-        WrongKind: they are not those of ``resource``.
+        WrongKind: apiVersion or kind differs from that of ``resource``.
     """
     for name, value, right in (
         ("apiVersion", obj.api_version, resource.gvr.api_version),
@@ -50,7 +50,7 @@ def check_kind(obj: Unstructured, resource: APIResource) -> None:
 def check_complete(obj: Unstructured, subresource: str) -> None:
     """Reject an object without apiVersion or kind.
 
-    This is for subresources with a kind of their own.
+    Used for subresources with a kind of their own.
 
     Raises:
         InvalidObject: apiVersion or kind is missing.
@@ -78,7 +78,7 @@ def check_name(obj: Unstructured, *, generate: bool = False) -> None:
 def namespace_of_one(resource: APIResource, namespace: str | None, *, default: str) -> str | None:
     """Return the namespace of one object: the one given, else the context's.
 
-    ``None`` if cluster-scoped.
+    ``None`` if the resource is cluster-scoped.
 
     Raises:
         WrongScope: a namespace for a cluster-scoped resource, or no namespace for a namespaced one.
@@ -107,11 +107,11 @@ def namespace_of_many(resource: APIResource, namespace: str | None) -> str | Non
 def namespace_of_object(obj: Unstructured, resource: APIResource, namespace: str | None, *, default: str) -> str | None:
     """Return the namespace to write ``obj`` to.
 
-    It is the object's own, else the one given, else the context's.
+    This is its own namespace, else the one given, else the context's.
 
     Raises:
-        InvalidObject: its own namespace differs from the one given.
-        WrongScope: it has a namespace and its resource is cluster-scoped, or the reverse.
+        InvalidObject: the object's own namespace differs from the one given.
+        WrongScope: a namespace for a cluster-scoped resource, or no namespace for a namespaced one.
     """
     own = obj.namespace
     if own and not resource.namespaced:

@@ -166,10 +166,7 @@ class DeleteOptions:
 
 
 def check_dry_run(dry_run: object) -> None:
-    """Reject anything but a bool.
-
-    ``"none"`` and ``"client"`` would silently count as true.
-    """
+    """Reject anything but a bool: kubectl's ``"none"`` would silently count as true."""
     if not isinstance(dry_run, bool):
         raise InvalidInput(f"dry_run must be True or False, not {dry_run!r}")
 

@@ -1,8 +1,9 @@
 """A collection in pages: as one list, or as an iterator over the objects.
 
-Pages of one list show one snapshot of the collection. The server keeps it for some minutes only; then the continue
-token expires (410). :func:`list_all` reads everything again in one response then, as client-go's pager does, while
-:class:`ObjectIterator` has already returned objects and must leave the decision to its user.
+The pages of one list show one snapshot of the collection, which the server keeps for some minutes. After that the
+continue token expires (410). :func:`list_all` then reads everything again in one response, as client-go's pager does.
+:class:`ObjectIterator` has already returned objects, so its user decides: the error is raised, or with
+``allow_inconsistent`` the iteration continues from a newer snapshot.
 """
 
 from __future__ import annotations
@@ -42,14 +43,14 @@ class Pages(Protocol[PageT_co]):
         ...
 
     def paging(self) -> Paging:
-        """Return the bounds of one list, over all its pages."""
+        """Return the limits of one list, over all its pages."""
         ...
 
 
 async def list_all(collection: Pages[PageT], options: ListOptions, join: Callable[[Sequence[PageT]], PageT]) -> PageT:
     """Read the whole collection, or one page.
 
-    One page if ``options.limit`` or ``options.continue_token`` is set.
+    Reads one page if ``options.limit`` or ``options.continue_token`` is set.
 
     Raises:
         EndlessList: there are too many pages, or a page repeats.
@@ -121,7 +122,8 @@ class ObjectIterator(Bound, AsyncIterator[Unstructured]):
 
     Attributes:
         resource_version: resourceVersion of the snapshot that the pages show; ``""`` before the first page.
-        consistent: ``False`` once pages of a later snapshot followed, which requires ``allow_inconsistent``.
+        consistent: whether all pages are from one snapshot. ``False`` once a page of a later snapshot was read, which
+            requires ``allow_inconsistent``.
     """
 
     __slots__ = (
@@ -177,10 +179,7 @@ class ObjectIterator(Bound, AsyncIterator[Unstructured]):
             self._items = iter(page)
 
     async def take(self) -> list[Unstructured]:
-        """Return the rest of the current page, else the next page with objects.
-
-        The result is ``[]`` at the end.
-        """
+        """Return the rest of the current page, else the next page; ``[]`` at the end."""
         try:
             first = await self.__anext__()
         except StopAsyncIteration:

@@ -22,7 +22,8 @@ from dynkube.meta._path import resource_path
 _REVIEWS: Final = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 _WHO: Final = "selfsubjectreviews.authentication.k8s.io"
 _VERBS: Final = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
-# Verbs known only to authorization: roles, certificates, impersonation, policies (API docs, "Request verbs").
+# Verbs that no API request has and only authorization checks: for roles, certificates, impersonation and policies (API
+# docs, "Request verbs").
 _SPECIAL: Final = ("use", "bind", "escalate", "impersonate", "approve", "sign", "attest", "*")
 _OF_PATHS: Final = ("get", "put", "post", "head", "options", "delete", "patch", "*")
 _OTHER_WORDS: Final = {"apply": "patch", "edit": "update", "read": "get", "write": "update", "remove": "delete"}
@@ -30,11 +31,13 @@ _EVERYWHERE: Final = frozenset({"list", "watch"})  # without a namespace these m
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UserInfo(Displayable):
-    """The user that the server authenticates the client as, including impersonation.
+class UserInfo(Shown):
+    """The user as whom the server authenticates the client.
+
+    With impersonation, this is the impersonated user.
 
     Attributes:
-        username: the user name, as in RBAC rules; ``str()`` of this.
+        username: the user name, as in RBAC rules. ``str()`` returns it.
         uid: distinguishes users of the same name over time; often empty.
         groups: the groups of the user, as in RBAC rules.
         extra: further attributes set by the authenticator.
@@ -54,11 +57,11 @@ class Permission(Displayable):
     """Whether the user is allowed to do something: true or false, with the reason.
 
     Attributes:
-        allowed: the result; ``bool()`` of this.
+        allowed: the result. ``bool()`` returns it.
         action: what was checked: ``"list pods in namespace shop"``.
         reason: the server's reason, such as the role binding that allows it; often empty if it is denied.
-        evaluation_error: an error that prevented the server from evaluating all rules; the user may be allowed more
-            then.
+        evaluation_error: an error that prevented the server from evaluating all rules, so that ``allowed`` may be
+            wrongly false; ``""`` if there was none.
     """
 
     allowed: bool
@@ -103,7 +106,7 @@ async def whoami(api: APIClient, timeout: float | None) -> UserInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """One authorization check, with the caller's arguments."""
+    """The arguments of one ``auth_can_i`` call."""
 
     verb: str
     resource: ResourceLike
@@ -175,7 +178,7 @@ async def _about_resource(api: APIClient, question: Question, timeout: float | N
 
 
 def _check_served(question: Question, known: APIResource | None, gvr: GVR) -> None:
-    """Reject unknown verbs and subresources, and names that the request itself would reject."""
+    """Reject invalid names, and verbs and subresources that the resource lacks."""
     verbs = (*_VERBS, *_SPECIAL, *(sorted(known.verbs.difference(_VERBS)) if known else ()))
     if not question.verb.startswith(CONSTRAINED):
         _check_verb(question.verb, verbs, str(gvr.resource))
@@ -186,7 +189,10 @@ def _check_served(question: Question, known: APIResource | None, gvr: GVR) -> No
 
 
 async def _named(api: APIClient, resource: ResourceLike, timeout: float | None) -> tuple[APIResource | None, GVR]:
-    """Resolve the resource; one that is not served but given in full has only a GVR."""
+    """Return the resource from discovery and its GVR.
+
+    The first is ``None`` if the resource is not served but was given in full (as a GVR).
+    """
     if resource == "*":
         return None, GVR("*", "*", "*")
     if isinstance(resource, APIResource):
@@ -206,7 +212,10 @@ async def _named(api: APIClient, resource: ResourceLike, timeout: float | None) 
 async def _confirmed_namespace(
     api: APIClient, question: Question, known: APIResource | None, timeout: float | None
 ) -> str:
-    """Return :func:`_namespace`, after rediscovery if the scope of the CRD may have changed."""
+    """Return the result of :func:`_namespace`.
+
+    If the scope does not fit, the resource is discovered again before an error is raised, as the CRD may have changed.
+    """
     try:
         return _namespace(api, question, known)
     except WrongScope:

@@ -136,9 +136,10 @@ class ResourceClient(Displayable, ReadVerbs, WriteVerbs, ApplyVerbs, OwnershipVe
 
         Starts with an Added event for each existing object. When a request ends, breaks, idles too long or gets a
         transient error response (429, 5xx), the next one resumes from the last resourceVersion seen. When that
-        resourceVersion has expired (410 in any form), the collection is listed again and the difference to the
-        events so far is emitted as Added, Modified and Deleted; such a Deleted has the object's identity but not
-        its last state. For this purpose key, uid and resourceVersion of each object are kept in memory.
+        resourceVersion has expired (410, as a response or as an event), the collection is listed again and the
+        difference to the events so far is emitted as Added, Modified and Deleted events. Such a Deleted event has the
+        object's identity but not its last state. For this purpose key, uid and resourceVersion of each object are kept
+        in memory.
 
         Args:
             namespace: ``None`` means all namespaces.
@@ -150,7 +151,7 @@ class ResourceClient(Displayable, ReadVerbs, WriteVerbs, ApplyVerbs, OwnershipVe
             bookmarks: also yield bookmarks (about one a minute): all events up to their resourceVersion were seen.
 
         Returns:
-            A context manager. Entering it sends the first request and raises any error of that, including
+            A context manager. Entering it sends the first request and raises any error of that request, including
             connection failures; leaving it closes the request at once.
 
         Raises:
@@ -188,8 +189,8 @@ class ResourceClient(Displayable, ReadVerbs, WriteVerbs, ApplyVerbs, OwnershipVe
                 non-empty value), ``"create"``, ``"delete"``; or a predicate called with the object.
             namespace: ``None`` means the context's namespace.
             timeout: seconds; ``None`` waits forever.
-            uid: with ``"delete"``: the object that has to go; by default the first one seen. A new object of the
-                same name does not prolong the wait.
+            uid: with ``"delete"``: uid of the object that has to be deleted; by default that of the first object seen.
+                A new object of the same name does not prolong the wait.
 
         Returns:
             The object that met the condition. For ``"delete"`` the object as last seen, or ``None`` if it did not

@@ -9,9 +9,9 @@ _SAME_KIND = frozenset({"status", "ephemeralcontainers", "resize"})
 
 
 def shows_whole_object(subresource: str | None) -> bool:
-    """Whether it takes and returns the object itself, like ``status``.
+    """Whether a subresource takes and returns the object itself, like ``status``.
 
-    Others have a kind of their own.
+    Other subresources have a kind of their own. ``None`` means the object, so the result is true.
     """
     return subresource is None or subresource in _SAME_KIND
 
@@ -20,7 +20,7 @@ def check_subresource(name: object) -> None:
     """Reject invalid names of subresources.
 
     Raises:
-        InvalidInput: it is empty, or has a slash.
+        InvalidInput: the name is empty, or has a slash.
     """
     if not isinstance(name, str) or not name or "/" in name:
         raise InvalidInput(f"invalid subresource {name!r}: pass a name like 'status' or 'scale'")

@@ -52,9 +52,9 @@ OptionsT = TypeVar("OptionsT", GetOptions, ListOptions, WriteOptions, DeleteOpti
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One resource as the caller named it.
+    """One resource by the name that the caller gave.
 
-    Resolved by the mapper on each use, as CRDs change.
+    The mapper resolves the name at each use, as CRDs may change.
     """
 
     session: Session
@@ -67,7 +67,7 @@ class Target:
             timeout: seconds for all discovery requests together; ``None`` means the client's default for each request.
 
         Raises:
-            DynkubeError: those of the mapper; if nothing could be read at all, those of any request.
+            DynkubeError: an error of the mapper; if discovery failed completely, the error of the request.
         """
         with within(timeout, f"{self.spec}: discovery did not complete"), plain_failures():
             return await self.session.mapper.resolve(self.spec)
@@ -76,8 +76,8 @@ class Target:
         """Resolve the resource, and return it with the result of ``use``.
 
         Discovery is cached, and the CRD may have been replaced since by one with another scope or kind. So if ``use``
-        rejects the resource, its group is read again and ``use`` is called once more; at most once per ``negative_ttl``
-        of the mapper, however many calls are rejected.
+        rejects the resource, its group is discovered again and ``use`` is called once more. The group is discovered at
+        most once per ``negative_ttl`` of the mapper, however many calls are rejected.
 
         Args:
             use: validates the call against the resource. Does no I/O.
@@ -85,8 +85,8 @@ class Target:
 
         Raises:
             WrongScope: from ``use``, after rediscovery.
-            InvalidObject: likewise.
-            DynkubeError: those of :meth:`resolve`.
+            InvalidObject: from ``use``, after rediscovery.
+            DynkubeError: any error of :meth:`resolve`.
         """
         deadline = Deadline.after(timeout)
         resource = await self.resolve(timeout)
@@ -100,10 +100,12 @@ class Target:
     async def resolve_within(
         self, options: OptionsT, use: Callable[[APIResource], T]
     ) -> tuple[APIResource, T, OptionsT]:
-        """Like :meth:`resolve_for`, and return the options with the rest of their timeout.
+        """Like :meth:`resolve_for`; also return the options for the request.
+
+        Their timeout is the time that is left after discovery.
 
         Raises:
-            DynkubeError: those of :meth:`resolve_for`.
+            DynkubeError: any error of :meth:`resolve_for`.
         """
         deadline = Deadline.after(options.timeout)
         resource, used = await self.resolve_for(use, options.timeout)
@@ -145,7 +147,7 @@ class Target:
     def namespace_of(self, resource: APIResource, namespace: str | None) -> str | None:
         """Return the namespace of one object: the one given, else the context's.
 
-        ``None`` if cluster-scoped.
+        ``None`` if the resource is cluster-scoped.
 
         Raises:
             WrongScope: a namespace for a cluster-scoped resource, or no namespace for a namespaced one.
@@ -155,10 +157,10 @@ class Target:
     def path_of(
         self, resource: APIResource, obj: Unstructured, namespace: str | None, *, subresource: str | None = None
     ) -> str:
-        """Return the path of ``obj``, in its own namespace, else the one given.
+        """Return the path of ``obj``, in its own namespace, else in the one given.
 
         Raises:
-            InvalidObject: apiVersion, kind or name is missing or wrong, or it contradicts ``namespace``.
+            InvalidObject: apiVersion, kind or name is missing or wrong, or ``obj`` has another namespace.
             WrongScope: a namespace for a cluster-scoped resource, or no namespace for a namespaced one.
         """
         check_kind(obj, resource)
@@ -195,9 +197,9 @@ class Target:
 
     @contextmanager
     def noticing_absence(self, gvr: GVR) -> Iterator[None]:
-        """Pass on errors, and invalidate the mapper if the resource is gone.
+        """Invalidate the mapper if the block raises a 404 for the resource itself.
 
-        A 404 that names no object means that it is.
+        A 404 that names no object means that the resource is not served any more. All errors are raised on.
         """
         try:
             yield
@@ -221,7 +223,7 @@ def as_answered(answer: Answer) -> Unstructured:
 
 
 class Verbs(Bound):
-    """Base of the groups of verbs: holds the resource they work on."""
+    """Base class of the groups of verbs: holds their resource."""
 
     __slots__ = ("_target",)
 

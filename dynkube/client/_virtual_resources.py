@@ -1,9 +1,8 @@
-"""Virtual resources: names in RBAC rules that no server serves.
+"""Virtual resources: resource names in RBAC rules that no server serves.
 
-They are used for impersonation and for signing.
-
-API docs, "User impersonation" and "Certificate signing requests"; KEP-5284 for constrained impersonation.
-With these verbs the names always mean the virtual resources, even if a resource of the same name is served.
+Examples are ``users`` and ``signers``, with the verbs for impersonation and signing. With these verbs the names mean
+the virtual resources, even if a resource of the same name is served. See API docs, "User impersonation" and
+"Certificate signing requests", and KEP-5284 for constrained impersonation.
 """
 
 from __future__ import annotations
@@ -18,7 +17,8 @@ from dynkube.errors import NoMatch
 from dynkube.meta import GVR
 
 CONSTRAINED: Final = ("impersonate:", "impersonate-on:")
-"""Prefixes of verbs, since Kubernetes 1.35; the second applies to served resources."""
+"""Prefixes of the verbs for constrained impersonation, since Kubernetes 1.35: ``impersonate:`` applies to virtual
+resources, ``impersonate-on:`` to served ones."""
 
 _IDENTITIES: Final = "authentication.k8s.io"
 _ACCOUNTS: Final = "serviceaccounts"
@@ -30,9 +30,9 @@ class VirtualResources:
 
     Attributes:
         verb: the verb.
-        groups: the API group of each virtual resource.
-        served: resources it applies to that are served.
-        only: whether it applies to nothing else.
+        groups: the API group of each virtual resource, by name.
+        served: names of served resources that the verb applies to as well.
+        only: whether the verb applies to no other resources.
     """
 
     verb: str
@@ -41,27 +41,28 @@ class VirtualResources:
     only: bool = False
 
     def find(self, resource: str) -> APIResource | None:
-        """Return the virtual resource.
-
-        ``None`` if the name has to be resolved by discovery.
+        """Return the virtual resource; ``None`` to resolve the name by discovery.
 
         Raises:
-            NoMatch: it is similar to a virtual resource, or the verb applies to nothing else.
+            NoMatch: the name is a singular or a kind of a virtual resource, or the verb does not apply to other
+                resources.
         """
         name, _, group = resource.partition(".")
         if name in self.groups and group in ("", self.groups[name]):
             gvr = GVR(self.groups[name], "v1", name)
             return APIResource(gvr=gvr, kind="", singular=name, namespaced=name == _ACCOUNTS)
-        # A singular or a kind may also be that of a CRD: some are called User.
+        # Reject a singular or a kind: it could also mean a CRD, as some are called User.
         is_almost = name.lower() in self.groups or f"{name.lower()}s" in self.groups
         if name != "*" and "/" not in name and self._may_be(group) and (is_almost or (self.only and not group)):
             raise self.no_match(resource)
         return None
 
     def no_match(self, resource: str, cause: NoMatch | None = None) -> NoMatch:
-        """Return the error for a resource the verb does not apply to.
+        """Return the error for a resource that the verb does not apply to.
 
-        ``cause`` is the error of discovery.
+        Args:
+            resource: the name as given.
+            cause: the error of discovery, if the name was looked up.
         """
         name, _, group = resource.partition(".")
         if cause is not None and not self._may_be(group):
@@ -83,7 +84,7 @@ _SIGNED_FOR: Final = {"signers": "certificates.k8s.io"}
 
 
 def virtual_resources(verb: str) -> VirtualResources | None:
-    """Return the virtual resources of a verb, if it has any."""
+    """Return the virtual resources of a verb; ``None`` if it has none."""
     if verb == "impersonate":
         return VirtualResources(verb, _ACTED_AS, (_ACCOUNTS,))
     if verb.startswith(CONSTRAINED[0]):

@@ -13,11 +13,12 @@ class WatchSettings:
     """Settings of a reconnecting watch; all times in seconds on the monotonic clock.
 
     Attributes:
-        min_timeout: lower bound of the random time after which the server is asked to end a watch.
-        max_timeout: upper bound; the watches of many clients are spread this way (client-go: 5 to 10 minutes).
-        timeout_margin: how long after that time a request that the server did not end is abandoned.
-        watch_idle_timeout: without an event or bookmark for this long a watch counts as dead. Servers send a bookmark
-            about once a minute; on a server without bookmarks this is how often the watch is reopened.
+        min_timeout: lower bound of the random ``timeoutSeconds`` after which the server is asked to end a watch.
+        max_timeout: upper bound; random times spread the reconnects of many clients (client-go: 5 to 10 minutes).
+        timeout_margin: the client closes a watch itself if the server has not ended it by so long after
+            ``timeoutSeconds``.
+        watch_idle_timeout: a watch without an event or bookmark for this long is considered dead. Servers send a
+            bookmark about once a minute; on a server without bookmarks a quiet watch is reopened after this time.
         short: a watch that ends sooner than this without any event may mean that the resourceVersion has expired
             (kubernetes/kubernetes#104171); also the minimum interval between two such requests.
         max_unreadable: number of consecutive unreadable responses after which the watch fails.

@@ -2,9 +2,8 @@
 
 The server merges them and records the owners.
 
-Semantics are the server's (KEP-555): a field that was in this manager's last apply and is not in this one is released,
-and removed if it has no other owner; a field that another manager owns with another value is a conflict, unless
-``force`` takes it over.
+A field that was in this manager's last apply and is not in this one is released, and removed if it has no other owner.
+A field that another manager owns with another value is a conflict, unless ``force`` takes it over (KEP-555).
 """
 
 from __future__ import annotations
@@ -34,12 +33,14 @@ async def apply(
     live: Unstructured | Missing | None = None,
     take: tuple[FieldPath, ...] = (),
 ) -> Applied:
-    """PATCH with the fields of ``obj``; creates the object if it does not exist.
+    """Send the apply PATCH; creates the object if it does not exist.
+
+    The live object is read before, if it is not given, to determine whether the apply changed anything.
 
     Args:
         target: the resource.
         obj: the object to apply.
-        namespace: its namespace, if it has none itself.
+        namespace: namespace of the object if ``obj`` has none.
         options: write options; ``force`` in them takes over all fields.
         subresource: the subresource to apply to.
         live: the object as last seen, MISSING if there was none; ``None`` to read it.
@@ -67,7 +68,7 @@ async def apply(
 
 
 async def _look(application: Application) -> tuple[Unstructured | None, bool]:
-    """Return the live object, and whether it may not be read."""
+    """Return the live object, if any, and whether the server forbids reading it."""
     try:
         return await application.read(), False
     except (Forbidden, MethodNotAllowed):  # RBAC may allow patch without get
@@ -75,13 +76,13 @@ async def _look(application: Application) -> tuple[Unstructured | None, bool]:
 
 
 async def _explained(conflict: ApplyConflict, application: Application) -> ApplyConflict:
-    """Return the error with both values and the owners, as read after the conflict.
+    """Return the conflict error with applied values, live values and owners.
 
-    An object read before the apply, here or by the caller, may be older than the one it conflicted with, so its values
-    must not be shown as the live ones. If the object cannot be read (again), the live values are unknown.
+    The live object is read after the conflict: an object that was read before the apply may be older than the one that
+    the apply conflicted with. If it cannot be read, ``conflict`` is returned, and the live values stay unknown.
     """
     if any(each.ours is not UNREAD for each in conflict.conflicts):
-        return conflict  # explained already by the code that raised it
+        return conflict  # already has the values: added by the code that raised it
     try:
         live = await application.read()
     except DynkubeError:  # the conflict is still the error to raise, with less detail

@@ -1,9 +1,7 @@
-"""Change ownership by rewriting ``managedFields``.
+"""Change field ownership by rewriting ``managedFields``.
 
-The resourceVersion is a precondition.
-
-Sends a JSON patch of ``metadata.managedFields`` and ``metadata.resourceVersion``, as client-go's csaupgrade does. No
-value changes. After a concurrent write (409) the patch is computed again from the current object.
+Sends a JSON patch of ``metadata.managedFields`` and ``metadata.resourceVersion`` (as a precondition), as client-go's
+csaupgrade does. No value changes. After a concurrent write (409) the patch is computed again from the current object.
 """
 
 from __future__ import annotations
@@ -35,20 +33,21 @@ Rewriting: TypeAlias = Callable[[Unstructured], list[JSONObject]]
 
 _ATTEMPTS = 5
 
-# Resets managedFields (isResetManagedFields in apimachinery). An empty list does so for built-in kinds only: for a
-# custom resource it is decoded as absent, and a write without managedFields keeps the live ones (1.20, 1.36).
+# Resets managedFields (isResetManagedFields in apimachinery). An empty list resets them for built-in kinds only: for a
+# custom resource it is decoded as absent, and a write without managedFields keeps the live ones (seen on Kubernetes
+# 1.20 and 1.36).
 _RESET: Final[list[JSONObject]] = [{}]
 
 
 async def rewrite(
     target: Target, obj: Named, namespace: str | None, options: WriteOptions, rewriting: Rewriting
 ) -> Applied:
-    """GET and PATCH, repeated after concurrent writes.
+    """Read the object and patch its managedFields; repeated after concurrent writes.
 
     Args:
         target: the resource.
         obj: the object.
-        namespace: its namespace, if it has none itself.
+        namespace: namespace of the object if ``obj`` has none.
         options: write options.
         rewriting: computes the new managedFields.
 

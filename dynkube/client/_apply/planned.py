@@ -37,7 +37,7 @@ _READ = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Application:
-    """One object to be applied; each method is one request."""
+    """One validated object to be applied; each async method sends one request."""
 
     target: Target
     resource: APIResource
@@ -51,10 +51,11 @@ class Application:
     def check_live(self, live: object) -> None:
         """Validate the live object given by the caller.
 
-        MISSING means that it does not exist.
+        Args:
+            live: the object, or MISSING if it does not exist.
 
         Raises:
-            InvalidInput: it was not read from a server, or is another object.
+            InvalidInput: ``live`` was not read from a server, or is another object than the one to be applied.
         """
         if isinstance(live, Missing):
             return
@@ -88,7 +89,8 @@ class Application:
             resource_version: apply only to the object as it was read; see :func:`guarded`.
 
         Raises:
-            ApplyConflict: other managers own fields with other values; has only what the response says.
+            ApplyConflict: other managers own fields with other values. The error has the paths and managers from the
+                response, but not the values.
             Conflict: the object has another resourceVersion.
         """
         document = await run_in_thread_if_large(partial(_document, self.body, resource_version), self.body)
@@ -104,10 +106,10 @@ class Application:
             raise shown from None
 
     async def conflicts(self, resource_version: str = "") -> tuple[FieldConflict, ...]:
-        """Return the conflicts, from a dry run without force.
+        """Return the conflicts that the server reports for a dry run without force.
 
         Args:
-            resource_version: of the object as it was read, as a precondition.
+            resource_version: expected resourceVersion of the live object (a precondition); ``""`` for any.
 
         Raises:
             Conflict: the object has another resourceVersion.
@@ -125,9 +127,9 @@ async def prepare(
     """Validate an object to be applied, and resolve its resource and path.
 
     Raises:
-        InvalidInput: invalid name of a subresource.
+        InvalidInput: the name of the subresource is invalid.
         InvalidObject: the object is invalid.
-        WrongScope: its namespace does not fit the scope of its resource.
+        WrongScope: the object has a namespace but its resource is cluster-scoped, or the reverse.
     """
     if subresource is not None:
         check_subresource(subresource)
@@ -160,17 +162,15 @@ async def prepare(
 
 
 def seen(live: Unstructured | Missing) -> Unstructured | None:
-    """Return the object given by a caller; ``None`` if it does not exist."""
+    """Return the live object given by a caller; ``None`` instead of MISSING."""
     return None if isinstance(live, Missing) else live
 
 
 def guarded(obj: Unstructured, resource_version: str) -> Unstructured:
-    """Return ``obj`` with a precondition on the resourceVersion.
+    """Return ``obj`` with ``resource_version`` in its metadata, as a precondition.
 
-    The live object must have ``resource_version``, or not exist.
-
-    A resourceVersion in an applied object is a precondition: 409 if the live object has another. Without a live
-    object the server creates one all the same. A precondition set by the caller is kept.
+    The server responds 409 to an apply whose resourceVersion differs from that of the live object. If there is no live
+    object, it ignores the precondition and creates one. A resourceVersion that ``obj`` already has is kept.
     """
     return obj if obj.resource_version else obj.transform(["metadata", "resourceVersion"], resource_version)
 

@@ -1,4 +1,4 @@
-"""``diff`` and ``diff_applied``: requests that change nothing."""
+"""``diff`` and ``diff_applied``: compare without changing anything."""
 
 from __future__ import annotations
 
@@ -31,7 +31,11 @@ async def diff(
     subresource: str | None,
     live: Unstructured | Missing | None,
 ) -> Diff:
-    """GET, unless the live object is given, and a forced dry run."""
+    """Compare the live object with the result of a dry-run apply with ``force``.
+
+    Reads the live object, unless it is given with its managedFields. A third request determines the conflicts if the
+    live object has no managedFields.
+    """
     application = await prepare(target, obj, namespace, options, subresource=subresource)
     if live is not None:
         application.check_live(live)
@@ -43,7 +47,7 @@ async def diff(
         return found
     if await run_in_thread_if_large(partial(managed, live), live):
         return found
-    # Never applied to, or a Scale: only the server can determine the conflicts.
+    # Without managedFields (an object that was never applied to, or a Scale) only the server knows the conflicts.
     reported = await application.conflicts()
     conflicts = await run_in_thread_if_large(partial(_valued, reported, application.body, live), application.body, live)
     return replace(found, conflicts=conflicts)
@@ -57,9 +61,9 @@ def _valued(reported: Iterable[FieldConflict], ours: Unstructured, live: Unstruc
 async def _look_and_try(
     application: Application, given: Unstructured | Missing | None
 ) -> tuple[Unstructured | None, Answer]:
-    """Return the live object and the result of a dry run on it.
+    """Return the live object and the response to a forced dry-run apply to it.
 
-    Both are of the same resourceVersion, unless the object is modified in each attempt.
+    Repeated until both are of the same resourceVersion, at most four times.
     """
     attempts = _ATTEMPTS
     while True:
@@ -72,14 +76,15 @@ async def _look_and_try(
 
 
 def _hides_owners(live: Unstructured | Missing) -> bool:
-    """Whether it lacks managedFields, as in an informer's cache, so that the owners are unknown."""
+    """Whether ``live`` lacks managedFields (as in an informer's cache)."""
     return isinstance(live, Unstructured) and "managedFields" not in live.get("metadata", {})
 
 
 def _is_of_one_moment(live: Unstructured | None, answer: Answer) -> bool:
-    """Whether the live object and the dry run are of one state.
+    """Whether a dry run was evaluated on this state of the live object.
 
-    A dry run returns the resourceVersion it was tried on, and none for a create.
+    The response to a dry run has the resourceVersion of the live object. If the object does not exist, the status is
+    201 and there is no resourceVersion.
     """
     if live is None or answer.status == 201:
         return live is None and answer.status == 201
@@ -95,7 +100,10 @@ async def diff_applied(
     subresource: str | None,
     live: Unstructured | None,
 ) -> Diff:
-    """GET, unless the live object is given."""
+    """Compare the live object with ``obj``, as it was applied by a manager.
+
+    Sends one request, or none if the live object is given.
+    """
     application = await prepare(target, obj, namespace, options, subresource=subresource)
     if live is None:
         live = await application.read()

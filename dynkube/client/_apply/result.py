@@ -11,7 +11,7 @@ from dynkube.meta import Unstructured
 
 
 class Change(StrEnum):
-    """What a write did to an object, as far as is known."""
+    """How a write changed an object."""
 
     CREATED = "created"
     """The object did not exist before."""
@@ -28,7 +28,7 @@ class Applied(Unstructured):
 
     Args:
         source: the object as JSON or as a mapping.
-        change: what was done to it.
+        change: how the apply changed it.
     """
 
     __slots__ = ("change",)
@@ -39,7 +39,7 @@ class Applied(Unstructured):
 
     @property
     def changed(self) -> bool:
-        """Whether something was written.
+        """Whether the apply changed the object.
 
         Also true if that is unknown, so that no change is missed.
         """
@@ -47,7 +47,7 @@ class Applied(Unstructured):
 
     @property
     def terminating(self) -> bool:
-        """Whether the object, and with it what was applied, is being deleted.
+        """Whether the object is being deleted, including the fields just applied.
 
         The server accepts an apply to an object whose deletion is delayed by finalizers or a grace period. Wait for the
         deletion (``wait_for(name, "delete", uid=...)``) and apply again.
@@ -82,7 +82,7 @@ def change_of(before: Unstructured | None, after: Unstructured, *, dry_run: bool
 
 
 def _content(obj: Unstructured, with_owners: bool) -> dict[str, Any]:
-    """Return an object without fields that change on every write."""
+    """Return an object as a dict, without fields that change on every write."""
     content = obj.to_dict()
     metadata = content.get("metadata", {})
     metadata.pop("resourceVersion", None)

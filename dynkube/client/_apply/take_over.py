@@ -1,8 +1,9 @@
 """``force`` for paths: take over some fields from their managers, and no others.
 
-The API can force only a whole apply. So a dry run determines what a forced apply would take over; the forced apply is
-sent only if all of that is within the paths, with the resourceVersion of the dry run as precondition. A concurrent
-write causes a 409, and all is repeated. A webhook that treats the dry run differently is not detected.
+The API can force only a whole apply. So a dry run determines which fields a forced apply would take over. Only if all
+of them are within the given paths, the forced apply is sent, with the resourceVersion of the dry run as precondition. A
+concurrent write causes a 409, and the procedure is repeated. A webhook that treats the dry run differently is not
+detected.
 """
 
 from __future__ import annotations
@@ -25,10 +26,13 @@ _ATTEMPTS = 5
 
 
 def read_force(force: bool | Iterable[PathLike]) -> tuple[bool, tuple[FieldPath, ...]]:
-    """Return whether to take over everything, or else which paths.
+    """Parse the argument ``force``.
+
+    Returns:
+        Whether to take over all conflicting fields, and the paths to take over otherwise.
 
     Raises:
-        InvalidInput: neither a bool nor paths.
+        InvalidInput: ``force`` is neither a bool nor paths.
     """
     if isinstance(force, bool):
         return force, ()
@@ -44,7 +48,7 @@ async def apply_taking(application: Application, paths: tuple[FieldPath, ...]) -
     """Apply, and take over conflicting fields within ``paths``.
 
     Raises:
-        ApplyConflict: fields outside of ``paths`` are in conflict; ``conflicts`` has these.
+        ApplyConflict: fields outside of ``paths`` are in conflict; ``conflicts`` has only these fields.
         Conflict: concurrent writes in each of five attempts.
         Forbidden: RBAC does not allow get.
     """
@@ -63,7 +67,7 @@ async def apply_taking(application: Application, paths: tuple[FieldPath, ...]) -
             raise
         except Conflict as error:
             if application.body.resource_version:
-                raise  # a retry cannot fulfil the caller's own precondition
+                raise  # the caller set a resourceVersion, which a retry cannot change
             last = error
     assert last is not None, "no attempt was made"
     raise last
@@ -78,7 +82,7 @@ async def _forced(
     answered = as_answered(trial)
     remaining = await run_in_thread_if_large(partial(_beyond, paths, application, live, answered), live, answered)
     if not await run_in_thread_if_large(partial(managed, live), live):
-        # Never applied to, or a Scale: only the server can determine the conflicts.
+        # Without managedFields (an object that was never applied to, or a Scale) only the server knows the conflicts.
         reported = await application.conflicts(version)
         remaining = await run_in_thread_if_large(
             partial(_reported_beyond, paths, reported, application.body, answered), answered
@@ -93,7 +97,16 @@ async def _forced(
 def _beyond(
     paths: tuple[FieldPath, ...], application: Application, live: Unstructured, trial: Unstructured
 ) -> list[FieldConflict]:
-    """Return what a forced apply takes over outside of ``paths``, according to managedFields."""
+    """Return the fields outside of ``paths`` that a forced apply takes over.
+
+    They are computed from managedFields.
+
+    Args:
+        paths: the paths that may be taken over.
+        application: the object to be applied.
+        live: the live object.
+        trial: the response to a forced dry-run apply.
+    """
     manager = application.options.field_manager
     lost = taken(live, trial, manager=manager, subresource=application.subresource)
     mine, theirs = Side(application.body), Side(live)
@@ -103,7 +116,11 @@ def _beyond(
 def _reported_beyond(
     paths: tuple[FieldPath, ...], reported: Iterable[FieldConflict], ours: Unstructured, trial: Unstructured
 ) -> list[FieldConflict]:
-    """Return the same according to the server, whose paths are ambiguous for names with dots."""
+    """Return the conflicts outside of ``paths`` among those that the server reported.
+
+    The server's paths are ambiguous for names with dots; they are resolved by the managedFields of ``trial`` and the
+    values of ``ours``.
+    """
     known = {path.as_server(): path for entry in managed(trial) for path in entry.fields}
     values = Values(ours)
     found = [(known.get(each.path) or meant(each.path, values), each) for each in reported]

@@ -1,7 +1,4 @@
-"""CPU-bound work on large objects, run in a thread.
-
-It would block the event loop.
-"""
+"""Run CPU-bound work on large objects in a thread, not to block the event loop."""
 
 from __future__ import annotations
 
@@ -24,7 +21,7 @@ async def run_in_thread_if_large(calculation: Callable[[], T], *objects: Unstruc
 
     Args:
         calculation: The function. On cancellation the thread runs to its end, and its result is dropped.
-        objects: Its input, for the size: with small objects it runs directly.
+        objects: The objects that it processes. Their total size decides whether a thread is used.
 
     Raises:
         InvalidObject: An object is nested deeper than Python's recursion limit allows.

@@ -31,7 +31,7 @@ async def get(
         try:
             check_identity(obj, resource, *place, request=answer.request)
         except UnexpectedKind:
-            # Discovery is cached; the CRD may have been replaced by one with another kind.
+            # Discovery is cached: the CRD may have been replaced by one with another kind, so discover it again.
             target.session.mapper.recheck(target.spec)
             resource = await target.resolve(options.timeout)
             check_identity(obj, resource, *place, request=answer.request)

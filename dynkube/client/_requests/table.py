@@ -2,9 +2,9 @@
 
 One request returns the objects and the cells of their rows.
 
-A server without table support responds with the list itself; one that ignores ``includeObject`` returns rows with
-metadata only, and the list is requested as well. A page is decoded when it is complete, some rows at a time, while
-plain lists are decoded as they arrive: so read in pages, as is the default.
+A server without table support responds with a plain list. A server that ignores ``includeObject`` returns rows with
+metadata only, and the list is requested as well. Unlike a plain list, which is decoded while it arrives, a table is
+decoded after it was received completely, so it should be read in pages (the default).
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class Tables:
         return await self._of_list(plain)
 
     def paging(self) -> Paging:
-        """Return the bounds of one list of this collection, over all its pages."""
+        """Return the limits of one list of this collection, over all its pages."""
         return self._collection.paging()
 
     async def _of_table(self, wire: WireTable) -> UnstructuredTable | None:

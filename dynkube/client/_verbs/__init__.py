@@ -1,1 +1,1 @@
-"""The verbs of a resource client, by what they do."""
+"""The verbs of a resource client: read, write, apply, field ownership, and wait."""

@@ -55,13 +55,13 @@ class ApplyVerbs(Verbs):
             field_validation: for unknown and duplicate fields: ``"Ignore"``, ``"Warn"`` (server default), ``"Strict"``.
             timeout: seconds for the whole call, discovery and retries included; ``None`` means the client's default.
             live: the object as last seen, for example in an informer's cache, or :data:`~dynkube.MISSING` if there was
-                none. Saves the read; ``change`` is then relative to this object. Conflicts are still explained with the
-                current object, which is read in that case.
+                none. Saves the read; ``change`` is then relative to this object. After a conflict the current object is
+                read all the same, as the error has its values.
 
         Returns:
             The whole object as stored. ``change`` is created, changed or unchanged, or unknown if the user may not get
-            the object (``changed`` is true then). ``terminating`` is true if the object, and with it what was applied,
-            is being deleted.
+            the object (``changed`` is true then). ``terminating`` is true if the object is being deleted, including the
+            fields just applied.
 
         Raises:
             ApplyConflict: other managers own fields with other values; ``conflicts`` has the fields and managers.
@@ -139,15 +139,15 @@ class ApplyVerbs(Verbs):
         timeout: float | None = None,
         live: Unstructured | None = None,
     ) -> Diff:
-        """Return how the live object deviates from what was applied.
+        """Return the fields that other managers have changed or removed since the last apply.
 
-        These are the fields that other managers have changed or removed since. Only reads the object; sends no dry run.
-        A field that the manager still owns by applying counts as unchanged, since a change would have moved its
-        ownership; the fields it no longer owns are compared with ``obj``. ``obj`` is required because managedFields
-        record what a manager owns, but not what it applied once.
+        Only reads the object; sends no dry run. A field that the manager still owns by applying counts as unchanged,
+        since a change would have moved its ownership; the fields that the manager no longer owns are compared with
+        ``obj``. ``obj`` is required because managedFields list the fields that a manager owns now, but not the fields
+        and values that it applied.
 
         Args:
-            obj: what was applied.
+            obj: the object that was applied.
             manager: the manager that applied it; ``None`` means the client's field manager.
             namespace: ``None`` means the object's own namespace, else the context's.
             subresource: compare ``"status"`` or another subresource instead of the object itself.

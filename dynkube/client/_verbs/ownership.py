@@ -41,14 +41,17 @@ class OwnershipVerbs(Verbs):
 
         An apply that omits a field also releases it, but removes it if it has no other owner; this method keeps it. A
         field without owners can be applied by any manager without a conflict. An object none of whose fields has an
-        owner is treated as never applied to: the server assigns all its fields to the manager ``before-first-apply``.
+        owner is treated as never applied to: at the next apply the server assigns all its fields to the manager
+        ``before-first-apply``.
 
         Args:
             obj: the object: its name, or anything that has its name.
             paths: fields to release, with all their subfields.
             manager: the manager that releases them; ``None`` means the client's field manager.
-            operation: ``"Apply"`` or ``"Update"``: only what it owns by this operation; ``None`` for both.
-            subresource: only what it owns through this subresource (``""`` for the object itself); ``None`` for all.
+            operation: release only fields that the manager owns by this operation, ``"Apply"`` or ``"Update"``;
+                ``None`` for both.
+            subresource: release only fields that the manager owns through this subresource (``""`` for the object
+                itself); ``None`` for all.
             namespace: ``None`` means the object's own namespace, else the context's.
             dry_run: have the server validate and answer without persisting anything.
             timeout: seconds for the whole call, all attempts included; ``None`` means the client's default.
@@ -82,7 +85,9 @@ class OwnershipVerbs(Verbs):
         dry_run: bool = False,
         timeout: float | None = None,
     ) -> Applied:
-        """Transfer ownership of fields to another manager, as if that had applied them.
+        """Transfer ownership of fields to another manager.
+
+        The fields are then owned as if that manager had applied them.
 
         The new manager's next apply must contain these fields, or it releases them. Until then neither manager gets a
         conflict.
@@ -91,8 +96,8 @@ class OwnershipVerbs(Verbs):
             obj: the object: its name, or anything that has its name.
             from_: the current owner.
             to: the new owner.
-            paths: fields to transfer, with all their subfields; ``None`` for all that ``from_`` owns.
-            subresource: transfer what ``from_`` owns through this subresource instead of the object itself.
+            paths: fields to transfer, with all their subfields; ``None`` for all fields that ``from_`` owns.
+            subresource: transfer the fields that ``from_`` owns through this subresource instead of the object itself.
             namespace: ``None`` means the object's own namespace, else the context's.
             dry_run: have the server validate and answer without persisting anything.
             timeout: seconds for the whole call, all attempts included; ``None`` means the client's default.
@@ -129,26 +134,26 @@ class OwnershipVerbs(Verbs):
 
         Client-side apply is ``kubectl apply`` without ``--server-side``.
 
-        Before that, the fields belong to a manager with operation Update, so that omitting one from an apply does not
-        remove it. Semantics are those of client-go's csaupgrade; in addition, this checks whether there is anything to
-        migrate and retries after concurrent writes.
+        Before the migration, the fields belong to a manager with operation Update, so omitting one from an apply does
+        not remove it. Works like client-go's csaupgrade; in addition, this checks whether there is anything to migrate
+        and retries after concurrent writes.
 
         Args:
             obj: the object: its name, or anything that has its name.
             manager: the manager that applies from now on; ``None`` means the client's field manager.
             client_side: the managers that used client-side apply; ``None`` for those that wrote the annotation
                 ``last-applied-configuration``, as kubectl selects them.
-            subresource: migrate what was written through this subresource instead of the object itself.
+            subresource: migrate the fields written through this subresource instead of the object itself.
             namespace: ``None`` means the object's own namespace, else the context's.
             dry_run: have the server validate and answer without persisting anything.
             timeout: seconds for the whole call, all attempts included; ``None`` means the client's default.
 
         Returns:
-            The object as stored; its ``change`` is unchanged if there was nothing to migrate. The annotation is now
-            owned by ``manager``, whose next apply removes it unless it contains it.
+            The object as stored; its ``change`` is unchanged if there was nothing to migrate. ``manager`` now owns the
+            annotation too, so its next apply removes the annotation unless the applied object contains it.
 
         Raises:
-            InvalidInput: ``client_side`` is neither a name nor several names.
+            InvalidInput: ``client_side`` is neither a name nor an iterable of names.
             InvalidObject: the object has no managedFields, or they cannot be parsed.
             NotFound: there is no object of that name.
             Conflict: concurrent writes in each of five attempts.

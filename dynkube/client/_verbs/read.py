@@ -73,7 +73,7 @@ class ReadVerbs(Verbs):
             page_size: objects per request, as with kubectl's ``--chunk-size``; ``None`` for a single request.
                 If the continue token expires between pages, everything is read again in one response.
             limit: return one page of at most this many objects; pass the result's ``continue_token`` to get the next.
-            continue_token: from such a result; all other arguments must be the same.
+            continue_token: from the previous page; all other arguments must be the same.
             timeout: seconds for the whole call, discovery and retries included; ``None`` means 75 s for each page.
 
         Returns:
@@ -163,7 +163,8 @@ class ReadVerbs(Verbs):
 
         Raises:
             InvalidSelector: a selector is malformed.
-            Gone: in the loop, after the first page, if the token has expired and ``allow_inconsistent`` does not help.
+            Gone: in the loop, after the first page, if the continue token has expired and ``allow_inconsistent`` is
+                false, or the server does not offer an inconsistent continuation.
             DynkubeError: in the loop, for any other failure; see :class:`~dynkube.errors.DynkubeError`.
         """
         options = ListOptions(page_size=page_size, timeout=timeout)

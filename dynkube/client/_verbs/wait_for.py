@@ -1,6 +1,6 @@
-"""``wait_for``: a watch of a single object.
+"""``wait_for``: watch a single object until a condition holds.
 
-The error at the deadline describes the last state.
+If the condition is not met in time, the error describes the last state seen.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ async def wait_for(
         _, namespace = await target.resolve_for(lambda found: namespace_of_one(found, namespace, default=default))
         try:
             await waiting.until(target, name, namespace)
-        except NotFound:  # the resource is no longer served, so its objects are gone, too
+        except NotFound:  # the resource is no longer served, so its objects do not exist any more either
             if not isinstance(waiting.condition, Absent):
                 raise
         return waiting.last

@@ -109,9 +109,7 @@ class WriteVerbs(Verbs):
         field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> Unstructured:
-        """Replace an object's status by that of ``obj``.
-
-        No other part of the object is written.
+        """Replace an object's status by the status of ``obj``; no other part is written.
 
         Args:
             obj: the object with its new status; apiVersion, kind and metadata.name are required.

@@ -1,1 +1,1 @@
-"""A watch that reconnects, with the state that it has emitted."""
+"""A watch that reconnects, and the state of the objects that it has emitted."""

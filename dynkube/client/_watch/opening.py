@@ -14,7 +14,7 @@ from dynkube.client._watch.stream import Watch
 async def open_watch(
     target: Target, namespace: str | None, selection: Selection, *, resource_version: str | None, bookmarks: bool
 ) -> AsyncIterator[Watch]:
-    """Open a watch; on exit its request is closed."""
+    """Open a watch as a context manager; on exit its request is closed."""
     collection = await target.collection(namespace, selection)
     watch = Watch(
         collection,

@@ -1,4 +1,4 @@
-"""The state that a watch has emitted so far, and its difference to a new list.
+"""The objects that a watch has emitted so far, and their difference to a new list.
 
 Pure: no I/O.
 """
@@ -22,8 +22,8 @@ class _Identity(NamedTuple):
 class Seen:
     """The objects that a watch has emitted as present: keys, uids, resourceVersions.
 
-    Two short strings per object instead of the object: about 250 bytes. Required to compute the difference after the
-    resourceVersion has expired (410).
+    Required to compute the difference to a new list after the resourceVersion has expired (410). Takes about 250 bytes
+    per object, as the objects themselves are not kept.
     """
 
     __slots__ = ("_known",)
@@ -32,7 +32,7 @@ class Seen:
         self._known: dict[Key, _Identity] = {}
 
     def note(self, event: WatchEvent) -> None:
-        """Update the state by an event from the server."""
+        """Record an event that is emitted."""
         match event:
             case Added(obj) | Modified(obj):
                 self._remember(obj)
@@ -42,13 +42,12 @@ class Seen:
                 pass
 
     def difference(self, present: Iterable[Unstructured]) -> list[WatchEvent]:
-        """Return the events from the emitted state to ``present``.
+        """Return the events that lead from the emitted objects to ``present``.
 
-        Afterwards ``present`` is the emitted state.
+        The events are recorded as emitted.
 
-        Deletions come first. An object whose uid changed was deleted and another one was added. A deleted object has
-        only what was stored: apiVersion, kind and, in metadata, name, namespace, uid and the last emitted
-        resourceVersion.
+        Deletions come first. An object whose uid changed is emitted as Deleted and Added. The object of a Deleted event
+        has only apiVersion, kind and, in metadata, name, namespace, uid and the last emitted resourceVersion.
         """
         deleted: list[WatchEvent] = []
         changed: list[WatchEvent] = []

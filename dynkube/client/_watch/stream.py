@@ -6,9 +6,9 @@ unreadable.
 
 If the resourceVersion has expired (410 as a response or as an event, "too large resource version", a watch that the
 server ends immediately without events), the collection is listed again and the difference to the events so far is
-emitted. No final state is lost; objects that came and went in between are not seen. client-go's RetryWatcher stops at
-this point and leaves the list to its user. A watch that was started at a given resourceVersion does not know the
-earlier state, so it cannot compute a difference and raises Gone.
+emitted. The latest state of each object is emitted; objects that were created and deleted in between are not.
+client-go's RetryWatcher stops at this point and leaves the list to its user. A watch that was started at a given
+resourceVersion does not know the earlier state, so it cannot compute a difference and raises Gone.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ _GONE_HINT: Final = (
 class Watch(Bound, AsyncIterator[WatchEvent]):
     """The events of one collection: ``async for event in events``.
 
-    Created by :meth:`ResourceClient.watch`. It has no task of its own: everything runs in the step that waits for
-    the next event, so a slow consumer applies backpressure to the server instead of filling memory. A cancelled
-    step loses no event; the next one continues from the same position. Not for use by several tasks at once.
+    Created by :meth:`ResourceClient.watch`. It has no background task: it reads from the server only while the consumer
+    waits for the next event, so a slow consumer applies backpressure to the server instead of filling memory. A
+    cancelled step loses no event; the next one continues from the same position. Not for use by several tasks at once.
 
     Attributes:
         last_error: the last error; ``None`` again once events arrive.
@@ -91,8 +91,8 @@ class Watch(Bound, AsyncIterator[WatchEvent]):
         self._request: AbstractAsyncContextManager[Batches] | None = None
         self._batches: Batches | None = None
         self._opened_at = 0.0
-        self._ends_at = 0.0  # by when the server should have ended the request
-        self._told = False  # whether this request has received anything
+        self._ends_at = 0.0  # time by which the server should have ended the request
+        self._told = False  # whether the open request has received any event
         self._not_before = 0.0
         self._unreadable = 0
         self._short_ones = 0  # consecutive requests that the server ended within _GOOD_WHILE
@@ -119,7 +119,7 @@ class Watch(Bound, AsyncIterator[WatchEvent]):
         except Gone as exc:
             exc.add_note(_GONE_HINT)
             raise
-        self._collection = self._collection.pacing_itself()  # from now on this class does the backoff
+        self._collection = self._collection.pacing_itself()  # retries have their own backoff here, without Retry-After
 
     async def aclose(self) -> None:
         """Close the open request. Not interrupted by cancellation."""
@@ -148,10 +148,7 @@ class Watch(Bound, AsyncIterator[WatchEvent]):
         return self._ready.popleft()
 
     async def take(self) -> list[WatchEvent]:
-        """Return the next event and all others that arrived with it.
-
-        This is one step for many events.
-        """
+        """Return the next event and all others that arrived with it, in one step."""
         events = [await self.__anext__(), *self._ready]
         self._ready.clear()
         return events
@@ -168,7 +165,8 @@ class Watch(Bound, AsyncIterator[WatchEvent]):
 
     async def _list(self) -> None:
         assert self._seen is not None
-        # "0" applies only to the first list, at the caller's request; later lists are most recent.
+        # "0" (any cached state) applies only to the first list, if the caller passed it. Later lists read the most
+        # recent state.
         version = "0" if self._version == "0" else None
         listing = await list_all(self._collection, ListOptions(resource_version=version), joined)
         self._ready.extend(self._seen.difference(listing))
@@ -206,7 +204,8 @@ class Watch(Bound, AsyncIterator[WatchEvent]):
             await self._ended()
             return
         if self._bookmarked and not self._told:
-            # A server whose resourceVersion is behind sends nothing until it has caught up: list or probe.
+            # A server whose resourceVersion is behind sends nothing until it has caught up. So after the second silent
+            # request, list or check the resourceVersion.
             self._silences += 1
             if self._silences > 1:
                 self._forget_history(probe=True)
@@ -228,7 +227,7 @@ class Watch(Bound, AsyncIterator[WatchEvent]):
                 self._ready.append(event)
             version = event.resource_version if isinstance(event, Bookmark) else event.object.resource_version
             if version and not is_older(version, self._version):
-                self._version = version  # per event: a later one of the batch may end this request
+                self._version = version  # updated per event, as a later event of the batch may end this request
 
     def _check_history(self, version: str) -> None:
         self._bookmarked = True
@@ -239,12 +238,12 @@ class Watch(Bound, AsyncIterator[WatchEvent]):
             )
 
     def _was_healthy(self) -> bool:
-        """Whether the open request has received events, or was open for at least ``_GOOD_WHILE``."""
+        """Whether the open request received events or was open for ``_GOOD_WHILE``."""
         lived = trio.current_time() - self._opened_at
         return self._request is not None and (self._told or lived >= _GOOD_WHILE)
 
     async def _ended(self) -> None:
-        """Handle a clean end; on some servers an immediate one means 410."""
+        """Handle a clean end of a watch; on some servers an immediate end means 410."""
         await self._disconnect()
         now = trio.current_time()
         if now - self._opened_at >= _GOOD_WHILE:
@@ -259,7 +258,7 @@ class Watch(Bound, AsyncIterator[WatchEvent]):
             self._not_before = now + self._backoff.next(now)
 
     async def _probe(self) -> None:
-        """Ask whether the server still has the current resourceVersion; raises Gone if not."""
+        """Check that the server still has the current resourceVersion; raises Gone if not."""
         try:
             await self._collection.list(resource_version=self._version, resource_version_match="Exact", limit=1)
         except (BadRequest, Invalid) as exc:  # an aggregated API may not support Exact
@@ -267,7 +266,7 @@ class Watch(Bound, AsyncIterator[WatchEvent]):
         self._must_probe = False
 
     def _recover(self, exc: APIError | TransportError) -> None:
-        """Handle an error: raise it, or set the next step and its time."""
+        """Handle an error: raise it, or schedule a retry."""
         level = logging.INFO if self.last_error is None else logging.DEBUG  # one record per outage
         self.last_error = exc
         if isinstance(exc, Gone) or any(cause.reason == _TOO_LARGE for cause in getattr(exc, "causes", ())):
@@ -291,7 +290,11 @@ class Watch(Bound, AsyncIterator[WatchEvent]):
             raise exc
 
     def _forget_history(self, *, probe: bool) -> None:
-        """List before watching again; without stored state at most probe whether the resourceVersion has expired."""
+        """Require a list before the next watch.
+
+        If the watch was started at a resourceVersion, no list is possible; with ``probe`` the next step checks whether
+        that resourceVersion has expired.
+        """
         if self._seen is not None:
             self._must_list = True
         else:
