@@ -1,8 +1,8 @@
 """Informers: live local caches of collections, with change handlers (layer 6).
 
-:class:`Informer` documents the guarantees, ``_shared.py`` the task that owns a cache, ``_reflector.py`` how it
-lists and watches, ``_tracker.py`` how it learns whether the resource is served, ``_mailbox.py`` why the events of
-an object always alternate legally.
+:class:`Informer` documents the guarantees, ``_shared_informer.py`` the task that owns a cache,
+``_reflector/reflector.py`` how it lists and watches, ``_availability/tracker.py`` how it learns whether the resource is
+served, ``_views/mailbox.py`` why the events of an object always come in a valid order.
 """
 
 from dynkube.informers._cache.index import IndexFunc

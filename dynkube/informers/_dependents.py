@@ -1,6 +1,6 @@
-"""Dependents by ownerReferences: the sources of an owner tree, and its traversal.
+"""Find dependents by ownerReferences, for owner trees.
 
-Only the header and the owners of objects are decoded here.
+Of each object only the identifying fields and the ownerReferences are decoded here.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _read_references: Final = partial_reader(("metadata", "ownerReferences"))
 
 @runtime_checkable
 class IndexedObjects(Protocol):
-    """The part of an informer that a tree needs; async and blocking ones have it."""
+    """The part of an informer that an owner tree needs, async or blocking."""
 
     @property
     def state(self) -> State:
@@ -66,7 +66,7 @@ class Sources:
         self._informers: list[IndexedObjects] = []
         self._owned: dict[str, list[Unstructured]] = {}
         self._known: dict[str, Unstructured] = {}
-        self._knows_all = False  # whether _known has the objects of indexed informers, too
+        self._knows_all = False  # whether _known includes the objects of indexed informers
         for source in sources:
             self._add(source)
 
@@ -100,7 +100,7 @@ class Sources:
 
     def children(self, owner: Unstructured) -> list[Unstructured]:
         """Return the dependents of ``owner``, sorted by kind, namespace and name."""
-        if not owner.uid:  # it was never stored (a manifest, say), so it has no dependents
+        if not owner.uid:  # it was never stored (for example a manifest), so it has no dependents
             return []
         found = list(self._owned.get(owner.uid, ()))
         for source in self._indexed:
@@ -109,7 +109,7 @@ class Sources:
         return sorted(owned.values(), key=lambda obj: (obj.kind, obj.namespace, obj.name))
 
     def top(self, obj: Unstructured) -> Unstructured:
-        """Return the topmost owner of the object that the sources have."""
+        """Return the topmost owner of ``obj`` in the sources; ``obj`` if it has none."""
         seen = {obj.uid}
         while (owner := self._owner(obj)) is not None and owner.uid not in seen:
             seen.add(owner.uid)
@@ -125,7 +125,7 @@ class Sources:
 
     def _by_uid(self, uid: str) -> Unstructured | None:
         if uid not in self._known and not self._knows_all:
-            self._knows_all = True  # all at once: a long chain would scan them at each step
+            self._knows_all = True  # read all at once: a long chain of owners would scan them at each step
             self._known |= {each.uid: each for source in self._indexed for each in source}
         return self._known.get(uid)
 
@@ -184,9 +184,9 @@ def grown(root: Unstructured, sources: Sources, depth: int, limit: int) -> Growt
 
 
 def _may_own(owner: Unstructured, obj: Unstructured) -> bool:
-    """Return whether a reference is valid.
+    """Return whether ``owner`` may own ``obj``.
 
-    As for the garbage collector, a namespaced object owns nothing outside of its namespace.
+    As in the garbage collector, a namespaced object cannot own objects outside of its namespace.
     """
     return owner.namespace in ("", obj.namespace)
 

@@ -1,4 +1,4 @@
-"""InformerFactory: one shared informer for each key, while it has users."""
+"""InformerFactory: shares one cache between all informers with the same key."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from dynkube.rest._client import RESTClient
 from dynkube.telemetry import HandlerRun, Observers
 from dynkube.telemetry._observers import NO_OBSERVERS
 
-_LINGERING: Final = 16  # informers without users: each may hold a large cache
+_LINGERING: Final = 16  # maximum number of informers without users, as each may hold a large cache
 
 
 class InformerFactory:
@@ -45,7 +45,7 @@ class InformerFactory:
     ) -> None:
         self.mapper = mapper
         self.namespace = namespace
-        """The namespace of the context, in which ``get`` looks for objects by default."""
+        """The namespace of the context: the default of ``get``."""
         self._nursery = nursery
         self._settings = settings
         self._rest = rest
@@ -53,7 +53,8 @@ class InformerFactory:
         self._observers = observers
         self._turns = Turns(settings.cpu_clock, settings.slice, nursery.start_soon)
         self._clock = trio.lowlevel.current_clock()
-        # Tasks run in the context of the client, not in the one (with its trace) that entered an informer first.
+        # Tasks run in the client's contextvars context, not in that of the task that entered an informer first, which may
+        # have a tracing span.
         self._context = contextvars.copy_context()
         self._tracker = AvailabilityTracker(rest, discovery, mapper, settings, self._features, nursery, observers)
         self._shared: dict[SharingKey, SharedInformer] = {}
@@ -62,7 +63,7 @@ class InformerFactory:
         self._lingering: dict[SharedInformer, None] = {}  # without users; oldest first
 
     def users(self, informer: SharedInformer) -> int:
-        """Return how many users it has."""
+        """Return how many informers use a shared informer."""
         return self._users.get(informer, 0)
 
     def serving(self, gvr: GVR) -> Serving:
@@ -102,12 +103,12 @@ class InformerFactory:
     def release(self, informer: SharedInformer) -> None:
         """Remove one user.
 
-        Without users it ends after ``InformerSettings.linger`` seconds. So cache and watch are reused if a user comes
-        back, for example when a filter is replaced many times a second. A limited number linger: if there are more, the
-        oldest ends at once.
+        A shared informer without users ends after ``InformerSettings.linger`` seconds. So cache and watch are reused if
+        another user comes soon, for example when a filter is replaced many times a second. At most 16 shared informers
+        are kept without users: if there are more, the oldest ends at once.
         """
         if informer not in self._users:
-            return  # it has ended: the client was closed
+            return  # it has ended already, as the client was closed
         self._users[informer] -= 1
         if self._users[informer]:
             return
@@ -120,7 +121,7 @@ class InformerFactory:
             self._end(next(iter(self._lingering)))
 
     def runs(self, informer: SharedInformer) -> bool:
-        """Return whether it keeps running: it has users, or lingers."""
+        """Return whether a shared informer is running: it has users, or lingers."""
         return informer in self._users
 
     def _end(self, informer: SharedInformer) -> None:
@@ -128,7 +129,7 @@ class InformerFactory:
         informer.stop()
 
     def _forget(self, informer: SharedInformer) -> None:
-        """Remove it, so that :meth:`acquire` starts another one."""
+        """Remove a shared informer, so that :meth:`acquire` starts another one."""
         self._users.pop(informer, None)
         self._lingering.pop(informer, None)
         if self._shared.get(informer.key) is informer:
@@ -143,7 +144,7 @@ class InformerFactory:
         return InformerStatuses(informer.status(now, users) for informer, users in tuple(self._users.items()))
 
     def now(self) -> float:
-        """Return the time on trio's clock; for any thread."""
+        """Return the time on trio's clock. May be called from any thread."""
         return self._clock.current_time()
 
     def start_handler(self, handler: HandlerTask, key: SharingKey) -> None:
@@ -151,7 +152,10 @@ class InformerFactory:
         self._nursery.start_soon(handler.run, self._turns, key.collection, self._handler_told(key))
 
     def _handler_told(self, key: SharingKey) -> Callable[[HandlerRun], None] | None:
-        """Return what to call after each run of a handler; ``None`` without observers."""
+        """Return the callback to invoke after each call of a handler.
+
+        It notifies the observers; ``None`` if no observer wants handler runs.
+        """
         hooks, collection = self._observers.handler_ran, key.collection
 
         def told(run: HandlerRun) -> None:

@@ -72,11 +72,11 @@ class FollowedNamespaces:
 
     @property
     def pending(self) -> str:
-        """What the initial sync waits for, for people."""
+        """A description of what the initial sync of the namespaces waits for."""
         return f"the informer of namespaces, which is {self._shared.state}"
 
     def close(self) -> None:
-        """Stop watching for this filter."""
+        """Release the watch, which other users may still need."""
         self._view.close()
         self._shared.detach(self._view)
         self._factory.release(self._shared)

@@ -1,4 +1,4 @@
-"""The informer as users hold it: its own handlers, filter and indexes.
+"""``Informer``, the public class: its handlers, filter and indexes.
 
 Informers of the same collection share one cache and its watch.
 """
@@ -57,10 +57,11 @@ class Informer(Bound, Waits, Displayable):
     may be set before or after that, and are kept while the resource is removed and installed again.
 
     Reads (:meth:`list`, :meth:`get`, :meth:`by_index`, ``len()``, iteration, :attr:`state`, :meth:`statistics`)
-    are synchronous and may be called from any thread. They never block, take no lock and never raise because of the
-    cluster. Each read sees one consistent version of the cache through one filter. Two consecutive reads may see
-    different versions, also an index lookup and a read of its objects; in the event loop's thread they do not unless
-    there is a checkpoint between them. Everything else must be called in the event loop's thread.
+    are synchronous and may be called from any thread. They never block, take no lock, and never raise because of the
+    cluster's state. Each read uses one consistent version of the cache and one filter. Two consecutive reads may use
+    different versions, for example an index lookup and a read of the objects found. In the event loop's thread they use
+    the same version, unless there is a checkpoint between them. Everything else must be called in the event loop's
+    thread.
     """
 
     def __init__(
@@ -104,9 +105,9 @@ class Informer(Bound, Waits, Displayable):
     async def __aenter__(self) -> Self:
         """Start listing and watching.
 
-        Waits until the task that owns the cache has attached this informer, and for discovery unless the resource was
-        given as RESOURCE.VERSION.GROUP or a GVR. Does not wait for the initial sync. If it is cancelled or raises,
-        nothing is left running.
+        Waits until this informer is attached to the shared cache. Also waits for discovery, unless the resource was
+        given as RESOURCE.VERSION.GROUP or a GVR. Does not wait for the initial sync. If entering is cancelled or
+        raises, nothing is left running.
 
         Raises:
             NoMatch: discovery was needed, and the server does not serve such a resource.
@@ -175,8 +176,8 @@ class Informer(Bound, Waits, Displayable):
         """Close the informer: no handler is called any more.
 
         An async handler that is running is cancelled and waited for. The shared cache and its watch are kept for
-        ``InformerSettings.linger`` seconds after their last informer was closed, then the watch ends and the memory is
-        freed. Safe to call twice. Cancellation only stops the waiting; everything is closed all the same.
+        ``InformerSettings.linger`` seconds after their last informer was closed; then the watch ends and the memory is
+        freed. Safe to call twice. If the call is cancelled, it stops waiting for handlers, but everything is closed.
         """
         shared = self._shared
         handlers = self._let_go()
@@ -187,7 +188,7 @@ class Informer(Bound, Waits, Displayable):
         await trio.lowlevel.checkpoint()
 
     def _let_go(self) -> builtins.list[HandlerTask]:
-        """Close what needs no waiting; return the handlers whose tasks are ending."""
+        """Close everything without waiting; return the handlers whose tasks are ending."""
         self._closed = True
         self._state = State(Phase.STOPPED, "Closed")
         self._end_entering()
@@ -202,12 +203,12 @@ class Informer(Bound, Waits, Displayable):
         shared.detach(self._view)
         self._view.close()
         self._factory.release(shared)
-        shared.wake_waiters()  # tasks waiting on this informer: the shared cache may go on for other informers
+        shared.wake_waiters()  # wakes tasks that wait on this informer; others may keep the shared cache open
         return handlers
 
     @property
     def gvr(self) -> GVR | None:
-        """The resource; ``None`` if it needs discovery and was not entered yet."""
+        """The resource; ``None`` before entering if its name needs discovery."""
         return self._gvr
 
     @property
@@ -238,22 +239,23 @@ class Informer(Bound, Waits, Displayable):
     ) -> Registration:
         """Register functions to be called when objects change.
 
-        These are ``on_add(obj)``, ``on_update(old, new)`` and ``on_delete(obj)``; at least one of them is needed.
-
-        The objects that the informer shows now are delivered as adds first, as with client-go's ``AddEventHandler``.
-        The events of one object alternate legally (add, updates, delete) and its versions never go backwards. If the
-        handler is slower than the cluster, several changes of an object are coalesced into one event. Events are
-        delivered one at a time. Does not block; may be called from a handler.
+        The functions are ``on_add(obj)``, ``on_update(old, new)`` and ``on_delete(obj)``; at least one of them is
+        needed. The objects that pass the informer's filter now are delivered as adds first, as with client-go's
+        ``AddEventHandler``. The events of one object always come in the order add, updates, delete, and its versions
+        never go backwards. If the handler is slower than the cluster, several changes of an object are coalesced into
+        one event. Events are delivered one at a time. Does not block; may be called from a handler.
 
         Args:
             on_add: called with the object; a plain or async function, like the other two. If it has a parameter named
-                ``initial``, that is passed by keyword: whether the object belongs to the handler's initial list
-                (``def on_add(obj, *, initial)``), client-go's ``isInInitialList``. See :class:`Added` for its value
-                when a CRD is installed again.
-            on_update: called with the object as delivered last, and as it is now.
-            on_delete: called with the object as delivered last, also when it only stopped matching the filter.
-            on_error: what to do when one of them raises: ``"log"`` the exception and continue, ``"cancel"`` the client
-                by raising it there, or a plain function that is called with the exception and the event.
+                ``initial`` (``def on_add(obj, *, initial)``), it is told by keyword whether the object belongs to the
+                handler's initial list (client-go's ``isInInitialList``). See :class:`Added` for the value when a CRD is
+                installed again.
+            on_update: called with the object as last delivered, and as it is now.
+            on_delete: called with the object as last delivered, also when it still exists but stopped matching the
+                filter.
+            on_error: the action when one of these functions raises: ``"log"`` logs the exception and continues,
+                ``"cancel"`` raises it in the client, which ends the client, and a plain function is called with the
+                exception and the event.
             name: for logs and statistics; by default the name of the function.
 
         Returns:
@@ -279,10 +281,10 @@ class Informer(Bound, Waits, Displayable):
             async with informer.events() as events:
                 async for event in events: ...
 
-        The objects that the informer shows now come as ``Added`` first. The events of one object alternate legally, its
-        versions never go backwards, and changes are coalesced while the consumer is busy. The iteration waits for
-        changes, and ends when the informer is closed. If it is cancelled while it waits, no event is lost and it can be
-        resumed. Leaving the block ends the stream.
+        The objects that pass the informer's filter now come as ``Added`` first. The events of one object always come in
+        the order added, updated, deleted; its versions never go backwards; and changes are coalesced while the consumer
+        is busy. The iteration waits for changes, and ends when the informer is closed. If it is cancelled while it
+        waits, no event is lost and it can be resumed. Leaving the block ends the stream.
 
         Raises:
             ClosedError: the informer was not entered, or is closed.
@@ -314,8 +316,9 @@ class Informer(Bound, Waits, Displayable):
     def set_filter(self, filter: Filter | Predicate | None) -> None:  # noqa: A002  # the word users know
         """Replace the filter.
 
-        Reads use the new filter at once. Each handler gets adds and deletes for exactly the difference, in order with
-        its other events. Does not block; may be called from a handler. If this raises, the previous filter stays.
+        Reads use the new filter at once. Each handler gets an add for each object that the new filter shows and the old
+        one did not, and a delete in the opposite case, in order with its other events. Does not block; may be called
+        from a handler. If this method raises, the previous filter stays.
 
         Args:
             filter: a :class:`Filter`, a function of the object, or ``None`` to show everything.
@@ -335,8 +338,8 @@ class Informer(Bound, Waits, Displayable):
     def refresh_filter(self) -> None:
         """Evaluate the filter again.
 
-        For filters that depend on something outside the objects, after that has changed. Each handler gets adds and
-        deletes for the difference. Does not block; may be called from a handler.
+        Needed when the filter depends on something outside the objects, and that has changed. Each handler gets adds
+        and deletes for the difference. Does not block; may be called from a handler.
         """
         self._ask_round()
 

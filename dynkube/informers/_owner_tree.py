@@ -1,8 +1,8 @@
 """Owner trees: an object and its dependents by ownerReferences, without requests.
 
 The objects come from informers or any iterables. An informer with an index of owners
-(``indexes={"owner": dynkube.owner_uids}``) is read through it; any other source is scanned once. Objects that no source
-has are not in the tree. Bodies of objects are decoded only when they are displayed.
+(``indexes={"owner": dynkube.owner_uids}``) is read through the index; any other source is scanned once. Objects that no
+source has are not in the tree. Bodies of objects are decoded only when they are displayed.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ class OwnerTree(Displayable):
             yield level, tree.object
             pending += [(level + 1, child) for child in reversed(tree.children)]
 
-    def __eq__(self, other: builtins.object) -> bool:  # a dataclass's own would recurse for each level
+    def __eq__(self, other: builtins.object) -> bool:  # the dataclass's own __eq__ would recurse for each level
         if not isinstance(other, OwnerTree):
             return NotImplemented
         return self.notes == other.notes and list(self.walk()) == list(other.walk())
 
     def __reduce__(self) -> tuple[builtins.object, ...]:
-        # Flat: pickle and copy.deepcopy would recurse for each level, and chains may be long.
+        # A flat list, as pickle and copy.deepcopy would recurse for each level, and chains of owners may be long.
         return _planted, (tuple(self.walk()), self.notes)
 
     def __hash__(self) -> int:
@@ -92,11 +92,11 @@ def owner_tree(
         index: the name of the informers' index of :func:`owner_uids`. An informer without it is scanned.
         from_top: start at the topmost owner of ``root`` that the sources have; of several owners the controller is
             preferred.
-        depth: number of levels below the root of the tree. ``notes`` mentions how many objects own more.
+        depth: number of levels below the root of the tree. ``notes`` says how many objects have dependents below that.
         limit: maximum number of objects, the root included; ``notes`` says if there are more.
 
     Raises:
-        InvalidInput: ``root`` has no UID, a source is not one, or another argument is invalid.
+        InvalidInput: ``root`` has no UID, or another argument is invalid.
     """
     given: object = root  # callers are not always type-checked
     if not isinstance(given, Unstructured) or not given.uid:
@@ -120,7 +120,7 @@ def _check_options(index: object, from_top: object, depth: object, limit: object
 
 
 def _ends(growth: Growth, depth: int, limit: int) -> Iterator[str]:
-    """Yield notes on what was left out, and how to include it."""
+    """Yield notes on objects that were left out, and how to include them."""
     if growth.cut:
         yield f"cut after {limit:,} objects: a larger limit shows more"
     if growth.deeper:
@@ -129,7 +129,7 @@ def _ends(growth: Growth, depth: int, limit: int) -> Iterator[str]:
 
 
 def _tree(growth: Growth, notes: tuple[str, ...]) -> OwnerTree:
-    """Return the tree of what was found, built from the leaves up."""
+    """Return the tree of the objects found, built from the leaves up."""
     below: list[list[OwnerTree]] = [[] for _ in growth.found]
     for place in range(len(growth.found) - 1, 0, -1):
         owner, obj = growth.found[place]
@@ -138,7 +138,7 @@ def _tree(growth: Growth, notes: tuple[str, ...]) -> OwnerTree:
 
 
 def _planted(objects: Sequence[tuple[int, Unstructured]], notes: tuple[str, ...]) -> OwnerTree:
-    """Return the tree of what :meth:`OwnerTree.walk` yielded."""
+    """Return the tree of the pairs that :meth:`OwnerTree.walk` yielded."""
     below: dict[int, list[OwnerTree]] = defaultdict(list)  # by depth: trees without an owner yet, last first
     for depth, obj in reversed(objects):
         below[depth].append(OwnerTree(obj, tuple(reversed(below.pop(depth + 1, ()))), notes if depth == 0 else ()))

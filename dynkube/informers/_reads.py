@@ -1,4 +1,4 @@
-"""The reads of an informer: plain calls on snapshots, for any thread."""
+"""The reads of an informer: synchronous, and safe to call from any thread."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Selector = str | Mapping[str, str] | None
 
 
 class Reads:
-    """The reads of an :class:`Informer`: a shared cache seen through its view."""
+    """The reads of an :class:`Informer`: the shared cache, filtered by its view."""
 
     def __init__(self, namespace: str | None) -> None:
         self._namespace = namespace
@@ -40,7 +40,7 @@ class Reads:
 
     @property
     def state(self) -> State:
-        """The current phase, with its reason and since when; ``str()`` of it is readable."""
+        """The current phase, its reason, and when it began."""
         shared = self._shared
         if shared is None:
             return self._state
@@ -75,8 +75,8 @@ class Reads:
 
         Args:
             name: the object's ``metadata.name``.
-            namespace: ``None`` means the namespace of the informer, or for an informer on all namespaces that of the
-                context; leave it out for cluster-scoped objects.
+            namespace: ``None`` means the namespace of the informer, or the context's namespace if the informer watches
+                all namespaces. Leave it out for cluster-scoped objects.
 
         Raises:
             InvalidInput: the name is not a string or contains a slash, or the namespace is not a string.
@@ -99,7 +99,7 @@ class Reads:
 
         Args:
             index: the name of the index.
-            value: the value as a string, also where the index function or JSONPath yields a number or boolean:
+            value: the value as a string, even if the index function or JSONPath returns a number or boolean:
                 ``"shop"``, ``"80"``, ``"true"``.
 
         Raises:
@@ -178,7 +178,7 @@ class Reads:
         )
 
     def _ask_round(self) -> None:
-        """Request that the cache's task evaluates the filter again; at most once."""
+        """Ask the cache's task to evaluate the filter again, unless that is pending."""
         self._view.forget()
         shared = self._shared
         if shared is not None and not self._view.refiltering:

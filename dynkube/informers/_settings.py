@@ -15,7 +15,7 @@ from dynkube.meta._arguments import is_number
 from dynkube.rest._suspension import seconds_suspended
 
 Consistency: TypeAlias = Literal["any", "most_recent"]
-"""How recent a list must be, as kube-rs's ``ListSemantic``."""
+"""How recent a list must be, like kube-rs's ``ListSemantic``."""
 
 _CONSISTENCIES: Final = get_args(Consistency)
 
@@ -28,14 +28,15 @@ class InformerSettings:
         watch_timeout: range of the random ``timeoutSeconds`` of watch requests, after which the server ends them.
             Random, so that the watches of many clients do not end together (client-go: 5 to 10 minutes).
         watch_margin: how long the client waits beyond ``timeoutSeconds`` before it closes a watch itself.
-        reconnect_spread: a watch that the server ends early is reopened after a random pause of up to this. Mostly all
-            watches end together then, because a CRD was edited or a server shuts down. No event is lost.
+        reconnect_spread: a watch that the server ends early is reopened after a random pause of up to this many
+            seconds. In such a case mostly all watches end together, because a CRD was edited or a server shuts down. No
+            event is lost.
         watch_idle_timeout: a watch without an event or bookmark for this long is considered dead. Servers send
-            bookmarks about once a minute; for a resource that turns out to have none the time doubles, up to
-            ``watch_timeout``.
+            bookmarks about once a minute. For a resource without bookmarks the time doubles with each silent watch, up
+            to ``watch_timeout``.
         page_size: objects per list request, if the server pages. kube-apiserver ignores it for lists from its watch
             cache, so set ``consistency="most_recent"`` as well.
-        consistency: ``"any"`` lists from the API server's cache, not older than what was seen before.
+        consistency: ``"any"`` lists from the API server's cache, not older than the last resourceVersion received.
             ``"most_recent"`` lists from etcd: always up to date, in pages, at a higher cost for the server.
             Streaming lists are always most recent.
         list_timeout: deadline for one list request, that is one page. ``Limits.max_list_seconds`` limits all pages.
@@ -45,14 +46,16 @@ class InformerSettings:
         streaming_timeout: how long a streaming list may take in total.
         discovery_poll: interval between discovery requests while CRDs cannot be watched.
         crd_filter: called with each CRD (without its schemas) initially and when it changes; returns whether the CRD
-            counts as installed. Resources of the others are ABSENT. For example to require a minimum bundle version,
+            counts as installed. If not, its resource is ABSENT. Use it for example to require a minimum bundle version,
             or to exclude API groups.
-        linger: how long a cache and its watch are kept after their last informer was closed. An equal informer that is
-            entered within that time, or a filter that follows namespaces, reuses them. 0 ends them at once; they end
-            with the client in any case.
+        linger: how long a cache and its watch are kept after their last informer was closed. An informer of the same
+            collection that is entered within that time reuses them, and so does a filter by namespace labels. 0 ends
+            them at once; they end with the client in any case.
         decoded_bodies: number of decoded object bodies that each cache keeps alive.
         slice: how long a cache may run without yielding to the event loop.
         random: source of jitter.
+        cpu_clock: clock that measures slices.
+        suspended: returns the total time for which the machine was suspended; when it grows, watches are reopened.
 
     Raises:
         InvalidInput: a number is out of range, ``consistency`` is unknown, or ``crd_filter`` is async.
@@ -139,9 +142,9 @@ class ListSettings:
         return replace(settings, **given) if given else settings
 
     def differing_from(self, settings: InformerSettings) -> ListSettings:
-        """Return these without values equal to those of ``settings``.
+        """Return a copy without the values that equal those of ``settings``.
 
-        Informers that list in the same way have equal settings then, and share a cache.
+        Then informers that list in the same way have equal settings, and share a cache.
         """
         return ListSettings(
             **{name: value for name, value in self._given().items() if value != getattr(settings, name)}

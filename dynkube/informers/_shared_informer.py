@@ -1,8 +1,8 @@
 """SharedInformer: one cache of one collection, and the task that owns it.
 
-Everything that changes the cache, or what subscribers see of it, is a message to that task: objects from the reflector,
-availability of the resource, added and removed filters, handlers and indexes. So all changes are in a total order
-without locks, and never interleave. Readers do not involve the task: they use the published snapshot.
+The task (the *owner*) receives messages for everything that changes the cache or the events of subscribers: objects
+from the reflector, availability of the resource, added and removed filters, handlers and indexes. It processes them one
+by one, so no locks are needed. Readers use the published snapshot and do not involve the owner.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from dynkube.telemetry import Observers
 
 
 class SharedInformer:
-    """One cache and its owner; created and run by the factory, used through views."""
+    """One cache and its owner task; created by the factory, used through views."""
 
     def __init__(
         self,
@@ -83,8 +83,8 @@ class SharedInformer:
         self._ended = trio.Event()
         self._nursery: trio.Nursery | None = None
         self._reflecting: trio.CancelScope | None = None
-        self._epoch = 0  # number of the current reflector; messages of earlier ones are ignored
-        self._absent = False  # whether the resource is not served, as far as is known
+        self._epoch = 0  # number of the current reflector; messages of earlier reflectors are ignored
+        self._absent = False  # whether the resource was not served when that was last observed
         self._appeared = False  # whether the resource was ever served
         self._generation: Generation | None = None  # of the resource that is being reflected
         self._listed = False  # whether its objects were listed
@@ -103,7 +103,7 @@ class SharedInformer:
 
     @property
     def absent(self) -> bool:
-        """Whether the resource was not served when that could be observed last."""
+        """Whether the resource was not served when that was last observed."""
         return self._absent
 
     @property
@@ -163,11 +163,11 @@ class SharedInformer:
 
     @property
     def stopping(self) -> bool:
-        """Whether it is ending, or has ended."""
+        """Whether the shared informer is ending, or has ended."""
         return self._scope.cancel_called
 
     def end_in(self, seconds: float) -> None:
-        """End after so many seconds unless :meth:`keep` is called. Does not block."""
+        """End after ``seconds`` unless :meth:`keep` is called. Does not block."""
         self._scope.deadline = trio.current_time() + seconds
 
     def keep(self) -> None:
@@ -185,7 +185,7 @@ class SharedInformer:
     async def _work(self) -> None:
         """Process posted messages.
 
-        A function of its own, so that no frame keeps the objects of a message alive while nothing is posted.
+        A separate function, so that no frame keeps the objects of a message alive while the owner waits.
         """
         for message in await self.inbox.take():
             await message()
@@ -202,7 +202,7 @@ class SharedInformer:
         await self._round(view)
 
     def detach(self, view: View) -> None:
-        """Detach a view. Not a message: its subscribers are closed by then."""
+        """Detach a view. Called directly, as its subscribers are closed by then."""
         self._views.discard(view)
 
     async def build(self, index: Index) -> None:
@@ -219,8 +219,8 @@ class SharedInformer:
                 view.settle()
 
     async def refilter(self, view: View) -> None:
-        """Evaluate a view's filter again, and offer the difference."""
-        if view in self._views:  # else it is about to be attached, or was detached
+        """Evaluate a view's filter again, and send subscribers the changes."""
+        if view in self._views:  # if not, the view is about to be attached, or was detached
             await self._round(view)
             self.wake_waiters()
 
@@ -241,7 +241,7 @@ class SharedInformer:
 
     async def _follow_availability(self, now: Availability) -> None:
         if now.presence is Presence.UNKNOWN:
-            if self.state.phase is Phase.UNKNOWN:  # else the last known state stays
+            if self.state.phase is Phase.UNKNOWN:  # in another phase, the last known state stays
                 self._set_state(Phase.UNKNOWN, now.reason, now.message)
         elif now.presence is Presence.ABSENT:
             await self._vanish(now.reason, now.message, now.lost)
@@ -268,10 +268,11 @@ class SharedInformer:
         await self._settle()
 
     def _appear(self, generation: Generation) -> None:
-        """List a resource that is newly served, or that was replaced by another one.
+        """List a resource that is newly served, or whose CRD was created again.
 
-        Objects of an earlier incarnation stay until the list is complete. The CRD watch may be behind the resource's
-        own watch, which may have received objects of the new one already; only the list distinguishes them, by UID.
+        Objects of the old CRD stay in the cache until the list is complete. The CRD watch may be behind the watch on
+        the resource, which may have received objects of the new CRD already. Only the list shows, by UID, which objects
+        still exist.
         """
         self._stop_reflecting()
         self._absent = False
@@ -282,7 +283,7 @@ class SharedInformer:
     def _start_reflecting(self) -> None:
         assert self._nursery is not None
         self._epoch += 1
-        bodies = BodyCache(self._settings.decoded_bodies)  # created here, as absent resources are to take little memory
+        bodies = BodyCache(self._settings.decoded_bodies)  # created late, as absent resources must take little memory
         source = ListWatch(
             self._rest,
             self.key.gvr,
@@ -290,11 +291,11 @@ class SharedInformer:
             label_selector=self.key.label_selector,
             field_selector=self.key.field_selector,
             decoder=decoder_for(self.key.transform, bodies, self.failures.transform_failed),
-            honor_retry_after=False,  # the reflector has its own backoff, which shows in the state
+            honor_retry_after=False,  # the reflector has its own backoff, so that failures are visible in the state
             on_malformed=self.failures.malformed,
         )
         sink = EpochSink(self, self.inbox, self._epoch)
-        # If there was another resource of this name, a watch cache may still have its objects: list from etcd.
+        # List from etcd if the CRD was deleted before, as a watch cache may still have the objects of the old CRD.
         reflector = Reflector(
             source,
             sink,
@@ -332,7 +333,7 @@ class SharedInformer:
             self.wake_waiters()
 
     async def object_seen(self, obj: Unstructured) -> None:
-        """Note an object that the server returned: its resource is served."""
+        """Record that the server returned an object, so its resource is served."""
         if not self.served:
             self._tracker.prove_by_object(self.key.gvr, obj)
 
@@ -343,9 +344,9 @@ class SharedInformer:
             self.wake_waiters()
 
     async def _publish(self, version: Version, state: tuple[Phase, str, str] | None = None) -> None:
-        """Publish a version of the cache, and its state if given, then offer changes.
+        """Publish a version of the cache, and a state if given; then notify subscribers.
 
-        Handlers run only after that, so the changes that they are called with are in the snapshot and in the indexes.
+        Handlers run only after that, so a handler finds its change in the snapshot and in the indexes.
         """
         before = self.snapshot
         await self._reveal(version)
@@ -362,12 +363,12 @@ class SharedInformer:
             index.publish()
 
     async def followed(self, epoch: int) -> None:
-        """Note that a watch is open and healthy."""
+        """Record that a watch is open and healthy."""
         if epoch == self._epoch and self._listed:
             self._set_state(Phase.LIVE, "Watching")
 
     async def failed(self, epoch: int, exc: DynkubeError, streak: int, recovery: Recovery) -> None:
-        """Note a failure of the reflector, which will retry."""
+        """Record a failure of the reflector, which will retry."""
         if epoch != self._epoch or recovery.stop_streaming:
             return
         self.failures.note(exc)

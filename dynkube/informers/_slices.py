@@ -14,7 +14,7 @@ T = TypeVar("T")
 class Slices:
     """Yields to other tasks after ``budget`` seconds of computation.
 
-    These are real seconds, also if trio's clock is virtual. Use it around small batches::
+    The budget is in real seconds, even if trio's clock is virtual. Call it between small batches::
 
         for batch in batches(objects):
             ...  # synchronous work
@@ -49,7 +49,7 @@ class Slices:
 
 
 def batches(items: Iterable[T], size: int = 64) -> Iterator[list[T]]:
-    """Split ``items`` into lists of at most ``size``, to check the slice in between."""
+    """Split ``items`` into lists of at most ``size``."""
     iterator = iter(items)
     while batch := list(islice(iterator, size)):
         yield batch

@@ -22,7 +22,7 @@ class Phase(enum.StrEnum):
 
         UNKNOWN ──> ABSENT, SYNCING, DEGRADED
         ABSENT <──> SYNCING                     the CRD is installed, or removed
-        ABSENT <──> DEGRADED                    whether it is still absent cannot be observed, or can be again
+        ABSENT <──> DEGRADED                    the absence cannot be observed any more, or can be again
         SYNCING ──> LIVE <──> DEGRADED
         any ──> STOPPED
     """
@@ -38,7 +38,7 @@ class Phase(enum.StrEnum):
     DEGRADED = "DEGRADED"
     """Listing or watching fails persistently; the cache keeps its last content, and retries continue.
 
-    Also if the resource was absent and that cannot be observed any more: the cache is empty then."""
+    Also the phase of an absent resource (with an empty cache) if its absence cannot be observed any more."""
     STOPPED = "STOPPED"
     """The informer was closed, or not entered yet."""
 
@@ -57,12 +57,12 @@ class State(Displayable):
 
     Attributes:
         phase: the phase.
-        reason: one CamelCase word for programs. UNKNOWN: ``Starting``, ``CRDsPending``, ``DiscoveryPending``,
+        reason: one CamelCase word, to be used in code. UNKNOWN: ``Starting``, ``CRDsPending``, ``DiscoveryPending``,
             ``DiscoveryFailed``. ABSENT: ``CRDNotFound``, ``NotEstablished``, ``NamesNotAccepted``,
             ``VersionNotServed``, ``NotServed``, ``WrongScope``, ``CRDFiltered``, ``CRDFilterFailed``. SYNCING:
             ``Listing``, ``FilterPending``. LIVE: ``Watching``. STOPPED: ``NotEntered``, ``Closed``. DEGRADED, and
             UNKNOWN where CRDs cannot be read: the reason of the error (``Forbidden``, ``ConnectFailed``, ...).
-        message: the reason for people; may be empty.
+        message: a human-readable explanation; may be empty.
         since: when this phase with this reason began, in UTC. Not part of equality.
     """
 
@@ -79,8 +79,8 @@ class State(Displayable):
 class StateTelling:
     """Logs the state changes of one informer, and calls the observers.
 
-    Within one phase, a reason that was logged before is logged at DEBUG: a server that responds with 500 and 503 in
-    turn, every half minute for a day, causes two warnings.
+    Within one phase, a reason that was logged before is logged at DEBUG. So a server that alternates between 500 and
+    503 every half minute for a day causes only two warnings.
     """
 
     def __init__(self, collection: Collection, observers: Observers) -> None:
@@ -92,7 +92,8 @@ class StateTelling:
         """Report a state change."""
         if before.phase is not now.phase:
             self._reasons = ()
-        # An ABSENT informer degrades when a shared source fails (the CRD watch, say), which logs one warning for all.
+        # An ABSENT informer becomes DEGRADED when a shared source fails (such as the CRD watch). The source logs one
+        # warning for all informers.
         degraded = now.phase is Phase.DEGRADED and before.phase is not Phase.ABSENT
         level = logging.WARNING if degraded else logging.INFO
         if now.reason in self._reasons:

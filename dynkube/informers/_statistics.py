@@ -27,10 +27,10 @@ class InformerStatistics(Displayable):
         events: watch events received, bookmarks included.
         bookmarks: bookmarks received.
         failures: failed lists and watches, also those after which the next attempt succeeded.
-        reasons: the failures by reason (``Expired``, ``StreamSilent``, ``Forbidden``, ...).
+        reasons: the number of failures by reason (``Expired``, ``StreamSilent``, ``Forbidden``, ...).
         lag: seconds since the last event, bookmark or list was received; ``None`` before the first.
         last_event: when the last event (not bookmark) or list was received, in UTC; ``None`` before the first.
-        last_error: the last failure of any kind, for people; ``""`` if there was none.
+        last_error: the last failure of any kind, as text; ``""`` if there was none.
         handlers: the statistics of each handler of this informer.
         users: number of informers that share the cache and its watch.
     """
@@ -58,10 +58,11 @@ class InformerStatus:
 
     Attributes:
         gvr: the resource.
-        namespace: ``None`` for all.
-        label_selector: ``""`` for all.
-        field_selector: ``""`` for all.
-        state: the phase, its reason, and since when. Does not include waiting filters, which belong to one informer.
+        namespace: the namespace; ``None`` for all namespaces.
+        label_selector: the label selector; ``""`` for all objects.
+        field_selector: the field selector; ``""`` for all objects.
+        state: the phase, its reason, and when it began. Does not have reason ``FilterPending``, as filters belong to
+            one informer and not to the shared cache.
         objects: number of objects in the cache.
         resource_version: the last resourceVersion received.
         lag: seconds since the last event, bookmark or list was received; ``None`` before the first.
@@ -72,7 +73,7 @@ class InformerStatus:
         failures: failed lists and watches.
         handlers: number of handlers and event streams.
         handler_errors: number of exceptions that handlers raised.
-        last_error: the last failure of any kind, for people; ``""`` if there was none.
+        last_error: the last failure of any kind, as text; ``""`` if there was none.
         users: number of informers that share the cache; 0 if the last one was closed and the cache ends soon
             (``InformerSettings.linger``).
     """

@@ -1,4 +1,4 @@
-"""Detects calls from inside a filter or index function; reads call those."""
+"""Detects calls from inside a user's filter or index function."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ _ASKING: Final[frozenset[CodeType]] = frozenset({AppliedFilter.shown.__code__, I
 def in_function_of_a_read() -> bool:
     """Return whether a user's filter or index function is on this thread's stack.
 
-    Inspecting the stack takes some microseconds: use it before waiting for the network. A flag set and reset by each
-    read would slow down all reads, and an interrupt in between would leave it set.
+    Such functions are called by reads. Inspecting the stack takes some microseconds, so call this only before waiting
+    for the network. The alternative, a flag set and reset by each read, would slow down all reads, and an interrupt in
+    between would leave it set.
     """
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code not in _ASKING:

@@ -23,7 +23,7 @@ class Waits(Reads):
 
     _closed: bool
     _entering: trio.Event | None
-    """Exists while the informer is being entered; set when that has succeeded or failed."""
+    """An event while the informer is being entered, else ``None``. It is set when entering succeeds or fails."""
 
     @property
     def has_synced(self) -> bool:
@@ -33,13 +33,13 @@ class Waits(Reads):
     async def wait_synced(self) -> None:
         """Wait for the initial sync.
 
-        It is over when the initial list is complete, or the resource is known to be absent, and every handler
-        registered before has handled the initial objects. Unlike client-go's ``WaitForCacheSync``, this returns if the
-        resource does not exist. It does not return while the server is unreachable or forbids listing: put
+        The sync is complete when the initial list is complete, or the resource is known to be absent, and every handler
+        registered before that has handled the initial objects. Unlike client-go's ``WaitForCacheSync``, this returns if
+        the resource does not exist. It does not return while the server is unreachable or forbids listing: put
         ``trio.fail_after`` around it, and read :attr:`state` for the reason. Cancellation only stops the waiting.
 
         Raises:
-            ClosedError: the informer was not entered, or is closed, perhaps while waiting.
+            ClosedError: the informer was not entered, or was closed before or while waiting.
         """
         await self._until_entered()
         await self._view.settled.wait()
@@ -53,7 +53,11 @@ class Waits(Reads):
             raise ClosedError("this informer is closed: create another one with client.informer(...)")
 
     async def _until_entered(self) -> None:
-        """Wait while it is being entered; raise ClosedError if it was not entered."""
+        """Wait while the informer is being entered.
+
+        Raises:
+            ClosedError: the informer was not entered.
+        """
         while self._shared is None and self._entering is not None:
             await self._entering.wait()
         if self._shared is None and not self._closed:
@@ -82,12 +86,12 @@ class Waits(Reads):
         return state
 
     async def _progress(self, awaited: str) -> None:
-        """Wait until the state or version of the cache changes, or it was entered."""
+        """Wait until the state or the cache changes, or the informer was entered."""
         shared = self._shared
         await self._until_entered()
         if self._shared is None or self._shared.state.phase is Phase.STOPPED:
             raise ClosedError(f"the informer is {self.state}, it will not {awaited}")
-        if shared is not None:  # else it was entered just now: the caller looks at its state first
+        if shared is not None:  # if not, the informer was entered just now, and the caller looks at its state first
             await shared.progress.wait()
 
     async def states(self) -> AsyncGenerator[State, None]:
@@ -112,9 +116,9 @@ class Waits(Reads):
     async def wait_for(self, obj: Unstructured) -> None:
         """Wait until the cache has caught up with a write (read your writes).
 
-        Returns once the cache holds this version of the object or a newer one, or has reached its resourceVersion
-        (the object may have been deleted since). Also returns if the resource is known to have become absent since the
-        write. Otherwise the object proves that its resource is served, so an ABSENT informer starts to list it.
+        Returns once the cache has this version of the object or a newer one, or has reached its resourceVersion (the
+        object may have been deleted since). Also returns if the resource is known to have become absent since the
+        write. In all other cases the object shows that its resource is served, so an ABSENT informer starts to list it.
 
         There is no timeout: put ``trio.fail_after`` around it. Cancellation only stops the waiting.
 
@@ -132,19 +136,12 @@ class Waits(Reads):
                 f"{brief(given)} has no metadata.resourceVersion: pass what create, update or patch returned"
             )
         self._check_followed(obj)
-        proven = False
-        while True:
-            if self._shared is not None and not self._shared.served and not proven:
-                # Also if the resource became absent while this waited: that may be an older observation than the write,
-                # as of a CRD that was deleted, and installed again together with the object.
-                proven = True
-                await self._shared.inbox.ask(partial(self._shared.object_seen, obj))
-                # This message is handled after the change of availability that the first one may cause.
-                await self._shared.inbox.ask(trio.lowlevel.checkpoint)
-            elif self._caught_up(obj):
-                break
-            else:
-                await self._progress("catch up")
+        if self._shared is not None and not self._shared.served:
+            # Waits until the change of availability that object_seen may cause was processed.
+            await self._shared.inbox.ask(partial(self._shared.object_seen, obj))
+            await self._shared.inbox.ask(trio.lowlevel.checkpoint)
+        while not self._caught_up(obj):
+            await self._progress("catch up")
         await trio.lowlevel.checkpoint()
 
     def _check_followed(self, obj: Unstructured) -> None:
@@ -158,7 +155,7 @@ class Waits(Reads):
             raise InvalidInput(f"{obj!r} is of the API group {group!r}: this informer follows {key.gvr}")
         if key.namespace is not None and obj.namespace != key.namespace:
             raise InvalidInput(f"{obj!r} is in namespace {obj.namespace!r}: this informer follows {key.namespace!r}")
-        left = shared.snapshot.get(obj.key) is not None or self._caught_up(obj)  # it matched before that write
+        left = shared.snapshot.get(obj.key) is not None or self._caught_up(obj)  # it matched the selector before
         if not (key.label_selector.matches(obj.labels) or left):
             raise InvalidInput(
                 f"{obj!r} does not match the informer's label_selector {str(key.label_selector)!r}: "

@@ -1,1 +1,1 @@
-"""Whether a resource is served: the sources that are observed, and the verdict on them."""
+"""Determine whether a resource is served: observed sources, and a verdict on them."""

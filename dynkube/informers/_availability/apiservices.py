@@ -1,8 +1,8 @@
 """Watches APIServices, so that informers notice aggregated APIs.
 
-Only while an informer waits for a resource that no CRD defines. Most APIServices stand for CRDs, which are watched
-anyway, and are excluded by the label that kube-aggregator sets on them. So this is a watch on a handful of small
-objects that hardly ever change.
+The watch is open only while an informer waits for a resource that no CRD defines. Most APIServices stand for CRDs,
+which are watched anyway, and are excluded by the label that kube-aggregator sets on them. So this is a watch on a
+handful of small objects that hardly ever change.
 """
 
 from __future__ import annotations
@@ -28,10 +28,11 @@ _NOT_OF_CRDS: Final = "kube-aggregator.kubernetes.io/automanaged!=true"
 
 
 class APIServices:
-    """The group-versions that are served without CRDs, while they are watched.
+    """The group-versions of aggregated APIs, known while APIServices are watched.
 
     Args:
-        on_change: called with group-versions that were added, removed or changed, also in the health of their servers.
+        on_change: called with the group-versions whose APIService was added, removed or changed; changes include the
+            health of the aggregated API server.
         observers: notified of lists and watches.
     """
 
@@ -64,7 +65,7 @@ class APIServices:
     def may_serve(self, group_version: GroupVersion) -> bool:
         """Return whether ``group_version`` may be served by now.
 
-        It may if it has an APIService, or if APIServices are not known.
+        True if it has an APIService, or if it is not known which APIServices exist.
         """
         return self._watcher is None or not self._watcher.known or group_version in self.group_versions
 
@@ -117,12 +118,12 @@ class _Watcher:
         self._on_refused = on_refused
 
     def mute(self) -> None:
-        """Stop calling back: its task was cancelled, and may run until a checkpoint."""
+        """Stop calling back, as the cancelled task may still run until a checkpoint."""
         self._on_change = lambda changed: None
         self._on_refused = lambda: None
 
     async def replace(self, objects: dict[Key, Unstructured], resource_version: str, *, watched: bool) -> None:
-        """Apply a complete list; all count as changed, as their health may have."""
+        """Apply a complete list; all are reported as changed, as health may differ."""
         before, self.group_versions = self.group_versions, frozenset(_named(obj.name) for obj in objects.values())
         self.known = True
         self._on_change({*before, *self.group_versions})
@@ -143,7 +144,7 @@ class _Watcher:
             self._on_change(changed)
 
     def following(self) -> None:
-        """Ignore that a watch is open."""
+        """Do nothing when a watch is open and healthy."""
 
     def failing(self, exc: DynkubeError, streak: int, recovery: Recovery) -> None:
         """Give up on 401, 403 and 404; otherwise the reflector retries."""

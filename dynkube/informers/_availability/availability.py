@@ -9,7 +9,7 @@ from dynkube.meta import GVR
 
 
 class Presence(enum.Enum):
-    """Whether a resource is served, as far as is known."""
+    """Whether a resource is served; UNKNOWN if that is not known yet."""
 
     UNKNOWN = "unknown"
     ABSENT = "absent"
@@ -18,10 +18,12 @@ class Presence(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """One incarnation of a resource; objects of different ones are unrelated.
+    """One incarnation of a resource: it ends when its CRD is deleted.
+
+    A CRD that is created again with the same name is another generation, whose objects are unrelated.
 
     Attributes:
-        uid: of the CRD; ``""`` for built-in and aggregated resources, and if CRDs cannot be read.
+        uid: uid of the CRD; ``""`` for built-in and aggregated resources, and if CRDs cannot be read.
         namespaced: the resource's scope.
     """
 
@@ -29,7 +31,10 @@ class Generation:
     namespaced: bool
 
     def continues(self, before: Generation | None) -> bool:
-        """Return whether ``before`` is the same incarnation, as far as is known."""
+        """Return whether ``before`` is the same incarnation.
+
+        An unknown uid (``""``) is assumed to be the same.
+        """
         if before is None or self.namespaced != before.namespaced:
             return False
         return self.uid == before.uid or "" in (self.uid, before.uid)
@@ -50,11 +55,11 @@ class Availability:
     Attributes:
         presence: the verdict.
         reason: its reason as one CamelCase word; :class:`~dynkube.informers.State` lists them.
-        message: the reason for people.
+        message: a human-readable explanation.
         generation: the incarnation of the resource; ``None`` unless present.
-        lost: why the source of the verdict cannot be read any more; ``None`` while it can. For a present resource only
-            its scope may be out of date: requests for its objects show whether it is still served.
-        awaits_discovery: whether discovery must be read for a better verdict.
+        lost: why the source of an ABSENT verdict cannot be read any more, so that the verdict may be outdated; ``None``
+            while it can be read.
+        awaits_discovery: whether discovery must be read for a more certain verdict.
     """
 
     presence: Presence
@@ -76,12 +81,12 @@ def absent(reason: str, message: str, lost: SourceFailure | None = None) -> Avai
 
 
 def present(reason: str, namespaced: bool, *, awaits_discovery: bool = False) -> Availability:
-    """Return the verdict that it is served; its CRD, if any, is not known."""
+    """Return the verdict that a resource is served whose CRD is not known."""
     return Availability(
         Presence.PRESENT, reason, generation=Generation("", namespaced), awaits_discovery=awaits_discovery
     )
 
 
 def may_be_custom(gvr: GVR) -> bool:
-    """Return whether a CRD could define it: the group of a CRD has a dot."""
+    """Return whether a CRD could define ``gvr``: CRDs have a dot in their group."""
     return "." in gvr.group

@@ -1,6 +1,6 @@
 """The parts of CRDs that are kept: served versions, scope and printer columns.
 
-No I/O. CRDs are kept without their schemas: a schema may have a megabyte, the rest has some hundred bytes.
+No I/O. CRDs are kept without their schemas: a schema may have a megabyte, the rest of a CRD some hundred bytes.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class PrinterColumn:
         name: the column's header.
         type: ``string``, ``integer``, ``number``, ``boolean`` or ``date``.
         json_path: the JSONPath of the value as in the CRD, without braces.
-        description: a description for people; may be empty.
+        description: a human-readable description; may be empty.
         priority: above 0 for columns that are shown in wide tables only (``kubectl get -o wide``).
     """
 

@@ -28,8 +28,8 @@ from dynkube.telemetry._observers import NO_OBSERVERS
 
 CRDS = GVR("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 
-# Seconds for the first list, in addition to those for which a streaming list may be silent. CRDs that were not listed
-# by then count as unreadable, so that discovery is read.
+# Seconds for the first list, in addition to ``streaming_idle_timeout``. If CRDs were not listed by then, they count as
+# unreadable, so that discovery is read instead.
 _GRACE: Final = 5.0
 # Failures in a row, without a list or watch, after which CRDs count as lost. If only the watch fails, there are lists
 # in between, which update the CRDs at the pace of the reflector's backoff.
@@ -43,11 +43,11 @@ class CRDWatcher:
     """The cluster's CRDs by name, watched once for all informers of a client.
 
     Args:
-        stamp: returns the timestamps of observations.
+        stamp: returns the timestamp of a new observation.
         on_change: called with the names of changed CRDs, after ``crds`` was updated.
         on_source: called when ``source`` changed in more than its resourceVersion.
-        on_renewed: called when a watch was reopened, which is every few minutes.
-        observers: notified of its lists and watches.
+        on_renewed: called when a watch was reopened, which happens every few minutes.
+        observers: notified of lists and watches.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class CRDWatcher:
             decoder=SlimCRDDecoder(),
             honor_retry_after=False,
         )
-        # Consistent: a watch cache that lags behind would return a list without the newest CRDs.
+        # consistent=True, as a watch cache that lags behind would return a list without the newest CRDs.
         self._reflector = Reflector(source, self, settings, features, observers, consistent=True)
         self._stamp = stamp
         self._patience = settings.streaming_idle_timeout + _GRACE
@@ -81,7 +81,7 @@ class CRDWatcher:
         self._on_source = on_source
         self._on_renewed = on_renewed
         self._opened = False
-        self._failures = 0  # without a list or a healthy watch in between
+        self._failures = 0  # consecutive failures, without a list or a healthy watch in between
         self._logged = logging.NOTSET  # the level at which the current loss was logged
         self._unwatchable = False  # whether it was logged that CRDs can only be listed
 
@@ -92,7 +92,7 @@ class CRDWatcher:
             await self._reflector.run()
 
     def mute(self) -> None:
-        """Stop calling back: its task was cancelled, and may run until a checkpoint."""
+        """Stop calling back, as the cancelled task may still run until a checkpoint."""
         self._on_change = lambda names: None
         self._on_source = self._on_renewed = lambda: None
 
@@ -105,7 +105,7 @@ class CRDWatcher:
     # ── the reflector's sink ─────────────────────────────────────────────────────────────────
 
     async def replace(self, objects: dict[Key, Unstructured], resource_version: str, *, watched: bool) -> None:
-        """Apply a complete list; CRDs that are not in it count as deleted now."""
+        """Apply a complete list; missing CRDs are recorded as deleted now."""
         before, self.crds = self.crds, {obj.name: obj for obj in objects.values()}
         source, self._failures, now = self.source, 0, self._stamp()
         regressed_at = now if is_older(resource_version, source.version) else source.regressed_at
@@ -133,7 +133,7 @@ class CRDWatcher:
             self._on_change({event.object.name})
 
     def following(self) -> None:
-        """Note that a watch is open and healthy."""
+        """Record that a watch is open and healthy."""
         self._failures = 0
         self._unwatchable = False
         if self.source.listed and self.source.failure is not None:
@@ -144,13 +144,13 @@ class CRDWatcher:
         self._opened = True
 
     def failing(self, exc: DynkubeError, streak: int, recovery: Recovery) -> None:
-        """Count a failure; after some in a row CRDs are lost, and discovery is read."""
-        if recovery.stop_streaming or recovery.immediate:  # the next attempt, which follows at once, decides
+        """Count a failure; after several in a row CRDs count as unreadable."""
+        if recovery.stop_streaming or recovery.immediate:  # not counted, as another attempt follows at once
             return
         self._failures += 1
         refused = isinstance(exc, Forbidden | Unauthorized | NotFound)
         if not self.source.listed or self._failures >= (_LOST_AFTER_REFUSALS if refused else _LOST_AFTER):
-            # A warning for missing permissions only: if the server is down, the state of each informer shows it.
+            # Warn only about missing permissions: that the server is down is logged with the state of each informer.
             self._lose(SourceFailure(reason_of(exc), sanitized(str(exc))), logging.WARNING if refused else logging.INFO)
         elif isinstance(exc, APIError) and refused and not self._unwatchable:
             self._unwatchable = True

@@ -15,7 +15,7 @@ from dynkube.informers._slices import Slices
 from dynkube.meta import GroupVersion
 from dynkube.rest._backoff import Backoff
 
-_FEW: Final = 4  # up to so many group-versions are read one by one; for more, all of discovery is read
+_FEW: Final = 4  # up to 4 group-versions are read one by one; for more, all of discovery is read
 
 
 class DiscoveryListener(Protocol):
@@ -23,7 +23,10 @@ class DiscoveryListener(Protocol):
 
     @property
     def crds_followed(self) -> bool:
-        """Whether CRDs are being watched; responses carry its value at the request."""
+        """Whether CRDs are being watched.
+
+        Read at each request, and passed to :meth:`answered` with its response.
+        """
         ...
 
     def to_poll(self) -> Collection[GroupVersion]:
@@ -31,13 +34,20 @@ class DiscoveryListener(Protocol):
         ...
 
     def concerns(self, gv: GroupVersion) -> bool:
-        """Return whether any resource of ``gv`` is still followed."""
+        """Return whether the availability of any resource of ``gv`` is still needed."""
         ...
 
     def answered(
         self, gv: GroupVersion, resources: tuple[APIResource, ...] | None, *, asked: float, crds_followed: bool
     ) -> None:
-        """Receive the served resources; ``None`` if the group-version is not served."""
+        """Receive a response of discovery.
+
+        Args:
+            gv: the group-version.
+            resources: its resources; ``None`` if the group-version is not served.
+            asked: timestamp of the request.
+            crds_followed: the value of ``crds_followed`` at the request.
+        """
 
     def failed(self, gv: GroupVersion, exc: DynkubeError) -> None:
         """Receive a failure; the read will be retried."""
@@ -52,8 +62,8 @@ class DiscoveryPoller:
     Args:
         discovery: the client.
         settings: the interval.
-        listener: the receiver.
-        stamp: returns the timestamps of requests.
+        listener: the receiver of responses.
+        stamp: returns the timestamp of a new request.
     """
 
     def __init__(
@@ -74,12 +84,12 @@ class DiscoveryPoller:
         self._wake = trio.Event()
 
     def want(self, gvs: Iterable[GroupVersion], *, anew: bool = False) -> None:
-        """Read group-versions now, or after a failure when their backoff has passed.
+        """Request group-versions: they are read now, or when their backoff ends.
 
         Args:
             gvs: the group-versions.
-            anew: whether something changed: then a read in progress is repeated, as its response may be outdated, and
-                a backoff is cut short.
+            anew: whether the group-versions may have changed. If so, a read in progress is repeated afterwards, as its
+                response may be outdated, and backoffs end at once.
         """
         for gv in gvs:
             if gv in self._reading:
@@ -90,7 +100,7 @@ class DiscoveryPoller:
         self.look_again()
 
     def look_again(self) -> None:
-        """Check again what is to be polled."""
+        """Evaluate ``listener.to_poll()`` again, as its result may have changed."""
         self._wake.set()
 
     def clear(self) -> None:
@@ -99,18 +109,18 @@ class DiscoveryPoller:
             known.clear()
 
     async def run(self) -> None:
-        """Read until cancelled."""
+        """Read requested group-versions until cancelled."""
         poll_at = math.inf
         async with trio.open_nursery() as nursery:
             while True:
                 if not self._listener.to_poll():
                     poll_at = math.inf
-                elif poll_at == math.inf:  # else each request in between would postpone it
+                elif poll_at == math.inf:  # keep an earlier time, which each wake-up would postpone otherwise
                     poll_at = trio.current_time() + self._settings.discovery_poll
                 retry_at = min((latest for _, latest in self._due.values()), default=math.inf)
                 with trio.move_on_at(min(retry_at, poll_at)):
                     await self._wake.wait()
-                # If it was woken and cancelled, the requests are for the task that was started since.
+                # If this task was both woken and cancelled, leave the requests to the task that replaces it.
                 await trio.lowlevel.checkpoint_if_cancelled()
                 now = trio.current_time()
                 if now >= poll_at:

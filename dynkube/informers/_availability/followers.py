@@ -1,6 +1,6 @@
-"""Callbacks by resource, with lookups by group-version and by CRD.
+"""Callbacks by resource, indexed by group-version and by CRD.
 
-Indexed, as with a thousand informers of as many resources there are a thousand lookups per read of discovery.
+With a thousand informers on as many resources, each read of discovery causes a thousand lookups.
 """
 
 from __future__ import annotations

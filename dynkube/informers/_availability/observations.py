@@ -1,4 +1,4 @@
-"""What each source last observed of one resource, with the time or resourceVersion as of which it holds.
+"""The latest observations of one resource by each source, with their times.
 
 No I/O; only the clock is read.
 """
@@ -35,12 +35,12 @@ class CRDSource:
     """The state of the CRD watch.
 
     Attributes:
-        listed_at: when CRDs were listed last; ``-inf`` before that.
+        listed_at: when CRDs were last listed; ``-inf`` before the first list.
         version: the newest resourceVersion received.
-        regressed_at: when the server's revisions last went back; versions received before cannot be compared with
-            later ones.
+        regressed_at: when the server last returned an older resourceVersion than before. Versions received before that
+            cannot be compared with later ones.
         failure: why CRDs cannot be watched now; ``None`` while they can, or before the first attempt has failed.
-        failed_at: since when it fails.
+        failed_at: time of the first of the current failures.
     """
 
     listed_at: float = -math.inf
@@ -65,9 +65,10 @@ class DiscoveryAnswer:
     """The response of discovery for one group-version.
 
     Attributes:
-        asked: when the request was made; the response may be as old as that.
+        asked: when the request was made, so the response shows the state at that time or later.
         resources: for each resource whether it is namespaced; ``None`` if the group-version is not served.
-        crds_followed: whether CRDs were being watched then. If not, a served resource may be defined by a CRD.
+        crds_followed: whether CRDs were being watched at the request. If not, a served resource may be defined by an
+            unknown CRD.
     """
 
     asked: float
@@ -92,12 +93,14 @@ class ServingProof:
 
 @dataclass(frozen=True, slots=True)
 class Denial:
-    """Responses of discovery without the resource, newer than every sign of presence.
+    """Discovery responses without the resource, since it was last known to be served.
+
+    They are newer than every sign of presence, that is a response with the resource or its objects.
 
     Attributes:
-        first: when the first of them was requested.
-        last: when the last of them was requested.
-        message: the reason for people.
+        first: when the first of these responses was requested.
+        last: when the last of these responses was requested.
+        message: a human-readable explanation.
     """
 
     first: float
@@ -110,12 +113,12 @@ class Observations:
     """The newest observations of one resource by each source.
 
     Attributes:
-        crd: the verdict of its CRD; ``None`` if there is no such CRD, as of ``CRDSource``.
-        crd_gone_at: when its CRD was seen to be deleted; ``-inf`` if never.
-        crd_gone_version: the resourceVersion of the deletion.
-        served: the newest response of discovery with the resource.
-        served_namespaced: the scope in that response.
-        denied: the responses of discovery without the resource since then.
+        crd: the verdict from its CRD; ``None`` if the CRD watch (``CRDSource``) has no such CRD.
+        crd_gone_at: when the deletion of its CRD was observed; ``-inf`` if never.
+        crd_gone_version: the resourceVersion of that deletion.
+        served: the newest discovery response with the resource.
+        served_namespaced: the scope of the resource in ``served``.
+        denied: the discovery responses without the resource, since ``served`` and ``proof``.
         proof: the newest response with objects of the resource.
         discovery_failure: why the last read of discovery failed; ``None`` if it succeeded.
     """
@@ -130,13 +133,13 @@ class Observations:
     discovery_failure: SourceFailure | None = None
 
     def with_crd_gone(self, now: float, version: str) -> Observations:
-        """Return these after the deletion of the CRD."""
+        """Return the observations after the deletion of the CRD."""
         return replace(self, crd_gone_at=now, crd_gone_version=version)
 
     def with_answer(self, gvr: GVR, answer: DiscoveryAnswer) -> Observations:
-        """Return these after a response of discovery.
+        """Return the observations after a response of discovery.
 
-        A response that was requested before a newer observation changes nothing.
+        A response that was requested before the latest observation changes nothing.
         """
         namespaced = (answer.resources or {}).get(gvr.resource)
         if namespaced is not None:
@@ -153,20 +156,20 @@ class Observations:
         return replace(self, denied=Denial(first, last, message))
 
     def with_proof(self, proof: ServingProof) -> Observations:
-        """Return these after a response with objects of the resource."""
+        """Return the observations after a response with objects of the resource."""
         if self.proof is not None and self.proof.time >= proof.time:
             return self
         return replace(self, proof=proof, denied=later_than(self.denied, proof.time))
 
     @property
     def last_present(self) -> float:
-        """When discovery or a response with objects last showed that it is served."""
+        """When a response last showed that the resource is served; ``-inf`` if never."""
         served = self.served.asked if self.served is not None else -math.inf
         return max(served, self.proof.time if self.proof is not None else -math.inf)
 
 
 def later_than(denied: Denial | None, time: float) -> Denial | None:
-    """Return what remains of ``denied`` after a sign of presence at ``time``."""
+    """Return the part of ``denied`` that was requested after ``time``, if any."""
     if denied is None or denied.first > time:
         return denied
     return replace(denied, first=denied.last) if denied.last > time else None

@@ -16,9 +16,9 @@ from dynkube.meta import GVR, Unstructured
 class Serving:
     """Tracks whether a resource is served, by the CRD watch that informers share.
 
-    For writing objects of a CRD that was just created. Tracks it while entered (``with``); objects of the resource are
-    neither listed nor watched. If CRDs may not be watched, discovery is read every ``InformerSettings.discovery_poll``
-    seconds instead.
+    Useful to write objects of a CRD that was just created. The resource is tracked inside the ``with`` block; its
+    objects are neither listed nor watched. If the user is not allowed to watch CRDs, discovery is read every
+    ``InformerSettings.discovery_poll`` seconds instead.
 
     Created by :meth:`InformerFactory.serving`.
     """
@@ -44,14 +44,14 @@ class Serving:
 
     @property
     def served(self) -> bool:
-        """Whether the resource is served, as far as is known."""
+        """Whether the resource is served; ``False`` also if that is not known yet."""
         return self._verdict.presence is Presence.PRESENT
 
     @property
     def known(self) -> bool:
         """Whether ``served`` is certain.
 
-        ``False`` until CRDs or discovery were read, and while they cannot be.
+        ``False`` until CRDs or discovery were read, and while they cannot be read.
         """
         certain = self._verdict.presence is Presence.ABSENT and self._verdict.lost is None
         return self.served or certain
@@ -63,7 +63,7 @@ class Serving:
 
     @property
     def message(self) -> str:
-        """The reason for people."""
+        """A human-readable explanation of ``reason``."""
         return self._verdict.message
 
     async def wait_known(self) -> None:

@@ -1,13 +1,13 @@
 """Notifies informers whether their resource is served, initially and on changes.
 
 There are several sources of observations: a watch on CRDs, shared by all informers of a client; a watch on
-APIServices, open while anything is absent, as aggregated APIs have no CRD; discovery, by group-version; and the
-responses to requests for the objects themselves. ``_availability.judge`` turns them into a verdict. This module does
-the I/O: it runs the sources, and decides when to read discovery.
+APIServices (as aggregated APIs have no CRD), open while a resource is absent; discovery, by group-version; and the
+responses to requests for the objects themselves. ``verdict.judge`` turns the observations into a verdict. This module
+does the I/O: it runs the sources, and decides when to read discovery.
 
 Discovery is read once for a resource without a CRD (built-in or aggregated APIs). It is read at intervals while CRDs
-cannot be watched, for an aggregated API that was removed, and to confirm that a served resource is gone. Resources that
-are merely absent cause no periodic requests: the watches report when they appear.
+cannot be watched, for an aggregated API that was removed, and to confirm that a resource is no longer served. Other
+absent resources cause no periodic requests: the watches report when they appear.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from dynkube.telemetry._observers import NO_OBSERVERS
 _log = get_logger("dynkube.informers")
 
 _NOTHING: Final = Observations()
-_CONFIRM_AFTER: Final = 0.9  # poll intervals; below 1, so that the next poll confirms
+_CONFIRM_AFTER: Final = 0.9  # in poll intervals; less than 1, so that the next poll confirms an absence
 
 
 class AvailabilityTracker:
@@ -70,13 +70,13 @@ class AvailabilityTracker:
         self._features = features
         self._nursery = nursery
         self._followers = Followers()
-        self._seen: dict[GVR, Observations] = {}  # of followed resources, as the next two
+        self._seen: dict[GVR, Observations] = {}  # this and the next two are for followed resources only
         self._verdicts: dict[GVR, Availability] = {}
         self._answers: dict[GroupVersion, DiscoveryAnswer] = {}
         self._watcher: CRDWatcher | None = None
         self._apis = APIServices(rest, settings, features, nursery, on_change=self._apis_changed, observers=observers)
         self._missing: set[GVR] = set()  # neither a CRD nor another API serves it
-        self._polled: set[GroupVersion] = set()  # have a removed aggregated API or an unconfirmed absence
+        self._polled: set[GroupVersion] = set()  # with a removed aggregated API or an unconfirmed absence
         self._scopes: list[trio.CancelScope] = []  # of the tasks that run while there are followers
         self._stamps = Stamps()
         self._poller = DiscoveryPoller(discovery, settings, self, self._stamps.next)
@@ -87,7 +87,7 @@ class AvailabilityTracker:
         return self.definition(gvr.crd_name)
 
     def definition(self, name: str) -> Unstructured | None:
-        """Return the CRD of that name, without its schemas. For any thread."""
+        """Return the CRD of that name without its schemas, if known. Thread-safe."""
         watcher = self._watcher
         return watcher.crds.get(name) if watcher is not None else None
 
@@ -118,19 +118,28 @@ class AvailabilityTracker:
             self._stop()
 
     def suspect(self, gvr: GVR) -> None:
-        """A request for the objects of a resource that seemed to be served got a 404."""
+        """Handle a 404 for the objects of a resource that seemed to be served."""
         watcher = self._watcher
         if watcher is None or not watcher.source.followed or gvr.crd_name not in watcher.crds:
             self._poller.want([gvr.group_version])
 
     def prove(self, gvr: GVR, version: str, *, namespaced: bool) -> None:
-        """The resource's objects were listed, as of this resourceVersion."""
+        """Record that the resource's objects were listed: it is served.
+
+        Args:
+            gvr: the resource.
+            version: the resourceVersion of the list.
+            namespaced: the scope of the resource.
+        """
         if (seen := self._seen.get(gvr)) is not None:
             self._seen[gvr] = seen.with_proof(ServingProof(self._stamps.next(), version, namespaced))
             self._rejudge([gvr])
 
     def prove_by_object(self, gvr: GVR, obj: Unstructured) -> None:
-        """The server returned this object; ignored if it is older than the known CRDs."""
+        """Record that the server returned an object: its resource is served.
+
+        Ignored if the object is older than the known CRDs.
+        """
         watcher, seen = self._watcher, self._seen.get(gvr, _NOTHING)
         if watcher is not None and watcher.source.followed and seen.served is None:
             known, version = watcher.source.version, obj.resource_version
@@ -175,9 +184,9 @@ class AvailabilityTracker:
                 verdict(now)
 
     def _poll_for(self, gvr: GVR, now: Availability) -> None:
-        """Poll discovery for what no watch reports.
+        """Poll discovery for changes that no watch reports.
 
-        That is an absence to be confirmed, or the return of an aggregated API.
+        These are an absence that has to be confirmed, and the return of a removed aggregated API.
         """
         unconfirmed = now.presence is Presence.PRESENT and self._seen[gvr].denied is not None
         aggregated = self._was_served_without_crd(gvr) and self._apis.may_serve(gvr.group_version)
@@ -195,7 +204,7 @@ class AvailabilityTracker:
         return served is not None and served.crds_followed and served.asked > seen.crd_gone_at
 
     def _note(self, gvr: GVR, verdict: Availability | None) -> None:
-        """Store the latest verdict; ``None`` if there are no followers any more."""
+        """Store the latest verdict; with ``None`` remove it, as there are no followers."""
         if verdict is None:
             self._verdicts.pop(gvr, None)
             self._seen.pop(gvr, None)
@@ -244,9 +253,9 @@ class AvailabilityTracker:
 
     def _renewed(self) -> None:
         for gvr, verdict in self._verdicts.items():
-            # A served group-version may get more resources; for one that is not served an APIService would appear.
-            may_return = self._apis.may_serve(gvr.group_version) or self._was_served_without_crd(gvr)
-            if verdict.reason == "NotServed" or (gvr in self._missing and may_return):
+            # A served group-version may get more resources, which no watch reports. For a group-version that is not
+            # served, a new APIService would be reported.
+            if verdict.reason == "NotServed" or (gvr in self._missing and self._apis.may_serve(gvr.group_version)):
                 self._poller.want([gvr.group_version])
         self._apis.try_again()
 
@@ -256,8 +265,8 @@ class AvailabilityTracker:
                 self._poller.want([gvr.group_version], anew=True)
 
     def _watch_apis(self) -> None:
-        """Watch APIServices while a resource is absent that no CRD defines."""
-        # Not while CRDs cannot be watched: discovery is read at intervals then anyway.
+        """Watch APIServices while a resource without a CRD is absent."""
+        # While CRDs cannot be watched, this is not needed, as discovery is read at intervals.
         self._apis.follow(bool(self._missing) and self.crds_followed)
 
     # ── discovery ────────────────────────────────────────────────────────────────────────────
@@ -276,7 +285,7 @@ class AvailabilityTracker:
         return bool(self._followers.of_version(gv))
 
     def failed(self, gv: GroupVersion, exc: DynkubeError) -> None:
-        """Reading the discovery of ``gv`` failed."""
+        """Record that reading the discovery of ``gv`` failed."""
         for gvr in self._followers.of_version(gv):
             failure = SourceFailure("DiscoveryFailed", sanitized(str(exc)))
             self._seen[gvr] = replace(self._seen[gvr], discovery_failure=failure)
@@ -285,7 +294,7 @@ class AvailabilityTracker:
     def answered(
         self, gv: GroupVersion, resources: tuple[APIResource, ...] | None, *, asked: float, crds_followed: bool
     ) -> None:
-        """Discovery returned the resources of ``gv``; ``None`` if it is not served."""
+        """Record the response of discovery for ``gv``; see :class:`DiscoveryListener`."""
         concerned = self._followers.of_version(gv)
         if not concerned:
             return
@@ -295,7 +304,7 @@ class AvailabilityTracker:
         for gvr in concerned:
             self._seen[gvr] = replace(self._seen[gvr].with_answer(gvr, answer), discovery_failure=None)
         self._rejudge(concerned)
-        if resources is None and gv in self._apis.group_versions:  # it has an APIService, and is not served yet
+        if resources is None and gv in self._apis.group_versions:  # registered by an APIService, but not served yet
             self._polled.add(gv)
             self._poller.look_again()
 

@@ -1,10 +1,10 @@
-"""The verdict on whether a resource is served: a pure function of the newest observations.
+"""The verdict on whether a resource is served, from the newest observations.
 
-It does not depend on the order in which they arrived. Two rules:
+A pure function, which does not depend on the order in which the observations arrived. Two rules:
 
 - A resource becomes ABSENT only by a successful response without it that is newer than every sign of presence. A
   failing source (an error response, a dead connection) never changes the verdict to ABSENT.
-- If the source of a verdict fails, the verdict contains that failure (:attr:`Availability.lost`).
+- If the source of an ABSENT verdict fails, the verdict stays and has that failure (:attr:`Availability.lost`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from dynkube.meta._versions import is_older
 
 
 def judge(gvr: GVR, crds: CRDSource | None, seen: Observations, *, confirm_after: float) -> Availability:
-    """Return the verdict on ``gvr``: that of the first row that applies.
+    """Return the verdict on ``gvr``, by the first row of this table that applies.
 
     ===================  =============================================  ===================================
     CRD watch            observation                                    verdict
@@ -55,11 +55,11 @@ def judge(gvr: GVR, crds: CRDSource | None, seen: Observations, *, confirm_after
     any                  none of these                                  UNKNOWN, and discovery is read
     ===================  =============================================  ===================================
 
-    *Confirmed*: discovery was read without it at least twice, ``confirm_after`` seconds or more apart, without any sign
-    of presence since the first of these requests. An API server that has just started, or a replica that lags behind,
-    serves discovery documents that do not list every resource yet.
+    *Confirmed*: at least two discovery responses do not have the resource, requested ``confirm_after`` seconds or more
+    apart, without any sign of presence since the first of these requests. An API server that has just started, or a
+    replica that lags behind, serves discovery documents that do not list every resource yet.
 
-    A verdict is ``lost`` if it depends on the CRD watch, which is lost, and discovery has not confirmed it since.
+    An ABSENT verdict is ``lost`` if the CRD watch is lost and discovery was not read without the resource since.
 
     Args:
         gvr: the resource.
@@ -78,7 +78,7 @@ def judge(gvr: GVR, crds: CRDSource | None, seen: Observations, *, confirm_after
 
 
 def _lost(crds: CRDSource | None, seen: Observations) -> SourceFailure | None:
-    """Return why a verdict may be out of date; ``None`` if it is not."""
+    """Return why an ABSENT verdict may be outdated; ``None`` if it is up to date."""
     failure, since = (None, -math.inf) if crds is None else (crds.failure, crds.failed_at)
     if failure is None:
         return None if crds is not None else seen.discovery_failure
@@ -89,7 +89,7 @@ def _lost(crds: CRDSource | None, seen: Observations) -> SourceFailure | None:
 def _after_losing(
     gvr: GVR, crds: CRDSource, seen: Observations, confirm_after: float, lost: SourceFailure | None
 ) -> Availability:
-    """Return the verdict for a lost CRD watch, before which the CRD served it."""
+    """Return the verdict if the CRD served the resource before the watch was lost."""
     assert seen.crd is not None
     assert seen.crd.generation is not None
     denied = later_than(seen.denied, crds.failed_at)
@@ -105,7 +105,7 @@ def _after_losing(
 def _unless_newer(
     crds: CRDSource, seen: Observations, verdict: Availability, lost: SourceFailure | None
 ) -> Availability:
-    """Return the CRD's verdict that it is not served, unless there is newer evidence."""
+    """Return the CRD's ``verdict``, unless a newer response shows that it is served."""
     if verdict.reason.startswith("CRDFilter"):
         return replace(verdict, lost=lost)
     proof = seen.proof
@@ -119,7 +119,7 @@ def _unless_newer(
 def _without_crd(
     gvr: GVR, seen: Observations, confirm_after: float, lost: SourceFailure | None, crds: CRDSource
 ) -> Availability:
-    """Return the verdict if there is no CRD of it, or CRDs are not known."""
+    """Return the verdict if the resource has no CRD, or CRDs are not known."""
     proof = seen.proof
     if proof is not None and seen.crd_gone_at > -math.inf:
         proof = proof if _is_newer(proof, seen.crd_gone_version, seen.crd_gone_at, crds) else None
@@ -139,7 +139,7 @@ def _without_crd(
 
 
 def _may_be_of_a_crd(served: DiscoveryAnswer, crds: CRDSource) -> bool:
-    """Return whether the response may be due to a CRD that was deleted since."""
+    """Return whether a CRD that was deleted since may have served the resource."""
     return crds.followed and not served.crds_followed and served.asked < crds.listed_at
 
 
@@ -158,7 +158,7 @@ def _undecided(gvr: GVR, crds: CRDSource, seen: Observations) -> Availability:
 def _is_newer(proof: ServingProof, version: str, time: float, crds: CRDSource) -> bool:
     """Return whether ``proof`` is newer than an observation of CRDs.
 
-    Compared by resourceVersion, or by time if one has none.
+    Compared by resourceVersion; by time if one of them has no numeric resourceVersion.
     """
     if proof.time < crds.regressed_at:
         return False

@@ -1,1 +1,1 @@
-"""The cache of one collection: its objects, indexes, and the inbox of the task that owns it."""
+"""The cache of one collection: objects, indexes, and the inbox of its owner task."""

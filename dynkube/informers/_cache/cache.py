@@ -2,11 +2,10 @@
 
 A watch may replay events: after a reconnect, from an API server whose watch cache lags, or because the pages of a list
 were newer than the version from which the watch starts. So an *event* that is older than the cached object is skipped.
-
-A *list* is authoritative, whatever versions its objects have. The reflector accepts no list that is older than the last
-version it received, unless the server's revisions went back. So if a listed object is older than the cached one, etcd
+A *list* is applied as it is, whatever versions its objects have. The reflector accepts no list that is older than the
+last version it received, unless etcd's revisions went back. So if a listed object is older than the cached one, etcd
 was restored from a backup, and the listed state is the current one. (After ``etcdutl snapshot restore --bump-revision``
-the list's own version is higher than any before, while the objects keep those of the backup.)
+the version of the list is higher than any before, while the objects keep the versions of the backup.)
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from dynkube.meta._versions import is_older
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """The next version of a cache: its changes, its snapshot and its resourceVersion."""
+    """A version of a cache: snapshot, resourceVersion, and changes since the last one."""
 
     changes: Sequence[Change]
     snapshot: Snapshot
@@ -41,9 +40,9 @@ class Cache:
         self._versions_reused = False
 
     def revisions_regressed(self) -> None:
-        """Note that the server's revisions went back.
+        """Record that the server's resourceVersions went back.
 
-        Until the next list, two states of an object may have the same resourceVersion.
+        Until the next list, two different states of an object may have the same resourceVersion.
         """
         self._versions_reused = True
 
@@ -60,7 +59,7 @@ class Cache:
             key = obj.key
             version = obj.resource_version
             known = editor.get(key)
-            # A replay, or with another UID the deletion of an object that was created again since.
+            # An older event: a replay, or (if the UID differs) the deletion of an object that was created again since.
             if known is not None and is_older(obj.resource_version, known.resource_version):
                 continue
             if isinstance(event, Deleted):
@@ -84,8 +83,8 @@ class Cache:
             resource_version: the version of the list.
             slices: limits how long this runs without yielding to the event loop.
         """
-        # If revisions went back, an equal version may be a different state. Otherwise contents are not compared: that
-        # would decode objects whose JSON is ordered differently in a watch and in a list.
+        # If resourceVersions went back, objects of the same version may have different contents. Otherwise contents are
+        # not compared: an object whose JSON is ordered differently in a watch and in a list would have to be decoded.
         compare_content = self._versions_reused or is_older(resource_version, self.resource_version)
         editor = self.snapshot.edit()
         changes: list[Change] = []
@@ -123,9 +122,9 @@ class Cache:
 def add_newest(listed: dict[Key, Unstructured], obj: Unstructured) -> None:
     """Add ``obj`` to the listed objects, unless they have a newer state of its key.
 
-    A key comes twice if the pages of a list have different versions, or if a server repeats an initial event. The newer
-    version wins also if the UIDs differ: an object that was created again has a later version than all states of the
-    one before it. If versions cannot be compared, the last one wins.
+    A key occurs twice if the pages of a list have different versions, or if a server repeats an initial event. The
+    newer version is kept also if the UIDs differ: an object that was created again has a later version than all states
+    of the object before it. If versions cannot be compared, the last one is kept.
     """
     known = listed.setdefault(obj.key, obj)
     if known is not obj and not is_older(obj.resource_version, known.resource_version):

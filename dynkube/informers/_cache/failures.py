@@ -1,4 +1,4 @@
-"""Failures around one cache: the last one, and log records of users' errors."""
+"""Record and log the failures of one cache and of the user's functions on it."""
 
 from __future__ import annotations
 
@@ -24,20 +24,23 @@ class FailureLog:
 
     def __init__(self, collection: Collection) -> None:
         self.last: str = ""
-        """The last failure of any kind, for people; ``""`` if there was none."""
+        """The last failure of any kind, as text; ``""`` if there was none."""
         self._collection = collection
-        self._counts: dict[tuple[str, type[Exception]], int] = {}  # of users' functions
+        self._counts: dict[tuple[str, type[Exception]], int] = {}  # failures by user's function and exception type
         self._malformed_told = False
 
     def note(self, exc: DynkubeError) -> None:
-        """Record a failure of listing or watching; not logged, as state changes are."""
+        """Record a failure of listing or watching, without logging it.
+
+        Such failures are logged with the state changes that they cause.
+        """
         self.last = sanitized(text_of(exc))
 
     def function_failed(self, what: str, exc: Exception, obj: Unstructured | None = None) -> None:
         """Record that a user's function raised.
 
-        Such a function mostly fails on every object, and a filter at every read: only its first failure of each kind is
-        logged as an error.
+        A function that fails mostly fails on every object, and a filter at every read. So only the first failure with
+        each type of exception is logged as an error.
 
         Args:
             what: a description of the function.
@@ -48,7 +51,7 @@ class FailureLog:
         self.last = f"{where}: {text_of(exc)}"
         kind = (what, type(exc))
         if kind not in self._counts and len(self._counts) >= _KINDS:
-            self._counts.clear()  # each new filter is another kind
+            self._counts.clear()  # bounds its size, as each new filter adds an entry
         count = self._counts[kind] = self._counts.get(kind, 0) + 1
         level = logging.DEBUG if count > 1 else logging.ERROR
         extra = self._extra() | {"error": type(exc).__name__, "count": count}
@@ -60,7 +63,7 @@ class FailureLog:
         self.function_failed("transform", exc, obj)
 
     def malformed(self, obj: Unstructured) -> None:
-        """Record an item of a list that was left out, as it has no name."""
+        """Record an item of a list that was left out because it has no name."""
         self.last = sanitized(f"an item without metadata.name was left out of a list: {obj!r}")
         level = logging.DEBUG if self._malformed_told else logging.WARNING  # each list has it again
         self._malformed_told = True

@@ -13,7 +13,8 @@ Message: TypeAlias = Callable[[], Awaitable[None]]
 class Inbox:
     """A queue of messages, posted by any task in the loop and taken by the owner.
 
-    Once closed it keeps no messages, and no task waits for one.
+    A message is an async function, which the owner calls. When the inbox is closed, pending messages are dropped and
+    waiting tasks are woken.
     """
 
     __slots__ = ("_asked", "_closed", "_messages", "_posted")

@@ -1,7 +1,8 @@
 """Named indexes: objects by the values that a function returns for them.
 
-As in client-go's Indexer, an index is updated before handlers are called. Unlike there, the values of each object are
-remembered, so a function that returns other values later (because it depends on outside state) leaves no stale entries.
+As in client-go's Indexer, an index is updated before handlers are called. Unlike client-go's, it remembers the values
+of each object. So a function that returns other values later, because it depends on more than the object, leaves no
+stale entries.
 """
 
 from __future__ import annotations
@@ -21,10 +22,11 @@ IndexFunc: TypeAlias = Callable[[Unstructured], Iterable[str]]
 """Returns the index values of an object as strings, in a list or other iterable; ``None`` values are ignored."""
 
 Change: TypeAlias = tuple[Key, Unstructured | None, Unstructured | None]
-"""A change of one object: key, state before, state after."""
+"""A change of one object: key, state before and state after, each ``None`` if there is no object."""
 
 _Source: TypeAlias = Callable[[Unstructured], Iterable[object]]
-"""As ``IndexFunc``, but with numbers and booleans, of a JSONPath or a function that is not type-checked."""
+"""Like ``IndexFunc``, but the values may also be numbers and booleans: a JSONPath may return them, and so may a
+function that is not type-checked."""
 
 _Filed: TypeAlias = PersistentMap[Key, Unstructured]
 
@@ -68,7 +70,7 @@ class Index:
         return list((self._entries.get(value) or _NOTHING).values())
 
     def scan(self, objects: Iterable[Unstructured], value: str) -> list[Unstructured]:
-        """Return what ``lookup`` would, by evaluating all objects."""
+        """Return the same as ``lookup``, by evaluating all objects."""
         return [obj for obj in objects if value in self._values(obj)]
 
     def stage(self, changes: Sequence[Change]) -> None:
@@ -90,7 +92,7 @@ class Index:
 
     def _shared(self, values: tuple[str, ...]) -> tuple[str, ...]:
         """Return one tuple for all objects with the same values, to save memory."""
-        if len(self._tuples) >= _TUPLES:  # if each object has its own values, nothing is saved
+        if len(self._tuples) >= _TUPLES:  # bounds the memory if each object has its own values
             self._tuples.clear()
         return self._tuples.setdefault(values, values)
 
@@ -101,7 +103,7 @@ class Index:
         return edited
 
     def prepare(self) -> Iterator[None]:
-        """Prepare ``publish``, in steps: there may be as many values as objects."""
+        """Prepare ``publish``; an iterator, so that the caller can yield between steps."""
         staged, entries = self._staged, self._entries.edit()
         for some in batches(staged.items()):
             for value, edited in some:
@@ -110,16 +112,16 @@ class Index:
                 elif entries.get(value) is not None:
                     entries.remove(value)
             yield
-        if staged and self._staged is staged:  # else it was cleared between two steps
+        if staged and self._staged is staged:  # if not, the index was cleared between two steps
             self._staged, self._next = {}, entries.done()
 
     def publish(self) -> None:
-        """Make what was prepared visible to readers, in one assignment."""
+        """Make the prepared version visible to readers, in one assignment."""
         if self._next is not None:
             self._entries, self._next = self._next, None
 
     def clear(self) -> None:
-        """Remove all objects, and index none any more."""
+        """Remove all objects; objects that are staged later are not indexed."""
         self._func = lambda obj: ()
         self._filed, self._tuples, self._staged, self._entries, self._next = {}, {}, {}, empty(), None
 
@@ -146,6 +148,6 @@ async def prepare(indexes: Sequence[Index], changes: Iterable[Change], slices: S
 
 
 def _listed(values: Iterable[object]) -> Iterable[object]:
-    if isinstance(values, str):  # iterable as well: each letter would be a value
+    if isinstance(values, str):  # a string is iterable too, so each letter would become a value
         raise InvalidInput(f"an index function returned the string {values!r}: return a list of values, [{values!r}]")
     return values

@@ -13,7 +13,7 @@ from dynkube.telemetry import Collection
 
 
 class _SameTransform:
-    """Compares transforms by ``==``, or by identity if that or ``hash()`` raises."""
+    """Compares transforms by ``==``, or by identity if ``==`` or ``hash()`` raises."""
 
     __slots__ = ("_hash", "_transform")
 
@@ -39,7 +39,7 @@ _USUAL: Final = _SameTransform(drop_managed_fields)
 class SharingKey:
     """Informers with equal keys share one cache, one list and one watch.
 
-    Filters are per informer, so they are not part of it.
+    Filters are not part of the key, as each informer applies its own filter to the shared cache.
     """
 
     gvr: GVR

@@ -1,8 +1,8 @@
 """A persistent map: immutable versions, batches of changes, no long rehashing.
 
-It consists of pyrsistent's maps. One of those rehashes all its items when it has too few buckets, which takes a quarter
-of a second with 100,000 objects and blocks the event loop. So a large map is split into 64 smaller ones by the hashes
-of keys, and these again, to keep each rehash short. Small maps have no overhead.
+It consists of pyrsistent's maps. A pyrsistent map rehashes all its items when it has too few buckets, which takes a
+quarter of a second with 100,000 objects and blocks the event loop. So a large map is split into 64 smaller ones by the
+hashes of keys, and these are split again, to keep each rehash short. Small maps have no overhead.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ V = TypeVar("V")
 
 _LARGE: Final = 4096
 _WAYS: Final = 64
-# Shifts of the hash, by level. pyrsistent picks buckets by the lowest bits, so those must still vary within each part.
-# Keys whose high bits are equal are split at these levels only.
+# Shifts of the hash, by level. Parts are chosen by high bits of the hash, because pyrsistent chooses buckets by the
+# lowest bits, which must still vary within each part. After the last level a part is not split any more.
 _LEVELS: Final = (40, 46, 52)
 
 
@@ -51,12 +51,12 @@ class PersistentMap(Generic[K, V]):
         return self._count
 
     def get(self, key: K) -> V | None:
-        """Return the value of ``key``, if any."""
+        """Return the value of ``key``; ``None`` if there is none."""
         part = self._root
         while isinstance(part, _Fork):
             part = part.parts[_way(key, part.level)]
         try:
-            return part[key]  # takes half the time of its get()
+            return part[key]  # takes half the time of part.get(key)
         except KeyError:
             return None
 
@@ -82,7 +82,7 @@ class MapEditor(Generic[K, V]):
         return self._count
 
     def get(self, key: K) -> V | None:
-        """Return the value of ``key`` in the edited version, if any."""
+        """Return the value of ``key`` in the edited version; ``None`` if there is none."""
         try:
             return self._leaf(key).edited[key]
         except KeyError:
@@ -102,7 +102,7 @@ class MapEditor(Generic[K, V]):
         """Remove one value.
 
         Raises:
-            KeyError: there is none.
+            KeyError: the map does not have ``key``.
         """
         self._leaf(key).edited.remove(key)
         self._count -= 1
@@ -132,7 +132,7 @@ class MapEditor(Generic[K, V]):
 
 
 class _Evolver(Protocol[K, V]):
-    """pyrsistent's evolver of a map, of which its stub lacks half of the methods."""
+    """pyrsistent's map evolver; pyrsistent's own type stub lacks half of the methods."""
 
     def __contains__(self, key: K) -> bool: ...
     def __getitem__(self, key: K) -> V: ...
@@ -211,5 +211,5 @@ def _values(part: _Part[K, V]) -> Iterator[V]:
         for below in part.parts:
             yield from _values(below)
     else:
-        for _, value in part.iteritems():  # itervalues() is a generator around this one
+        for _, value in part.iteritems():  # faster than itervalues(), which is a generator around iteritems()
             yield value

@@ -29,9 +29,9 @@ def same_state(one: Unstructured, other: Unstructured) -> bool:
 
 
 class Snapshot:
-    """All objects of one resource at one moment.
+    """All objects of one resource in one version of the cache.
 
-    Stored by namespace, then by name: a namespace is listed without an index, and no key tuple per object is needed.
+    Stored by namespace, then by name. So listing a namespace needs no index, and no key tuple per object is stored.
     """
 
     __slots__ = ("_count", "_namespaces")
@@ -48,7 +48,7 @@ class Snapshot:
             yield from names.values()
 
     def get(self, key: Key) -> Unstructured | None:
-        """Return the object with that key, if any."""
+        """Return the object with that key; ``None`` if there is none."""
         return (self._namespaces.get(key[0]) or _NO_NAMES).get(key[1])
 
     def in_namespace(self, namespace: str) -> Iterator[Unstructured]:
@@ -83,7 +83,7 @@ class SnapshotEditor:
         self._names(key[0]).remove(key[1])
 
     def get(self, key: Key) -> Unstructured | None:
-        """Return the object with that key in the edited version, if any."""
+        """Return the object with that key in the edited version; ``None`` if none."""
         return self._names(key[0]).get(key[1])
 
     def done(self) -> Snapshot:

@@ -3,8 +3,9 @@
 Objects that a filter hides are watched and cached all the same, so changing a filter needs no request. If the
 selection never changes, use a ``label_selector`` or ``field_selector``, which the server evaluates.
 
-Filters combine with ``&``, ``|`` and ``~``. They are immutable and may be shared by informers. What a filter needs to
-follow (namespaces, say) is *bound* when an informer starts to use it, and closed when the informer's filter changes.
+Filters combine with ``&``, ``|`` and ``~``. They are immutable and may be shared by informers. When an informer starts
+to use a filter, it *binds* it: resources that the filter needs (for example a watch on namespaces) are opened then, and
+closed when the informer gets another filter or is closed.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class NamespaceFollower(Protocol):
 
     @property
     def pending(self) -> str:
-        """What the initial sync waits for, for people."""
+        """A description of what the initial sync of the namespaces waits for."""
         ...
 
     def close(self) -> None:
@@ -52,7 +53,7 @@ class NamespaceFollower(Protocol):
 
 
 class FilterContext(Protocol):
-    """What an informer offers to its filter."""
+    """The functions of an informer that its filter may call."""
 
     def changed(self) -> None:
         """Evaluate the filter again; to be called when its results may have changed."""
@@ -84,17 +85,17 @@ class BoundFilter:
     ready: Callable[[], bool] = _always
     """Returns whether ``matches`` can be called yet. Until then the informer shows no objects and sends no events."""
     pending: Callable[[], str] = _silence
-    """Returns what the filter waits for until it is ready, for people."""
+    """Returns a description of what the filter waits for before it is ready."""
     close: Callable[[], None] = _nothing
-    """Release what the filter follows. Called once, in the event loop, when the filter is replaced or the informer
-    closed."""
+    """Releases the resources that ``bind`` acquired. Called once, in the event loop, when the filter is replaced or the
+    informer closed."""
     at_once: Callable[[], Predicate] | None = None
-    """Returns a predicate for one read, which uses one version of what the filter follows; ``None`` if it follows
-    nothing. Reads happen on any thread, and what is followed may change during a read."""
+    """Returns a predicate for one read, with a fixed version of the outside state (such as namespaces) that the filter
+    uses. Reads happen on any thread, and that state may change during a read. ``None`` if the filter uses none."""
 
     object_only: bool = False
-    """Whether ``matches`` depends on the object alone. As objects are immutable, it is then called once per object
-    instead of at every read."""
+    """Whether ``matches`` depends on the object alone. If so, ``matches`` is called once per object instead of at every
+    read, as objects are immutable."""
 
     def reading(self) -> Predicate:
         """Return the predicate for one read."""
@@ -120,7 +121,7 @@ class Filter(Displayable, abc.ABC):
         Does not block; I/O is left to tasks of the context.
 
         Args:
-            context: the informer's side; valid as long as the informer.
+            context: functions of the informer; valid as long as the informer.
 
         Returns:
             The functions that the informer calls until it calls ``close``.
@@ -227,7 +228,7 @@ class LabelFilter(Filter):
         self.selector: LabelSelector = LabelSelector.parse(selector)
 
     def bind(self, context: FilterContext) -> BoundFilter:
-        """Needs nothing but the object."""
+        """Return the functions; they need nothing but the object."""
         matches = self.selector.compiled()
         return BoundFilter(lambda obj: matches(obj.labels), object_only=True)
 
@@ -265,7 +266,7 @@ class JSONPathFilter(Filter):
         self.equals: str | None = equals
 
     def bind(self, context: FilterContext) -> BoundFilter:
-        """Needs nothing but the object."""
+        """Return the functions; they need nothing but the object."""
         find, equals = self.path.find_json, self.equals
         if equals is None:
             return BoundFilter(lambda obj: any(find(obj.json)), object_only=True)
@@ -285,17 +286,18 @@ class JSONPathFilter(Filter):
 class PredicateFilter(Filter):
     """Shows objects for which a function returns a true value.
 
-    The function may depend on things outside the object, such as a variable, another informer or the time. It is then
-    called for each object at each read, so reads reflect changes of those things at once; handlers get adds and deletes
-    for the difference when :meth:`refresh_filter` is called. If it depends on the object alone, pass
-    ``object_only=True``: objects are immutable, so it is called once per object, and reads of many objects are fast.
+    The function may depend on things outside the object, such as a variable, another informer or the time. It is
+    called for each object at each read, so reads reflect changes of those things at once. Handlers are called with adds
+    and deletes for the difference after :meth:`refresh_filter`. If the function depends on the object alone, pass
+    ``object_only=True``: it is then called once per object, as objects are immutable, and reads of many objects are
+    fast.
 
     If the function raises, the object is hidden and the informer reports the exception.
 
     Args:
         predicate: a function of the object, not async.
-        object_only: whether it depends on the object alone. If ``True`` is passed for a function that depends on other
-            things too, reads reflect changes of those only after :meth:`refresh_filter`.
+        object_only: whether the function depends on the object alone. If ``True`` is passed for a function that depends
+            on other things too, reads reflect changes of those things only after :meth:`refresh_filter`.
 
     Raises:
         InvalidInput: the predicate is not a function, or is async.
@@ -318,7 +320,7 @@ class PredicateFilter(Filter):
             changed()
 
     def bind(self, context: FilterContext) -> BoundFilter:
-        """Register the informer for :meth:`refresh_filter`, until it closes this."""
+        """Register the informer for :meth:`refresh_filter`, until it calls ``close``."""
         changed = context.changed
         self._changed.append(changed)
         return BoundFilter(self.predicate, close=lambda: self._changed.remove(changed), object_only=self.object_only)

@@ -13,15 +13,15 @@ from dynkube.meta import LabelSelector, Unstructured
 class NamespaceFilter(Filter):
     """Shows objects in namespaces whose labels match, and watches the namespaces.
 
-    Cluster-scoped objects are always shown, except namespaces, which are shown if they match. The semantics are those
-    of Istio's discovery selectors, except that no delete is lost: when a namespace is deleted, its objects are hidden
-    at once, with a ``Deleted`` event for each. Until the namespaces have synced no objects are shown, and an informer
-    that would be LIVE is SYNCING with reason ``FilterPending``.
+    Cluster-scoped objects are always shown, except namespaces, which are shown if they match. Works like Istio's
+    discovery selectors, except that no delete is lost: when a namespace is deleted, its objects are hidden at once,
+    with a ``Deleted`` event for each. Until the namespaces have synced, no objects are shown, and the informer is
+    SYNCING with reason ``FilterPending`` instead of LIVE.
 
     Args:
-        selectors: label selectors for namespaces, of which one must match. No selector, or an empty one, selects every
-            namespace that exists. They are not names: ``"shop"`` selects namespaces that have a label ``shop``; for
-            the namespace ``shop`` use ``"kubernetes.io/metadata.name=shop"``.
+        selectors: label selectors for namespaces, of which at least one must match. No selector, or an empty one,
+            selects every namespace that exists. Strings are selectors, not names: ``"shop"`` selects namespaces that
+            have a label ``shop``; for the namespace ``shop`` use ``"kubernetes.io/metadata.name=shop"``.
 
     Raises:
         InvalidSelector: a selector does not parse.

@@ -1,1 +1,1 @@
-"""The reflector: lists and watches one collection, recovers from failures, and reports to a sink."""
+"""The reflector: lists and watches one collection, and recovers from failures."""

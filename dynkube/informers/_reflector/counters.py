@@ -42,7 +42,7 @@ class ReflectorAttempt:
     """One list or watch in progress."""
 
     items: int = 0
-    """The number of objects listed; events of a watch are counted in the statistics."""
+    """The number of objects listed; the events of a watch are counted in ``ReflectorStatistics``."""
 
 
 @contextmanager
@@ -59,7 +59,7 @@ def told(
         started: hooks to call before it.
         finished: hooks to call after it with the outcome, also if it raises.
         collection: what is listed or watched.
-        statistics: count the events received.
+        statistics: the counters, from which the number of received events is taken.
         version: returns the last resourceVersion received.
     """
     attempt = ReflectorAttempt()

@@ -1,4 +1,4 @@
-"""Deadlines of one watch of a reflector: how long it may be silent, and be open."""
+"""Deadlines of one watch of a reflector: idle time and total time."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from dynkube.informers._settings import InformerSettings
 class IdleTimeout:
     """Seconds without an event or bookmark after which a watch is considered dead.
 
-    Servers send bookmarks about once a minute. A resource that never had one may just be quiet: for it the time doubles
-    with each silent stream, until the first bookmark.
+    Servers send bookmarks about once a minute. A resource that never had a bookmark may just have no changes: its
+    timeout doubles with each silent watch, until the first bookmark.
     """
 
     __slots__ = ("_settings", "bookmarked", "seconds")
@@ -25,12 +25,12 @@ class IdleTimeout:
         self.seconds = settings.watch_idle_timeout
 
     def bookmark_seen(self) -> None:
-        """Note that this resource has bookmarks."""
+        """Record that this resource has bookmarks, and reset the timeout."""
         self.bookmarked = True
         self.seconds = self._settings.watch_idle_timeout
 
     def expired(self, after: float) -> StreamSilent:
-        """Return the failure of a watch that was silent for ``after`` seconds."""
+        """Return the error for a watch that was silent for ``after`` seconds."""
         if self.bookmarked:
             return StreamSilent(f"no event and no bookmark for {after:g} s")
         self.seconds = min(self.seconds * 2, self._settings.watch_timeout[1] + self._settings.watch_margin)
@@ -41,8 +41,8 @@ class Stream:
     """One watch, from the request to its end.
 
     Args:
-        lifetime: seconds after which the server should have ended it, with a margin.
-        idle: seconds without an event or bookmark after which it is given up.
+        lifetime: seconds after which the server should have ended the watch, with a margin.
+        idle: seconds without an event or bookmark after which the client gives up the watch.
     """
 
     __slots__ = ("_lifetime", "_timeout", "batches", "idle", "open", "opened")
@@ -52,11 +52,16 @@ class Stream:
         self.idle = idle
         self.open = True
         self.opened = math.inf
-        """When the response began; deadlines count from then."""
+        """When the response began; the lifetime counts from then."""
         self.batches: Batches | None = None
 
     def limit(self, idle: float, timeout: float = math.inf) -> None:
-        """Set other limits (for initial objects); ``timeout`` defaults to the lifetime."""
+        """Set other limits, for the time in which initial objects are received.
+
+        Args:
+            idle: as for the class.
+            timeout: seconds in total, at most the lifetime.
+        """
         self.idle = idle
         self._timeout = min(self._lifetime, timeout)
 
@@ -65,9 +70,9 @@ class Stream:
         return min(now + self.idle, self.opened + self._timeout)
 
     def age(self, now: float) -> float:
-        """Return for how long it has been open; negative before the response began."""
+        """Return the seconds since the response began; negative before that."""
         return now - self.opened
 
     def overdue(self, now: float) -> bool:
-        """Return whether the server should have ended it by now."""
+        """Return whether the server should have ended the watch by now."""
         return now >= self.opened + self._lifetime

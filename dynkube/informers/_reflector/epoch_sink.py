@@ -13,7 +13,10 @@ from dynkube.meta._object import Key
 
 
 class Receiver(Protocol):
-    """The owner of a cache; ignores reports of other reflectors than the current."""
+    """The owner of a cache; ignores reports of all reflectors but the current one.
+
+    Each reflector of a cache has a number, the epoch.
+    """
 
     async def replaced(
         self, epoch: int, objects: dict[Key, Unstructured], resource_version: str, watched: bool
@@ -39,17 +42,17 @@ class EpochSink:
         self._epoch = epoch
 
     async def replace(self, objects: dict[Key, Unstructured], resource_version: str, *, watched: bool) -> None:
-        """Forward, and wait for the owner, so that a fast server cannot fill the memory."""
+        """Forward a list, and wait until it was processed (backpressure)."""
         await self._inbox.ask(partial(self._receiver.replaced, self._epoch, objects, resource_version, watched))
 
     async def apply(self, events: list[WatchEvent]) -> None:
-        """Forward, and wait for the owner, so that a fast server cannot fill the memory."""
+        """Forward events, and wait until they were processed (backpressure)."""
         await self._inbox.ask(partial(self._receiver.applied, self._epoch, events))
 
     def following(self) -> None:
-        """Forward without waiting."""
+        """Forward that a watch is open and healthy, without waiting."""
         self._inbox.post(partial(self._receiver.followed, self._epoch))
 
     def failing(self, exc: DynkubeError, streak: int, recovery: Recovery) -> None:
-        """Forward without waiting."""
+        """Forward a failure, without waiting."""
         self._inbox.post(partial(self._receiver.failed, self._epoch, exc, streak, recovery))

@@ -1,7 +1,7 @@
 """Wakes reflectors that back off during an outage of the server, when it is over.
 
 Each reflector doubles its own pauses, so at the end of an outage some have just started to wait for a minute. The first
-one whose request succeeds wakes the others, spread over a short time.
+reflector whose request succeeds wakes the others. Their retries are spread over a short time.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from dynkube.errors import (
 )
 
 _A_SECOND: Final = 20
-"""About how many are woken per second: far below the 600 requests in flight that kube-apiserver accepts (400 that read,
-200 that write), as other clients reconnect as well."""
+"""Number of reflectors that are woken per second: far below the 600 requests in flight that kube-apiserver accepts (400
+that read, 200 that write), as other clients reconnect as well."""
 
 _OUTAGE: Final = (ConnectFailed, ConnectionLost, DeadlineExceeded, TooManyRequests, ServerError)
 
 
 class OutageWaits:
-    """The waits of a client's reflectors after failures of the server as a whole."""
+    """Waits of a client's reflectors after failures that concern the whole server."""
 
     __slots__ = ("_answered", "_together", "_waiting")
 
     def __init__(self) -> None:
         self._answered = trio.Event()
         self._waiting = 0
-        self._together = 0  # how many were woken last time
+        self._together = 0  # number of reflectors that were woken last time
 
     def answered(self) -> None:
-        """Wake all that wait, as a list was complete or a watch was opened."""
+        """Wake all waiting reflectors: a list was completed or a watch opened."""
         if self._waiting:
             self._together = self._waiting
             self._answered.set()
@@ -49,10 +49,10 @@ class OutageWaits:
         """Wait after a failure.
 
         Args:
-            seconds: how long at most.
-            exc: the failure. If it does not concern the server as a whole, the wait is not cut short; if it has a
+            seconds: maximum time to wait.
+            exc: the failure. If it does not concern the whole server, the wait is not ended early. If it has a
                 ``retry_after``, the wait is at least that long.
-            random: draws the moment within the spread.
+            random: source of jitter.
             spread: seconds over which the retries are spread; longer for very many.
 
         Returns:

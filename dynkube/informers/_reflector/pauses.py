@@ -11,20 +11,20 @@ from dynkube.rest._backoff import Backoff
 
 _AT_ONCE = 1.0  # seconds; a watch that ends sooner without any event is a failure
 _MANY_SHORT = 3  # so many short watches in a row are a failure
-_PUNCTUAL = 1.0  # seconds; the server starts to count a little earlier, so ending by so much sooner is not early
+_PUNCTUAL = 1.0  # seconds; a watch may end this much sooner than requested, as the server starts to count earlier
 
 
 class Pace:
-    """The pauses of one reflector. Reads no clock: times are arguments."""
+    """Computes the pauses of one reflector. Reads no clock: times are arguments."""
 
     __slots__ = ("_backoff", "_endless", "_missing", "_settings", "_short")
 
     def __init__(self, settings: InformerSettings) -> None:
         self._settings = settings
         self._backoff = Backoff(random=settings.random)
-        # A CRD that was just created is often not served for a moment: retry sooner.
+        # Short, as a CRD that was just created is often not served for a fraction of a second.
         self._missing = Backoff(initial=0.2, random=settings.random)
-        # A list that hit the limits was as expensive as lists may get, and so would be the next one.
+        # Long, as a list that exceeded the limits was very expensive, and the next one is likely to exceed them too.
         self._endless = Backoff(initial=30.0, cap=600.0, reset_after=7200.0, random=settings.random)
         self._short = 0  # watches in a row that the server ended within GOOD_WHILE
 
@@ -41,20 +41,20 @@ class Pace:
         """Return the seconds until the next watch, after the server ended one normally.
 
         Args:
-            age: for how long it was open.
+            age: seconds for which the watch was open.
             lifetime: the ``timeoutSeconds`` that was requested.
             now: trio's time.
             news: whether any event or bookmark was received.
 
         Raises:
-            StreamCutShort: the end counts as a failure, as it came too soon.
+            StreamCutShort: the watch ended so soon that this counts as a failure.
         """
         if age < _AT_ONCE and not news:
             raise StreamCutShort("the server ended the watch at once, without any events")
         if age >= GOOD_WHILE:
             self.held()
             self._short = 0
-            # A server that shuts down ends all its watches early: spread their reconnects.
+            # Spread the reconnects, as a server that shuts down ends all its watches early.
             early = age < int(lifetime) - _PUNCTUAL
             return self._settings.random.uniform(0, self._settings.reconnect_spread) if early else 0.0
         self._short += 1
@@ -63,9 +63,9 @@ class Pace:
         return self._backoff.next(now)
 
     def held(self) -> None:
-        """Reset the backoff, as a watch was open for at least ``GOOD_WHILE``."""
+        """Reset the backoff after a watch that was open for at least ``GOOD_WHILE``."""
         self._backoff.reset()
 
     def served(self) -> None:
-        """Reset the backoff for a resource that was not served: it is."""
+        """Reset the backoff for a missing resource, as it is served now."""
         self._missing.reset()

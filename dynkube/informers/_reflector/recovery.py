@@ -1,4 +1,4 @@
-"""What a reflector does after each kind of failure; without I/O or time."""
+"""Decides how a reflector continues after each kind of failure; no I/O or time."""
 
 from __future__ import annotations
 
@@ -59,7 +59,8 @@ def recover(state: ReflectorState, exc: DynkubeError, streak: int) -> Recovery:
     first = streak == 0
     same = state.again() if isinstance(state, Streaming) else state.listing if isinstance(state, Listing) else state
     if isinstance(exc, Gone):
-        # If the version of a watch expired, the watch cache can list from it. If that of a list did, list from etcd.
+        # If the version of a watch expired, list from the watch cache, not older than that version. If the version of a
+        # list expired, list from etcd.
         expired = isinstance(state, Watching) and first
         return Recovery(state.listing if expired else MOST_RECENT, immediate=first)
     if isinstance(exc, ServerTimeout) and _version_too_large(exc):
@@ -69,10 +70,10 @@ def recover(state: ReflectorState, exc: DynkubeError, streak: int) -> Recovery:
     if isinstance(state, Streaming) and isinstance(exc, BadRequest | Invalid | StreamSilent):
         return Recovery(state.listing, immediate=True, stop_streaming=True)
     if isinstance(state, Confirming) and isinstance(exc, Forbidden | MethodNotAllowed):
-        return Recovery(state.watching)  # it can be watched but not listed, so this cannot be confirmed
+        return Recovery(state.watching)  # the resource can be watched but not listed, so the version stays unconfirmed
     if isinstance(exc, Forbidden | Unauthorized | MethodNotAllowed):
-        # If only watching is forbidden, lists at the backoff's pace keep the cache nearly up to date. A streaming list
-        # is a watch: whether the resource can be listed is not known yet, so try that at once.
+        # If only watching is forbidden, repeated lists with backoff keep the cache nearly up to date. After a streaming
+        # list, which is a watch, it is not known yet whether the resource can be listed, so list at once.
         return Recovery(state.listing, immediate=isinstance(state, Streaming) and first)
     if isinstance(exc, ResourceVersionRegressed):
         return Recovery(MOST_RECENT, immediate=first)
@@ -81,11 +82,11 @@ def recover(state: ReflectorState, exc: DynkubeError, streak: int) -> Recovery:
     if isinstance(exc, StreamCutShort):
         return Recovery(same if first else MOST_RECENT)
     if isinstance(exc, UnreadableEvent | EndlessList):  # a retry would get the same
-        # If pages do not end, a list in one response may work, and vice versa.
+        # If a list in pages failed, one response may work, and vice versa.
         other = state.listing if isinstance(state, Listing) and state.whole else MOST_RECENT
         return Recovery(other, immediate=first and isinstance(exc, EndlessList))
     if isinstance(exc, TransportError):
-        # A proxy that cuts or buffers streams may still let lists through.
+        # Lists may work even if a proxy cuts or buffers streams.
         return Recovery(state.listing if isinstance(state, Streaming) and streak >= 2 else same)
     return Recovery(same if streak < 2 else state.listing)
 
@@ -93,7 +94,7 @@ def recover(state: ReflectorState, exc: DynkubeError, streak: int) -> Recovery:
 def _after_silence(state: ReflectorState, exc: StreamSilent, first: bool) -> Recovery:
     if isinstance(state, Watching) and not exc.certain:
         return Recovery(Confirming(state.resource_version), immediate=first)
-    # Silent again: a server whose revision is behind that of the watch is silent until it has caught up.
+    # After the second silence, list: a server that has not reached the resourceVersion of a watch is silent until then.
     return Recovery(state, immediate=True) if first else Recovery(MOST_RECENT)
 
 

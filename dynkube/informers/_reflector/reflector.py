@@ -1,11 +1,12 @@
 """Reflector: lists and watches one collection, and keeps a sink up to date.
 
-The states are in ``_transitions``: list all objects, or stream them over the watch, then watch from there. What follows
-each failure is in ``_recovery``, when failures count as over in ``_health``, the pauses in ``_pace``, the deadlines of
-a stream in ``_stream``. The numbers are client-go's (``tools/cache/reflector.go``) unless ``InformerSettings`` says
-otherwise. Unlike client-go, it detects a silent stream; falls back to a list if the end of a streaming list is never
-marked (kubernetes/kubernetes#140890); treats a watch that the server ends at once as an expired resourceVersion;
-detects resourceVersions that went back; and spreads the reconnects of watches that a server ends together.
+The states are in ``transitions``: list all objects, or stream them over the watch, then watch from their
+resourceVersion. The next step after each failure is in ``recovery``, when failures count as over in ``health``, the
+pauses in ``pauses``, the deadlines of a stream in ``deadlines``. The numbers are client-go's
+(``tools/cache/reflector.go``) unless ``InformerSettings`` says otherwise. Unlike client-go, it detects a silent stream;
+falls back to a list if the end of a streaming list is never marked (kubernetes/kubernetes#140890); treats a watch that
+the server ends at once as an expired resourceVersion; detects resourceVersions that went back; and spreads the
+reconnects of watches that a server ends together.
 """
 
 from __future__ import annotations
@@ -52,28 +53,28 @@ class Sink(Protocol):
         Args:
             objects: all objects of the collection.
             resource_version: the version of the list.
-            watched: whether they came over a watch (streaming list) that stays open.
+            watched: whether the objects came over a watch (streaming list) that stays open.
         """
 
     async def apply(self, events: list[WatchEvent]) -> None:
         """Apply watch events in this order, bookmarks included."""
 
     def following(self) -> None:
-        """A watch is open and healthy."""
+        """Receive the report that a watch is open and healthy."""
 
     def failing(self, exc: DynkubeError, streak: int, recovery: Recovery) -> None:
-        """An attempt failed and will be retried.
+        """Receive the report that a list or watch failed; it will be retried.
 
         Args:
             exc: the failure.
-            streak: failures before it; 0 for one after which the next attempt most likely succeeds.
-            recovery: what is done next.
+            streak: the number of failures before it; 0 if the next attempt will most likely succeed.
+            recovery: the next step.
         """
 
 
 @dataclass(slots=True)
 class ServerFeatures:
-    """What is known about the server; shared by all reflectors of a client.
+    """Known features of the server; shared by all reflectors of a client.
 
     Attributes:
         streaming_lists: whether it supports streaming lists (KEP-3157); ``None`` before that was tried.
@@ -93,7 +94,7 @@ class Reflector:
         settings: timing and paging.
         features: what the server supports; updated, and shared by reflectors.
         observers: notified of lists and watches.
-        consistent: whether the first list must come from etcd, as a watch cache may lag behind.
+        consistent: whether the first list must come from etcd, as the API server's watch cache may lag behind.
         statistics: the counters to use; those of an earlier reflector are continued.
     """
 
@@ -118,8 +119,8 @@ class Reflector:
         self._state: ReflectorState = Streaming(Listing("" if consistent else "0"))
         self._streamable = True  # False once a streaming list of this resource failed
         self._watched = False
-        self._woken = False  # whether the last pause was cut short
-        self._health = ReflectorHealth()
+        self._woken = False  # whether the last pause was ended early by another reflector's success
+        self._health = Health()
         self._pace = Pace(settings)
         self._idle = IdleTimeout(settings)
 
@@ -173,8 +174,8 @@ class Reflector:
     async def _wait(self, seconds: float, exc: DynkubeError) -> None:
         """Wait after a failure, or until another reflector succeeds.
 
-        If this reflector was woken early last time and failed again, it waits in full. So waking costs at most one
-        extra request per pause.
+        If this reflector was woken early last time and failed again, it waits for the full time. So waking costs at
+        most one extra request per pause.
         """
         if self._woken:
             self._woken = False
@@ -201,7 +202,7 @@ class Reflector:
                 timeout=timeout,
                 paging=paging,
             )
-            # Some servers give each page its own version: no event is lost if the watch starts at that of the first.
+            # Some servers give each page its own version. Watching from the version of the first page loses no event.
             complete = listing.complete(page.resource_version)
             await add_page(objects, page, self._slices)
             while token := paging.token_after(page):
@@ -218,10 +219,10 @@ class Reflector:
         await self._sink.replace(objects, state.resource_version, watched=watched)
 
     async def _confirm(self, state: Confirming) -> Watching:
-        """List one object to learn the server's current resourceVersion.
+        """Check that the server has reached the resourceVersion of a silent watch.
 
-        The request may use a connection that is as dead as that of the watch, so its timeout is that of a silent
-        stream.
+        Lists with ``limit=1`` to learn the server's current resourceVersion. The request may reuse the watch's
+        connection, which may be dead, so it has the same timeout as a watch that receives no data.
         """
         settings = self._settings
         timeout = min(settings.watch_idle_timeout, settings.list_timeout)
@@ -231,7 +232,7 @@ class Reflector:
     # ── Streaming, Watching ──────────────────────────────────────────────────────────────────
 
     async def _watch(self, nursery: trio.Nursery, *, streaming: bool) -> None:
-        """Watch until the server ends it normally; raises otherwise."""
+        """Watch until the server ends the watch normally; raises on failure."""
         settings, before = self._settings, followed(self._state)
         self._statistics.watches += 1
         self._statistics.restarts += self._watched
@@ -243,8 +244,8 @@ class Reflector:
         try:
             await self._follow(nursery, stream, int(seconds))
         except (APIError, TransportError) as exc:
-            # A stream that was open for some time resets the backoff: many proxies cut idle streams. Not after an
-            # unreadable line, which the next stream is likely to have as well.
+            # A stream that was open for some time resets the backoff, as many proxies cut idle streams. After an
+            # unreadable line the backoff is kept, as the next stream is likely to have the same line.
             if stream.age(trio.current_time()) >= GOOD_WHILE and not isinstance(exc, UnreadableEvent):
                 self._pace.held()
             raise
@@ -271,9 +272,11 @@ class Reflector:
                 patience.deadline = stream.deadline(stream.opened)
                 self._opened(nursery, stream)
                 async for events in batches:
-                    patience.deadline = math.inf  # the sink's time does not count as silence
+                    patience.deadline = (
+                        math.inf
+                    )  # the time in which the sink processes events does not count as silence
                     await self._received(events, stream)
-                    del events  # else the frame keeps these objects alive while the watch is quiet
+                    del events  # otherwise this frame keeps the objects alive until the next events
                     patience.deadline = stream.deadline(trio.current_time())
         if patience.cancelled_caught:
             if stream.batches is not None:
@@ -290,7 +293,7 @@ class Reflector:
     def _opened(self, nursery: trio.Nursery, stream: Stream) -> None:
         self._features.waits.answered()
         hold = self._health.opened(stream.opened)
-        if isinstance(self._state, Streaming):  # it succeeds with the end of the initial events
+        if isinstance(self._state, Streaming):  # a streaming list succeeds only with the end of the initial events
             return
         if self._health.streak == 0:
             self._sink.following()
@@ -298,7 +301,7 @@ class Reflector:
             nursery.start_soon(self._prove_healthy, stream, hold)
 
     async def _prove_healthy(self, stream: Stream, seconds: float) -> None:
-        """Count a stream that stays open for so long as a success, even if silent."""
+        """Record a success if the stream stays open for ``seconds``, even if silent."""
         await trio.sleep(seconds)
         if stream.open and self._health.streak:
             self._healthy()

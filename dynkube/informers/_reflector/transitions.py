@@ -1,6 +1,6 @@
 """The states of a reflector and their transitions; without I/O or time.
 
-As in kube-rs's ``watcher``, each state has all that the next request needs; nothing else is remembered:
+As in kube-rs's ``watcher``, each state has all data for the next request; nothing else is remembered:
 
 =================  ====================================  ==========================================================
 state              event                                 next state
@@ -37,8 +37,8 @@ from dynkube.meta._versions import is_older
 class StreamSilent(TransportError):
     """No event or bookmark was received for too long.
 
-    The connection is considered dead. ``certain`` is ``False`` if this resource never had bookmarks, so that it may
-    just be quiet.
+    The connection is considered dead. ``certain`` is ``False`` if this resource never had bookmarks, so that there may
+    just have been no changes.
     """
 
     def __init__(self, message: str, *, certain: bool = True) -> None:
@@ -49,7 +49,7 @@ class StreamSilent(TransportError):
 class StreamCutShort(TransportError):
     """The server ended a watch at once without any event, or several within seconds.
 
-    The former often means that the resourceVersion expired: kubernetes/kubernetes#104171,
+    A watch that ends at once often means that the resourceVersion expired: kubernetes/kubernetes#104171,
     fabric8io/kubernetes-client#7896.
     """
 
@@ -57,7 +57,7 @@ class StreamCutShort(TransportError):
 class ResourceVersionRegressed(TransportError):
     """The server sent a resourceVersion older than one that it had sent before.
 
-    It was restored from a backup, or is one of several replicas that lags behind.
+    Either etcd was restored from a backup, or the response came from a replica that lags behind.
     """
 
 
@@ -74,7 +74,7 @@ class Watching:
     def advanced(self, version: str) -> Watching:
         """Return the state after an event or bookmark of ``version``.
 
-        An older version (of a server that lags behind) or a missing one changes nothing.
+        An older version (from a server that lags behind) or a missing version changes nothing.
         """
         return Watching(version) if version and not is_older(version, self.resource_version) else self
 
@@ -93,7 +93,7 @@ class Watching:
 
     @property
     def listing(self) -> Listing:
-        """The list that replaces this watch: not older than its last version."""
+        """The list that replaces this watch, not older than its last version."""
         return Listing(self.resource_version or "0")
 
 
@@ -101,8 +101,8 @@ class Watching:
 class Confirming:
     """Checking that the server has reached this version, before the next watch.
 
-    On a watch from a version that it has not reached, kube-apiserver sends nothing, not even a bookmark. So an etcd
-    backup that was restored without ``--bump-revision`` looks like a quiet resource.
+    If a watch starts from a version that kube-apiserver has not reached, the server sends nothing, not even a bookmark.
+    So after etcd was restored from a backup without ``--bump-revision``, the resource seems to have no changes.
     """
 
     resource_version: str
@@ -135,8 +135,8 @@ class Listing:
     """Listing all objects.
 
     Attributes:
-        resource_version: the query parameter: ``""`` for the most recent state, ``"0"`` for any (from the watch cache),
-            else not older than this.
+        resource_version: the query parameter: ``""`` for the most recent state, ``"0"`` for any state (from the watch
+            cache), else a state not older than this.
         whole: whether to list in one response instead of pages, which expire.
     """
 
@@ -157,7 +157,7 @@ class Listing:
 
     @property
     def listing(self) -> Listing:
-        """The list to try after this one failed: as recent, in pages."""
+        """The list to try after this one failed: of the same version, in pages."""
         return Listing(self.resource_version)
 
 
@@ -165,7 +165,7 @@ class Listing:
 class Streaming:
     """Receiving the initial objects over a watch (streaming list, KEP-3157).
 
-    They are the most recent state; changes follow on the same stream.
+    The objects are the most recent state; changes follow on the same stream.
 
     Attributes:
         listing: the list to fall back to.
@@ -191,7 +191,7 @@ class Streaming:
         return None
 
     def again(self) -> Streaming:
-        """Return the state for a new stream, which starts with the first object."""
+        """Return the state for a new stream, which sends all objects again."""
         return Streaming(self.listing)
 
 
@@ -199,6 +199,6 @@ ReflectorState: TypeAlias = Listing | Streaming | Watching | Confirming
 
 
 def followed(state: ReflectorState) -> str:
-    """Return the resourceVersion that was reached; ``""`` if it is not known."""
+    """Return the last resourceVersion received in ``state``; ``""`` if not known."""
     version = "" if isinstance(state, Streaming) else state.resource_version
     return "" if version == "0" else version

@@ -1,1 +1,1 @@
-"""What one informer shows of a shared cache: the filter in use, its subscribers and handlers."""
+"""One informer's view of a shared cache: filter, subscribers and handlers."""

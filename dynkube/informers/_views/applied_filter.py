@@ -1,7 +1,7 @@
 """A filter in use by one view, called by the owner's task and by readers.
 
-A filter may be a user's class. Exceptions of its functions are reported, and have these effects: of ``matches``, the
-object is hidden; of ``ready`` and ``at_once``, the filter is not ready; of ``pending`` and ``close``, none.
+A filter may be a user's class. Exceptions of its functions are reported. If ``matches`` raises, the object is hidden;
+if ``ready`` or ``at_once`` raises, the filter is not ready; exceptions of ``pending`` and ``close`` have no effect.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ from dynkube.meta import Unstructured
 
 
 class ErrorReport(Protocol):
-    """Reports that a user's function failed, with its argument if that is an object."""
+    """Callback for an exception of a user's function, such as a filter.
+
+    Called with a description of the function, the exception, and the object if the function was called with one.
+    """
 
     def __call__(self, what: str, exc: Exception, obj: Unstructured | None = None) -> None: ...
 
@@ -36,8 +39,8 @@ class AppliedFilter:
         self.filter = filter
         self._bound = bound
         self._report = report
-        self._failure = ""  # why it is not ready, if one of its functions raised
-        self._results: FilterResults | None = None  # for the version that was read last, with the changes since
+        self._failure = ""  # why the filter is not ready, if one of its functions raised
+        self._results: FilterResults | None = None  # kept results for the current version of the cache
         self._was_read = False
 
     @classmethod
@@ -57,14 +60,14 @@ class AppliedFilter:
 
     @property
     def pending(self) -> str:
-        """What it waits for before it is ready, for people; ``""`` if it is."""
+        """A description of what the filter waits for; ``""`` if it is ready."""
         if self.shows_all or (self.ready and not self._failure):
             return ""
-        # Never empty: an informer with a filter that is not ready is SYNCING, whatever the filter says about it.
+        # Never empty, as a text means that the informer is SYNCING; the filter's own description may be empty.
         return attempt(lambda: str(self._bound.pending()), "", self._pending_failed) or self._failure or _UNSPECIFIED
 
     def shown(self, objects: Sequence[Unstructured]) -> list[Unstructured] | None:
-        """Return the ``objects`` that it shows; ``None`` if it is not ready."""
+        """Return the ``objects`` that the filter shows; ``None`` if it is not ready."""
         if self.shows_all:
             return list(objects)
         matches = self._reading()
@@ -73,12 +76,16 @@ class AppliedFilter:
         return passing(matches, objects, self._matches_failed)
 
     def known(self, snapshot: Snapshot, latest: Callable[[], Snapshot]) -> Snapshot | None:
-        """Return the objects of a version that it shows, with results kept between reads.
+        """Return the objects of a version that the filter shows, from kept results.
 
-        Nothing is kept before the second read: storing results costs as much as calling a simple filter twice.
+        Results are kept from the second read on, as storing them costs as much as calling a simple filter twice.
+
+        Args:
+            snapshot: the version of the cache.
+            latest: returns the version that is published now.
 
         Returns:
-            ``None`` if results may not be kept, so that it has to be called at each read.
+            The objects; ``None`` if results may not be kept, so that the filter has to be called at each read.
         """
         if not self._bound.object_only:
             return None
@@ -114,7 +121,7 @@ class AppliedFilter:
         self._results = None
 
     def count(self, objects: Iterable[Unstructured]) -> int:
-        """Return how many of ``objects`` it shows."""
+        """Return how many of ``objects`` the filter shows."""
         matches = self._reading()
         return 0 if matches is None else count_passing(matches, objects, self._matches_failed)
 
@@ -126,7 +133,7 @@ class AppliedFilter:
         return bool(self._bound.ready())
 
     def _reading(self) -> Predicate | None:
-        """Return its predicate for one read or batch; ``None`` if it is not ready."""
+        """Return the predicate for one read; ``None`` if the filter is not ready."""
         if not self.ready:
             return None
         matches = attempt(self._bound.reading, None, self._at_once_failed)
@@ -158,8 +165,8 @@ class AppliedFilter:
 
 
 def _nothing_fails(what: str, exc: Exception, obj: Unstructured | None = None) -> None:
-    """Ignore; used where no user function is called."""
+    """Do nothing; the error report of :data:`NO_FILTER`, which never fails."""
 
 
 NO_FILTER: Final = AppliedFilter(None, _SHOW_ALL, _nothing_fails)
-"""Shows everything; shared by all views, as it is never called and keeps nothing."""
+"""Shows all objects. Shared by all views without a filter, as it has no state."""

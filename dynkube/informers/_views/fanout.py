@@ -11,8 +11,8 @@ from dynkube.informers._cache.store import Snapshot
 from dynkube.informers._slices import Slices, batches
 from dynkube.informers._views.filtered_view import View
 
-# A checkpoint after so many views, however little was done: each view may have woken a handler's task, and the loop
-# runs all woken tasks before it handles I/O and deadlines.
+# A checkpoint after this many views, even if little time has passed: each view may have woken a handler's task, and the
+# loop runs all woken tasks before it handles I/O and deadlines.
 _VIEWS: Final = 64
 
 
@@ -48,7 +48,7 @@ class Fanout:
         return [index for view in self._views if view.indexes for index in view.indexes.values()]
 
     async def show(self, before: Snapshot, changes: Sequence[Change], after: Snapshot) -> None:
-        """Offer changes to the subscribers of each view. Handlers may run meanwhile."""
+        """Send changes to the subscribers of each view. Handlers may run meanwhile."""
         if before is not after:
             await self._each(lambda view: view.carry(before, changes, after))
         for some in batches(changes):
@@ -56,7 +56,7 @@ class Fanout:
             await self._slices.checkpoint_if_due()
 
     async def settle(self) -> None:
-        """Settle each view, as the cache is complete."""
+        """Call :meth:`View.settle` for each view, as the cache is complete."""
         await self._each(View.settle)
 
     async def _each(self, work: Callable[[View], None]) -> None:

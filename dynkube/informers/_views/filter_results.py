@@ -1,8 +1,8 @@
 """Results of a filter on one version of a cache, kept between reads.
 
-Only for filters that depend on the object alone. Readers, on any thread, store results by one assignment. The cache's
-owner removes changed objects from them, so deleted objects are not kept alive, and the next read evaluates the filter
-on changed ones only.
+Used only for filters that depend on the object alone. Readers on any thread store results by one assignment. The owner
+of the cache removes changed objects from the results, so deleted objects are not kept alive, and the next read
+evaluates the filter only on changed objects.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dynkube.informers._cache.index import Change
 from dynkube.informers._cache.store import EMPTY, Snapshot
 from dynkube.meta import Unstructured
 
-_MANY: Final = 256  # changes without a read after which results are dropped (plus a quarter of the objects)
+_MANY: Final = 256  # results are dropped after 256 changes, plus a quarter of the objects, without a read
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,11 @@ class FilterResults:
         return cls(base, EMPTY, base)
 
     def asked(self, shown: Iterable[Unstructured]) -> FilterResults:
-        """Return the results after ``unasked`` was evaluated; these of it are shown."""
+        """Return the results after the filter was evaluated on the objects ``unasked``.
+
+        Args:
+            shown: those of the objects that the filter shows.
+        """
         editor = self.shown.edit()
         for obj in shown:
             editor.put(obj.key, obj)

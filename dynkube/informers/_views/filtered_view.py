@@ -19,10 +19,11 @@ _TRIES: Final = 8  # a predicate that sets the filter must not make a read loop 
 
 
 class View:
-    """The objects of a shared cache as one informer shows them.
+    """One informer's view of a shared cache: the objects that pass its filter.
 
-    Driven by the owner, the task that owns the cache. A *round* evaluates the filter on every object, and offers
-    subscribers the difference. The owner makes one when a subscriber is added, and on request.
+    Only the task that owns the cache (the *owner*) runs the view. In a *round*, the view evaluates the filter on every
+    object and sends subscribers the changes since the previous round. The owner starts a round when a subscriber is
+    added, and on request.
 
     Args:
         report: called when a user's function raises.
@@ -60,16 +61,16 @@ class View:
         self.refiltering: bool = False
         """Whether a round was requested and has not started."""
         self._replaced = False  # whether the filter was replaced since the last round began
-        self._awaited: set[Subscriber] | None = None  # handlers that has_synced waits for; None before the sync
+        self._awaited: set[Subscriber] | None = None  # handlers that has_synced waits for; None if it does not wait
         self._applied = NO_FILTER
-        self._behind = False  # changes were not offered, as the filter was not ready
+        self._behind = False  # whether changes were not sent because the filter was not ready
         self._report = report
         self._ask_round = ask_round
 
     # ── filter ───────────────────────────────────────────────────────────────────────────────
 
     def set_filter(self, new: Filter | None, context: FilterContext) -> None:
-        """Replace the filter. Reads use it at once; the next round offers the difference."""
+        """Replace the filter. Reads use it at once; the next round notifies subscribers."""
         applied = AppliedFilter.bind(new, context, self._report)
         old, self._applied, self.filter = self._applied, applied, new
         self._replaced = True
@@ -77,7 +78,7 @@ class View:
 
     @property
     def waiting_for(self) -> str:
-        """What the filter waits for before it is ready; ``""`` if it is."""
+        """A description of what the filter waits for; ``""`` if it is ready."""
         return self._applied.pending
 
     def accepts(self, obj: Unstructured) -> bool:
@@ -98,7 +99,7 @@ class View:
             latest: returns the published version.
 
         Returns:
-            The objects that it shows; ``None`` if the filter has to be called.
+            The objects that the filter shows; ``None`` if the filter has to be called.
         """
         for _ in range(_TRIES):
             applied = self._applied
@@ -118,7 +119,7 @@ class View:
         return count
 
     def forget(self) -> None:
-        """Drop remembered results, as those of the filter may have changed."""
+        """Drop remembered results, as the filter may now give different results."""
         self._applied.forget()
 
     def carry(self, before: Snapshot, changes: Sequence[Change], after: Snapshot) -> None:
@@ -128,8 +129,8 @@ class View:
     def _shown(self, objects: Sequence[Unstructured]) -> list[Unstructured] | None:
         """Return the objects that the filter shows; ``None`` if it is not ready.
 
-        On a thread other than the event loop's, the filter may be replaced and closed meanwhile: then the result is
-        neither the old one's nor the new one's, and it is evaluated again.
+        On a thread other than the event loop's, the filter may be replaced and closed during the evaluation. The result
+        may then match neither filter, so the objects are evaluated again with the new one.
         """
         shown: list[Unstructured] | None = None
         for _ in range(_TRIES):
@@ -142,7 +143,7 @@ class View:
     # ── the owner's side ─────────────────────────────────────────────────────────────────────
 
     def show(self, changes: Sequence[Change]) -> None:
-        """Offer changes of the cache to subscribers."""
+        """Send changes of the cache to subscribers."""
         if not self.subscribers:
             return
         if self._applied.shows_all:
@@ -163,20 +164,23 @@ class View:
                 subscriber.offer(key, visible)
 
     def begin_round(self) -> None:
-        """Start a round: requests from now on are for the next one."""
+        """Start a round: requests from now on cause another round."""
         self.refiltering = False
         self._replaced = False
 
     async def show_difference(self, snapshot: Snapshot, subscribers: Sequence[Subscriber], slices: Slices) -> None:
-        """Offer ``subscribers`` the difference to what the filter shows of ``snapshot``."""
+        """Send ``subscribers`` the objects of ``snapshot`` that the filter shows.
+
+        Their mailboxes compute the difference to the states that were delivered.
+        """
         missed = self._behind
         self._behind = not self._applied.ready
         if self._behind:
-            return  # the filter requests a round when it is ready, which is for all subscribers
-        some = tuple(self.subscribers if missed else subscribers)  # a copy: they may be removed meanwhile
+            return  # when the filter is ready it requests a round, which is for all subscribers
+        some = tuple(self.subscribers if missed else subscribers)  # a copy, as subscribers may be removed meanwhile
         for objects in batches(snapshot) if some else ():
             found = self._shown(objects)
-            if found is None:  # replaced meanwhile by one that is not ready yet
+            if found is None:  # the filter was replaced meanwhile by one that is not ready yet
                 self._behind = True
                 return
             shown = set(map(id, found))
@@ -190,7 +194,7 @@ class View:
             await self._show_what_went(snapshot, some, slices)
 
     async def _show_what_went(self, snapshot: Snapshot, subscribers: Sequence[Subscriber], slices: Slices) -> None:
-        """Offer the deletion of objects that were deleted while the filter was not ready."""
+        """Send deletions of objects that were deleted while the filter was not ready."""
         for subscriber in subscribers:
             for keys in batches(subscriber.known_keys()):
                 for key in keys:
@@ -201,8 +205,9 @@ class View:
     def settle(self, *, after_round: bool = False) -> None:
         """Mark offered objects as the initial list, unless a round is pending.
 
-        A round settles even if another one was requested meanwhile; otherwise handlers would never sync while
-        ``refresh_filter`` is called all the time. If the filter was replaced during a round, the next one settles.
+        After a round (``after_round``) they are marked even if another round was requested meanwhile. Otherwise handlers
+        would never sync while ``refresh_filter`` is called all the time. If the filter was replaced during the round,
+        they are marked after the next one.
         """
         if self._behind or self._replaced or (self.refiltering and not after_round) or not self._applied.ready:
             return
@@ -222,7 +227,7 @@ class View:
         return not subscriber.closed
 
     def subscriber_settled(self, subscriber: Subscriber) -> None:
-        """Note that a subscriber has synced, or was closed."""
+        """Handle that a subscriber has synced, or was closed."""
         if subscriber.closed:
             for among in (self.joining, self.subscribers):
                 if subscriber in among:
@@ -239,7 +244,7 @@ class View:
             self.settled.set()
 
     def end(self) -> None:
-        """Close all subscribers, and end waiting for the sync."""
+        """Close all subscribers, and wake tasks that wait for the sync."""
         self._awaited = None
         for subscriber in (*self.subscribers, *self.joining):
             subscriber.close()

@@ -39,7 +39,7 @@ OnError: TypeAlias = Literal["log", "cancel"] | ErrorCallback
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Handler:
-    """The functions of one registration; plain or async, all but one optional."""
+    """The functions of one registration, plain or async; at least one is given."""
 
     on_add: OnAdd | None = None
     on_update: OnUpdate | None = None
@@ -63,12 +63,12 @@ class Handler:
         object.__setattr__(self, "_asks_initial", _asks_for(self.on_add, "initial"))
 
     def describe(self) -> str:
-        """Return a name for it: that of its first function."""
+        """Return the name of the first function, as a name for the handler."""
         functions = (self.on_add, self.on_update, self.on_delete)
         return next((name for f in functions if (name := name_of(f))), "handler")
 
     def call(self, event: InformerEvent) -> Awaitable[None] | None:
-        """Call the function for ``event``, if any; return what is to be awaited."""
+        """Call the function for ``event``, if any; return its awaitable if it is async."""
         if isinstance(event, Added):
             on_add = cast("Callable[..., Awaitable[None] | None] | None", self.on_add)
             if on_add is None:
@@ -82,11 +82,11 @@ class Handler:
 def _asks_for(function: Callable[..., Any] | None, parameter: str) -> bool:
     """Return whether a function has a parameter of that name.
 
-    ``**kwargs`` does not count: a wrapper may only pass them on.
+    ``**kwargs`` does not count, as a wrapper may just pass them on to a function without this parameter.
     """
     if function is None:
         return False
-    # It may raise: some functions written in C have no signature, and a class may define __signature__ itself.
+    # inspect.signature may raise: some functions written in C have no signature, and a class may define __signature__.
     signature = attempt_with(inspect.signature, function, None, lambda exc: None)
     found = signature.parameters.get(parameter) if signature is not None else None
     return found is not None and found.kind in (found.POSITIONAL_OR_KEYWORD, found.KEYWORD_ONLY)
@@ -99,11 +99,11 @@ class HandlerStatistics:
     Attributes:
         name: as given to :meth:`Informer.add_handler`, else the name of the function.
         backlog: number of objects with a pending event.
-        handled: number of events that it was called with.
-        coalesced: number of pending changes that were replaced by a newer one of the same object.
-        errors: number of exceptions that it raised.
+        handled: number of events that the handler was called with.
+        coalesced: number of pending changes that were replaced by a newer change of the same object.
+        errors: number of exceptions that the handler raised.
         last_error: type and message of the last exception; ``""`` if there was none.
-        has_synced: whether it has handled the initial objects.
+        has_synced: whether the handler has handled the initial objects.
         seconds: total running time, including time spent waiting in async handlers.
         longest: the longest running time for one event, in seconds.
     """
@@ -153,7 +153,7 @@ class Registration(Bound):
         """Remove the handler; it is not called any more after this returns.
 
         Does not block. An async handler that is running finishes its current event. Safe to call twice, and from the
-        handler itself. A handler that is removed before it has synced never does.
+        handler itself. A handler that is removed before it has synced never syncs.
         """
         self._task.close()
 
@@ -177,7 +177,7 @@ class Registration(Bound):
 
 
 class HandlerTask(Subscriber):
-    """The task of one handler: takes events from its mailbox, and calls the handler with them."""
+    """The task of one handler: calls the handler with events from its mailbox."""
 
     def __init__(
         self,
@@ -195,12 +195,12 @@ class HandlerTask(Subscriber):
         self._handled = 0
         self._errors = 0
         self._last_error = ""
-        self._failure: Exception | None = None  # what the handler raised on the current event
+        self._failure: Exception | None = None  # the exception that the handler raised on the current event
         self._seconds = self._longest = 0.0
         self._about: Collection | None = None
 
     async def wait_synced(self) -> None:
-        """Wait until the handler has handled the initial objects; raises ClosedError if it never will."""
+        """Wait until the handler has handled the initial objects; see :class:`Registration`."""
         await self._until_entered()
         await super().wait_synced()
 
@@ -238,7 +238,7 @@ class HandlerTask(Subscriber):
         """
         self._about = about
         call, failed = self._handler.call, self._failed
-        clock = trio.lowlevel.current_clock().current_time  # half the price of trio.current_time()
+        clock = trio.lowlevel.current_clock().current_time  # takes half the time of trio.current_time()
         try:
             with self._scope:
                 while (events := self.take_nowait() or await self._next(turns)) is not None:
@@ -257,8 +257,8 @@ class HandlerTask(Subscriber):
                                 self._done(event, clock() - started, told)
                             raise
                         self._done(event, clock() - started, told)
-                        del event  # see below
-                    del events  # else the frame keeps these objects alive while it waits for the next
+                        del event  # as for events below
+                    del events  # otherwise this frame keeps the objects alive while it waits for the next events
                     if turns.over:
                         await turns.wait()
         finally:
@@ -301,7 +301,8 @@ class HandlerTask(Subscriber):
             self._log_failure("handler %s failed on %r (failure %d); it continues with the next event", event, exc)
 
     def _log_failure(self, text: str, event: InformerEvent, exc: Exception) -> None:
-        # A handler that fails on one object mostly fails on all: logged as an error the 1st, 2nd, 4th, 8th, ... time.
+        # Logged as an error only the 1st, 2nd, 4th, 8th, ... time, as a handler that fails on one object mostly fails
+        # on all.
         level = logging.DEBUG if self._errors & (self._errors - 1) else logging.ERROR
         extra: dict[str, object] = {"handler": self.name, "error": type(exc).__name__, "count": self._errors}
         if self._about is not None:
@@ -318,11 +319,11 @@ def _word(event: InformerEvent) -> Literal["Added", "Updated", "Deleted"]:
 class EventQueue(Subscriber):
     """The pending events of one :class:`EventStream`."""
 
-    counts_for_sync = False  # it may not be iterated yet
+    counts_for_sync = False  # the stream may never be iterated
 
 
 def queue_of(stream: EventStream) -> EventQueue:
-    """Return the queue of a stream, for layers above: it has events without a checkpoint for each."""
+    """Return the queue of a stream, to take events without a checkpoint for each."""
     return stream._queue
 
 
@@ -330,7 +331,7 @@ class EventStream(Bound):
     """An informer's events as an async iterator; created by :meth:`Informer.events`.
 
     For a slow consumer changes are coalesced: for each object only the newest state is pending. The informer's
-    ``has_synced`` does not wait for streams, as they may not be iterated yet. Each step is a checkpoint; if it is
+    ``has_synced`` does not wait for streams, as a stream may never be iterated. Each step is a checkpoint; if it is
     cancelled while it waits, no event is lost.
     """
 
@@ -345,11 +346,11 @@ class EventStream(Bound):
 
     @property
     def has_synced(self) -> bool:
-        """Whether the events of the initial objects have been returned. Once true, stays true."""
+        """Whether all events of the initial objects were returned; stays true then."""
         return self._queue.has_synced
 
     def close(self) -> None:
-        """End the iteration; drops pending events, also the second one of a changed UID."""
+        """End the iteration, and drop all pending events."""
         self._ready.clear()
         self._queue.close()
 

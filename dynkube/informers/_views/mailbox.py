@@ -1,9 +1,10 @@
 """The pending events of one subscriber, computed from what was delivered to it.
 
-No tasks. The mailbox gets the state of a key that *should* be visible, and computes the event from the state that was
-*delivered*, never by evaluating a filter on an old object. So the events of an object alternate legally whatever races
-happen upstream: a delete and a filter change at once cause one ``Deleted``, and a late filter result cannot bring an
-object back. A key is pending at most once: newer states replace older ones, and if the newest equals the delivered one
+No tasks. For each key the mailbox gets the *visible* state: the object, or ``None`` if it does not exist or is hidden
+by the filter. It computes an event from the state that was last *delivered* to the visible state, and never evaluates a
+filter on an old object. So the events of an object always come in the order added, updated, deleted, despite races: a
+deletion and a filter change at the same time cause one ``Deleted``, and a late filter result cannot bring an object
+back. A key is pending at most once: newer states replace older ones, and if the newest state equals the delivered one,
 the key is not pending any more. So a subscriber that sleeps for an hour takes memory per object that exists or was
 delivered, not per event, and none for objects that were created and deleted meanwhile.
 """
@@ -27,7 +28,7 @@ class _Synced:
 
 
 SYNCED: Final = _Synced()
-"""Returned by ``take`` when everything offered before ``mark_synced`` was taken."""
+"""Returned by ``take`` once, after all events that were offered before ``mark_synced`` were taken."""
 
 
 class Mailbox:
@@ -38,9 +39,9 @@ class Mailbox:
     def __init__(self) -> None:
         self.coalesced: int = 0
         """The number of pending states that were replaced by newer ones."""
-        self._initial = True  # until SYNCED was taken
+        self._initial = True  # becomes False when SYNCED was taken
         self._shown: dict[Key, Unstructured] = {}
-        # In order of arrival. Taking the first item of a plain dict skips all removed ones at each step.
+        # In order of arrival. Taking the first item of a plain dict would skip all removed items each time.
         self._pending: OrderedDict[Key | _Synced, Unstructured | None] = OrderedDict()
 
     def offer(self, key: Key, visible: Unstructured | None) -> bool:
@@ -69,9 +70,9 @@ class Mailbox:
         self._pending[SYNCED] = None
 
     def take(self) -> tuple[InformerEvent, ...] | _Synced | None:
-        """Return the next key's events; ``None`` if nothing is pending.
+        """Return the events of the next pending key; ``None`` if nothing is pending.
 
-        There is one, or two for a new UID: ``Deleted`` and ``Added``.
+        This is one event; if the UID changed there are two, ``Deleted`` and ``Added``.
         """
         if not self._pending:
             return None
@@ -84,7 +85,7 @@ class Mailbox:
         old = self._shown.get(key)
         if new is None:
             del self._shown[key]
-            assert old is not None  # else the key would not be pending
+            assert old is not None  # a key that is neither delivered nor visible is not pending
             return (Deleted(old),)
         self._shown[key] = new
         if old is None:
@@ -107,7 +108,7 @@ class Mailbox:
 
 
 def _alike(shown: Unstructured | None, visible: Unstructured | None) -> bool:
-    """Return whether no event is needed from one state to the other."""
+    """Return whether the two states are equal, so that no event is needed."""
     if shown is visible:
         return True
     return shown is not None and visible is not None and same_state(shown, visible) and shown == visible

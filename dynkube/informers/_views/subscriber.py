@@ -32,13 +32,13 @@ class Subscriber(Bound):
         self._on_settled = on_settled
         self._closed = False
         self._synced = False
-        self._settled = trio.Event()  # it has synced, or was closed and never will
+        self._settled = trio.Event()  # set when the subscriber has synced, or was closed before that
         self._wake = trio.Event()
 
     # ── the informer's side ──────────────────────────────────────────────────────────────────
 
     def offer(self, key: Key, visible: Unstructured | None) -> None:
-        """Set what this subscriber should see of ``key``; ``None`` for nothing."""
+        """Set the visible state of ``key``: the object, or ``None`` if it is not visible."""
         if not self._closed and self._mailbox.offer(key, visible):
             self._wake.set()
 
@@ -54,9 +54,9 @@ class Subscriber(Bound):
         return self._mailbox.known_keys()
 
     def close(self) -> None:
-        """Deliver no more events: drop pending ones, and release all objects."""
+        """Drop pending events, deliver no more, and release all objects."""
         self._closed = True
-        self._mailbox = Mailbox()  # a reference to a closed subscriber keeps no objects alive
+        self._mailbox = Mailbox()  # so that a reference to a closed subscriber keeps no objects alive
         self._wake.set()
         self._settled.set()
         self._on_settled(self)
@@ -65,7 +65,7 @@ class Subscriber(Bound):
 
     @property
     def closed(self) -> bool:
-        """Whether it was closed, so that no more events come."""
+        """Whether the subscriber was closed, so that no more events are delivered."""
         return self._closed
 
     @property
@@ -96,7 +96,7 @@ class Subscriber(Bound):
             raise ClosedError("the subscriber was removed before its initial sync")
 
     def take_nowait(self) -> tuple[InformerEvent, ...]:
-        """Return the next key's events; ``()`` if nothing is pending or it is closed."""
+        """Return the events of the next key; ``()`` if nothing is pending, or if closed."""
         while not self._closed:
             events = self._mailbox.take()
             if events is None or isinstance(events, tuple):
@@ -108,12 +108,12 @@ class Subscriber(Bound):
         return ()
 
     async def take(self) -> tuple[InformerEvent, ...] | None:
-        """Wait for the next key's events, never empty; ``None`` once closed."""
+        """Wait for the events of the next key, at least one; ``None`` once closed."""
         while not self._closed:
             if events := self.take_nowait():
                 return events
             if not (self.closed or self._mailbox):
-                if self._wake.is_set():  # else another consumer of the same stream already waits for it
+                if self._wake.is_set():  # if not, another consumer of the same stream waits for this event already
                     self._wake = trio.Event()
                 await self._wake.wait()
         return None

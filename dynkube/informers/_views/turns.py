@@ -1,8 +1,8 @@
-"""Turns: limits how long handlers, of which there may be thousands, run at once.
+"""Turns: limits how long handlers run before the event loop handles I/O again.
 
-Each handler has a task, and the loop runs all ready tasks before it handles I/O and deadlines again. So a time slice
-per handler does not suffice. They share one: a handler that finds it used up waits in a queue, and a few of these
-continue in each iteration of the loop.
+There may be thousands of handlers. Each has a task, and the loop runs all ready tasks before it handles I/O and
+deadlines again, so a time slice per handler does not suffice. All handlers share one time slice: when it is used up, a
+handler waits in a queue, and a few handlers of the queue continue in each iteration of the loop.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Final
 
 import trio
 
-# Seconds between the work of two handlers after which a new slice starts, as the loop has mostly run an iteration by
-# then. If it has not, a handler is late by this much and no more.
+# If no handler has worked for this many seconds, a new slice starts, as the loop has most likely run an iteration in
+# between. If it has not, I/O is delayed by at most this time.
 _GAP: Final = 0.0001
-_AT_ONCE: Final = 8  # woken per iteration; most have a single event, which takes less time than an iteration
+_AT_ONCE: Final = 8  # handlers woken per iteration; most have one event, which takes less time than an iteration
 
 
 class Turns:
@@ -41,7 +41,7 @@ class Turns:
         self._alone = False  # whether a handler waits outside of the queue
 
     def begin(self) -> None:
-        """Note that a handler starts to work, after it has waited for something."""
+        """Record that a handler starts to work, after it has waited."""
         now = self._clock()
         if now - self._last > _GAP:
             self._since = now
