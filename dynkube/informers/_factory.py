@@ -53,8 +53,8 @@ class InformerFactory:
         self._observers = observers
         self._turns = Turns(settings.cpu_clock, settings.slice, nursery.start_soon)
         self._clock = trio.lowlevel.current_clock()
-        # Tasks run in the client's contextvars context, not in that of the task that entered an informer first, which may
-        # have a tracing span.
+        # Tasks run in the client's contextvars context, not in that of the task that entered an informer first, whose
+        # tracing span must not become the parent of requests for all informers that share the cache.
         self._context = contextvars.copy_context()
         self._tracker = AvailabilityTracker(rest, discovery, mapper, settings, self._features, nursery, observers)
         self._shared: dict[SharingKey, SharedInformer] = {}

@@ -205,7 +205,7 @@ class View:
     def settle(self, *, after_round: bool = False) -> None:
         """Mark offered objects as the initial list, unless a round is pending.
 
-        After a round (``after_round``) they are marked even if another round was requested meanwhile. Otherwise handlers
+        After a round (``after_round``) they are marked even if another round was requested meanwhile; if not, handlers
         would never sync while ``refresh_filter`` is called all the time. If the filter was replaced during the round,
         they are marked after the next one.
         """

@@ -200,7 +200,7 @@ class HandlerTask(Subscriber):
         self._about: Collection | None = None
 
     async def wait_synced(self) -> None:
-        """Wait until the handler has handled the initial objects; see :class:`Registration`."""
+        """Wait until the initial objects were handled; see :class:`Registration`."""
         await self._until_entered()
         await super().wait_synced()
 
