@@ -24,7 +24,7 @@ class ResourceAvailability(Displayable):
         name: the name that was looked up.
         resource: scope, verbs, short names etc.; ``None`` if it is not served.
         versions: the served versions, the preferred one first.
-        definition: its CRD. ``None`` if there is none, as for built-in resources, or if it could not be read.
+        definition: its CRD; ``None`` if there is none (built-in resources), or if it could not be read.
         message: why it is not served, or why its CRD could not be read; ``""`` otherwise.
     """
 

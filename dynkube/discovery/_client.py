@@ -36,13 +36,14 @@ class DiscoveryClient:
     """Reads the discovery documents of one server.
 
     It requests aggregated discovery (v2 and v2beta1), which is two documents in total. From a server that returns the
-    legacy form it reads one document for each group-version, several concurrently. Aggregated documents have an ETag:
-    unchanged ones are not sent, decoded or rebuilt.
+    legacy form it reads one document for each group-version, several concurrently. Aggregated documents have an ETag,
+    so unchanged documents are neither sent nor decoded again.
 
     Args:
         rest: the client for requests.
         parallel: maximum concurrent requests to a server with the legacy form.
-        timeout: seconds for all documents of group-versions together; those that have not arrived by then are failures.
+        timeout: seconds for all documents of group-versions together. Documents that have not arrived by then become
+            failures in the result.
     """
 
     def __init__(self, rest: RESTClient, *, parallel: int = 16, timeout: float = 60.0) -> None:
@@ -50,14 +51,14 @@ class DiscoveryClient:
         self._timeout = timeout
         self._parallel = parallel
         self._cached: dict[str, tuple[str, RootDocument]] = {}
-        self._core_seen = False  # from then on a 404 for /api is a failure, not the absence of the core group
+        self._core_seen = False  # once True, a 404 for /api is a failure, not the absence of the core group
 
     async def fetch(self, *, last_known: APIDiscovery | None = None) -> APIDiscovery:
         """Read all resources that the server serves.
 
-        Whatever cannot be read is a failure in the result, and keeps its resources from ``last_known``: a group-version
-        whose aggregated API is unavailable (``freshness: Stale``), a document with an error response, or the whole list
-        of groups. Cancellation is safe: the client's state stays consistent.
+        A part that cannot be read is a failure in the result, and keeps its resources from ``last_known``. Such a part
+        is a group-version whose aggregated API is unavailable (``freshness: Stale``), a document with an error
+        response, or the whole list of groups. Cancellation is safe: the client's state stays consistent.
 
         Args:
             last_known: the previous snapshot.
@@ -95,7 +96,7 @@ class DiscoveryClient:
         Raises:
             InvalidInput: not a valid group name.
             APIError: an error response for the group's own document.
-            TransportError: it did not arrive, or is not a discovery document.
+            TransportError: the group's document did not arrive, or is not a discovery document.
         """
         try:
             root = await self._root(f"/apis/{_segment('group', group)}" if group else "/api")
@@ -124,8 +125,8 @@ class DiscoveryClient:
     async def lists(self, gv: GroupVersion) -> bool:
         """Whether the server's list of group-versions contains ``gv``.
 
-        One request, cheap due to an ETag. A 404 for the document of a group-version is weaker evidence: it may come
-        from a proxy, or from a server that has not installed all of its APIs yet.
+        Sends one request, which is cheap due to an ETag. The list is stronger evidence than a 404 for the document of a
+        group-version, which may come from a proxy, or from a server that has not installed all of its APIs yet.
 
         Raises:
             APIError: an error response.
@@ -168,7 +169,7 @@ class DiscoveryClient:
         return await _read(partial(parse_resource_list, answer.body, path=path, gv=gv, preferred=preferred), answer)
 
     async def _missing(self, roots: Iterable[RootDocument]) -> Documents:
-        """Read the documents that legacy servers have for each version."""
+        """Read the documents of the group-versions that a legacy server lists."""
         preferred = {
             GroupVersion(group.name, version.version): group.versions[0].version
             for root in roots
@@ -180,9 +181,10 @@ class DiscoveryClient:
         return dict(zip(preferred, answers, strict=True))
 
     async def _settle(self, read: Callable[[_T], Awaitable[_R]], wanted: tuple[_T, ...]) -> list[_R | DynkubeError]:
-        """Read concurrently, up to the limit.
+        """Read several documents concurrently, up to the limit.
 
-        A read that fails leaves its error in its place.
+        Returns:
+            The results in the order of ``wanted``; for a failed read, its error.
         """
         limiter = trio.CapacityLimiter(self._parallel)
         results: dict[int, _R | DynkubeError] = {}
@@ -212,7 +214,7 @@ class DiscoveryClient:
 
 
 async def _read(parse: Callable[[], _T], answer: Answer) -> _T:
-    """Parse a document; a large one in a worker thread, as it takes some time.
+    """Parse a document; a large one in a worker thread, not to block the event loop.
 
     Raises:
         ProtocolError: it is not the expected document.
@@ -227,7 +229,11 @@ async def _read(parse: Callable[[], _T], answer: Answer) -> _T:
 
 
 def _segment(what: str, text: str) -> str:
-    """Return a percent-encoded path segment; raise where it would change the path."""
+    """Return a percent-encoded path segment.
+
+    Raises:
+        InvalidInput: the text would change the structure of the path.
+    """
     # Groups and versions are ASCII; quote() would raise for lone surrogates.
     if text in {"", ".", ".."} or "/" in text or "%" in text or not text.isascii():
         raise InvalidInput(f"invalid {what} {text!r}: expected an API group like 'apps' or a version like 'v1'")

@@ -1,8 +1,8 @@
 """``DeferredRESTMapper``: a mapper that loads discovery on first use.
 
-It reads discovery again before it reports NoMatch. Guarantees: a name that is known costs no request; an unknown name
-costs one read, and no other within a few seconds; concurrent callers share one read. A failed read keeps what was
-known, and reports unknown names as DiscoveryFailed, never as NoMatch.
+It reads discovery again before it raises NoMatch. Guarantees: a known name causes no request; an unknown name causes
+one read, and no further read within a few seconds; concurrent callers share one read. After a failed read the known
+resources are kept, and unknown names raise DiscoveryFailed, never NoMatch.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class _Counters:
 class _Miss:
     """A failed lookup, cached until ``until``.
 
-    ``certain`` if its own group-version was read.
+    ``certain`` tells whether the group-version of the name was read, so that other failures do not matter.
     """
 
     until: float
@@ -85,7 +85,8 @@ class DeferredRESTMapper(Bound):
 
     Args:
         discovery: the client that reads discovery documents.
-        negative_ttl: seconds for which a miss, or an operation rejected by cached discovery, is not checked again.
+        negative_ttl: seconds for which a failed lookup, or an operation rejected by cached discovery, causes no other
+            read.
         clock: the time in seconds; trio's clock unless replaced in tests.
     """
 
@@ -103,12 +104,12 @@ class DeferredRESTMapper(Bound):
         self._counters = _Counters()
         self._lock = trio.Lock()
         self._mapper: RESTMapper | None = None
-        # Invalidated groups (or "*") with the number of their last invalidation. A read clears only those from before
-        # it began.
+        # Invalidated groups (or "*") with the number of their last invalidation. A read clears only invalidations from
+        # before it began.
         self._stale: dict[str, int] = {}
         self._invalidations = 0
         self._retry_at = float("-inf")
-        # Full reads are numbered as they begin; a lookup accepts one that began after it.
+        # Full reads are numbered as they begin; a lookup uses the result of a read that began after the lookup.
         self._begun = 0
         self._ended = 0
         self._failed_loads = 0
@@ -121,8 +122,8 @@ class DeferredRESTMapper(Bound):
         """The mapper as last read, possibly outdated; ``None`` before the first load."""
         return self._mapper
 
-    def may_be_outdated(self, arg: ResourceLike) -> bool:
-        """Return whether a group that ``arg`` may belong to was invalidated since it was last read. Does no I/O.
+    def card_of(self, name: ResourceLike, definition: Callable[[str], Unstructured | None]) -> Card:
+        """Return a card with the known properties of a resource. Does no I/O.
 
         Args:
             arg: a name of a resource.
@@ -136,8 +137,8 @@ class DeferredRESTMapper(Bound):
     def invalidate(self, group: str | None = None) -> None:
         """Mark ``group`` (``""`` for core), or with ``None`` everything, as outdated.
 
-        Does no I/O: the next lookup that concerns it reads the group, or everything, first. Any number of calls before
-        that cost one read.
+        Does no I/O: the next lookup in the group (or any lookup) reads it again first. Any number of calls before that
+        cause one read.
         """
         self._invalidations += 1
         self._stale[EVERYTHING if group is None else group] = self._invalidations
@@ -146,20 +147,20 @@ class DeferredRESTMapper(Bound):
     def doubt(self, arg: ResourceLike) -> None:
         """Invalidate the group of ``arg``.
 
-        Invalidates everything if ``arg`` does not name its whole group.
+        Invalidates all groups if ``arg`` has no complete group name.
         """
         self.invalidate(Lookup.of(arg).whole_group)
 
     def recheck(self, arg: ResourceLike) -> None:
         """Mark a resource as outdated after cached discovery rejected an operation.
 
-        Its group is read before the next lookup of it, but at most once in ``negative_ttl`` seconds: a rejection that
-        the server has confirmed is not checked again for that long. Does no I/O.
+        Its group is read before the next lookup of the resource, but at most once in ``negative_ttl`` seconds, so that
+        repeated rejections do not cause repeated reads. Does no I/O.
         """
         try:
             group = self._known().resource_for(arg).gvr.group
         except MappingError:
-            return  # it was read meanwhile, and the next lookup uses that
+            return  # the group was read meanwhile, and the next lookup uses the result
         now = self._clock()
         self._rechecked = {key: until for key, until in self._rechecked.items() if until > now}
         if group not in self._rechecked:
@@ -186,7 +187,7 @@ class DeferredRESTMapper(Bound):
         """Return the mapper; reads discovery if it was never read, or was invalidated.
 
         Raises:
-            DiscoveryFailed: nothing could be read, and nothing is known from before; ``failures`` has the reasons.
+            DiscoveryFailed: no read has succeeded yet; ``failures`` has the reasons.
         """
         return await self._up_to_date(None)
 
@@ -264,7 +265,7 @@ class DeferredRESTMapper(Bound):
             miss = self._recent_miss(lookup)
             if not certain and (miss is None or not miss.certain):
                 raise
-        # A group that might have it failed, but its own group-version was read.
+        # Another group that might have the resource failed, but the group-version that was named was read.
         raise NoMatch(no_match(lookup, self._known().discovery))
 
     async def _read_everything(self) -> RESTMapper:
@@ -301,7 +302,7 @@ class DeferredRESTMapper(Bound):
         except ClosedError:
             raise
         except DynkubeError:
-            # A full read may still succeed; if not, its result says what failed.
+            # A full read may still succeed; if not, its result has the failures.
             return await self._read_everything()
         self._settle(invalidations, group)
         return self._publish(known.with_group(group, part))

@@ -32,9 +32,9 @@ ACCEPT = ",".join(
 )
 
 MOST_VERSIONS: Final = 10_000
-"""Maximum versions of all groups together.
+"""Maximum number of versions of all groups together.
 
-Clusters with some thousand CRDs have some hundred; kubectl's rate limit for discovery was raised for 300 of them
+Clusters with some thousand CRDs have some hundred versions; kubectl's rate limit for discovery was raised for 300
 (kubernetes/kubernetes#105520).
 """
 
@@ -43,7 +43,7 @@ Clusters with some thousand CRDs have some hundred; kubectl's rate limit for dis
 class VersionDocument:
     """One version of a group.
 
-    ``resources`` is ``None`` on legacy servers, which need a separate request.
+    ``resources`` is ``None`` on legacy servers, where they are in a separate document.
     """
 
     version: str
@@ -71,7 +71,7 @@ def parse_root(body: bytes, *, path: str) -> RootDocument:
     """Decode a response of ``/api``, ``/apis`` or ``/apis/GROUP``, in any form.
 
     Raises:
-        ProtocolError: it is not a discovery document; the message gives its kind.
+        ProtocolError: the response is not a discovery document; the message gives its kind.
     """
     _check_number(body.count(b'"versions"'), path)  # number of groups, before the decoder holds the GIL
     root = _read_root(body, path)
@@ -109,7 +109,7 @@ def parse_resource_list(body: bytes, *, path: str, gv: GroupVersion, preferred: 
     """Decode an ``APIResourceList``, the legacy document of one group-version.
 
     Raises:
-        ProtocolError: it is a document of another kind.
+        ProtocolError: the response is a document of another kind.
     """
     document = _decode(body, _ResourceList, path)
     if document.kind != "APIResourceList":
@@ -141,7 +141,7 @@ def parse_version(body: bytes, *, path: str) -> ServerVersion:
     """Decode a response of ``/version``.
 
     Raises:
-        ProtocolError: it is a different document.
+        ProtocolError: the response has no version.
     """
     version = _decode(body, _Version, path)
     if not (version.git_version or version.major):
@@ -255,7 +255,7 @@ def _aggregated_group(item: _AggregatedGroup) -> GroupDocument:
                 _unique(
                     _aggregated_resource(entry, GVR(group, version.version, entry.resource), preferred)
                     for entry in version.resources or ()
-                    # Without a kind it exists only as the parent of subresources: custom metrics, KubeVirt's actions.
+                    # A resource without a kind exists only as the parent of subresources (custom metrics, KubeVirt).
                     if entry.resource and entry.response_kind is not None and entry.response_kind.kind
                 ),
                 stale=version.freshness == "Stale",

@@ -1,6 +1,6 @@
 """Errors for discovery that failed completely.
 
-They are the same as those of any other request to the server.
+They are converted to the errors that any other request to the server would raise.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from dynkube.errors import APIError, ConfigError, DiscoveryFailed, DynkubeError,
 
 @contextmanager
 def plain_failures() -> Iterator[None]:
-    """Convert DiscoveryFailed to the underlying error where the whole server failed.
+    """Convert DiscoveryFailed to the underlying error if the whole server failed.
 
-    A context manager around a lookup by name: a call must raise the same error whether or not the name was looked up
-    before. DiscoveryFailed remains where the server responded, only not for a group that could have the name. Where the
-    server was not reached, or rejected the user, that error is raised, with DiscoveryFailed as its cause.
+    A context manager around a lookup by name. If the server was not reached, or rejected the user, that error is
+    raised, with DiscoveryFailed as its cause. So a call raises the same error whether or not the name was looked up
+    before. If the server responded, but not for a group that could have the name, DiscoveryFailed is raised on.
     """
     try:
         yield
@@ -34,7 +34,7 @@ def _reason(exc: DiscoveryFailed) -> DynkubeError | None:
     failures = [everything] if everything is not None else list(exc.failures.values())
     if everything is None and not all(isinstance(failure, TransportError) for failure in failures):
         return None  # an error response for one group, or its aggregated API server is unavailable
-    # A copy for each caller: several wait for one read, and raising attaches a traceback to the exception.
+    # A copy for each caller: several callers wait for one read, and raising attaches a traceback to the exception.
     match failures:
         case [*_, APIError() as error]:
             return type(error)(error.status, request=error.request)

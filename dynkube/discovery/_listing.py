@@ -11,11 +11,14 @@ from dynkube.discovery._resources import APIDiscovery, APIResource
 from dynkube.errors import InvalidInput
 
 
-class APIResources(Displayable, Sequence[APIResource]):
+_ROWS: Final = 100  # enough for all resources of a cluster without many CRDs
+
+
+class APIResources(Shown, Sequence[APIResource]):
     """A sequence of resources, rendered like ``kubectl api-resources``.
 
     Attributes:
-        failures: errors by group-version, whose resources may be missing or outdated; see
+        failures: errors by group-version. The resources of these group-versions may be missing or outdated; see
             :attr:`APIDiscovery.failures`.
     """
 
@@ -79,7 +82,7 @@ def listing(
 def completions(discovery: APIDiscovery) -> list[str]:
     """Return the shortest name of each resource.
 
-    That is its plural, with the group where it is ambiguous.
+    This is its plural, with the group if several groups have the same plural.
     """
     names: dict[str, None] = {}
     for each in _in_best_version(discovery):

@@ -28,10 +28,11 @@ def definition_name(arg: ResourceLike) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """A parsed name of a resource.
+    """A resource name to look up, parsed.
 
-    ``by`` is the type of ``name``: ``"any"`` as typed, ``"resource"`` a plural, ``"kind"`` a kind. ``group`` and
-    ``version`` are ``None`` where not given.
+    ``by`` tells how to interpret ``name``: ``"resource"`` as a plural resource name, ``"kind"`` as a kind, ``"any"`` as
+    text typed by a user, which may be a plural, singular, short name or kind. ``group`` and ``version`` are ``None`` if
+    not given.
     """
 
     name: str
@@ -69,17 +70,17 @@ class Lookup:
 
     @property
     def whole_group(self) -> str | None:
-        """The group of the resource, if the lookup names one that cannot be a prefix.
+        """The complete group name, ``""`` for core.
 
-        Else ``None``.
+        ``None`` if no group was given, or one that may be a prefix of a group name.
         """
         return self.group if self.by != "any" or self.version is not None else None
 
     @property
     def prefix(self) -> str | None:
-        """The prefix of a group, where the notation allows one: ``ingresses.networking``.
+        """The given group if it may be a prefix of a group name: ``ingresses.networking``.
 
-        Else ``None``.
+        ``None`` if there is no group, or if it must be complete.
         """
         return self.group if self.by == "any" and self.group and self.version is None else None
 
@@ -90,7 +91,7 @@ class Lookup:
         return group == self.group or (self.prefix is not None and group.startswith(self.prefix))
 
     def concerned_by(self, failure: str) -> bool:
-        """Whether the resource may be in what failed.
+        """Whether the resource may be in a part of discovery that failed.
 
         ``failure`` is a key of :attr:`APIDiscovery.failures`.
         """
@@ -100,9 +101,9 @@ class Lookup:
         return self.may_concern(gv.group) and self.version in (None, gv.version)
 
     def scopes(self) -> Iterator[Callable[[APIResource], bool]]:
-        """Yield predicates for a candidate's group and version.
+        """Yield predicates for the group and version of a resource, by preference.
 
-        The exact match is first, then the group as a prefix.
+        The first matches the group exactly, the second (if any) as a prefix.
         """
         yield self.fits_exactly
         if self.prefix is not None:

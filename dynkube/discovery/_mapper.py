@@ -8,14 +8,14 @@ The rules are kubectl's, so a name has the same meaning:
 3. Of several matches the one with the highest priority is used: the core group first, then the groups in the server's
    order, and in a group the preferred version first.
 
-It is stricter in some cases. If one group-version has two resources for a name, priority cannot decide: kubectl uses
-the first or the last one, here it is :class:`~dynkube.errors.AmbiguousMatch`. An unknown name is
-:class:`~dynkube.errors.NoMatch` only if all groups that could have it were read; otherwise it is
+It is stricter in some cases. If one group-version has two resources for a name, kubectl uses the first or the last one,
+and this mapper raises :class:`~dynkube.errors.AmbiguousMatch`. An unknown name raises
+:class:`~dynkube.errors.NoMatch` only if all groups that could have it were read, otherwise
 :class:`~dynkube.errors.DiscoveryFailed`. A version is respected with a short name, too: ``hpa.v1.autoscaling`` is
 version v1 here, and the preferred version in kubectl.
 
-A limitation shared with kubectl: while discovery of a group fails, a short form that this group would have won resolves
-to the next group's resource. Names with their group are not affected.
+A limitation shared with kubectl: while discovery of a group fails, a name without group that normally means a resource
+of this group resolves to a resource of the next group. Names with their group are not affected.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class RESTMapper:
         Raises:
             NoMatch: the server does not serve it; the message has similar names.
             DiscoveryFailed: not found, but discovery failed for a group that may have it; ``failures`` has the reasons.
-            AmbiguousMatch: its best group-version has two matching resources; ``candidates`` has both.
+            AmbiguousMatch: the group-version of highest priority has two matching resources; ``candidates`` has both.
             InvalidInput: not a valid name of a resource.
         """
         found = self.resources_for(arg)
@@ -82,8 +82,8 @@ class RESTMapper:
         """Return every resource that ``arg`` may name, by priority; never empty.
 
         Raises:
-            NoMatch: there is none.
-            DiscoveryFailed: there is none, but discovery failed for a group that may have one.
+            NoMatch: there is no such resource.
+            DiscoveryFailed: none was found, but discovery failed for a group that may have one.
             InvalidInput: not a valid name of a resource.
         """
         lookup = Lookup.of(arg)
@@ -125,9 +125,9 @@ class RESTMapper:
         return tuple(sorted(self._by_category))
 
     def relevant_failures(self, lookup: Lookup) -> Mapping[str, Exception]:
-        """Return the failures because of which ``lookup`` may be unresolved.
+        """Return the discovery failures because of which ``lookup`` may not be found.
 
-        Empty if its absence is certain.
+        Empty if a resource that is not found certainly does not exist.
         """
         return {key: error for key, error in self.discovery.failures.items() if lookup.concerned_by(key)}
 

@@ -9,10 +9,14 @@ from dynkube._displayable import Displayable
 from dynkube.meta import GVK, GVR, GroupVersion
 from dynkube.meta._gvr import version_priority
 
-EVERYTHING = "*"
-"""Key in :attr:`APIDiscovery.failures` for the list of groups itself.
+if TYPE_CHECKING:
+    from dynkube._display import Card
 
-With it, any group but core may be missing.
+_ROWS: Final = 100  # enough for all resources of a cluster without many CRDs
+EVERYTHING = "*"
+"""Key in :attr:`APIDiscovery.failures` if the list of groups could not be read.
+
+Any group but core may be missing then.
 """
 
 
@@ -23,7 +27,7 @@ class APIResource(Displayable):
     Attributes:
         gvr: group, version and plural name.
         kind: the kind of its objects.
-        singular: its singular name; the lower-case kind where the server has none.
+        singular: its singular name; the lower-case kind if the server returns no singular.
         namespaced: whether its objects are namespaced.
         verbs: supported verbs: ``get``, ``list``, ``watch``, ``create``, ...
         short_names: kubectl's abbreviations, like ``deploy``.
@@ -97,21 +101,21 @@ class APIDiscovery(Displayable):
         return tuple(each.gvr.version for each in self.group(gvr.group) if each.gvr.resource == gvr.resource)
 
     def with_group(self, group: str, part: APIDiscovery) -> APIDiscovery:
-        """Return this snapshot with ``group`` replaced by that of ``part``.
+        """Return a copy in which ``group`` is taken from ``part``.
 
-        This includes its resources and its failures. A new group comes last (the core group first): only a full
-        discovery has its priority.
+        Its resources and failures are those of ``part``, a snapshot of this group alone. A group that this snapshot
+        does not have yet is appended last (the core group first), as only a full discovery tells its priority.
         """
         kept = {key: error for key, error in self.failures.items() if _group_of(key) != group}
         failures = kept | {key: error for key, error in part.failures.items() if _group_of(key) == group}
         return replace(self, resources=self._spliced(group, part.group(group)), failures=failures)
 
     def with_group_version(self, gv: GroupVersion, resources: Iterable[APIResource] | None) -> APIDiscovery:
-        """Return this snapshot with ``gv`` replaced.
+        """Return a copy with other resources for the group-version ``gv``.
 
-        ``None`` means that it is definitely not served. The document of one version does not contain the group's
-        preferred version. If the version is new, the versions of the group are sorted as the server does for CRDs (v2,
-        v1, v1beta1, ...).
+        ``None`` means that it is definitely not served. The document of a group-version does not tell which version of
+        the group is preferred. So if the version is new, the versions of the group are sorted as the server does for
+        CRDs (v2, v1, v1beta1, ...).
         """
         before = self.group(gv.group)
         by_version: dict[str, tuple[APIResource, ...]] = {}
@@ -131,9 +135,9 @@ class APIDiscovery(Displayable):
         return replace(self, resources=self._spliced(gv.group, merged), failures=failures)
 
     def with_failure(self, gv: GroupVersion, error: Exception) -> APIDiscovery:
-        """Return this snapshot with a failure of ``gv``.
+        """Return a copy with a failure of the group-version ``gv``.
 
-        Its resources remain, and may be outdated.
+        The resources of ``gv`` remain, and may be outdated.
         """
         return replace(self, failures={**self.failures, str(gv): error})
 

@@ -21,8 +21,8 @@ def assemble(
     """Build a snapshot.
 
     Args:
-        roots: the lists of groups, core first; an error stands for a list that could not be read, and its key (``"v1"``
-            or ``"*"``) becomes the key of the failure.
+        roots: the lists of groups, core first. For a list that could not be read the value is the error, and the key
+            (``"v1"`` or ``"*"``) becomes the key of the failure.
         documents: the group-versions that were read individually.
         last: the previous snapshot: failed parts keep their resources from there.
     """
@@ -31,7 +31,7 @@ def assemble(
     for key, root in roots.items():
         if isinstance(root, DynkubeError):
             failures[key] = root
-            # Its groups are unknown now, and so are their earlier failures.
+            # The groups of this list are unknown now, so their resources are kept, but not their earlier failures.
             resources += (r for r in last.resources if bool(r.gvr.group) == (key == EVERYTHING))
             continue
         for gv, preferred, version in _versions(root):

@@ -23,7 +23,9 @@ def no_match(lookup: Lookup, discovery: APIDiscovery) -> str:
 def not_installed(why: str, is_defined: bool) -> str:
     """Return why a resource is not served.
 
-    Refers to its CRD if there is one nevertheless.
+    Args:
+        why: the reason from discovery.
+        is_defined: whether its CRD exists nevertheless; the result then refers to the CRD.
     """
     return "its CRD exists but does not serve it: see the CRD's conditions and versions" if is_defined else why
 
