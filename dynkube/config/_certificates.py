@@ -1,8 +1,8 @@
 """Expiry dates of X.509 certificates, read without OpenSSL.
 
 The standard library decodes a certificate only after a handshake, and a handshake with an expired client certificate
-fails with an alert that names no file. So this one field is read by walking the DER down to it (RFC 5280, 4.1). Nothing
-is verified: that remains OpenSSL's job.
+fails with an alert that names no file. So the field notAfter is read by parsing the DER encoding up to this field
+(RFC 5280, 4.1). Nothing is verified here: OpenSSL does that.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ def read_server(cluster: KubeconfigEntry, *, secure: bool) -> str:
 def read_tls(cluster: KubeconfigEntry, now: datetime) -> TLSSettings:
     """Return the TLS settings.
 
-    Reads the CA file once, so that a wrong path is reported here.
+    Reads the CA file once, so that a wrong path raises an error when the configuration is loaded.
 
     Raises:
         ConfigError: the CA is unreadable, not PEM or expired, or contradicts ``insecure-skip-tls-verify``.

@@ -69,7 +69,7 @@ class ClientConfig:
         namespace: the context's namespace, the default for operations on single objects.
         credentials: the source of credentials.
         tls: CA, server name and client certificate.
-        proxy_url: proxy for every request (http, https, socks5); ``None`` uses the environment's.
+        proxy_url: proxy for every request (http, https, socks5); ``None`` uses the environment variables.
         impersonate: the user to impersonate.
         source: where the configuration came from, for messages (``"kubeconfig /home/me/.kube/config, context
             'kind'"``).

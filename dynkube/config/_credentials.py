@@ -45,9 +45,9 @@ class Credential:
 class Credentials(Protocol):
     """A source of credentials. One instance serves all tasks of one trio run.
 
-    A source with timeouts of its own may declare them in an attribute ``credential_timeout``, a
-    :class:`CredentialTimeout`: the request's deadline is then extended. Without it, waiting for a credential counts
-    against the request's deadline.
+    A source with a timeout of its own may declare it in an attribute ``credential_timeout`` (a
+    :class:`CredentialTimeout`); the request's deadline is then extended. Without this attribute, the time spent waiting
+    for a credential counts against the request's deadline.
     """
 
     async def current(self) -> Credential:
@@ -64,8 +64,8 @@ class Credentials(Protocol):
     async def refresh(self, rejected: Credential) -> Credential:
         """Return the credential to try after a 401 for ``rejected``.
 
-        Concurrent callers share one refresh. If there is nothing newer, ``rejected`` itself is returned, and a retry
-        with it is pointless.
+        Concurrent callers share one refresh. If there is no newer credential, ``rejected`` itself is returned, so that
+        the caller does not retry.
 
         Raises:
             CredentialError: no credential is available; the message says where it should have come from.
@@ -74,10 +74,10 @@ class Credentials(Protocol):
 
 
 class CredentialTimeout(NamedTuple):
-    """The timeout of a credential source, which bounds its own waits.
+    """The timeout that a credential source applies to itself.
 
     Attributes:
-        seconds: the maximum.
+        seconds: the maximum time to obtain a credential.
         interactive: whether the user may be prompted at a terminal.
     """
 
@@ -91,7 +91,7 @@ _NONE: Final = CredentialTimeout(0.0, False)
 def credential_timeout_of(credentials: Credentials) -> CredentialTimeout:
     """Return the ``credential_timeout`` of a source.
 
-    Without one, 0 s: the request's deadline applies.
+    For a source without one, it is 0 s, so that the request's deadline is not extended.
     """
     credential_timeout = getattr(credentials, "credential_timeout", _NONE)
     return credential_timeout if isinstance(credential_timeout, CredentialTimeout) else _NONE
@@ -116,7 +116,7 @@ class _Fixed:
         return self._credential
 
     async def refresh(self, rejected: Credential) -> Credential:
-        """Return ``rejected``: there is nothing newer."""
+        """Return ``rejected``, as there is no other credential."""
         await trio.lowlevel.checkpoint()
         return rejected
 
@@ -136,7 +136,7 @@ class Anonymous(_Fixed):
 class BearerToken(_Fixed):
     """A fixed bearer token.
 
-    Surrounding white space is dropped; the repr does not show it.
+    Surrounding white space is dropped. The repr does not show the token.
 
     Raises:
         CredentialError: the token is empty, or has characters that a header cannot carry.
@@ -208,9 +208,9 @@ class StaticCertificate(_Fixed):
 
 
 class Combined:
-    """Two sources as one: for example a token and a client certificate.
+    """Two sources combined, for example a token and a client certificate.
 
-    Where both provide the same header or a certificate, the first takes precedence.
+    If both provide the same header, or both a certificate, the first source takes precedence.
     """
 
     __slots__ = ("_combined", "_first", "_parts", "_second")
@@ -236,7 +236,7 @@ class Combined:
         """Return the combined credential; the same object until one of the two changes.
 
         Raises:
-            CredentialError: one of the sources has none.
+            CredentialError: one of the sources has no credential.
         """
         return self._combine(await self._first.current(), await self._second.current())
 
@@ -267,7 +267,7 @@ def bearer(token: str, *, where: str) -> Credential:
     Surrounding white space (the newline of a file) is dropped.
 
     Raises:
-        CredentialError: it is empty, or a header cannot carry it. The message does not contain it.
+        CredentialError: the token is empty, or a header cannot carry it. The message does not contain the token.
     """
     token = token.strip()
     if not token:

@@ -21,8 +21,8 @@ class KubeconfigEntry:
 
     Attributes:
         values: the mapping as decoded.
-        source: the file, or the argument of the caller; the prefix of every message.
-        at: the path in the file, ``"users[name=dev].user"``.
+        source: the file or the caller's argument that has the mapping; the prefix of every message.
+        at: the path of the mapping in the file, for example ``"users[name=dev].user"``.
         directory: the file's directory, the base of relative paths.
     """
 
@@ -111,7 +111,7 @@ class KubeconfigEntry:
 def _decoded(text: str) -> bytes | None:
     """Decode base64; return ``None`` on error.
 
-    The decoder's exception contains the data, and would be our error's context.
+    The decoder's exception contains the data, so it must not become the context of an error raised here.
     """
     try:
         return base64.b64decode(text, validate=True)

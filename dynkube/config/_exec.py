@@ -1,8 +1,9 @@
 """Exec plugins: programs that print an ``ExecCredential`` (KEP-541).
 
-Behaves like client-go, with an additional timeout: concurrent callers share a run, and its failure is raised rather
-than only logged; a token or certificate is renewed shortly before it expires (never earlier than in the last tenth of
-its lifetime, or a token with a lifetime of five minutes would cost a run per request); a 401 causes one new run.
+Like in client-go, concurrent callers share a run of the plugin, and a 401 causes one new run. In addition, a run has a
+timeout, and its failure is raised rather than only logged. A token or certificate is renewed shortly before it expires,
+but not earlier than in the last tenth of its lifetime: otherwise a token with a lifetime of five minutes would cause a
+run per request.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ logger = get_logger("dynkube.config")
 _TIMEOUT = 60.0
 _INTERACTIVE_TIMEOUT = 300.0  # interactive logins may need a second device
 _MARGIN = timedelta(minutes=1)
-_MARGIN_SHARE = 10  # and at most this fraction of the lifetime
+_MARGIN_SHARE = 10  # the margin is also at most a tenth of the lifetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +48,7 @@ class ExecCommand:
         interactive_mode: ``Never``, ``IfAvailable`` or ``Always``.
         install_hint: shown if the command is not found.
         cluster: ``spec.cluster`` for the plugin, with ``provideClusterInfo``.
-        where: the place in the configuration, for messages.
+        where: the path in the configuration, for messages.
     """
 
     command: str
@@ -86,14 +87,15 @@ class ExecPlugin:
         self._expires_at: datetime | None = None
         self._renew_at: datetime | None = None
         self._ended = 0  # completed runs, successful or not
-        self._failure: CredentialError | None = None  # of the last run
+        self._failure: CredentialError | None = None  # the error of the last run, if it failed
         self.calls: Counter[tuple[int, str]] = Counter()
-        """Runs, by exit code and result as in client-go (``no_error``, ...)."""
+        """The number of runs, by exit code and result as in client-go (``no_error``, ...)."""
 
     async def current(self) -> Credential:
-        """Return the current credential, after a new run if it is about to expire.
+        """Return the current credential; if it is about to expire, run the plugin first.
 
-        If a renewal before the expiry fails, the old credential is used until it expires, with a warning in the log.
+        If that run fails and the old credential has not expired yet, a warning is logged and the old credential is
+        returned.
 
         Raises:
             CredentialError: the plugin is missing, failed, timed out or printed no credential.
@@ -164,7 +166,7 @@ class ExecPlugin:
         self._ended += 1
 
     def _hold(self, answer: ExecAnswer) -> None:
-        # if equal, keep the object: refresh() reports by identity whether there is something newer
+        # If the credential is equal, keep the object: callers of refresh() compare by identity.
         if answer.credential != self._held:
             self._held = answer.credential
         self._expires_at = answer.expires_at
@@ -179,7 +181,7 @@ class ExecPlugin:
         if executable is None:
             self.calls[1, "plugin_not_found_error"] += 1
             raise self._error("was not found or is not executable: install it or correct the path")
-        if not os.path.isabs(executable):  # noqa: PTH117 - PATH has "." in it, or Windows looks there first
+        if not os.path.isabs(executable):  # noqa: PTH117 - found in ".", which is in PATH, or searched first by Windows
             raise self._error("was found only in the working directory, which is not trusted: specify its path")
         interactive = self._interactive()
         secrets = (*self._secrets, *_secrets_of(self._held))

@@ -16,14 +16,14 @@ from dynkube.config._tls import ClientCertificate
 from dynkube.errors import CredentialError
 
 _NO_JSON = object()
-_WORDS = 1000  # output that is longer than a credential is not one
+_WORDS = 1000  # output with more words is not a credential
 
 
 @dataclass(frozen=True, slots=True)
 class ExecAnswer:
     """A credential and its expiry.
 
-    The expiry is its own or its certificate's, whichever is earlier; ``None`` if unknown.
+    The expiry is that of the ExecCredential or of its certificate, whichever is earlier; ``None`` if unknown.
     """
 
     credential: Credential
@@ -34,7 +34,8 @@ def parse_answer(stdout: bytes, *, api_version: str, now: datetime) -> ExecAnswe
     """Parse the output of a plugin.
 
     Raises:
-        ValueError: it is not a credential of ``api_version``, or has expired; the message completes "the plugin ...".
+        ValueError: the output is not a credential of ``api_version``, or the credential has expired. The message is the
+            end of a sentence that begins with "the plugin".
     """
     status = _status(stdout, api_version)
     token = _text(status, "token")
@@ -59,9 +60,9 @@ def parse_answer(stdout: bytes, *, api_version: str, now: datetime) -> ExecAnswe
 
 
 def printed_texts(stdout: bytes) -> tuple[str, ...]:
-    """Return the words of a plugin's stdout, which is where its credential is.
+    """Return the words of a plugin's stdout, to be redacted from messages.
 
-    None of them may appear in a message.
+    One of them is the credential.
     """
     return tuple(re.findall(r"[^\s\"{}\[\],]+", stdout.decode("utf-8", "replace").replace("\\n", "\n"))[:_WORDS])
 
@@ -88,7 +89,7 @@ def _status(stdout: bytes, api_version: str) -> Mapping[str, object]:
 def _decoded(stdout: bytes) -> object:
     """Decode JSON; return ``_NO_JSON`` on error.
 
-    The decoder's exception contains the input, and would be our error's context.
+    The decoder's exception contains the input, so it must not become the context of an error raised here.
     """
     try:
         return json.loads(stdout)

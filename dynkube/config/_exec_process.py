@@ -26,8 +26,8 @@ _MAX_STDOUT = 1 << 20  # bytes; a certificate with its key is some KB
 _TAIL = 4096  # bytes of stderr kept
 _LINES = 5
 _LOGGED = 200  # lines of stderr that are logged
-# Seconds between SIGTERM and SIGKILL, and seconds its pipes may stay open after its end (a daemon that it started
-# inherits them).
+# Seconds between SIGTERM and SIGKILL. Also the seconds for which the pipes of an ended process may stay open, because a
+# daemon that it started inherits them.
 _GRACE = 1.0
 
 
@@ -71,9 +71,10 @@ async def run_bounded(
         command: the path of an executable, and its arguments; no shell is involved.
         env: its complete environment.
         timeout: seconds after which it is stopped.
-        interactive: connect its stdin to ours, and copy its stderr to ours immediately. Otherwise its stdin is empty,
-            its stderr is logged (INFO) line by line after its end, and it has its own process group, so that its
-            children are stopped with it; an interactive process has to stay in the foreground group.
+        interactive: connect stdin of the process to that of this program, and copy its stderr immediately. Otherwise
+            its stdin is empty, its stderr is logged (INFO) line by line after its end, and it has its own process
+            group, so that its children are stopped with it. An interactive process has to stay in the foreground
+            process group.
         redact: removes secrets from a log line, including those that the process printed.
     """
     outcome = ProcessOutcome()
@@ -145,10 +146,10 @@ async def _read_stderr(stream: trio.abc.ReceiveStream, outcome: ProcessOutcome, 
 
 
 class _Log:
-    """Buffers lines, and logs them once the whole output is known.
+    """Buffers lines of stderr, and logs them after the process has ended.
 
-    The lines may contain the credential that the process prints. Whole lines are kept, as secrets are recognized in
-    lines only; at most the last 200.
+    The lines may contain the credential that the process prints later, which has to be redacted. Whole lines are
+    kept, as secrets are recognized in whole lines only; at most the last 200.
     """
 
     def __init__(self) -> None:
@@ -167,7 +168,7 @@ class _Log:
         self._begun = rest[-_TAIL:]
         for line in lines:
             text = line[-_TAIL:].decode("utf-8", errors="replace").strip()
-            if "PRIVATE KEY-----" in text:  # the lines of a key are recognized only by its first and last line
+            if "PRIVATE KEY-----" in text:  # a private key is recognized only by its first and last line
                 self._in_key = "-----BEGIN" in text
             elif text and not self._in_key:
                 self._lines.append(text)
@@ -184,5 +185,5 @@ async def _stop(process: trio.Process, *, own_group: bool) -> None:
         try:
             await trio.sleep(_GRACE)
         finally:
-            # Cancelled here once the process has ended. Its children may have ignored SIGTERM.
+            # This task is cancelled here once the process has ended; its children may have ignored SIGTERM.
             send(signal.SIGKILL)

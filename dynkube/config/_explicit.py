@@ -56,14 +56,14 @@ def explicit_config(
             unchanged; False: no verification, with a warning.
         server_name: name to verify the server's certificate against, if it is not the URL's host.
         namespace: default namespace for operations on single objects.
-        proxy_url: proxy for every request; ``None`` uses the environment's.
+        proxy_url: proxy for every request; ``None`` uses the environment variables.
         impersonate: the user to impersonate.
         now: the clock that expiry is compared with.
 
     Raises:
         ConfigError: ``url`` or ``proxy_url`` is not a valid URL, or the CA file is unreadable, not PEM or expired.
         CredentialError: the token is invalid, or a token or certificate file is unreadable or expired.
-        InvalidInput: arguments that exclude each other, or of the wrong type.
+        InvalidInput: arguments exclude each other or have the wrong type.
     """
     given = [
         name

@@ -48,11 +48,11 @@ class _Rereading:
         """Return the credential last read, at most a minute old.
 
         Raises:
-            CredentialError: the files cannot be read, and have never been.
+            CredentialError: the files could never be read.
         """
         await trio.lowlevel.checkpoint()
         now = self._now()
-        # A clock that was set back must not extend the minute.
+        # The lower bound matters if the clock was set back: the files must not be trusted for longer than a minute.
         if self._read_at is None or not timedelta() <= now - self._read_at < _PERIOD:
             return self._reread(now)
         return self._credential or self._reread(now)
@@ -61,7 +61,7 @@ class _Rereading:
         """Read the files now, unless they were read since ``rejected`` was returned.
 
         Raises:
-            CredentialError: the files cannot be read, and have never been.
+            CredentialError: the files could never be read.
         """
         await trio.lowlevel.checkpoint()
         if self._credential is not None and self._credential is not rejected:
@@ -69,9 +69,9 @@ class _Rereading:
         return self._reread(self._now())
 
     def check(self) -> None:
-        """Read the files now, so that a wrong path is reported with the configuration.
+        """Read the files now, so that a wrong path raises an error early.
 
-        Blocks for the disk.
+        Called when the configuration is loaded, as the first request would be too late. This is blocking file I/O.
 
         Raises:
             CredentialError: the files cannot be read.
@@ -104,7 +104,7 @@ class _Rereading:
         except OSError as error:
             raise CredentialError(f"{self.where}: {path} cannot be read: {error.strerror}") from error
         except UnicodeDecodeError:
-            pass  # it contains the data, and would be our error's context
+            pass  # the exception contains the data, so it must not become the context of the error raised below
         raise CredentialError(f"{self.where}: {path} is not UTF-8 text")
 
 
@@ -155,7 +155,7 @@ class CertificateFiles(_Rereading):
         """Return the certificate last read, at most a minute old.
 
         Raises:
-            CredentialError: the files cannot be read, and have never been, or the certificate in them has expired.
+            CredentialError: the files could never be read, or the certificate in them has expired.
         """
         credential = await super().current()
         now = self._now()
@@ -165,7 +165,7 @@ class CertificateFiles(_Rereading):
         return credential
 
     def check(self) -> None:
-        """Read the files now. Blocks for the disk.
+        """Read the files now. This is blocking file I/O.
 
         Raises:
             CredentialError: the files cannot be read, or the certificate in them has expired.

@@ -21,7 +21,7 @@ from dynkube.errors import ConfigError, CredentialError, InvalidInput
 
 
 class KubernetesConfiguration(Protocol):
-    """The part of ``kubernetes.client.Configuration`` in use.
+    """The attributes of ``kubernetes.client.Configuration`` that are used here.
 
     A protocol, to avoid importing the package.
     """
@@ -40,7 +40,7 @@ class KubernetesConfiguration(Protocol):
 
     @property
     def assert_hostname(self) -> bool | str | None:
-        """A name to verify instead of the host's, or False to not verify the name."""
+        """The name to verify instead of the host; False disables this verification."""
 
     @property
     def refresh_api_key_hook(self) -> Callable[..., object] | None:
@@ -55,9 +55,9 @@ def from_kubernetes_configuration(
 ) -> ClientConfig:
     """Convert a ``kubernetes.client.Configuration``: same cluster, same user.
 
-    Synchronous; does not import the package. Its ``refresh_api_key_hook`` remains responsible for the token: it is
-    called (in a worker thread, one call at a time) whenever a request needs one. Information that the package lost is
-    lost here, too: it logs the failure of a plugin and then sends anonymous requests. :func:`load_config` does not.
+    Synchronous; does not import the package. The token still comes from the configuration's ``refresh_api_key_hook``,
+    which is called (in a worker thread, one call at a time) whenever a request needs a token. If an exec plugin fails,
+    the package only logs that, and requests are sent anonymously; :func:`load_config` raises an error instead.
 
     Args:
         configuration: as filled by ``load_kube_config(client_configuration=...)``.
@@ -82,7 +82,7 @@ def from_kubernetes_configuration(
     if configuration.cert_file:
         files = CertificateFiles(
             configuration.cert_file,
-            configuration.key_file or configuration.cert_file,  # as in requests: one file may hold both
+            configuration.key_file or configuration.cert_file,  # one file may have both, as in the library requests
             where="configuration.cert_file",
             now=now,
         )
@@ -123,7 +123,7 @@ class ConfiguredToken:
             return self._hold(await trio.to_thread.run_sync(self._read, abandon_on_cancel=True))
 
     async def refresh(self, rejected: Credential) -> Credential:
-        """Call the hook again; it checks expiry only, so mostly ``rejected`` is returned.
+        """Call the hook again; mostly returns ``rejected``, as hooks check only expiry.
 
         Raises:
             CredentialError: the hook raised.
@@ -181,7 +181,8 @@ def _tls(configuration: KubernetesConfiguration) -> TLSSettings:
 def _proxy(configuration: KubernetesConfiguration) -> str | None:
     """Return the configured proxy.
 
-    One from the environment is read there again, with ``NO_PROXY``.
+    ``None`` if there is none, if ``no_proxy`` excludes the host, or if it is the proxy from the environment, which is
+    read again later, with ``NO_PROXY``.
     """
     proxy = configuration.proxy
     if not proxy or proxy in urllib.request.getproxies().values():

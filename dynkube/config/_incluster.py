@@ -1,7 +1,7 @@
 """In-cluster configuration, for a process in a pod.
 
-Two environment variables and three files. Not read by the ``kubernetes`` package, because importing it would cost every
-pod a second at startup and 75 MB.
+It is read from two environment variables and three files. The ``kubernetes`` package is not used for this, as importing
+it takes a second and 75 MB.
 """
 
 from __future__ import annotations

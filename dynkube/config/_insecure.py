@@ -1,6 +1,6 @@
 """Warnings about insecure connections.
 
-Issued once for each client, with the place of the setting.
+Issued once for each client, with the file and context of the setting.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ def warn_if_insecure(config: ClientConfig) -> None:
 
 
 def insecurity(config: ClientConfig) -> str:
-    """Return what is insecure about the connection, and the fix.
+    """Return a description of why the connection is insecure, with the fix.
 
-    Returns ``""`` if nothing is.
+    Returns ``""`` if it is secure.
     """
     if config.server.startswith("https:"):
         context = config.tls.context

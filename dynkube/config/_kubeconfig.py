@@ -1,11 +1,11 @@
 """Finding and merging kubeconfig files as kubectl does.
 
-The first file to set a value wins. Parsing and merging are done by the ``kubernetes`` package, which takes a second and
-75 MB to import; so it is imported only when there is a file to read. It reads whole files with PyYAML's own loader,
-without limits: each file is read with the loader of this library first, and rejected if it or its expansion is too
-large. Three behaviors of the package are not adopted: the *last* file sets ``current-context``, where in kubectl the
-first does; empty files are rejected (``KUBECONFIG=/dev/null`` is common); and its messages quote whole entries,
-including tokens.
+The first file that sets a value wins. Parsing and merging are done by the ``kubernetes`` package, which takes a second
+and 75 MB to import, so it is imported only when there is a file to read. The package reads files with PyYAML's own
+loader, without limits. So each file is first read with the loader of this library, and rejected if the file or its
+expansion is too large. Three behaviors of the package are not adopted: it takes ``current-context`` from the *last*
+file (kubectl: the first); it rejects empty files (``KUBECONFIG=/dev/null`` is common); and its messages quote whole
+entries, including tokens.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _SECTIONS = {"clusters": "cluster", "contexts": "context", "users": "user"}
 
 
 class _Node(Protocol):
-    """The part of the package's ConfigNode in use."""
+    """The attributes of the package's ConfigNode that are used here."""
 
     value: Mapping[str, object]
     path: str
 
 
 class _Merger(Protocol):
-    """The part of the package's KubeConfigMerger in use, which has no type hints."""
+    """The methods of the package's KubeConfigMerger that are used here, with types."""
 
     config: _Node | None
     config_files: Mapping[str, Mapping[str, object]]
@@ -52,7 +52,7 @@ class Kubeconfig:
 
     @property
     def empty(self) -> bool:
-        """Whether it has no clusters, contexts, users or current context."""
+        """Whether there are no clusters, contexts, users or current context."""
         return not (self.clusters or self.contexts or self.users or self.current_context)
 
 
@@ -117,7 +117,7 @@ def _exists(path: Path) -> bool:
 def merge_files(paths: Sequence[str]) -> Kubeconfig:
     """Read and merge files.
 
-    Blocks for the disk, and at first use for the import of ``kubernetes``.
+    Blocking file I/O; the first call also imports the package ``kubernetes``.
 
     Raises:
         ConfigError: a file cannot be read, is not a regular file, is too large, is not YAML, or is not a kubeconfig;

@@ -1,8 +1,8 @@
 """The ``oidc`` auth provider, without refreshing tokens.
 
-Refreshing an id-token invalidates the refresh token, and the new one would have to be written to the user's kubeconfig,
-or kubectl would be logged out. So the id-token is used until it expires, and then the error gives the fix; this
-provider has been replaced by the ``kubelogin`` exec plugin.
+Refreshing an id-token invalidates the refresh token. The new refresh token would have to be written to the user's
+kubeconfig, because otherwise kubectl would be logged out. So the id-token is used until it expires, and then an error
+gives the fix: use the exec plugin ``kubelogin``, which has replaced this provider.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class OIDCToken:
         return self._credential
 
     async def refresh(self, rejected: Credential) -> Credential:
-        """Return ``rejected``: there is nothing newer."""
+        """Return ``rejected``, as there is no other credential."""
         await trio.lowlevel.checkpoint()
         return rejected
 

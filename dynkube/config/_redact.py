@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 HIDDEN = "<hidden>"
 
-_SHORTEST = 6  # a shorter value (a port, a region) is more likely part of an ordinary word
+_SHORTEST = 6  # shorter values (a port, a region) are not redacted, as they may occur in ordinary words
 
 _SHAPES = (
     (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL), HIDDEN),

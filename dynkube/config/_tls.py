@@ -27,7 +27,7 @@ class InsecureTLSWarning(UserWarning):
 class ClientCertificate:
     """A client certificate and its private key, both PEM.
 
-    The leaf is first, followed by intermediates. The repr shows neither.
+    The leaf certificate is first, followed by intermediate ones. The repr shows neither certificate nor key.
     """
 
     certificate_pem: bytes = field(repr=False)
@@ -54,7 +54,7 @@ class TLSSettings:
         ca_file: PEM file of the CAs to trust instead of the system's; read again for every context.
         ca_data: the CAs as PEM bytes; takes precedence over ``ca_file``, as in a kubeconfig.
         server_name: the name for SNI and verification, if it is not the host of the URL.
-        certificate: default client certificate, where the credentials have none.
+        certificate: default client certificate, used if the credential has none.
         context: a ready-made context, used unchanged; of the other attributes only ``server_name`` applies then.
     """
 

@@ -65,7 +65,7 @@ def read_impersonation(user: KubeconfigEntry) -> Impersonation | None:
     Reads ``as``, ``as-uid``, ``as-groups`` and ``as-user-extra``.
 
     Raises:
-        ConfigError: one of the others is set without ``as``.
+        ConfigError: one of the other fields is set without ``as``.
     """
     name, uid, groups = user.text("as"), user.text("as-uid"), user.texts("as-groups")
     extra = user.entry("as-user-extra")
@@ -83,7 +83,7 @@ def read_impersonation(user: KubeconfigEntry) -> Impersonation | None:
 
 def _token(user: KubeconfigEntry, now: Callable[[], datetime]) -> Credentials | None:
     token, path = user.text("token"), user.path("tokenFile")
-    if path is not None:  # with both, the file takes precedence once it can be read
+    if path is not None:  # with both token and tokenFile, the file takes precedence once it can be read
         source = TokenFile(path, fallback=token or None, where=user.where("tokenFile"), now=now)
         source.check()
         return source
