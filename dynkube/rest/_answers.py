@@ -15,10 +15,11 @@ from dynkube.rest._messages import Request
 from dynkube.rest._redaction import Redactor
 
 MOST_STATUS = 600
-"""Above all HTTP status codes: valid ones are 100 to 599 (RFC 9110, 15)."""
+"""Greater than all valid HTTP status codes, which are 100 to 599 (RFC 9110, 15)."""
 _NO_SECRETS = Redactor()
-_MAX_ERROR_BYTES = 1 << 20  # of an error page
-# A cause of a conflict takes about 170 bytes, and the largest objects that etcd holds have some 100,000 fields.
+_MAX_ERROR_BYTES = 1 << 20  # maximum size of an error page
+# Maximum size of a Status: a cause of a conflict takes about 170 bytes, and the largest objects that etcd can store
+# have some 100,000 fields.
 _MAX_STATUS_BYTES = 16 << 20
 _EXCERPT = 200
 _LOOKED_AT = 64 << 10  # bytes of a body that are searched for an excerpt
@@ -30,9 +31,9 @@ _HTML_START = re.compile(rb"\s*<(!doctype html|html)\b", re.IGNORECASE)
 
 
 def most_of_error(headers: Mapping[str, str]) -> int:
-    """Return how many bytes of an error response to read.
+    """Return the maximum number of bytes of an error response to read.
 
-    More of JSON, which may be a Status, than of a page.
+    The maximum is larger for JSON, which may be a Status, than for an error page.
     """
     return _MAX_STATUS_BYTES if is_json(headers) else _MAX_ERROR_BYTES
 
@@ -56,16 +57,16 @@ def error_from(
     Args:
         code: the HTTP status, 400 or above.
         headers: with names in lower case.
-        body: as much of the body as was read; may be cut, see :func:`most_of_error`.
+        body: the body as far as it was read; may be truncated, see :func:`most_of_error`.
         request: the request line, for the message.
         retry_after: the value of ``Retry-After`` in seconds; used where the Status has no ``retryAfterSeconds``.
         redact: removes the request's secrets from strings, in case the response echoes the request.
 
     Returns:
-        The exception for the Status, if the body is one. Anything else (an error page of a proxy, ``404 page not
-        found`` of an API server without the group, no body) gives the class for the code and an excerpt as message. But
-        HTML with 404 or 410 is a ProtocolError: it does not come from the API server, and a load balancer without a
-        backend must not make resources look absent.
+        The exception for the Status, if the body is one. For any other body (an error page of a proxy, ``404 page not
+        found`` of an API server without the group, no body) the class follows from the code, and the message has an
+        excerpt of the body. But HTML with 404 or 410 is a ProtocolError: it does not come from the API server, and the
+        error page of a load balancer without a backend must not make resources look absent.
     """
     status = _status(code, body)
     if status is None:
@@ -94,7 +95,8 @@ def check_head(code: int, headers: Mapping[str, str], request: Request, *, text:
     """Reject a response below 400 that cannot be the expected one.
 
     Raises:
-        ProtocolError: a redirect, any other non-2xx status, a compressed body, HTML where JSON was requested.
+        ProtocolError: the response is a redirect or has another non-2xx status, or its body is compressed, or is HTML
+            although JSON was requested.
     """
     if 300 <= code < 400 and not is_not_modified(code, request):
         raise ProtocolError(f"{text}: {_redirect(code, headers)}")
@@ -113,7 +115,7 @@ def check_head(code: int, headers: Mapping[str, str], request: Request, *, text:
 
 
 def check_body(code: int, headers: Mapping[str, str], body: bytes, request: Request, *, text: str) -> None:
-    """Reject HTML without a content type where JSON was requested.
+    """Reject HTML without a content type if JSON was requested.
 
     Raises:
         ProtocolError: the body looks like HTML.
@@ -125,7 +127,7 @@ def check_body(code: int, headers: Mapping[str, str], body: bytes, request: Requ
 def is_not_modified(code: int, request: Request) -> bool:
     """Whether this is a 304 for a conditional request.
 
-    That is one with ``If-None-Match`` or ``If-Modified-Since``.
+    A conditional request has a header ``If-None-Match`` or ``If-Modified-Since``.
     """
     return code == 304 and any(name.lower() in {"if-none-match", "if-modified-since"} for name in request.headers)
 

@@ -1,7 +1,4 @@
-"""Attributes, hooks and counters of request attempts.
-
-The attributes are Kubernetes' (verb, GVR, namespace, name).
-"""
+"""Kubernetes attributes (verb, GVR, ...), hooks and counters of request attempts."""
 
 from __future__ import annotations
 
@@ -100,7 +97,7 @@ class Attempts:
     """Creates an :class:`Attempt` for each try of a request.
 
     Args:
-        host: of the API server, as in its URL.
+        host: ``host:port`` of the API server, as in its URL.
         counters: updated for each attempt.
         observers: hooks called for each attempt.
     """

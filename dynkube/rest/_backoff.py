@@ -57,9 +57,8 @@ class Backoff:
 
         Args:
             now: a monotonic clock in seconds, such as ``trio.current_time()``.
-            asked: seconds requested by the server (``Retry-After``). The delay is never shorter, and up to a tenth
-                longer, so that clients with the same value do not all return at once. Values over 300 s are cut to 300
-                s.
+            asked: seconds requested by the server (``Retry-After``), at most 300. The delay is never shorter, and up to
+                a tenth longer, so that clients that received the same value do not all retry at once.
         """
         delay = self._step(now)
         if asked is None:

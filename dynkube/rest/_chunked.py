@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-# A chunk's size line. After the first it is preceded by the line end of the chunk before.
+# The size line of a chunk. All but the first follow the line end of the previous chunk.
 _FIRST = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\r\n]*)?\r\n")
 _NEXT = re.compile(rb"\r\n" + _FIRST.pattern)
 _MAX_SIZE_LINE = 4096
@@ -13,14 +13,14 @@ _MAX_SIZE_LINE = 4096
 class ChunkDecoder:
     """Decodes a chunked body incrementally.
 
-    Payload is returned in pieces as large as the input. An API server writes each watch event as a separate chunk, and
-    for an event of a few KB a general HTTP parser is the most expensive step on its way into the cache. This decoder
-    handles all chunks of a read at once, and stops before the last chunk, which is left to the HTTP parser together
-    with the trailers.
+    Payload is returned in pieces as large as the input. An API server writes each watch event as a separate chunk. For
+    an event of a few KB, parsing the chunk with a general HTTP parser takes longer than all other processing. This
+    decoder handles all chunks of a read at once, and stops before the last chunk, which is left to the HTTP parser
+    together with the trailers.
 
     Attributes:
         rest: ``None`` until the last chunk, then the undecoded bytes from its size line on.
-        fault: ``""``, or what is wrong with the coding from here on.
+        fault: a description of an error in the coding; ``""`` if there was none.
     """
 
     __slots__ = ("_left", "_pattern", "_pending", "fault", "rest")

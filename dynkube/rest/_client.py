@@ -214,12 +214,12 @@ class RESTClient(Bound):
     async def renew_connections(self, reason: str) -> None:
         """Replace all connections, as they may be dead.
 
-        To be called after the machine slept, or the network changed. Open watches raise
+        To be called after the machine was suspended, or the network changed. Open watches raise
         :class:`~dynkube.errors.ConnectionLost`, and idle connections are closed. Other requests in flight continue
         until their deadlines, as they may have been carried out.
 
         Args:
-            reason: for the message of the error.
+            reason: the reason, which is part of the message of ConnectionLost.
         """
         for stream in tuple(self._watches):
             stream.give_up(reason)
@@ -296,6 +296,6 @@ class RESTClient(Bound):
 
 def _too_late(call: Call, timeout: float) -> DeadlineExceeded:
     before = f"; the previous attempt failed: {call.last_failure}" if call.last_failure else ""
-    # rounded to the caller's value, of which discovery may have used some microseconds
+    # Rounded, as the timeout may be some microseconds less than the caller's value, due to discovery.
     seconds = f"{round(timeout, 3):g} s"
     return DeadlineExceeded(f"{call.text}: no complete response within {seconds}, while {call.doing}{before}")

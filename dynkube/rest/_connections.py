@@ -33,7 +33,7 @@ def peer_of(config: ClientConfig, proxy_url: str | None) -> Peer:
 
 
 def injected(transport: httpx2.AsyncBaseTransport) -> MakePools:
-    """Return a factory of pools over one transport, for every certificate."""
+    """Return a factory of pools that all use ``transport``, whatever the certificate."""
 
     async def make(certificate: ClientCertificate | None) -> Pools:
         await trio.lowlevel.checkpoint()

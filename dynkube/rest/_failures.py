@@ -19,7 +19,7 @@ from dynkube._server_text import sanitized
 from dynkube.errors import ConnectFailed, ConnectionLost, ProtocolError, TransportError
 from dynkube.rest._redaction import Redactor
 
-# Exceptions of transports. The built-in one maps all of its errors to httpx2's classes; an injected one may not.
+# Exceptions of transports. The built-in transport maps all of its errors to httpx2's classes; a custom one may not.
 FAILURES: tuple[type[Exception], ...] = (
     httpx2.TransportError,
     httpx2.StreamError,
@@ -31,7 +31,7 @@ _UNREACHED = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError, htt
 _PLAIN_TEXT = frozenset({"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE"})
 _ENDED = ("incomplete", "closed connection", "connection ended", "disconnected", "terminated", "streamreset")
 _NO_SECRETS = Redactor()
-_MOST_REASON = 400  # characters: libraries quote the line they could not parse
+_MOST_REASON = 400  # maximum characters of a reason, as libraries quote the line that they could not parse
 _HOSTNAME_MISMATCH = 62
 _EXPIRED = 10
 
@@ -61,8 +61,8 @@ class Failure:
 
     Attributes:
         error: the exception to raise.
-        lost: the connection was refused, or lost before a response: a retry may succeed.
-        untrusted: verification of the server's certificate failed: the CA may have been replaced.
+        lost: whether the connection was refused, or lost before a response, so that a retry may succeed.
+        untrusted: whether verification of the server's certificate failed, so that the CA file may have been replaced.
     """
 
     error: TransportError
@@ -80,7 +80,7 @@ def understand(
         text: the request line.
         peer: the server.
         received: bytes of the body received so far; ``None`` if the response had not begun.
-        redact: removes the request's secrets from text of the server.
+        redact: removes the request's secrets from text that the server sent.
     """
     chain = list(_chain(exc))
     reason = sanitized(redact(_reason(chain)), _MOST_REASON)
@@ -105,9 +105,9 @@ def understand(
 
 
 def harmless_cause(exc: Exception, redact: Redactor) -> Exception | None:
-    """Return ``exc`` as the cause for tracebacks.
+    """Return ``exc`` for use as the ``__cause__`` of an error.
 
-    Returns ``None`` if it quotes the request, and so perhaps the token.
+    Returns ``None`` if its message quotes the request, and so may contain the token.
     """
     if isinstance(exc, httpx2.LocalProtocolError) or any(map(redact.finds, map(str, _chain(exc)))):
         return None
@@ -138,9 +138,9 @@ def _chain(exc: BaseException) -> Iterator[BaseException]:
 
 
 def _reason(chain: list[BaseException]) -> str:
-    """Return the most specific messages of the chain.
+    """Return the most specific messages of a chain of exceptions.
 
-    With trio the outermost are often empty.
+    The messages of the outermost exceptions are often empty with trio.
     """
     described = dict.fromkeys(words for words in map(_words, chain) if words)
     if described:
@@ -160,7 +160,7 @@ def _words(link: BaseException) -> str:
         case ConnectionResetError() | BrokenPipeError():
             return "the connection was reset"
         case OSError(errno=int() as number) if number in errno.errorcode:
-            return os.strerror(number)  # trio's own strerror repeats the address
+            return os.strerror(number)  # the message of trio's exception repeats the address
         case httpx2.ConnectTimeout() | httpx2.PoolTimeout():
             return "connecting timed out"
         case httpx2.ReadTimeout() | httpx2.WriteTimeout():

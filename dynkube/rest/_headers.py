@@ -37,8 +37,7 @@ def compose(
 ) -> RawHeaders:
     """Return all headers of a request.
 
-    Credential and impersonation take precedence over the request's headers, those over defaults, and those over the
-    observers'.
+    Precedence, from high to low: credential and impersonation, headers of the request, defaults, headers of observers.
 
     Args:
         request: the request.

@@ -10,8 +10,8 @@ DEFAULT_MAX_LINE = 64 << 20
 class LineSplitter:
     r"""Splits a stream of bytes at ``\n``.
 
-    No I/O: feed it chunks, get lines without their newline. An empty line gives ``b""``, and a ``\r`` before the
-    newline is kept: JSON parsers ignore it, and logs need it.
+    No I/O: feed it chunks, get lines without their newline. An empty line is returned as ``b""``. A ``\r`` before the
+    newline is kept, as logs need it and JSON parsers ignore it.
 
     Args:
         max_line: maximum bytes of a line; the buffer never exceeds it by more than one chunk.
@@ -41,7 +41,7 @@ class LineSplitter:
         """
         lines: list[bytes] = []
         start = 0
-        # find() is memchr; bytes.split() inspects each byte, and takes four times as long on lines of 5 KB.
+        # find() uses memchr. bytes.split() inspects each byte, and takes four times as long on lines of 5 KB.
         while (end := chunk.find(b"\n", start)) >= 0:
             lines.append(chunk[start:end])
             start = end + 1

@@ -27,12 +27,12 @@ class Request:
         params: query parameters, not encoded.
         body: the request body, or ``None``.
         content_type: media type of the body.
-        accept: acceptable media types; an HTML response is an error where they include JSON.
+        accept: acceptable media types; if they include JSON, an HTML response is an error.
         headers: additional headers. Those of the credential and of impersonation take precedence.
         timeout: seconds for the whole request, retries included; ``None`` means the client's default. For a stream:
             seconds until the response head. ``math.inf`` means no deadline.
-        honor_retry_after: retry on ``Retry-After``. ``False`` is for callers with a retry loop of their own, which
-            would otherwise send ten requests for each of theirs. Lost connections and 401 are retried either way.
+        honor_retry_after: retry on ``Retry-After``. ``False`` is for callers with a retry loop of their own; otherwise
+            each of their attempts would be sent up to ten times. Lost connections and 401 are retried either way.
 
     Raises:
         InvalidInput: a field is invalid; the message names it.
@@ -102,7 +102,7 @@ class Limits:
 
     Attributes:
         max_connections: pool size for short requests; further requests wait, within their deadline. Streams have a
-            separate pool without a bound, since each holds a connection for its lifetime.
+            separate unlimited pool, since each stream uses a connection for its lifetime.
         keepalive: seconds an idle connection is kept.
         connect_timeout: seconds to connect, including DNS and the TLS handshake.
         stream_opening_timeout: default seconds until a stream's response head. Longer than the API server's own 60 s
@@ -115,16 +115,16 @@ class Limits:
         max_list_pages: maximum pages of one list. With pages of 500 objects the default is 10 million objects, more
             than fit into the 8 GiB that etcd recommends as its largest database.
         max_list_seconds: maximum seconds for all pages of one list together, where the call has no ``timeout``.
-            kube-apiserver keeps the snapshot of a paged list for 5 to 10 minutes (``--etcd-compaction-interval``). For
-            ``iterate()`` neither bytes nor seconds are bounded: its pages are not held in memory together, and the
-            caller's processing takes time.
+            kube-apiserver keeps the snapshot of a paged list for 5 to 10 minutes (``--etcd-compaction-interval``).
+            ``max_list_bytes`` and this limit do not apply to ``iterate()``, whose pages are not in memory together, and
+            whose caller processes them meanwhile.
         max_line_bytes: maximum bytes of one watch event. Objects have some MB at most, as etcd accepts 1.5 MB;
             aggregated API servers vary.
         max_header_bytes: maximum bytes of a response head: status line and all headers. At most 98304, since the HTTP
             parser accepts little more.
-        qps: requests per second on average, or ``None`` for no client-side throttling, which is the default: API
-            Priority and Fairness on the server is better at it, and controller-runtime has turned it off as well.
-            Watches are never throttled.
+        qps: requests per second on average. ``None`` (the default) means no client-side throttling, as API Priority and
+            Fairness on the server works better; controller-runtime has turned off throttling as well. Watches are never
+            throttled.
         burst: how many requests may be sent at once after a pause, if ``qps`` is set.
 
     Raises:

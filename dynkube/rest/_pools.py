@@ -45,13 +45,13 @@ class Pools:
         self._users += 1
 
     async def release(self) -> None:
-        """Remove a user. Retired pools are closed with their last one."""
+        """Remove a user. Retired pools are closed when their last user is removed."""
         self._users -= 1
         if self._retired and not self._users:
             await self.aclose()
 
     async def retire(self) -> None:
-        """Close the pools now, or with their last user."""
+        """Close the pools now, or when their last user is removed."""
         self._retired = True
         if not self._users:
             await self.aclose()
@@ -84,8 +84,8 @@ def _counted(transport: httpx2.AsyncBaseTransport) -> tuple[int, int]:
 class PoolKeeper:
     """Provides the pools for the current client certificate.
 
-    A changed certificate gets new pools, since TLS presents it once per connection: requests and streams in flight
-    finish on the old pools, which close with their last user.
+    After a change of the certificate new pools are created, since a certificate is presented once per connection.
+    Requests and streams in flight continue on the old pools, which are closed when their last user is removed.
 
     Args:
         make: creates pools; may block, so it is async. Called again when the certificate changes.
@@ -101,7 +101,7 @@ class PoolKeeper:
         self._ended_by: Exception | None = None
 
     def ends_by(self, error: Exception) -> None:
-        """Set the error that is about to close the pools, for use in each ClosedError."""
+        """Set the error that is about to close the pools; each ClosedError mentions it."""
         self._ended_by = error
 
     def closed_error(self, text: str, otherwise: Exception | None = None) -> ClosedError:
@@ -127,9 +127,9 @@ class PoolKeeper:
         return sum(count for count, _ in counts), sum(idle for _, idle in counts)
 
     async def acquire(self, certificate: ClientCertificate | None) -> Pools:
-        """Return the pools for ``certificate``, counted as used.
+        """Return the pools for ``certificate``, with the caller counted as a user.
 
-        The caller releases them.
+        The caller must call :meth:`Pools.release`.
 
         Raises:
             ClosedError: after :meth:`aclose`.
@@ -141,7 +141,7 @@ class PoolKeeper:
                 await self._retire_current()
             if self._current is None:
                 made = await self._make(certificate)
-                if self._closed:  # closed while it was being created
+                if self._closed:  # closed while the pools were being created
                     await made.aclose()
                     self._check_open()
                 self._current = made
@@ -157,7 +157,7 @@ class PoolKeeper:
     async def renew(self) -> None:
         """Replace the pools for the next user.
 
-        The current ones close with their last user.
+        The current pools are closed when their last user is removed.
         """
         if self._current is not None:
             await self._retire_current()

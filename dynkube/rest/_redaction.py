@@ -1,7 +1,4 @@
-"""Removal of a request's secrets from text of its response.
-
-Applied after the response was decoded.
-"""
+"""Removal of a request's secrets from the text of its response, after decoding."""
 
 from __future__ import annotations
 
@@ -24,7 +21,8 @@ class Redactor:
     """Replaces the secrets of one request in strings.
 
     Args:
-        credentials: those of the request and of earlier ones: header values, and the password in a ``Basic`` one.
+        credentials: the credentials of the request and of earlier requests. Secrets are their header values, and the
+            password in a ``Basic`` header.
         proxy_url: the proxy URL, with user and password; ``None`` for no proxy.
     """
 
@@ -51,12 +49,12 @@ class Redactor:
     def error(self, exc: Exception) -> None:
         """Redact the message of a dynkube exception in place.
 
-        A new exception would have it as context.
+        In place, as a new exception would have the original one as its context.
         """
         exc.args = tuple(self(part) if isinstance(part, str) else part for part in exc.args)
 
     def address(self, url: str) -> str:
-        """Redact a URL from a server, also where parts of a secret are percent-encoded."""
+        """Redact a URL from a server, even if parts of a secret are percent-encoded."""
         return HIDDEN if self.finds(unquote(url)) and not self.finds(url) else self(url)
 
     def status(self, status: Status) -> Status:

@@ -41,9 +41,10 @@ def parse_retry_after(value: str | None, *, now: datetime) -> float | None:
 class Retries:
     """Retry policy and counters of one request.
 
-    Like client-go, a 429 or 5xx is retried only with ``Retry-After``: a 429 without it is final, e.g. an eviction that
-    a PodDisruptionBudget blocks. Unlike client-go, a request that may change something is retried only if the code
-    means that it was not processed, and a connection lost before a response is retried with a growing delay.
+    As in client-go, a 429 or 5xx is retried only with ``Retry-After``. A 429 without it is final, for example for an
+    eviction that a PodDisruptionBudget blocks. Unlike client-go, a request that may change something is retried only if
+    the code means that it was not processed, and after a connection was lost before a response, a GET is retried with a
+    growing delay.
     """
 
     __slots__ = ("_honors_retry_after", "_limits", "_random", "_reconnects", "_retries", "_safe")

@@ -45,11 +45,11 @@ class Call:
         deadline: on trio's clock; no retry is delayed beyond it.
         streaming: whether to use the pool for streams.
         scope: the cancel scope that enforces the deadline.
-        bound: maximum bytes of the response; ``None`` for a watch, which has no end.
+        bound: maximum bytes of the response; ``None`` for a watch, which has no limit.
         default: whether the deadline is the client's default rather than the caller's.
-        watch: whether it may last for hours. It is then never throttled.
-        attempts: how often it was sent.
-        throttled: seconds it was throttled; ``None`` if throttling does not apply.
+        watch: whether the request is a watch, which may last for hours and is never throttled.
+        attempts: how often the request was sent.
+        throttled: seconds for which the request was delayed; ``None`` if throttling does not apply.
         doing: what is being waited for, for messages.
         last_failure: the error of the previous try.
     """
@@ -198,9 +198,9 @@ class Sender:
         return None
 
     def _redactor(self, credential: Credential) -> Redactor:
-        """Return the redactor for responses to ``credential``.
+        """Return the redactor for responses to a request with ``credential``.
 
-        The previous credential may be echoed, too.
+        It also redacts the previous credential, which a response may contain, too.
         """
         if credential not in self._shown:
             self._shown.append(credential)
@@ -228,7 +228,7 @@ class Sender:
         extensions = dict(self._extensions)
         try:
             return httpx2.Request(request.method, url, headers=headers, content=request.body, extensions=extensions)
-        except httpx2.InvalidURL as exc:  # path and server are valid: only the length remains
+        except httpx2.InvalidURL as exc:  # path and server were validated, so the URL is too long
             raise InvalidInput(f"{request}: path and params form no valid URL: {exc}; shorten the selectors") from exc
 
     async def _wait_for_turn(self, call: Call) -> None:
@@ -250,7 +250,7 @@ class Sender:
         """Classify a failure and release the pools.
 
         Raises:
-            ClosedError: it failed because the client was closed.
+            ClosedError: the request failed because the client was closed.
         """
         closed = pools.closed
         failure = understand(exc, text=call.text, peer=self._peer, redact=redact)
@@ -289,8 +289,8 @@ class Sender:
                 redact=exchange.redact,
             )
             if is_json(exchange.headers) and len(body) > _MOST_AT_ONCE:
-                # Not abandoned on cancel: it ends within a second, and the response has arrived, whatever deadline
-                # passes meanwhile.
+                # Not abandoned on cancellation: decoding ends within a second, and a deadline that expires meanwhile
+                # must not hide the response, which has arrived.
                 error = await trio.to_thread.run_sync(reading)
             else:
                 error = reading()
@@ -314,8 +314,9 @@ class Sender:
     def _patient(self, call: Call) -> Iterator[None]:
         """Extend the deadline of a request while a credential plugin runs.
 
-        Only for a plugin with a timeout of its own: always if it is interactive, as its prompt would otherwise vanish
-        after half a minute; other plugins may exceed the client's default deadline, but not one set by the caller.
+        Applies only to a plugin with a timeout of its own. For an interactive plugin the deadline is always extended,
+        as its prompt would otherwise disappear after half a minute. For other plugins the client's default deadline is
+        extended, but not a deadline set by the caller.
         """
         patience = credential_timeout_of(self._config.credentials)
         extra = patience.seconds if patience.interactive or call.default else 0.0
@@ -328,7 +329,7 @@ class Sender:
             call.scope.deadline = call.deadline
 
     async def _pause(self, call: Call, error: DynkubeError, delay: float | None) -> None:
-        """Sleep before the next try, or raise ``error`` if there is none in time."""
+        """Sleep for ``delay``; raise ``error`` if there is none, or not enough time."""
         if delay is None or not _in_time(call, delay):
             raise error
         _logger.debug("%s; retrying in %.3g s", error, delay)
@@ -356,7 +357,7 @@ async def _error_body(exchange: Exchange) -> bytes:
         while len(body) < most and (chunk := await exchange.read()):
             body += chunk
     except TransportError:
-        pass  # the status has arrived, and matters more than an incomplete body
+        pass  # the HTTP status has arrived, which matters more than an incomplete body
     return bytes(body[:most])
 
 

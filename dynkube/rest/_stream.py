@@ -21,8 +21,8 @@ from dynkube.rest._warnings import parse_warnings
 class Exchange:
     """A response whose head has arrived, and the connection of its body.
 
-    It must be closed. Before the end of the body this closes the connection immediately; afterwards the connection
-    returns to its pool.
+    It must be closed. Closing it before the end of the body closes the connection immediately; after that, the
+    connection returns to its pool.
     """
 
     __slots__ = (
@@ -133,7 +133,8 @@ class Exchange:
         if self._closed:
             return
         self._closed = True
-        # Closed before its end, the reason is what the reader is raising: a deadline, or an undecodable response.
+        # If it is closed before its end, the reason is the exception that the reader is raising: a deadline, or an
+        # undecodable response.
         error = self.failure or (None if self._ended else sys.exception())
         self.attempt.end(code=self.status, received=self.received, error=error)
         with trio.CancelScope(shield=True):
@@ -158,8 +159,8 @@ class ByteStream(AsyncIterator[bytes]):
         request: the request line, for messages.
         deadline: the end of the request's timeout, on trio's clock, extended by the time a credential plugin took. Not
             enforced here; it is for callers that want the whole response within that time.
-        reader: the cancel scope around the reader, if it is to be woken when the stream is given up. (A scope around
-            each step would cost as much as decoding a small event.)
+        reader: the cancel scope around the reader; cancelled when the stream is given up. ``None`` if there is none.
+            (A scope around each step would take as long as decoding a small event.)
     """
 
     __slots__ = ("_exchange", "_given_up", "deadline", "headers", "reader", "request", "status", "warnings")
@@ -194,19 +195,18 @@ class ByteStream(AsyncIterator[bytes]):
         return self._exchange.redact
 
     def give_up(self, reason: str) -> None:
-        """Abandon the stream; the next read raises ConnectionLost.
-
-        Cancels ``reader``.
-        """
+        """Give up the stream, and cancel ``reader``; the next read raises ConnectionLost."""
         self._given_up = reason
         if self.reader is not None:
             self.reader.cancel()
 
     def check_trusted(self) -> None:
-        """Raise if the stream was given up; call it after ``reader`` was cancelled.
+        """Raise an error if the stream was given up.
+
+        To be called after ``reader`` was cancelled.
 
         Raises:
-            ConnectionLost: it was given up.
+            ConnectionLost: the stream was given up.
         """
         if self._given_up:
             self._exchange.failure = error = ConnectionLost(f"{self.request}: given up: {self._given_up}")

@@ -1,9 +1,9 @@
 """Detection of system suspend, after which connections are replaced.
 
-Deadlines use the monotonic clock, which is not affected by changes of the wall clock. On Linux and macOS it stops
-during suspend, so a laptop that slept all night would wait another minute and a half for a dead watch, and meanwhile
-show yesterday's state. The suspend time is read from the kernel rather than from the wall clock, which also jumps when
-it is corrected. On Windows the monotonic clock runs during sleep, and deadlines expire by themselves.
+Deadlines use the monotonic clock, which is not affected by changes of the wall clock. On Linux and macOS it stops while
+the machine is suspended. So after a night of suspend it would take another minute and a half to detect a dead watch,
+and caches would be outdated meanwhile. The suspend time is read from the kernel, as the wall clock also changes when it
+is corrected. On Windows the monotonic clock does not stop, and deadlines expire by themselves.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 import trio
 
 _LOOK_EVERY = 10.0
-_LONG = 10.0  # shorter sleeps do not break connections
+_LONG = 10.0  # seconds; a shorter suspend does not break connections
 
 
 def seconds_suspended() -> float:

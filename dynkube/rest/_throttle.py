@@ -30,9 +30,7 @@ class TokenBucket:
         self._last: float | None = None
 
     def reserve(self, now: float) -> float:
-        """Take a token and return the seconds until it is available.
-
-        0.0 if it is available now.
+        """Take a token and return the seconds to wait; 0.0 if it is available now.
 
         Args:
             now: a monotonic clock in seconds, such as ``trio.current_time()``.
