@@ -1,4 +1,4 @@
-"""Protocols of what observers can read from a client.
+"""Protocols for the parts of a client that observers can read.
 
 The classes that implement them are in higher layers.
 """

@@ -19,13 +19,13 @@ class Observer:
     """Hooks called on requests, lists, watches, state changes and handler runs.
 
     Derive from it, override the hooks of interest, and pass instances to ``dynkube.connect(observers=[...])``. The
-    hooks are plain functions, called synchronously in the event loop's thread: they must not block. A hook that is not
-    overridden costs nothing. An exception of a hook does not affect the client: the first one of each hook is logged,
-    and the hook is called again next time.
+    hooks are plain functions, called synchronously in the event loop's thread, so they must not block. A hook that is
+    not overridden costs nothing. If a hook raises, the client is not affected: the first exception of each hook is
+    logged, and the hook is called again next time.
     """
 
     def client_opened(self, client: ObservedClient) -> None:
-        """A client was entered.
+        """A client was entered (``async with``).
 
         Until it is closed, its ``informers()`` and ``statistics()`` may be called on any thread.
         """
@@ -40,8 +40,8 @@ class Observer:
 
         Returns:
             Header fields to add to the request, such as ``traceparent``, or ``None``. Fields of the request itself, and
-            credentials, take precedence. Invalid ones (a malformed name, several lines, ``Host``, ``Content-Length``)
-            are not sent, and logged as if the hook had raised.
+            credentials, take precedence. If a field is invalid (a malformed name, several lines, ``Host``,
+            ``Content-Length``), none of the fields are sent, and an error is logged as if the hook had raised.
         """
 
     def request_finished(self, request: RequestInfo, outcome: RequestOutcome) -> None:

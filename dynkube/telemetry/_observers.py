@@ -1,4 +1,4 @@
-"""Calls the hooks of several observers, and contains their exceptions."""
+"""Calls the hooks of several observers, and catches their exceptions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from dynkube.telemetry._records import (
 _log = get_logger("dynkube.telemetry")
 
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
-# Fields for routing and framing: an observer that set them could redirect or corrupt the request.
+# Fields for routing and framing, which observers may not set, as that could redirect or corrupt the request.
 _FRAMING = frozenset(
     {"connection", "content-length", "expect", "host", "te", "trailer", "transfer-encoding", "upgrade"}
 )
@@ -57,7 +57,7 @@ class Hook(Generic[_P, _R]):
 class Observers:
     """The overridden hooks of all observers, by method, in the order given.
 
-    Callers check first whether there is a hook, so that without observers not even the record is created.
+    Callers create a record (such as :class:`RequestInfo`) only if there is a hook for it.
 
     Args:
         observers: instances of classes derived from :class:`Observer`.
@@ -134,7 +134,7 @@ def _check_fields(fields: object) -> None:
     """Validate header fields.
 
     Raises:
-        InvalidInput: it is not a mapping, a name or value is malformed, or a name is reserved for HTTP framing.
+        InvalidInput: ``fields`` is not a mapping, a name or value is malformed, or a name is reserved for HTTP framing.
     """
     if not isinstance(fields, Mapping):
         raise InvalidInput(f"request_started returned {a_type(fields)}: return a mapping of header fields, or None")

@@ -1,9 +1,10 @@
 """OpenTelemetry spans: one per attempt of a request, by the HTTP conventions.
 
 ``k8s.*`` attributes are added. The span of a watch covers its opening only, not the minutes for which it is open.
-Traces continue in the API server, which accepts ``traceparent`` (KEP-647); baggage is not sent, as it may hold data
-that is not meant for the cluster. Requests of informers do not belong to the trace in which an informer was entered
-first: their spans are roots, unless the client itself was entered in a span.
+Traces continue in the API server, which accepts ``traceparent`` (KEP-647). Baggage is not sent, as it may have data
+that is not meant for the cluster. An informer's requests are not attributed to the span that was current when the
+informer was started, because several tasks may share the informer. If a span was current when the client was opened
+(``async with``), it is their parent; otherwise they are root spans.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class OpenTelemetryTracing(Observer):
         self._spans: dict[RequestInfo, Span] = {}
 
     def request_started(self, request: RequestInfo) -> Mapping[str, str]:
-        """Start a span under the current one, and return its ``traceparent``."""
+        """Start a child of the current span, and return its ``traceparent``."""
         span = self._tracer.start_span(
             f"{request.method} {request.template}", kind=self._trace.SpanKind.CLIENT, attributes=_asked(request)
         )
@@ -77,7 +78,7 @@ class OpenTelemetryTracing(Observer):
 
 
 def _asked(request: RequestInfo) -> dict[str, str | int]:
-    """Return the attributes known before sending, which the sampler sees."""
+    """Return the attributes known before sending; they are available to the sampler."""
     parts = urlsplit(request.url)
     attributes: dict[str, str | int] = {
         "http.request.method": request.method,

@@ -1,9 +1,9 @@
-"""Prometheus metrics, with client-go's names where it has them.
+"""Prometheus metrics, with client-go's names if client-go has such a metric.
 
-So dashboards and alerts for client-go apply. Requests, lists, watches and handler runs are counted in counters and
-histograms when they happen. The state of informers and connections is collected at each scrape, so a closed informer
-leaves no series behind; client-go's reflector metrics were removed because theirs did (kubernetes/kubernetes#73587).
-Informers that differ only in their ``transform`` share series: their numbers are summed.
+So dashboards and alerts for client-go can be used. Requests, lists, watches and handler runs are counted in counters
+and histograms when they happen. The state of informers and connections is collected at each scrape, so a closed
+informer leaves no series behind. (Client-go's reflector metrics did, and were removed for this reason:
+kubernetes/kubernetes#73587.) Informers that differ only in their ``transform`` share series: their numbers are summed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _PHASES: Final = ("UNKNOWN", "ABSENT", "SYNCING", "LIVE", "DEGRADED", "STOPPED")
 _GVR: Final = ("name", "group", "version", "resource")
 _INFORMER: Final = (*_GVR, "namespace", "label_selector", "field_selector")
 _SHORT_WATCH: Final = 1.0
-_VERSION_DIGITS: Final = 15  # of a resourceVersion: what a float holds exactly
+_VERSION_DIGITS: Final = 15  # number of last digits of a resourceVersion that are exported, as a float has 15 digits
 
 
 class PrometheusMetrics(Observer):
@@ -39,8 +39,8 @@ class PrometheusMetrics(Observer):
     Pass it to each client: ``dynkube.connect(observers=[PrometheusMetrics()])``.
 
     Args:
-        registry: where to register the metrics; ``None`` for ``prometheus_client.REGISTRY``.
-        name: the label ``name`` of metrics about informers, as client-go's ``InformerName``.
+        registry: the registry for the metrics; ``None`` for ``prometheus_client.REGISTRY``.
+        name: value of the label ``name`` in metrics about informers, like client-go's ``InformerName``.
 
     Raises:
         ConfigError: the package ``prometheus-client`` is missing.
@@ -107,7 +107,7 @@ class PrometheusMetrics(Observer):
 class _Requests:
     """client-go's ``rest_client_*`` metrics.
 
-    Its labels ``method`` and ``verb`` are both the HTTP method.
+    As in client-go, the labels ``method`` and ``verb`` both have the HTTP method.
     """
 
     def __init__(self, registry: CollectorRegistry) -> None:
@@ -216,7 +216,7 @@ class _Scraped:
             try:
                 informers += client.informers()
                 counts.append(client.statistics())
-            except ClosedError:  # it is being closed
+            except ClosedError:  # the client is being closed
                 continue
         yield from _shared_names(self._name, informers)
         yield from _states(self._name, informers)

@@ -23,8 +23,8 @@ class RequestInfo:
             ``delete``, ``deletecollection``; the method in lower case for non-resource paths.
         gvr: the resource; ``None`` for non-resource paths, such as discovery and ``/version``.
         subresource: ``"status"``, ``"scale"``, ...; ``""`` for the object itself.
-        namespace: ``""`` if the path has none.
-        name: ``""`` if the path has none.
+        namespace: the namespace in the path; ``""`` if there is none.
+        name: the name in the path; ``""`` if there is none.
         host: ``host:port`` of the API server, as in its URL.
         attempt: 1 for the first attempt, more for retries.
         body_bytes: size of the request body.
@@ -65,13 +65,13 @@ class RequestOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collection:
-    """What an informer watches: a resource, a namespace or all, and selectors.
+    """The collection that an informer watches: resource, namespace and selectors.
 
     Attributes:
         gvr: the resource.
-        namespace: ``None`` for all.
-        label_selector: ``""`` for all.
-        field_selector: ``""`` for all.
+        namespace: the namespace; ``None`` for all namespaces.
+        label_selector: the label selector; ``""`` for all objects.
+        field_selector: the field selector; ``""`` for all objects.
     """
 
     gvr: GVR
@@ -95,7 +95,7 @@ class ReflectorOutcome:
     Attributes:
         items: number of objects listed, or of events received, bookmarks included.
         seconds: duration of all pages of a list, or of the whole watch.
-        resource_version: the last one received.
+        resource_version: the last resourceVersion received.
         error: the exception; ``None`` for a complete list, or a watch that the server ended normally.
     """
 
@@ -112,8 +112,8 @@ class StateChange:
     Attributes:
         phase: a value of :class:`~dynkube.Phase`: ``"LIVE"``, ``"ABSENT"``, ...
         reason: the reason as one CamelCase word.
-        message: the reason for people; may be empty.
-        previous: the phase before.
+        message: a human-readable explanation; may be empty.
+        previous: the previous phase.
     """
 
     phase: str
@@ -129,8 +129,8 @@ class HandlerRun:
     Attributes:
         handler: the name of the handler.
         event: ``"Added"``, ``"Updated"`` or ``"Deleted"``.
-        seconds: until it returned, including time spent waiting in an async handler.
-        error: the exception it raised, or ``None``.
+        seconds: duration of the call, including time spent waiting in an async handler.
+        error: the exception that the handler raised, or ``None``.
     """
 
     handler: str
