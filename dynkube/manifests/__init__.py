@@ -1,9 +1,10 @@
-"""Many objects at once.
+"""Apply and compare many objects at once.
 
 Read manifests, apply them in order, report each result, prune by ApplySet.
 
-``_sources.py`` and ``_documents.py`` read, ``_order.py`` defines the order, ``_work.py`` is the sequence of a run,
-``_sending.py`` applies one object, ``_keeper.py`` manages the ApplySet on the server. Start reading in ``_run.py``.
+``_sources.py`` and ``_documents.py`` read, ``_order.py`` defines the order, ``_sequence.py`` is the sequence of a run,
+``_apply_one.py`` applies one object, ``_applyset_reconciler.py`` manages the ApplySet on the server. Start reading in
+``_run.py``.
 """
 
 from dynkube.manifests._applyset import ApplySet

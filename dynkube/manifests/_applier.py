@@ -1,6 +1,6 @@
-"""Apply objects in parallel, with exactly one entry for each.
+"""Apply objects in parallel, and record exactly one entry for each.
 
-That holds even if it fails, waits or is cancelled.
+An object has an entry even if its apply fails or is cancelled.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ class Applier:
     Args:
         sender: applies a single object.
         limiter: limits concurrent requests.
-        stop: whether to continue.
+        stop: tells whether the run was stopped.
         record: called with each object and its entry.
-        namespace: for objects without a namespace.
-        dry_run: nothing is written, so a CRD or a namespace of the same source may not exist.
+        namespace: namespace of namespaced objects without a namespace.
+        dry_run: whether nothing is written, so that a CRD or a namespace in the source may not exist on the server.
     """
 
     def __init__(
@@ -126,7 +126,7 @@ class Applier:
 
 
 def _may_be_there(item: Item, readiness: Readiness | None) -> bool:
-    """Whether the resource of an object is served, and was before this run."""
+    """Whether the object's resource was served already before this run."""
     definition = item.definition
     if definition is None:
         return True

@@ -1,7 +1,4 @@
-"""Apply one object.
-
-Read the live one, send the apply if needed, and report the result.
-"""
+"""Apply one object: read the live object, apply if needed, report the result."""
 
 from __future__ import annotations
 
@@ -37,7 +34,7 @@ _OLD_SCHEMA = 5.0
 _NOT_DECLARED = "field not declared in schema"
 _MEMBERSHIP = str(FieldPath() / "metadata" / "labels" / PART_OF)
 _SMALL = 32_000  # bytes of both objects; comparing these takes a few milliseconds
-_AT_ONCE = 500  # objects, between two checkpoints
+_AT_ONCE = 500  # number of objects processed between two checkpoints
 _ATTEMPTS = 5  # to apply an object that is modified concurrently
 
 
@@ -48,9 +45,9 @@ class Item:
     Attributes:
         index: index of its manifest.
         manifest: the manifest.
-        object: the object to send: that of the manifest, with the label of its ApplySet.
+        object: the object to send: the manifest's object, with the label of its ApplySet.
         definition: the CRD of its kind, if it is in the same source.
-        sent: a writing request was, or may have been, sent, without an error response so far.
+        sent: whether a write was, or may have been, sent, and no error response was received.
     """
 
     index: int
@@ -61,7 +58,7 @@ class Item:
 
     @property
     def what(self) -> GVR | GVK:
-        """Its resource; for a kind of a CRD in the source, without discovery."""
+        """Its GVR if a CRD in the source defines the kind, else its GVK."""
         gvk = self.manifest.gvk
         return gvk if self.definition is None else self.definition.gvr(gvk.version)
 
@@ -128,10 +125,10 @@ class ObjectSender:
         return self._where(item, (await self._api.resource(item.what).resolve()).namespaced)
 
     async def send(self, item: Item) -> Entry:
-        """Apply it.
+        """Apply an object.
 
         Raises:
-            DynkubeError: it was not applied.
+            DynkubeError: the object was not applied.
         """
         resource, namespace = await self._place(item)
         if self._applyset_id:
@@ -140,9 +137,10 @@ class ObjectSender:
         return await self._send(item, resource, namespace, item.object, live)
 
     async def _send_member(self, item: Item, resource: ResourceClient, namespace: str | None) -> Entry:
-        """Apply it, but never take it from another set, even one that labels it between read and apply.
+        """Apply a member of the ApplySet, but do not take it from another set.
 
-        The precondition of the apply is the resourceVersion that was read, or that the object does not exist.
+        Another set may label the object between read and apply. So the apply has a precondition: the resourceVersion
+        that was read, or that the object still does not exist.
         """
         last: Conflict | None = None
         for _ in range(_ATTEMPTS):
@@ -155,7 +153,7 @@ class ObjectSender:
                     raise
                 last = error
             except Conflict as error:
-                if item.object.resource_version:  # a retry cannot fulfil the manifest's own precondition
+                if item.object.resource_version:  # the manifest sets a resourceVersion, which a retry cannot change
                     raise
                 last = error
         reason = f"it was read and applied {_ATTEMPTS} times, and changed by other clients in between each time"
@@ -181,15 +179,15 @@ class ObjectSender:
         return _done(item, _OUTCOMES[applied.change], applied)
 
     async def diff(self, item: Item) -> tuple[Diff, Unstructured | None]:
-        """Return the diff of applying it, and the live object.
+        """Return the diff of applying an object, and the live object.
 
-        The latter is ``None`` if it does not exist or may not be read.
+        The live object is ``None`` if it does not exist, or if RBAC does not allow to get it.
 
-        For an object that is up to date no dry run is sent, as apply would not send it either: admission could reject
-        it.
+        For an object that is up to date no dry run is sent, as admission could reject it although the apply itself
+        would send nothing.
 
         Raises:
-            DynkubeError: the diff cannot be determined, or it is a member of another set.
+            DynkubeError: the diff cannot be determined, or the live object is a member of another set.
         """
         resource, namespace = await self._place(item)
         live = await self._look(item, resource, namespace)
@@ -210,10 +208,10 @@ class ObjectSender:
     async def _look(self, item: Item, resource: ResourceClient, namespace: str | None) -> Unstructured | Missing | None:
         """Return the live object, MISSING if it does not exist.
 
-        ``None`` if it may not be read.
+        ``None`` if RBAC does not allow to get it.
 
         Raises:
-            InvalidObject: it is a member of another ApplySet.
+            InvalidObject: the live object is a member of another ApplySet.
         """
         live = self._live_objects.take(item.index)
         if live is None:
@@ -223,7 +221,7 @@ class ObjectSender:
         return live
 
     async def _place(self, item: Item) -> tuple[ResourceClient, str | None]:
-        """Return the verbs of its resource, and the namespace to use if it has none."""
+        """Return the verbs of the object's resource, and its namespace if it has none."""
         resource = self._api.resource(item.what)
         served = await resource.resolve()
         if not served.namespaced and item.object.namespace:
@@ -284,17 +282,18 @@ class ObjectSender:
             return None
 
     async def send_settled(self, item: Item, deadline: float) -> Entry:
-        """Apply an object of a CRD that was written moments ago.
+        """Apply an object of a CRD that this run has just written.
 
-        The server reports a CRD as established before all its parts know it: for a moment it may still answer 404, miss
-        the resource in discovery, or validate by the previous schema. Such errors are retried.
+        The server reports a CRD as established before all its components know it. For a short time it may still
+        respond with 404, not list the resource in discovery, or validate by the previous schema. Such errors are
+        retried.
 
         Args:
             item: the object.
-            deadline: until when to wait for a resource that is not served yet.
+            deadline: time until which to wait for a resource that is not served yet, on trio's clock.
 
         Raises:
-            DynkubeError: it was not applied.
+            DynkubeError: the object was not applied.
         """
         backoff = Backoff(initial=0.05, cap=1.0)
         began = trio.current_time()

@@ -1,6 +1,6 @@
 """ApplySets (KEP-3659): objects that are applied together. Pure.
 
-They are recorded in labels and annotations compatible with kubectl.
+An ApplySet is recorded in labels and annotations that are compatible with kubectl.
 
 The parent object has the set's id and the kinds and namespaces of its members; each member has the id as a label. The
 formats are those of the KEP's specification, as written by ``kubectl apply --prune --applyset``.
@@ -24,8 +24,8 @@ KINDS = "applyset.kubernetes.io/contains-group-kinds"
 RESOURCES = "applyset.kubernetes.io/contains-group-resources"  # instead of KINDS before kubectl 1.28
 NAMESPACES = "applyset.kubernetes.io/additional-namespaces"
 PARENT_TYPE = "applyset.kubernetes.io/is-parent-type"
-# A resourceVersion that means "does not exist" as a precondition: no object has it, as it is the revision of an empty
-# etcd, and without a live object the server creates one whatever the resourceVersion.
+# As a precondition, this resourceVersion means that the object must not exist. No object has it, as it is the revision
+# of an empty etcd, so an apply to a live object is a conflict. Without a live object the server ignores it.
 _NOT_THERE = "1"
 
 
@@ -73,7 +73,7 @@ class ApplySet:
         Without a resource the parent is a Secret.
 
         Raises:
-            InvalidInput: it is malformed.
+            InvalidInput: ``text`` is malformed.
         """
         resource, slash, name = text.rpartition("/")
         if not name or (slash and not resource):
@@ -104,7 +104,7 @@ class GroupKind(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Kinds and namespaces that members of a set are, or may be, in."""
+    """The kinds and namespaces in which a set may have members."""
 
     kinds: frozenset[GroupKind] = frozenset()
     namespaces: frozenset[str] = frozenset()
@@ -138,12 +138,12 @@ class Parent:
 
     @property
     def tool(self) -> str:
-        """The name in ``tooling``."""
+        """The name of the tool in ``tooling``, without the version."""
         return _tool(self.tooling)
 
     @property
     def field_manager(self) -> str:
-        """Owner of the set's fields in the parent."""
+        """The field manager that owns the set's fields in the parent."""
         return f"{self.tool}-applyset"
 
     def __str__(self) -> str:
@@ -152,7 +152,7 @@ class Parent:
         return f"{kind} {self.name}{where}"
 
     def manifest(self, scope: Scope) -> Unstructured:
-        """Return the manifest of the parent of members in ``scope``."""
+        """Return the manifest of the parent, with ``scope`` in its annotations."""
         metadata: dict[str, object] = {
             "name": self.name,
             "annotations": {
@@ -167,7 +167,7 @@ class Parent:
         return Unstructured({"apiVersion": self.gvk.api_version, "kind": self.gvk.kind, "metadata": metadata})
 
     def check(self, live: Unstructured) -> None:
-        """Reject an object that is not a parent, or is that of another tool.
+        """Reject a live object that is not a parent, or the parent of another tool's set.
 
         Raises:
             InvalidObject: the message has the label or annotation that is wrong.
@@ -194,12 +194,12 @@ class Parent:
         return all(one.annotations.get(key) == other.annotations.get(key) for key in (KINDS, RESOURCES, NAMESPACES))
 
     def scope(self, live: Unstructured) -> tuple[Scope, frozenset[str]]:
-        """Return the scope recorded in ``live``.
+        """Return the scope recorded in ``live``, and group-resources.
 
-        The second value has the group-resources written by an older kubectl.
+        The second value has the group-resources that kubectl before 1.28 wrote instead of kinds.
 
         Raises:
-            InvalidObject: neither is recorded.
+            InvalidObject: neither kinds nor group-resources are recorded.
         """
         annotations = live.annotations
         namespaces = _split(annotations, NAMESPACES) | ({self.namespace} if self.namespace else frozenset())
@@ -214,7 +214,7 @@ def labelled(obj: Unstructured, applyset_id: str) -> Unstructured:
     """Return ``obj`` with the set's label.
 
     Raises:
-        InvalidObject: it has the label of another set.
+        InvalidObject: ``obj`` has the label of another set.
     """
     metadata = obj["metadata"]
     labels = metadata.get("labels") or {}
@@ -227,10 +227,10 @@ def labelled(obj: Unstructured, applyset_id: str) -> Unstructured:
 
 
 def check_member(live: Unstructured, applyset_id: str) -> None:
-    """Reject an object that is a member of another set.
+    """Check that an object is not a member of another set.
 
     Raises:
-        InvalidObject: it is.
+        InvalidObject: the object is a member of another set.
     """
     found = live.labels.get(PART_OF, applyset_id)
     if found != applyset_id:
@@ -241,11 +241,9 @@ def check_member(live: Unstructured, applyset_id: str) -> None:
 
 
 def bound(obj: Unstructured, live: Unstructured | None) -> Unstructured:
-    """Return ``obj`` with a precondition.
+    """Return ``obj`` with the precondition that the live object has not changed.
 
-    It is that ``live`` is unchanged, or still absent.
-
-    A resourceVersion in ``obj`` is kept.
+    If ``live`` is ``None``, the precondition is that there is still no object. A resourceVersion in ``obj`` is kept.
     """
     if obj.resource_version:
         return obj
@@ -261,9 +259,10 @@ def _split(annotations: Mapping[str, str], key: str) -> frozenset[str]:
 
 
 def scope_of(members: Collection[tuple[GVK, str]]) -> Scope:
-    """Return the scope of objects.
+    """Return the kinds and namespaces of ``members`` as a scope.
 
-    ``members`` has the kind and namespace (``""`` if cluster-scoped) of each.
+    Args:
+        members: kind and namespace (``""`` if cluster-scoped) of each object.
     """
     return Scope(
         frozenset(GroupKind.of(gvk) for gvk, _ in members),

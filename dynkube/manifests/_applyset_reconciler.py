@@ -1,7 +1,8 @@
 """Manages an ApplySet on the server: its parent, and pruning.
 
-An object is deleted only while it has the set's label: the resourceVersion in which the label was seen is a
-precondition of the delete, so an object that another set takes over concurrently is kept. kubectl deletes by name only.
+An object is deleted only while it has the set's label: each delete has as precondition the resourceVersion of the
+object that was listed with the label. So an object that another set takes over concurrently is kept. kubectl deletes by
+name only.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _ATTEMPTS = 5  # to delete an object that is modified concurrently
 
 
 class ApplySetReconciler:
-    """One ApplySet during one run.
+    """Manages one ApplySet during one run of ``apply_all`` or ``diff_all``.
 
     Args:
         api: sends the requests.
@@ -65,8 +66,8 @@ class ApplySetReconciler:
         """Resolve the parent's resource, and check that it is allowed as a parent.
 
         Raises:
-            InvalidInput: it is not allowed.
-            DynkubeError: its resource could not be resolved.
+            InvalidInput: the parent's resource is not allowed.
+            DynkubeError: the parent's resource could not be resolved.
         """
         resource = api.resource(wanted.resource)
         found = await resource.resolve()
@@ -83,13 +84,16 @@ class ApplySetReconciler:
     # ── before ───────────────────────────────────────────────────────────────────────────────
 
     async def open(self, scope: Scope) -> None:
-        """Read the parent, and extend its scope by that of the objects to be applied.
+        """Read the parent, and extend its scope by the scope of the objects to be applied.
 
-        It is written before the members, so that an interrupted run leaves no member that later runs would not find.
+        The parent is written before the members, so that after an interrupted run later runs find all members.
+
+        Args:
+            scope: kinds and namespaces of the objects to be applied.
 
         Raises:
-            InvalidInput: the object is not the parent of this set, or is that of another tool.
-            DynkubeError: it cannot be read or written.
+            InvalidInput: the object is not the parent of this set, or is the parent of another tool's set.
+            DynkubeError: the parent cannot be read or written.
         """
         self._now = scope
         for left in reversed(range(_ATTEMPTS)):
@@ -119,24 +123,24 @@ class ApplySetReconciler:
             ) from error
 
     async def _write(self, scope: Scope, live: Unstructured | None) -> Unstructured | None:
-        """Write ``scope`` to the parent if it is unchanged; return the parent.
+        """Write ``scope`` to the parent, unless it was modified; return the parent.
 
         Raises:
-            Conflict: it has changed.
+            Conflict: the parent was modified since ``live`` was read.
         """
         manifest, manager = bound(self.parent.manifest(scope), live), self.parent.field_manager
         try:
             written = await self._resource.apply(manifest, field_manager=manager, dry_run=self._dry_run)
         except ApplyConflict:
-            # These fields belong to the set's tool and were edited by another manager: force, as kubectl does.
+            # Another manager has edited fields that belong to the set's tool: use force, as kubectl does.
             written = await self._resource.apply(manifest, field_manager=manager, dry_run=self._dry_run, force=True)
         return live if self._dry_run else written
 
     async def _narrow(self) -> None:
         """Reduce the parent's scope to the current members.
 
-        Not if another run of the same set writes it concurrently: too large a scope only costs the next run a list
-        request.
+        Skipped if another run of the same set writes the parent concurrently: a scope that is too large only causes an
+        additional list request in the next run.
         """
         for _ in range(_ATTEMPTS):
             last = self._live
@@ -160,19 +164,19 @@ class ApplySetReconciler:
         return frozenset(found)
 
     async def _resolve(self, name: str, group: str) -> APIResource | None:
-        """Return the resource of a plural or kind in a group.
+        """Return the resource of a plural or kind in a group; ``None`` if not served.
 
-        ``None`` if it is not served. In that case there are no members. Rediscovers unknown names: a CRD may have
-        been created since the last discovery.
+        A resource that is not served has no members. Unknown names are discovered again, as a CRD may have been created
+        since the last discovery.
 
         Raises:
-            DiscoveryFailed: it cannot be determined.
+            DiscoveryFailed: it cannot be determined whether the resource is served.
         """
         try:
             found = await self._api.resource(ResourceArg(name, None, group)).resolve()
         except NoMatch:
             return None
-        return found if found.gvr.group == group else None  # a group may also be resolved by a prefix
+        return found if found.gvr.group == group else None  # a prefix of a group name matches, too
 
     # ── after ────────────────────────────────────────────────────────────────────────────────
 
@@ -181,13 +185,11 @@ class ApplySetReconciler:
     ) -> None:
         """Delete the members that were not applied by this run.
 
-        Then reduce the parent's scope to the rest.
-
-        If a member could not be deleted, the parent's scope is kept, and the next run tries again. Does nothing if the
-        set was not opened.
+        Then reduce the parent's scope to the remaining members. If a member could not be deleted, the scope is kept, so
+        that the next run tries again. Does nothing if the set was not opened.
 
         Args:
-            applied: uids of the applied objects, which may also be listed under another group or version.
+            applied: uids of the applied objects. UIDs, as an object may be listed under another group or version, too.
             named: kind, namespace and name of the objects in the source: also those that a dry run could not check, and
                 those recreated concurrently.
             tell: called with an entry for each object that was deleted, or whose deletion failed.
@@ -239,7 +241,8 @@ class ApplySetReconciler:
     async def _delete_all(self, leaving: Iterable[Unstructured], tell: Callable[[Entry], None]) -> bool:
         """Delete objects in the reverse order of applying, namespaces last.
 
-        Returns whether all succeeded.
+        Returns:
+            Whether all deletions succeeded.
         """
         waves: dict[tuple[Wave, bool], list[Unstructured]] = {}
         for obj in leaving:
@@ -261,9 +264,9 @@ class ApplySetReconciler:
         return not failed
 
     async def _delete(self, obj: Unstructured, tell: Callable[[Entry], None]) -> Entry | None:
-        """Delete one object.
+        """Delete one object, and return its entry.
 
-        ``None`` if it is deleted, being deleted, or a member of another set by now.
+        ``None`` if the object is already deleted or being deleted, or is a member of another set by now.
         """
         resource, namespace = self._api.resource(obj.gvk), obj.namespace or None
         try:
@@ -321,7 +324,7 @@ def _failed(what: str, error: DynkubeError) -> Entry:
 
 
 async def _check_parent_type(api: APIClient, resource: APIResource) -> None:
-    """Require the label on the CRD of a custom parent, so that no object becomes a parent by mistake."""
+    """Require the label on a custom parent's CRD, to avoid parents by mistake."""
     try:
         crd = await api.resource(_CRDS).get(resource.gvr.crd_name)
     except NotFound:

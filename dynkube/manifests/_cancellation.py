@@ -1,4 +1,4 @@
-"""Stops a run."""
+"""Stops a run of ``apply_all``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import trio
 
 
 class Stop:
-    """Stops sending; cancels waits other than those for responses."""
+    """Stops sending requests, and cancels waits (but not waits for responses)."""
 
     def __init__(self) -> None:
         self.reason = ""

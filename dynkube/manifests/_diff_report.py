@@ -1,4 +1,4 @@
-"""What applying a source would change; prints like ``kubectl diff``."""
+"""The result of ``diff_all``; prints like ``kubectl diff``."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ from dynkube.meta import Unstructured
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiffEntry:
-    """What would change in one object.
+    """The changes that applying a source would make to one object.
 
     Attributes:
         place: location in the source; ``None`` for objects that are not in it.
         object: as in the source; ``None`` if it cannot be read.
         diff: the changes, false if there are none; ``None`` if they are unknown.
-        error: why they are unknown.
-        new: it would be created, but the server cannot check it before its CRD or namespace exists; see ``reason``.
-        reason: see ``new``, or what failed if ``error`` does not say it.
-        pruned: a member of the ApplySet that is not in the source, so it would be deleted: ``diff`` has all of it.
+        error: why the changes are unknown; ``None`` if they are known.
+        new: whether the object would be created, but the server cannot check it before its CRD or namespace exists.
+        reason: an explanation of ``new``, or the operation that failed if ``error`` does not tell it.
+        pruned: whether the object is a member of the ApplySet that is not in the source, so that it would be deleted;
+            ``diff`` then has all its fields.
     """
 
     place: Place | None = None
@@ -37,7 +38,7 @@ class DiffEntry:
 
     @property
     def message(self) -> str:
-        """The error, or what is unknown; Secret values are redacted."""
+        """The reason and the error as text; Secret values are redacted."""
         return ": ".join(filter(None, (self.reason, str(self.error) if self.error is not None else "")))
 
     @property
@@ -56,10 +57,10 @@ class DiffEntry:
         return printable(f"{mark} {': '.join(filter(None, (about, self.message)))}", keep="\n")
 
 
-class DiffReport(Displayable, Entries[DiffEntry]):
-    """What applying a source would change.
+class DiffReport(Shown, Entries[DiffEntry]):
+    """The changes that applying a source would make.
 
-    Entries are in the order of the source; it is false if nothing would change.
+    Entries are in the order of the source. The report is false if nothing would change.
 
     ``print()`` of it shows all diffs like ``kubectl diff``; a notebook shows the same.
     """

@@ -1,4 +1,4 @@
-"""``diff_all``: what applying a source would change, object by object."""
+"""``diff_all``: compare the objects of a source with the live objects."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class _Differ:
 
     Args:
         api: sends the requests.
-        options: how they would be applied.
+        options: how the manifests would be applied.
         manifests: the manifests.
     """
 
@@ -46,12 +46,15 @@ class _Differ:
             for index, manifest in enumerate(manifests)
             if manifest.error is None and manifest.same_as is None
         }
-        # Of the ApplySet: errors of objects that cannot be members, and uids of live members.
+        # For the ApplySet: errors of objects that cannot be members, and uids of live members.
         self._refused: dict[int, DynkubeError] = {}
         self._uids: set[str] = set()
 
     async def run(self, tell: Callable[[DiffEntry], object]) -> list[DiffEntry]:
-        """Return all entries; ``tell`` is called with each in the order of the source, then with pruned objects."""
+        """Return all entries: objects in the order of the source, then pruned objects.
+
+        ``tell`` is called with each entry in this order, as soon as it is known.
+        """
         wanted, told = self._options.prune, list[DiffEntry]()
 
         def add(entry: DiffEntry) -> None:
@@ -82,7 +85,7 @@ class _Differ:
         """Label the members, and write the parent in a dry run.
 
         Raises:
-            DynkubeError: nothing would be applied.
+            DynkubeError: the ApplySet cannot be used, so that ``apply_all`` would apply nothing.
         """
         limiter = trio.CapacityLimiter(self._options.parallel)
         keeper = await ApplySetReconciler.of(self._api, wanted, dry_run=True, limiter=limiter)
@@ -92,7 +95,8 @@ class _Differ:
             await keeper.open(members.scope)
         except NotFound as error:
             home = keeper.parent.namespace
-            # The source creates the parent's namespace: there is no parent yet, so the set is empty.
+            # Ignore the error if the source creates the parent's namespace: without it there is no parent yet, so the
+            # set is empty.
             if not (missing_namespace(error, home) and home in self._namespaces):
                 raise
         return keeper, members
@@ -170,7 +174,7 @@ async def diff_all(
 
 
 def _of_set(entry: Entry) -> DiffEntry:
-    """Convert an entry of the dry run of pruning."""
+    """Convert an entry from the dry run of pruning to a :class:`DiffEntry`."""
     obj, is_member = entry.object, entry.object is not None
     if obj is None or entry.error is not None:
         return DiffEntry(object=obj, error=entry.error, reason=entry.reason, pruned=is_member)

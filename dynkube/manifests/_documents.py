@@ -1,4 +1,4 @@
-"""Parse YAML or JSON into documents with their lines, and errors with line and column. Pure.
+"""Parse YAML or JSON into documents, with line numbers for objects and errors. Pure.
 
 An error affects only its own document: ``---`` at the beginning of a line ends any open construct by YAML's own rules
 (it is forbidden inside of scalars), so each document is parsed separately.
@@ -18,21 +18,21 @@ from typing import NoReturn
 from dynkube.errors import InvalidObject
 from dynkube.manifests._location import Place
 
-# The start of a document, or a directive (%YAML 1.1), which belongs to the next document; and what may be between the
-# two.
+# The start of a document, or a directive (%YAML 1.1), which belongs to the next document; and the lines that may be
+# between a directive and the start.
 _MARKER = re.compile(r"^(?:---(?=\s|\Z)|%)", re.MULTILINE)
 _BEFORE_MARKER = re.compile(r"(?:[%#][^\n]*)?(?:\n|\Z)")
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One document, or its error.
+    """One parsed document, or the error in it.
 
     Attributes:
-        place: its beginning, or the location of the error.
+        place: location of the document's beginning, or of the error.
         data: the parsed data.
-        item_lines: the lines of its ``items``, if known.
-        error: why there is no data.
+        item_lines: line of each element of its ``items``, if known.
+        error: the error, if the document cannot be parsed.
     """
 
     place: Place
@@ -57,7 +57,7 @@ def read_documents(text: str | bytes, name: str) -> list[Document]:
         documents, mistake = _read_json(decoded, name)
         if mistake is None:
             return documents
-        # It may be YAML flow style; if it is neither, the file name decides which error is reported.
+        # It may be YAML in flow style. If it is neither JSON nor YAML, the file name decides which error is reported.
         as_yaml = list(_read_yaml(decoded, name))
         return [mistake] if name.endswith(".json") and any(found.error for found in as_yaml) else as_yaml
     return list(_read_yaml(decoded, name))
@@ -101,7 +101,10 @@ def _chunks(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _starts(text: str) -> Iterator[int]:
-    """Yield the start of each document marked by ``---``, including its directives; linear in the number of lines."""
+    """Yield the start of each document marked by ``---``, including its directives.
+
+    Takes time linear in the number of lines.
+    """
     position = 0
     while (found := _MARKER.search(text, position)) is not None:
         start, position = found.span()
@@ -145,7 +148,7 @@ def _next(text: str, position: int) -> int:
 
 
 def _item_lines(text: str, position: int, line: int) -> tuple[int, ...]:
-    """Return the line of each item in the ``items`` of an object that is known to be valid JSON.
+    """Return the line of each item in the ``items`` of an object (valid JSON).
 
     Args:
         text: the source.

@@ -16,8 +16,8 @@ from dynkube.meta import GVR, MISSING, Missing, Unstructured
 
 # Fewer objects than this of one collection are read one by one.
 _FEWEST: Final = 5
-# A collection is listed if it has at most this many objects per wanted object: beyond that the list costs more than the
-# requests it saves.
+# A collection is listed if it has at most this many objects per wanted object. For larger collections the list takes
+# longer than the requests that it saves.
 _FOR_EACH: Final = 4
 _PAGE: Final = 500
 # Listing Secrets needs a permission that applying them should not require, and that security audits flag.
@@ -32,9 +32,9 @@ class LiveCollection(NamedTuple):
 
 
 class LiveObjects:
-    """Listed live objects of a source.
+    """The live objects of a source that were read by list requests.
 
-    Each is returned once, as it would be stale later.
+    Each object can be taken once, as it would be stale later.
 
     Args:
         timeout: seconds for each request; ``None`` means the client's default.
@@ -58,11 +58,10 @@ class LiveObjects:
         wanted: Mapping[str, int],
         limiter: trio.CapacityLimiter,
     ) -> None:
-        """List a collection for its wanted objects.
+        """List a collection, and keep its wanted objects.
 
-        Does nothing if it is too large, or there are too few of these.
-
-        If the list fails, none of the objects is known afterwards; reading them one by one raises the error.
+        Does nothing if the collection is too large, or too few objects are wanted. If the list fails, no object is
+        kept, and the error is raised when the objects are read one by one.
 
         Args:
             collection: the collection.

@@ -17,7 +17,7 @@ from dynkube.meta import GVK, Unstructured
 from dynkube.meta._arguments import a_type
 from dynkube.meta._encode import json_of
 
-_MAX_LISTS = 10  # nesting depth; one is usual, and two are produced by tools that wrap the output of others
+_MAX_LISTS = 10  # maximum nesting of lists; one is usual, and tools that wrap the output of other tools produce two
 
 Identity = tuple[str, str, str, str]
 """Group, kind, namespace and name: identifies an object independently of the version."""
@@ -30,8 +30,8 @@ class Manifest:
     Attributes:
         place: its location.
         object: the object; ``None`` if it could not be read.
-        error: why it cannot be applied, as far as is known without a server.
-        same_as: location of an earlier identical object; it is applied once.
+        error: why it cannot be applied, as far as this is known without a server.
+        same_as: location of an earlier identical object, which is applied instead of this one.
     """
 
     place: Place
@@ -87,11 +87,10 @@ def from_data(data: object, place: Place) -> Manifest:
 
 
 def _is_list(data: Mapping[str, object]) -> bool:
-    """Whether it is a list of objects.
+    """Whether ``data`` is a list of objects.
 
-    For kubectl anything with ``items`` is a list. Here its kind must end in ``List``, and unless it is
-    core's own ``List`` it must not have a name, which lists never have: a custom resource of a kind ShoppingList has
-    one.
+    For kubectl any object with ``items`` is a list. Here its kind must end in ``List``, and unless it is core's own
+    ``List`` it must not have a name. Lists never have names, but a custom resource of a kind ShoppingList has one.
     """
     kind, items, metadata = data.get("kind"), data.get("items", ...), data.get("metadata")
     if not isinstance(kind, str) or not kind.endswith("List"):
@@ -128,7 +127,7 @@ def _problem(obj: Unstructured) -> DynkubeError | None:
     try:
         _ = obj.gvk
         metadata = obj.get("metadata")
-    except InvalidInput as error:  # or InvalidObject, if the body is malformed
+    except InvalidInput as error:  # or its subclass InvalidObject, if the body is malformed
         return error
     if obj.name:
         return None
@@ -140,13 +139,13 @@ def _problem(obj: Unstructured) -> DynkubeError | None:
 
 
 def identity(manifest: Manifest, namespace: str) -> Identity:
-    """Return its identity, with ``namespace`` for objects without one."""
+    """Return the identity of an object; ``namespace`` is used if it has none."""
     obj = manifest.checked
     return manifest.gvk.group, obj.kind, obj.namespace or namespace, obj.name
 
 
 def check_not_empty(manifests: Sequence[Manifest], prune: ApplySet | None) -> None:
-    """Refuse to prune with an empty source.
+    """Reject pruning with an empty source, which would delete all members.
 
     Raises:
         InvalidInput: the source is empty.
@@ -160,8 +159,8 @@ def check_not_empty(manifests: Sequence[Manifest], prune: ApplySet | None) -> No
 def refuse_contradictions(manifests: Iterable[Manifest], namespace: str) -> list[Manifest]:
     """Mark objects that occur more than once.
 
-    If all occurrences are identical, the first one is applied and the others refer to it. If they differ, the last one
-    applied would win, in arbitrary order, so each gets an error that lists the others.
+    If all occurrences are identical, the first one is applied and the others refer to it. If they differ, each gets an
+    error that lists the others, as it would be arbitrary which one is applied last.
     """
     manifests = list(manifests)
     places: dict[Identity, list[int]] = {}

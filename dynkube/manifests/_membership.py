@@ -13,11 +13,11 @@ from dynkube.meta import GVK
 
 @dataclass(frozen=True, slots=True)
 class Members:
-    """The members of the set in a source.
+    """The objects of a source as members of its ApplySet.
 
     Attributes:
-        scope: their kinds and namespaces.
-        named: kind, namespace and name of each.
+        scope: kinds and namespaces of the members.
+        named: kind, namespace and name of each member.
     """
 
     scope: Scope
@@ -27,9 +27,9 @@ class Members:
 async def join(
     items: Iterable[Item], applyset_id: str, sender: ObjectSender, fail: Callable[[Item, DynkubeError], None]
 ) -> Members:
-    """Label the objects of ``items``.
+    """Add the label of the ApplySet to the objects of ``items``.
 
-    ``fail`` is called with those that cannot be members.
+    ``fail`` is called with each object that cannot be a member, and the error.
     """
     places: list[tuple[GVK, str]] = []
     named: set[tuple[GroupKind, str, str]] = set()

@@ -59,7 +59,7 @@ def read_force(force: bool | Iterable[PathLike]) -> bool | tuple[FieldPath, ...]
     """Parse the argument ``force``; its paths are parsed once for all objects.
 
     Raises:
-        InvalidInput: neither a bool nor paths.
+        InvalidInput: ``force`` is neither a bool nor paths.
     """
     if isinstance(force, bool):
         return force
@@ -72,7 +72,7 @@ def read_applyset(prune: ApplySet | str | None) -> ApplySet | None:
     """Parse the argument ``prune``.
 
     Raises:
-        InvalidInput: not a valid ApplySet.
+        InvalidInput: ``prune`` is not a valid ApplySet.
     """
     if prune is None or isinstance(prune, ApplySet):
         return prune

@@ -1,4 +1,4 @@
-"""The order in which objects are applied: prerequisites first, admission control last. Pure."""
+"""The order of applying: prerequisites first, admission control last. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dynkube.meta import GVK, GVR, GroupVersion, Unstructured
 
 
 class Wave(IntEnum):
-    """Objects of one wave are applied in parallel, after those of the wave before."""
+    """Objects of one wave are applied in parallel, after all objects of earlier waves."""
 
     FOUNDATIONS = 0
     """Namespaces and CRDs."""
@@ -83,10 +83,7 @@ class Definition:
 
     @classmethod
     def read(cls, obj: Unstructured) -> Definition | None:
-        """Parse a CRD.
-
-        ``None`` if the manifest is incomplete, which the server will report.
-        """
+        """Parse a CRD; ``None`` if the manifest is incomplete, as the server reports that."""
         match obj.get("spec"):
             case {
                 "group": str(group),

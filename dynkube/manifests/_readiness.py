@@ -1,8 +1,6 @@
-"""Wait until custom resources can be applied.
+"""Wait until CRDs of a source are served, so that their objects can be applied.
 
-They can once the CRD in the same source is served.
-
-A CRD without objects in its source is waited for at the end of the run, so that the next run finds it.
+If the source has no objects of a CRD, the run waits for the CRD at its end, so that the next run finds it.
 """
 
 from __future__ import annotations
@@ -30,10 +28,10 @@ class Readiness:
 
     Args:
         api: sends the requests.
-        informers: its watch on CRDs reports when one is served.
+        informers: has a watch on CRDs, which reports when a CRD is served.
         definitions: entries of the CRDs of the source, by name.
-        timeout: seconds to wait for them, from now.
-        dry_run: the CRDs were not persisted.
+        timeout: seconds from now to wait for all CRDs.
+        dry_run: whether this is a dry run, so that the CRDs were not persisted.
     """
 
     def __init__(
@@ -52,7 +50,7 @@ class Readiness:
         self._dry_run = dry_run
         self.deadline = trio.current_time() + timeout
         """End of the timeout, on trio's clock."""
-        self._reading = trio.Lock()  # discovery read by one waiter serves the others
+        self._reading = trio.Lock()  # only one waiting task reads discovery, and the others use the result
 
     def is_new(self, definition: Definition) -> bool:
         """Whether this run has written the CRD.
@@ -76,8 +74,8 @@ class Readiness:
 
         Raises:
             InvalidObject: the CRD in the source does not serve this version.
-            NoMatch: it is not served by the deadline, or its CRD could not be applied and does not exist.
-            CRDRequired: in a dry run, its CRD is not installed.
+            NoMatch: the version is not served by the deadline, or its CRD could not be applied and does not exist.
+            CRDRequired: this is a dry run, and the CRD is not installed.
         """
         entry, gvr = self._definitions[definition.name], definition.gvr(version)
         applied = entry.outcome in DONE
@@ -100,9 +98,9 @@ class Readiness:
         raise NoMatch(f"{gvr} was not served within {self._timeout:g} s after its CRD was applied; {why}")
 
     def is_awaited(self, definition: Definition) -> bool:
-        """Whether this run has applied the CRD and must wait for it.
+        """Whether this run has applied the CRD and must wait until it is served.
 
-        Not all of its versions are known to be served.
+        False if all its versions are known to be served.
         """
         entry = self._definitions[definition.name]
         if self._dry_run or entry.outcome not in DONE or entry.terminating:
@@ -110,9 +108,7 @@ class Readiness:
         return self.is_new(definition) or not all(self.is_ready(definition, each) for each in definition.versions)
 
     async def wait_found(self, definition: Definition) -> None:
-        """Wait until discovery has all versions of ``definition``.
-
-        Then any client finds them.
+        """Wait until discovery has all versions of ``definition``, for all clients.
 
         Raises:
             NoMatch: a version is not served by the deadline.
@@ -124,7 +120,7 @@ class Readiness:
             await self._until_found(definition.gvr(version))
 
     async def _until_found(self, gvr: GVR) -> None:
-        """Poll discovery: the server reports a CRD as established some moments before discovery has it."""
+        """Poll discovery until it has ``gvr``, shortly after the CRD is established."""
         backoff = Backoff(initial=0.05, cap=1.0)
         async with self._reading:
             while True:

@@ -53,7 +53,8 @@ class Entry:
         place: location in the source; ``None`` for pruned objects.
         object: as returned by the server, else as in the source; ``None`` if the source could not be read.
         error: the exception: for a conflict an :class:`~dynkube.errors.ApplyConflict`.
-        reason: why it was skipped, what failed if ``error`` does not say it, or that the object is being deleted.
+        reason: why the object was skipped, the operation that failed (if ``error`` does not tell it), or that the
+            object is being deleted.
     """
 
     outcome: Outcome
@@ -79,18 +80,12 @@ class Entry:
 
     @property
     def terminating(self) -> bool:
-        """Whether it was applied, but the object is being deleted.
-
-        What was applied is deleted with it.
-        """
+        """Whether the object was applied, but is being deleted with the applied fields."""
         return self.outcome in DONE and self.object is not None and self.object.deletion_timestamp is not None
 
     @property
     def message(self) -> str:
-        """The error, the reason it was skipped, or that it is being deleted.
-
-        Secret values are redacted.
-        """
+        """The reason and the error as text; Secret values are redacted."""
         if self.error is None:
             return self.reason
         return ": ".join(filter(None, (self.reason, str(self.error) or type(self.error).__name__)))
@@ -110,13 +105,12 @@ class Entry:
 class Report(Displayable, Entries[Entry]):
     """The results for all objects of a source.
 
-    Entries are in its order, followed by pruned objects.
-
-    ``print()`` of it shows a table, the errors, and a summary; a notebook shows the same as HTML.
+    Entries are in the order of the source, followed by pruned objects. ``print(report)`` shows a table, the errors, and
+    a summary; a notebook shows the same as HTML.
 
     Attributes:
-        dry_run: nothing was written; each outcome is what would happen.
-        interrupted: the run ended before it was complete.
+        dry_run: whether this was a dry run: nothing was written, and the outcomes are predictions.
+        interrupted: whether the run ended before it was complete.
     """
 
     def __init__(self, entries: Sequence[Entry], *, dry_run: bool = False, interrupted: bool = False) -> None:
@@ -134,9 +128,9 @@ class Report(Displayable, Entries[Entry]):
 
     @property
     def changed(self) -> bool:
-        """Whether anything was written or deleted, as far as is known.
+        """Whether anything was written or deleted (in a dry run: would be).
 
-        In a dry run: whether anything would be.
+        Also true if that is unknown for an object.
         """
         quiet = {Outcome.UNCHANGED, Outcome.SKIPPED, Outcome.CONFLICTED, Outcome.FAILED}
         return any(entry.outcome not in quiet for entry in self._entries)

@@ -1,4 +1,4 @@
-"""``ApplyRun``: one run of ``apply_all``, awaited or followed entry by entry."""
+"""``ApplyRun``: one run of ``apply_all``, awaited or iterated entry by entry."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class ApplyRun:
         """Start the run.
 
         Raises:
-            ClosedError: it was started before, or its client is not open.
+            ClosedError: the run was started before, or its client is not open.
         """
         if self._began:
             raise ClosedError("this run was started before: call apply_all(...) again for another one")
@@ -100,7 +100,7 @@ class ApplyRun:
     def __aiter__(self) -> Self:
         """Iterate over the entries as they complete, each once; ends with the run.
 
-        ``on_entry`` is called before each.
+        ``on_entry`` is called with an entry before it is yielded.
 
         Raises:
             ClosedError: on the first step, if the run was not entered.
@@ -127,9 +127,9 @@ class ApplyRun:
 
     @property
     def stopped(self) -> str:
-        """Why nothing more is sent, which is the ``reason`` of each object not sent.
+        """Why the run stopped sending objects; ``""`` while it continues.
 
-        ``""`` while the run continues.
+        This is the ``reason`` in the entry of each object that was not sent.
         """
         return self._work.stopped if self._work is not None else ""
 

@@ -1,7 +1,4 @@
-"""The sequence of one run.
-
-It checks everything before anything is sent, then applies wave after wave, then prunes.
-"""
+"""The sequence of one run: check all objects, apply wave after wave, then prune."""
 
 from __future__ import annotations
 
@@ -24,7 +21,7 @@ from dynkube.manifests._order import Definition, Definitions, Wave, is_definitio
 from dynkube.manifests._readiness import Readiness
 from dynkube.manifests._report import DONE, TROUBLE, Entry, Outcome
 
-_AT_ONCE = 500  # manifests, between two checkpoints
+_AT_ONCE = 500  # number of manifests processed between two checkpoints
 
 
 class Work:
@@ -32,7 +29,7 @@ class Work:
 
     Args:
         api: sends the requests.
-        informers: its watch on CRDs reports when one is served.
+        informers: has a watch on CRDs, which reports when a CRD is served.
         options: how to apply.
         manifests: the manifests.
         tell: called with each entry when it is complete.
@@ -80,7 +77,7 @@ class Work:
             await self._prune(keeper)
 
     async def _items(self) -> list[Item]:
-        """Return the items that can be applied, as far as is known without a server; record entries for the others."""
+        """Return the objects without an error; record an entry for each of the others."""
         definitions = Definitions(manifest.checked for manifest in self._manifests if manifest.error is None)
         items: list[Item] = []
         for index, manifest in enumerate(self._manifests):
@@ -124,7 +121,7 @@ class Work:
         await self._wait_for_definitions(items, readiness)
 
     async def _wait_for_definitions(self, items: Sequence[Item], readiness: Readiness) -> None:
-        """Wait for the CRDs that no object of the source waited for: the next run may apply objects of their kinds."""
+        """Wait for the CRDs without objects in the source, for later runs that have some."""
         if self._stop.reason:
             return
         used = {item.definition.name for item in items if item.definition is not None}
@@ -163,7 +160,7 @@ class Work:
     async def _open_set(
         self, keeper: ApplySetReconciler, items: Sequence[Item], sender: ObjectSender, applier: Applier
     ) -> None:
-        """Label the members, and extend the parent's scope before any of them is applied."""
+        """Label the members, and extend the parent's scope, before members are applied."""
         members = await join(items, keeper.parent.id, sender, self._refuse)
         self._named = members.named
         # The parent's namespace may be created by the source itself.
@@ -193,7 +190,7 @@ class Work:
     async def _prune(self, keeper: ApplySetReconciler) -> None:
         missing = [entry for entry in self.entries.values() if entry.outcome in TROUBLE]
         if missing or self._stop.reason:
-            # An object that could not be applied may be the replacement of one to be pruned.
+            # An object that could not be applied may be the replacement of an object to be pruned.
             reason = "nothing was pruned, as not all objects were applied"
             self._keep_other(Entry(outcome=Outcome.SKIPPED, reason=reason))
             return

@@ -30,8 +30,8 @@ ManifestSource: TypeAlias = "str | bytes | os.PathLike[str] | Mapping[str, objec
 
 _SUFFIXES = frozenset({".yaml", ".yml", ".json"})
 _STDIN = "-"
-_SHORT = 10_000  # bytes; parsing this much YAML takes a few milliseconds, encoding objects of this size less
-_FEW = 500  # manifests; comparing these takes less
+_SHORT = 10_000  # bytes of YAML that are parsed in a few milliseconds; encoding objects of this size takes less
+_FEW = 500  # number of manifests that are compared in a few milliseconds
 _OVERHEAD = 500  # fixed cost of an object, in bytes
 
 
@@ -52,11 +52,9 @@ Leaf: TypeAlias = "_Data | _Text | Path | None"
 
 
 def leaves(source: object) -> list[Leaf]:
-    """Flatten ``source`` without reading anything.
+    """Flatten ``source`` into its elements, without reading files or objects.
 
-    Objects are not read either, as there may be thousands.
-
-    A ``str`` with a line break or a brace is content, ``"-"`` is standard input, any other is a path.
+    A ``str`` with a line break or a brace is content, ``"-"`` is standard input, any other ``str`` is a path.
 
     Raises:
         InvalidInput: an element is not a valid source.
@@ -120,10 +118,8 @@ def _path(text: str) -> Path:
 async def read_async(found: Sequence[Leaf], stdin: Callable[[], bytes]) -> list[Manifest]:
     """Like :func:`read`, without blocking the event loop.
 
-    Files, long strings or many objects would block it.
-
-    Objects are read in the event loop, a few per step, as only code in the loop may modify them. If it is cancelled
-    while reading other sources, a thread is abandoned.
+    Objects are read in the event loop, a few at a time, as the caller's code in the loop may modify them. All other
+    sources are read in a thread, which is abandoned on cancellation.
     """
     manifests: list[Manifest] = []
     for is_data, group in groupby(found, lambda leaf: isinstance(leaf, _Data)):
@@ -151,10 +147,7 @@ async def _read_data(found: Iterable[Leaf], stdin: Callable[[], bytes], manifest
 
 
 async def judged(manifests: Sequence[Manifest], namespace: str) -> list[Manifest]:
-    """Call :func:`refuse_contradictions`, in a thread for many manifests.
-
-    It would block the event loop.
-    """
+    """Call :func:`refuse_contradictions`; for many manifests in a thread."""
     judging = partial(refuse_contradictions, manifests, namespace)
     if len(manifests) <= _FEW:
         return judging()
@@ -204,7 +197,7 @@ def _read_stdin(stdin: Callable[[], bytes]) -> Iterator[Manifest]:
 def _read_path(path: Path) -> Iterator[Manifest]:
     try:
         files = sorted(_files_below(path)) if path.is_dir() else [path]
-    except OSError as error:  # may be that of a subdirectory
+    except OSError as error:  # perhaps for a subdirectory
         yield _unreadable(Path(error.filename or path), error)
         return
     if not files:
@@ -244,8 +237,8 @@ def read_stdin() -> bytes:
     Uses the file descriptor: a thread abandoned in ``sys.stdin`` would hold a lock that the interpreter needs at exit.
 
     Raises:
-        OSError: it cannot be read, or is larger; or the process was started without stdin, and its descriptor
-            belongs to another file.
+        OSError: standard input cannot be read, or is larger; or the process was started without it, so that its
+            descriptor belongs to another file.
     """
     if sys.__stdin__ is None:
         raise OSError(errno.EBADF, "it is closed")

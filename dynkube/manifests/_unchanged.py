@@ -1,14 +1,14 @@
 """Detect objects that are up to date. Pure.
 
-The manager's last apply was identical, and it still owns all its fields.
+An object is up to date if its manager's last apply was identical, and the manager still owns all applied fields.
 
-For these no request is sent, for two reasons. A server may write although nothing differs: for a custom resource whose
-CRD has defaults for its status, and for an object without owned fields, a second apply changes the resourceVersion
-(observed with 1.36). And admission would evaluate an existing object again: a policy that forbids new objects of a kind
-would reject an apply that changes nothing.
+No apply is sent for such an object, for two reasons. First, a server may write although nothing differs: for a custom
+resource whose CRD has defaults for its status, and for an object without owned fields, a second apply changes the
+resourceVersion (observed with 1.36). Second, admission would evaluate the existing object again: a policy that forbids
+new objects of a kind would reject an apply that changes nothing.
 
-The last applied configuration is compared with the new one. If the server normalizes a value (quantities, order of
-items), the comparison fails, the apply is sent, and the server decides.
+The last applied fields are compared with the new ones. If the server has normalized a value (quantities, order of
+items), they differ, so the apply is sent, and the server decides.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from dynkube.meta import Unstructured
 
 
 class Standing(enum.Enum):
-    """Relation of an object to what its manager applied last."""
+    """Relation of an object to the last apply of its manager."""
 
     SAME = "same"
     """Identical and still owned."""
     FILLED_IN = "filled in"
-    """Identical except for fields missing in list items: defaults of the server, or fields that were removed."""
+    """Identical, except that list items lack fields: either defaults of the server, or fields that were removed."""
     NEWS = "news"
     """Different, or unknown."""
 
 
 def standing(obj: Unstructured, live: Unstructured, manager: str) -> Standing:
-    """Compare ``obj`` with what ``manager`` applied last, according to ``live``."""
+    """Compare ``obj`` with the fields that ``manager`` applied last to ``live``."""
     wanted = _content(obj)
     if not live.get("metadata", {}).get("managedFields"):
-        return Standing.NEWS if wanted else Standing.SAME  # there are no owned fields, and none to be owned
+        return Standing.NEWS if wanted else Standing.SAME  # SAME if there are neither owned fields nor fields to apply
     try:
         applied = _content(extract(live, manager, missing_ok=True))
     except InvalidInput:  # applied in another API version, or not parsable
@@ -60,7 +60,7 @@ def _covers(applied: Any, wanted: Any, *, in_list: bool) -> bool:
 
 
 def _same(applied: Any, wanted: Any) -> bool:
-    """Whether the JSON is equal: in Python ``1 == True``."""
+    """Whether two values are equal as JSON, which unlike ``==`` distinguishes 1 and True."""
     return msgspec.json.encode(applied, order="sorted") == msgspec.json.encode(wanted, order="sorted")
 
 

@@ -55,7 +55,7 @@ class ManifestVerbs:
             source: objects, YAML or JSON as str or bytes, paths of files and directories, ``"-"`` for standard input,
                 or an iterable of these. Directories are read recursively. Everything, including objects, is read when
                 the run starts, so do not modify objects before.
-            namespace: for namespaced objects without a namespace; ``None`` means the context's. An object with
+            namespace: the namespace of namespaced objects that have none; ``None`` means the context's. An object with
                 another namespace is an error.
             field_manager: owner of the fields; ``None`` means the client's field manager.
             force: ``True`` takes over all conflicting fields; a list of paths takes over only fields within these.
@@ -65,7 +65,7 @@ class ManifestVerbs:
                 members that are no longer in the source are deleted, after everything else was applied.
             on_error: ``"stop"`` sends nothing more after the first object that fails, and nothing at all
                 if the source itself has errors; ``"continue"`` applies all other objects.
-            on_entry: called with each entry when it is complete; an exception of it ends the run.
+            on_entry: called with each entry when it is complete. If it raises, the run ends with that exception.
             parallel: maximum number of concurrent requests.
             field_validation: for unknown and duplicate fields: ``"Ignore"``, ``"Warn"`` (server default), ``"Strict"``.
             crd_timeout: seconds after which the objects of a CRD that is not served fail, with the reason.
@@ -73,7 +73,7 @@ class ManifestVerbs:
 
         Returns:
             The run: await it for the :class:`~dynkube.manifests.Report`. Nothing is sent before that. Errors of single
-            objects are in the report and not raised. After cancellation ``run.report`` has what was done.
+            objects are in the report and not raised. After cancellation ``run.report`` has the results so far.
 
         Raises:
             InvalidInput: an argument is invalid; the message names it and the fix.
@@ -112,9 +112,9 @@ class ManifestVerbs:
         Args:
             source: objects, YAML or JSON as str or bytes, paths of files and directories, ``"-"`` for standard input,
                 or an iterable of these.
-            namespace: for namespaced objects without a namespace; ``None`` means the context's.
-            field_manager: owner of the fields; ``None`` means the client's field manager. Fields that it applied before
-                and that are missing from the source are shown as removed.
+            namespace: the namespace of namespaced objects that have none; ``None`` means the context's.
+            field_manager: owner of the fields; ``None`` means the client's field manager. Fields that this manager
+                applied before and that are missing from the source are shown as removed.
             prune: the :class:`~dynkube.manifests.ApplySet` of the source, with the same permissions as for
                 :meth:`apply_all`: its members that are no longer in the source are shown as deleted. Without it,
                 members of a set are shown as losing its label.
@@ -124,7 +124,7 @@ class ManifestVerbs:
             timeout: seconds for each request; ``None`` means the client's default.
 
         Returns:
-            The differences; false if there are none. Errors of single objects are in it and not raised.
+            The report; false if there are no differences. Errors of single objects are in it and not raised.
 
         Raises:
             InvalidInput: an argument is invalid; the message names it and the fix.
