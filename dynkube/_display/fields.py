@@ -1,7 +1,4 @@
-"""Renderers of diffs, owners and sets of fields.
-
-A diff is a table of fields, with status collapsed, and YAML.
-"""
+"""Notebook display of a :class:`Diff`: a table of fields, and a YAML diff."""
 
 from __future__ import annotations
 
@@ -28,8 +25,8 @@ _STATUS: Final = (Field("status"),)
 _COPY: Final = (Field("metadata"), Field("annotations"), Field(LAST_APPLIED))
 _TONES: Final = {"+": Tone.ADDED, "-": Tone.REMOVED, "@": Tone.MUTED}
 MOST_YAML: Final = 30_000
-"""Maximum characters compared line by line for a page, which takes 20 ms, as few readers open that section. Use
-``print(diff)`` for larger ones."""
+"""Maximum characters for the unified diff in a card. Comparing these takes 20 ms, which has to be short, as few users
+open that section. Use ``print(diff)`` for larger objects."""
 
 
 @render.register(Diff)
@@ -43,8 +40,9 @@ def diff_card_among(diff: Diff, others: int, room: int) -> tuple[Card, int]:
 
     Args:
         diff: the diff.
-        others: the number of other diffs.
-        room: maximum size of both states for a comparison line by line.
+        note: a note on field ownership.
+        most_rows: maximum number of fields shown.
+        most_yaml: maximum size of both states for a comparison line by line.
     """
     rows = max(10, min(_FIELDS, 3 * _FIELDS // (1 + others)))
     return _diff_card(diff, rows, room), max(0, room - _size_of(diff))
@@ -124,7 +122,7 @@ def _blocks(diff: Diff, most_rows: int, most_yaml: int) -> Iterator[Block]:
 
 
 def _part(change: FieldChange) -> str:
-    """Return the collapsed section of a change: status, or the last-applied annotation; ``""`` for neither."""
+    """Return the collapsed section of a change: "status", "annotation" or ""."""
     steps = change.path.steps
     if steps[:1] == _STATUS:
         return "status"

@@ -2,9 +2,9 @@
 
 Pure: no I/O.
 
-kube-apiserver 1.20 names some fields wrongly if several below one list item conflict: two paths are both given as the
-last one (``.spec.containers[name="web"].image`` twice, for ``args`` and ``image``). The managers are correct. So if a
-manager does not own a reported field, or it is reported twice, the fields are determined by comparing values.
+kube-apiserver 1.20 reports wrong paths if several fields below one list item conflict: it reports the last path for
+each of them (``.spec.containers[name="web"].image`` twice, for ``args`` and ``image``). The managers are correct. So if
+a manager does not own a reported field, or the field is reported twice, the fields are determined by comparing values.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ class Side:
 
 
 def explained(error: ApplyConflict, ours: Unstructured, live: Unstructured | None) -> ApplyConflict:
-    """Return the error completed by both objects.
+    """Return the error with paths, owners and values from both objects.
 
     Args:
         error: the error as parsed from the response.
         ours: the applied object.
-        live: the object it conflicted with; ``None`` if it could not be read.
+        live: the live object that it conflicted with; ``None`` if it could not be read.
     """
     entries = _entries(live)
     mine, theirs = Side(ours), None if live is None else Side(live)
@@ -120,27 +120,27 @@ def taken(
 def clashing(fields: FieldSet, values: Values) -> FieldSet:
     """Return the fields of a set that a server names in a conflict.
 
-    These are the leaves; but if a map or list was replaced by a value that cannot have its children, the replaced
-    field, if that is in the set. Its children are removed along with it, which is not a conflict, even for a manager
-    that owned only these (observed with 1.20 and 1.36).
+    These are the leaves. If a map or list was replaced by a value of another type, its leaves are removed with it,
+    which is not a conflict, even for a manager that owned only the leaves (observed with 1.20 and 1.36). In this case
+    the server names the replaced field instead, if it is in the set.
 
     Args:
         fields: Fields whose values differ.
-        values: Of the object with these values.
+        values: The values of the applied object.
     """
     found = (_replaced(path, values) or path for path in fields.leaves())
     return FieldSet(path for path in found if path in fields)
 
 
 def _replaced(path: FieldPath, values: Values) -> FieldPath | None:
-    """Return the ancestor of ``path`` whose value cannot have children; ``None`` if all can."""
+    """Return the ancestor of ``path`` whose value cannot have children, if any."""
     value: Any = values.obj
     for length, step in enumerate(path.steps):
         if not isinstance(value, Mapping if isinstance(step, Field) else list | tuple):
             return FieldPath(path.steps[:length])
         value = values.child(value, step)
         if value is MISSING:
-            break  # not replaced: absent, or its key has changed
+            break  # the field was not replaced: it is absent, or the key of a list item has changed
     return None
 
 
@@ -187,7 +187,7 @@ def _differ(path: FieldPath, ours: Side, live: Side) -> bool:
 
 
 def valued(conflict: FieldConflict, ours: Side, live: Side | None) -> FieldConflict:
-    """Return a conflict as reported, with both values if its path leads to any."""
+    """Return a conflict as reported, with both values if its path resolves."""
     path = meant(conflict.path, ours.values, None if live is None else live.values)
     there = UNREAD if live is None else live.shown(path)
     return replace(conflict, path=str(path), ours=ours.shown(path), live=there)

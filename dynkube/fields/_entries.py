@@ -24,7 +24,7 @@ class Manager:
         name: The field manager.
         operation: ``"Apply"``, or ``"Update"`` for all other writes. One name may have both.
         subresource: The subresource written through, such as ``"status"``; ``""`` for the object itself.
-        api_version: The API version it wrote in, which determines the names of its fields.
+        api_version: The API version that the manager wrote in, which determines the names of its fields.
         time: When its ownership or values last changed, if known.
     """
 
@@ -70,14 +70,14 @@ class ManagedFieldsEntry:
 def managed(obj: Mapping[str, Any]) -> tuple[ManagedFieldsEntry, ...]:
     """Return the entries of an object's ``metadata.managedFields``.
 
-    They are in its order; the result is empty if it has none.
+    They are in the object's order; the result is empty if the object has no managedFields.
 
     Args:
         obj: An object as read from a server.
 
     Raises:
         InvalidObject: An entry cannot be parsed.
-        InvalidInput: It is not an object.
+        InvalidInput: ``obj`` is not an object.
     """
     return tuple(entry_from_json(raw, f"managedFields[{index}]") for index, raw in enumerate(raw_entries(obj)))
 

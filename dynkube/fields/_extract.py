@@ -1,12 +1,12 @@
-"""``extract``: what a manager last applied, from ``managedFields`` alone.
+"""``extract``: the fields that a manager last applied, from ``managedFields``.
 
-Semantics are those of client-go's ``UnstructuredExtractor``, which needs the server's OpenAPI document to distinguish
-atomic objects and lists, whose content belongs to their owner, from merged ones, of which the owner of the bare field
-owns only the empty value. Here this is derived from ``managedFields``: if any manager owns a field below a location,
-the location is merged; otherwise its whole content is taken.
+The result is that of client-go's ``UnstructuredExtractor``. If a manager owns an object or list, this means the whole
+content if the object or list is atomic, but only the empty value if it is merged. Client-go distinguishes these by the
+server's OpenAPI document; here it is derived from ``managedFields``: if any manager owns a field below a location, the
+location is merged; otherwise its whole content is included.
 
 This has one limit: if an empty object was applied (``strategy: {}``) and the server added defaults, which have no
-owner, the result includes the defaults. Applying them again owns them, but changes no value.
+owner, the result includes the defaults. Applying the result then owns the defaults, but changes no value.
 """
 
 from __future__ import annotations
@@ -31,25 +31,24 @@ def extract(
 ) -> Unstructured:
     """Return the partial object that a manager last applied.
 
-    It is ready to be modified and applied again.
-
-    It has apiVersion, kind, name, namespace and the fields that the manager owns by Apply, with their values in
-    ``obj``. To stop managing a field, omit it from the next apply. If an empty object was applied (``strategy: {}``),
-    defaults that the server added to it are included.
+    The result can be modified and applied again. It has apiVersion, kind, name, namespace and the fields that the
+    manager owns by Apply, with their values in ``obj``. To stop managing a field, omit it from the next apply. If an
+    empty object was applied (``strategy: {}``), defaults that the server added to it are included.
 
     Synchronous and CPU-bound: about 40 microseconds per field, like :func:`owners`.
 
     Args:
         obj: The object as read from a server, ``managedFields`` included.
         manager: The field manager's name; or a :class:`Manager` from :func:`owners`, which also has the subresource.
-        subresource: The subresource it was applied through, such as ``"status"``; ``None`` for the object itself.
+        subresource: The subresource through which the fields were applied, such as ``"status"``; ``None`` for the
+            object itself.
         missing_ok: If the manager owns no applied fields, return an object without any fields instead of raising. For
             programs that apply an object both for the first time and again.
 
     Raises:
         InvalidObject: The object has no managedFields, or they cannot be parsed; or no apiVersion, kind or name.
-        InvalidInput: No manager of that name applied it; or it was applied in another API version than that of ``obj``,
-            in which its fields may have other names.
+        InvalidInput: No manager of that name applied the object; or it was applied in another API version than that of
+            ``obj``, in which its fields may have other names.
     """
     if isinstance(manager, Manager) and subresource is None:
         subresource = manager.subresource
@@ -79,7 +78,7 @@ def _applied(entry: ManagedFieldsEntry, manager: str, subresource: str | None) -
 
 
 def _identity(obj: Mapping[str, Any]) -> JSONObject:
-    """Return name and namespace, which every apply must contain and which have no owner."""
+    """Return name and namespace, which have no owner but are required in an apply."""
     metadata = obj["metadata"]  # exists, as it has managedFields
     for name, value in (("apiVersion", obj.get("apiVersion")), ("kind", obj.get("kind"))):
         if not value:
@@ -129,7 +128,10 @@ def _tree_of(fields: FieldSet) -> _Node:
 
 
 class _Places:
-    """Structure of the object's locations, from the entries of one version; list items share one location."""
+    """The locations of an object that are merged, and the keys of its lists.
+
+    Derived from the entries of one API version. All items of a list share one location.
+    """
 
     def __init__(self, entries: Iterable[ManagedFieldsEntry], api_version: str) -> None:
         self._merged: set[Place] = set()
@@ -148,7 +150,7 @@ class _Places:
                 place = below(place, step)
 
     def is_merged(self, place: Place) -> bool:
-        """Whether a field below is owned."""
+        """Whether any manager owns a field below ``place``."""
         return place in self._merged
 
     def keys(self, place: Place) -> set[str]:
@@ -165,7 +167,7 @@ def below(place: Place, step: Step) -> Place:
 
 
 def _pick(value: Any, node: _Node, places: _Places, place: Place) -> Any:
-    """Return the owned part of a value; MISSING if none of it exists."""
+    """Return the owned part of a value; MISSING if no owned field exists in it."""
     if isinstance(value, Mapping):
         picked: Any = _pick_fields(value, node, places, place)
     elif isinstance(value, list | tuple):

@@ -2,9 +2,9 @@
 
 Computes new ``managedFields`` from old ones. No I/O.
 
-``managedFields`` can be written like any other field, so ownership is changed by a patch of them, with the
-resourceVersion they were read at as precondition. No value changes: a field without owners stays as it is until it is
-written.
+``managedFields`` can be written like any other field. So ownership is changed by a patch of ``managedFields``, with the
+resourceVersion of the object that was read as a precondition. No value changes: a field without owners keeps its value
+until it is written.
 """
 
 from __future__ import annotations
@@ -43,12 +43,13 @@ def released(
         obj: The object as read from a server, ``managedFields`` included.
         paths: Fields to release, with all their subfields.
         manager: The manager that releases them.
-        operation: Only what it owns by this operation; ``None`` for both.
-        subresource: Only what it owns through this subresource (``""`` for the object itself); ``None`` for all.
+        operation: Release only fields that the manager owns by this operation; ``None`` for both.
+        subresource: Release only fields that the manager owns through this subresource (``""`` for the object itself);
+            ``None`` for all.
 
     Returns:
-        The new list; empty if no field has an owner any more. Send an empty one as ``[{}]``, which resets the
-        managedFields of any kind: for a custom resource servers treat ``[]`` as no change.
+        The new list; empty if no field has an owner any more. Send an empty list as ``[{}]``, which resets the
+        managedFields of any kind; ``[]`` does not reset them for custom resources.
 
     Raises:
         InvalidObject: The object has no managedFields, or they cannot be parsed.
@@ -89,8 +90,8 @@ def transferred(
         from_: The current owner, by either operation.
         to: The new owner, by Apply: its next apply must contain the fields, or it releases them. The same name as
             ``from_`` turns fields owned by Update into applied ones.
-        paths: Fields to transfer, with all their subfields; ``None`` for all that ``from_`` owns.
-        subresource: Transfer what ``from_`` owns through this subresource instead of the object itself.
+        paths: Fields to transfer, with all their subfields; ``None`` for all fields that ``from_`` owns.
+        subresource: Transfer the fields that ``from_`` owns through this subresource instead of the object itself.
 
     Raises:
         InvalidObject: The object has no managedFields, or they cannot be parsed.
@@ -134,8 +135,7 @@ def migrated(
     """Return the ``managedFields`` after a migration to server-side apply.
 
     Fields written by ``kubectl apply`` without ``--server-side`` belong to a manager with operation Update, so a field
-    that is omitted from a server-side apply is kept: it has another owner. Semantics are those of client-go's
-    csaupgrade:
+    that is omitted from a server-side apply is kept, because it has another owner. As in client-go's csaupgrade:
 
     - the fields of the client-side managers are added to the Apply entry of ``manager``, if they have its API version;
     - if ``manager`` has no Apply entry, the newest client-side entry becomes that entry;
@@ -143,22 +143,23 @@ def migrated(
       have other names.
 
     As a result the annotation ``last-applied-configuration`` belongs to ``manager``, whose next apply removes it unless
-    it contains it. (kubectl itself applies it again, as ``kubectl-last-applied``, to permit going back.) One
-    difference: csaupgrade treats the first entry as the newest, but servers put the oldest first.
+    the applied object has the annotation. (kubectl applies the annotation again, as manager ``kubectl-last-applied``,
+    so that users can return to client-side apply.) One difference: csaupgrade treats the first entry as the newest, but
+    servers put the oldest first.
 
     Args:
         obj: The object as read from a server, ``managedFields`` included.
         manager: The manager that applies from now on.
         client_side: The managers that used client-side apply; ``None``, as with kubectl, for those that last wrote the
             annotation ``last-applied-configuration``.
-        subresource: Migrate what was written through this subresource instead of the object itself.
+        subresource: Migrate the fields written through this subresource instead of the object itself.
 
     Returns:
-        The new list; equal to that of ``obj`` if there is nothing to migrate.
+        The new list; equal to the managedFields of ``obj`` if there is nothing to migrate.
 
     Raises:
         InvalidObject: The object has no managedFields, or they cannot be parsed.
-        InvalidInput: ``client_side`` is neither a name nor several names.
+        InvalidInput: ``client_side`` is neither a name nor an iterable of names.
     """
     check_subresource(subresource)
     entries, through = list(recorded(obj)), subresource or ""
@@ -206,7 +207,7 @@ def _all_of(entries: Sequence[ManagedFieldsEntry], chosen: Iterable[int]) -> Fie
 
 
 def _written(obj: Mapping[str, Any], fields: Mapping[int, FieldSet]) -> list[JSONObject]:
-    """Return the entries with the fields of some replaced; entries without fields are omitted."""
+    """Return the entries with new ``fields`` (by index); omits entries without fields."""
     raw = _copied_entries(obj)
     for index, changed in fields.items():
         raw[index]["fieldsV1"] = changed.to_fields_v1()
@@ -285,7 +286,7 @@ def _check_owned(
 
 
 def _without(fields: FieldSet, gone: Sequence[FieldPath]) -> FieldSet:
-    """Return the remaining fields, without objects and items whose content is gone: they were owned for it."""
+    """Return ``fields`` without ``gone``, and without objects and items left empty."""
     left = fields.without(*gone)
     above = {each for path in fields - left for each in _above(path)}
     inner = {each for path in left - above for each in _above(path)}

@@ -103,7 +103,7 @@ class Values:
     __slots__ = ("_lists", "obj")
 
     def __init__(self, obj: Mapping[str, Any]) -> None:
-        self.obj: dict[str, Any] = dict(obj)  # keeps the values alive, so that the ids below stay unique
+        self.obj: dict[str, Any] = dict(obj)  # keeps the values alive, so that their ids in _lists stay unique
         self._lists: dict[tuple[int, tuple[str, ...]], KeyedItems] = {}
 
     def at(self, steps: Sequence[Step]) -> Any | Missing:

@@ -20,9 +20,8 @@ _COLUMNS = ("FIELD", "MANAGER", "OPERATION", "SINCE")
 class Owners(Displayable, Mapping[FieldPath, tuple[Manager, ...]]):
     """The owned fields of an object, in order, and their managers.
 
-    ``print()`` of it is a table.
-
-    A mapping that also accepts paths as strings: ``owners(obj)[".spec.replicas"]``. Has no fields without owners.
+    A mapping that also accepts paths as strings: ``owners(obj)[".spec.replicas"]``. It does not contain fields without
+    owners. ``print(owners(obj))`` shows a table.
     """
 
     __slots__ = ("_inner", "_managers")
@@ -53,7 +52,7 @@ class Owners(Displayable, Mapping[FieldPath, tuple[Manager, ...]]):
         return self._managers.get(nearest, ())
 
     def within(self, path: PathLike) -> Owners:
-        """Return the owners of ``path`` and of what is below it."""
+        """Return the owners of the fields at and below ``path``."""
         parent = FieldPath.parse(path)
         part = Owners(())
         part._set({each: found for each, found in self._managers.items() if each.is_within(parent)})
@@ -118,8 +117,8 @@ def fields_of(
         obj: An object as read from a server, ``managedFields`` included.
         manager: The field manager's name; or a :class:`Manager` from :func:`owners`, which also has operation and
             subresource.
-        operation: ``"Apply"`` or ``"Update"``: only what it owns by this operation; ``None`` for both.
-        subresource: Only what it owns through this subresource (``""`` for the object itself); ``None`` for all.
+        operation: Only fields owned by this operation, ``"Apply"`` or ``"Update"``; ``None`` for both.
+        subresource: Only fields owned through this subresource (``""`` for the object itself); ``None`` for all.
 
     Raises:
         InvalidObject: The object has no managedFields, or they cannot be parsed.
@@ -168,10 +167,10 @@ def check_subresource(name: object) -> None:
 
 
 def recorded(obj: Mapping[str, Any]) -> tuple[ManagedFieldsEntry, ...]:
-    """Return the entries of an object that must have some.
+    """Return the entries of an object's managedFields, at least one.
 
     Raises:
-        InvalidObject: It has none, or they cannot be parsed.
+        InvalidObject: The object has no managedFields, or they cannot be parsed.
     """
     entries = managed(obj)
     if not entries:

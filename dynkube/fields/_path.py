@@ -1,7 +1,4 @@
-"""``FieldPath``: the path of one field in an object.
-
-It has the notation of people, and that of managedFields.
-"""
+"""``FieldPath``: the path of one field, in readable and in FieldsV1 notation."""
 
 from __future__ import annotations
 
@@ -66,7 +63,7 @@ class FieldPath:
                 that, it is returned. Otherwise each dot is parsed as the start of a step.
 
         Raises:
-            InvalidInput: It is malformed; the message points at the character.
+            InvalidInput: The path is malformed; the message shows the position.
         """
         if isinstance(text, FieldPath):
             return text
@@ -92,7 +89,7 @@ class FieldPath:
 
     @property
     def parent(self) -> FieldPath:
-        """The path without its last step; that of the whole object is its own parent."""
+        """The path without its last step; the parent of the empty path is the empty path."""
         return FieldPath(self.steps[:-1])
 
     @property
@@ -101,22 +98,20 @@ class FieldPath:
         return tuple(step.order for step in self.steps)
 
     def is_within(self, other: FieldPath) -> bool:
-        """Whether it is ``other`` or below it."""
+        """Whether this path is equal to ``other`` or below it."""
         return self.steps[: len(other.steps)] == other.steps
 
     def find(self, obj: Mapping[str, Any]) -> Any | Missing:
         """Return the value at this path of an object, or :data:`~dynkube.meta.MISSING`.
 
-        A list item is found by its keys, even if it omits some of them, as applied objects do with keys that have a
-        default (``protocol`` of a port). Only the server knows the default; so an item with all keys precedes items
-        with some, of which the first is taken.
+        A list item is found by its keys. Items of applied objects may omit a key that has a default (``protocol`` of a
+        port), and the default is known only to the server. So if no item has all keys, the first item is returned in
+        which some keys match and the others are missing.
         """
         return value_at(obj, self.steps)
 
     def as_server(self) -> str:
-        """Format it as the API server prints it.
-
-        It is like ``str()``, but without quoted names.
+        """Format the path as the API server prints it: like ``str()``, without quotes.
 
         Differs from the server's output for values with characters that Go escapes differently from JSON.
         """
@@ -143,7 +138,7 @@ class FieldPath:
         return len(self.steps)
 
     def __bool__(self) -> bool:
-        return True  # has a length, and the empty path is a valid one
+        return True  # otherwise the empty path, which is valid, would be false due to its length
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("FieldPath is immutable: create a new one with / or FieldPath.parse()")

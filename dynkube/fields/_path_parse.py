@@ -40,12 +40,14 @@ def parse_steps(text: str) -> tuple[Step, ...]:
 
 
 def _refuse_other_notations(text: str) -> None:
-    """Reject JSON pointers, JSONPath and file paths, which would be parsed as names that no object has.
+    """Reject JSON pointers, JSONPath and file paths.
 
-    Only if the string starts like one: servers print names with slashes without quotes.
+    They would be parsed as field names that no object has.
+
+    Only the start of the string is checked, as servers print names with slashes without quotes.
 
     Raises:
-        InvalidInput: It is another notation; the message has the equivalent path.
+        InvalidInput: The string has another notation; the message has the equivalent path.
     """
     root = re.split(r"[.\[]", text.removeprefix("."), maxsplit=1)[0]
     if text.startswith("/") or (not text.startswith(".") and "/" in root):
@@ -140,7 +142,7 @@ class _Parser:
         return value
 
     def _nested(self) -> JSON:
-        """Parse a list or an object, in JSON: allowed in sets by the format, but not used in practice."""
+        """Parse a list or an object in JSON, which FieldsV1 allows as item of a set."""
         try:
             value, self._at = json.JSONDecoder(parse_constant=_refuse_constant).raw_decode(self._text, self._at)
         except (ValueError, RecursionError) as error:

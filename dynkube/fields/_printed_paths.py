@@ -25,8 +25,8 @@ def meant(text: str, *objects: Values | None) -> FieldPath:
 
     Args:
         text: for example ``.data.tls.crt``, which is ambiguous because of the dots.
-        objects: objects that may have the field; the first one that has it decides. If none has it, each dot is parsed
-            as the start of a step; a string that cannot be parsed counts as the name of one field.
+        objects: objects that may have the field; the first object that has it is used. If none has it, each dot is
+            parsed as the start of a step. A string that cannot be parsed is returned as the name of one field.
     """
     for obj in objects:
         if obj is not None and (steps := _steps(text, obj.obj, obj)) is not None:

@@ -30,7 +30,7 @@ HIDDEN: Final = "***"
 
 State: TypeAlias = "dict[str, Any] | None"
 _WRONG_TYPE: Final = re.compile(r"(\{Value:).*", re.DOTALL)
-_LEAST_QUOTED: Final = 6  # shorter ones occur in messages by chance
+_LEAST_QUOTED: Final = 6  # minimum length of redacted strings, as shorter ones occur in messages by chance
 
 
 # ── diffs ────────────────────────────────────────────────────────────────────────────────────
@@ -51,8 +51,8 @@ class Hiding:
 
     The states are modified.
 
-    During the comparison the placeholders can only be distinguished from each other. At the end it is known which
-    values differ; these are displayed as with ``kubectl diff``: ``*** (before)`` and ``*** (after)``.
+    During the comparison values are replaced by placeholders, equal for equal values. After it, values that differ are
+    displayed as with ``kubectl diff``: ``*** (before)`` and ``*** (after)``.
 
     Args:
         before: one state; ``None`` if there is no object.
@@ -67,12 +67,12 @@ class Hiding:
             return
         secret = any(obj.kind == "Secret" for obj in objects)
         numbers: dict[object, str] = {}
-        # Search both before replacing anything: a Secret in one state is looked up in the other.
+        # Search both states before replacing anything, as the values of a Secret are searched in the other state too.
         places = [*hidden_places(before, after, secret=secret), *hidden_places(after, before, secret=secret)]
         for owner, name in places:
             value = owner[name]
             key = value if isinstance(value, str) else encode_json(value)
-            # No manifest contains this string, so that it differs from any value that is not redacted.
+            # Starts with a NUL, which no manifest contains, so that it differs from any value that is not redacted.
             owner[name] = hidden = _Hidden(numbers.setdefault(key, f"\0{len(numbers)}"))
             hidden.shown = HIDDEN
             self._places.append((owner, name))
@@ -157,9 +157,9 @@ def without_values_in(error: APIError, document: bytes, *, secret: bool) -> APIE
     Servers quote values of the wrong type (``expected string, got &value.valueUnstructured{Value:5432}``).
 
     Args:
-        error: the error response. The values of field conflicts are redacted already.
+        error: the error response. Values of field conflicts in it must have been redacted before.
         document: the request body: an object, a patch, or the operations of a JSON patch; JSON or YAML.
-        secret: a Secret was written, even if the document lacks the kind.
+        secret: whether a Secret was written; the document may lack the kind.
     """
     if isinstance(error, ApplyConflict) or not (secret or may_hold_secrets(document)):
         return error
@@ -209,7 +209,10 @@ def _texts(value: object) -> Iterator[str]:
 
 
 def _forms(text: str) -> Iterator[str]:
-    """Yield the string as it is and base64-decoded; each also quoted as by Go and by JSON, on a single line."""
+    """Yield the forms in which a message may quote ``text``.
+
+    These are the string itself and its base64-decoded value, each also quoted as in Go and as in JSON.
+    """
     plain = [text]
     with suppress(ValueError):  # not base64, or not UTF-8
         plain.append(base64.b64decode(text, validate=True).decode())

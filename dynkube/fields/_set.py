@@ -19,8 +19,8 @@ class FieldSet(Displayable, AbstractSet[FieldPath]):
 
     It has the operators of sets (``|``, ``&``, ``-``, ``<=``).
 
-    A path in it does not imply those below: ``.metadata.labels`` and ``.metadata.labels.app`` are two fields, as in
-    FieldsV1. Iterates in order. ``in`` also accepts strings::
+    A path in the set does not imply the paths below it: ``.metadata.labels`` and ``.metadata.labels.app`` are two
+    fields, as in FieldsV1. Iteration is in the API server's order. ``in`` also accepts strings::
 
         ".spec.replicas" in fields_of(obj, "autoscaler")
 
@@ -163,7 +163,7 @@ def _paths_of(other: AbstractSet[Any]) -> frozenset[FieldPath]:
 
 
 def _below(paths: Iterable[PathLike]) -> Callable[[FieldPath], bool]:
-    """Return a predicate that is true for paths at or below one of ``paths``; fast for any number of these."""
+    """Return a predicate for paths at or below one of ``paths``, however many."""
     parents = {FieldPath.parse(path).steps for path in paths}
     lengths = sorted({len(steps) for steps in parents})
     return lambda path: any(path.steps[:length] in parents for length in lengths)

@@ -1,7 +1,7 @@
 """The steps of a path: a field, or a list item by keys, value or index.
 
-The FieldsV1 encoding of a step is its identity: two steps are equal if their encodings are. (In Python ``True`` equals
-``1``; for the API server it does not.) Semantics and order are those of structured-merge-diff's path elements.
+Two steps are equal if their FieldsV1 encodings are equal. (So a key ``1`` differs from ``True``, which are equal in
+Python, but not for the API server.) Meaning and order are those of structured-merge-diff's path elements.
 """
 
 from __future__ import annotations
@@ -236,7 +236,7 @@ def same_json(one: object, other: object) -> bool:
 
     ``1`` equals ``1.0``, but neither equals ``True``.
     """
-    try:  # usually they are equal, with equal encodings: a hundred times faster than comparing values
+    try:  # usually the encodings are equal; comparing these is a hundred times faster than comparing values
         if _ENCODER.encode(one) == _ENCODER.encode(other):
             return True
     except (TypeError, ValueError, RecursionError):  # not plain JSON
@@ -254,7 +254,7 @@ _ENCODER: Final = msgspec.json.Encoder(order="deterministic", enc_hook=_plain_te
 
 
 def quoted(text: str) -> str:
-    """``text`` in double quotes, with what must be escaped escaped."""
+    """Return ``text`` as a JSON string, in double quotes and with escapes."""
     return json.dumps(text, ensure_ascii=False)
 
 

@@ -14,8 +14,8 @@ from dynkube.fields._path import FieldPath
 from dynkube.fields._steps import ItemKey, Step
 from dynkube.meta import Unstructured
 
-# Keys of list items if there are no managedFields (informers drop them), by decreasing reliability: the merge keys that
-# built-in types use most often.
+# Keys that are tried for list items if there are no managedFields (informers drop them), the most reliable first. They
+# are the most frequent merge keys of built-in types.
 _KEYS: Final[tuple[tuple[str, ...], ...]] = (
     ("name",),
     ("type",),
@@ -49,7 +49,7 @@ def compare(
 
     Args:
         before: an object; ``None`` for no object.
-        after: another, likewise.
+        after: the other object; ``None`` for no object.
         names: names of the two states.
 
     Raises:
@@ -91,7 +91,7 @@ class _LikelyShape(Shape):
         known = super().items(path, value)
         if known is not None:
             return known
-        if path not in self._taken:  # decided by the first state, unless its list is empty
+        if path not in self._taken:  # the keys are chosen by the first state, unless its list is empty
             keys = next((keys for keys in _KEYS if _by(keys, value) is not None), None)
             if not value:
                 return {}

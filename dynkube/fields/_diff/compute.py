@@ -24,7 +24,7 @@ _NOISE = ("managedFields", "resourceVersion", "generation", "uid", "creationTime
 def diff_between(
     live: Unstructured | None, trial: Unstructured, *, ours: Unstructured, manager: str, subresource: str | None
 ) -> Diff:
-    """Return what an apply changes.
+    """Return the differences that an apply makes.
 
     Args:
         live: the live object; ``None`` if it does not exist.
@@ -54,13 +54,14 @@ def diff_between(
 
 
 def drift_between(wanted: Unstructured, live: Unstructured | None, *, manager: str, subresource: str | None) -> Diff:
-    """Return how an object deviates from what was applied.
+    """Return how a live object deviates from the object that was applied.
 
-    A field that the manager still owns by applying has the applied value, as any other value would have moved the
-    ownership. So only fields that it does not own are compared. Applied fields that are not in ``wanted`` are unknown.
+    A field that the manager still owns by applying has the applied value, as a write of another value would have moved
+    the ownership. So only fields that the manager does not own are compared. Applied fields that are missing from
+    ``wanted`` cannot be found.
 
     Args:
-        wanted: what was applied.
+        wanted: the object that was applied.
         live: the live object; ``None`` if it does not exist.
         manager: the manager that applied it.
         subresource: the subresource applied to.
@@ -127,7 +128,10 @@ def _diff(
 
 
 def _is_own(manager: Manager, name: str, subresource: str | None) -> bool:
-    """Whether ``name`` owns it by applying. Before v1.22 entries lack the subresource."""
+    """Whether an entry is that of ``name`` for Apply to this subresource.
+
+    Before Kubernetes 1.22 entries lack the subresource, so ``""`` matches any.
+    """
     return (manager.name, manager.operation) == (name, "Apply") and manager.subresource in ("", subresource or "")
 
 

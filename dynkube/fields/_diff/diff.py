@@ -24,7 +24,7 @@ class FieldChange:
     Attributes:
         path: path of the field.
         before: its value in the first state; :data:`~dynkube.MISSING` if absent. Secret values are redacted.
-        after: its value in the second state, likewise.
+        after: its value in the second state; absent and Secret values as for ``before``.
         managers: other owners of the field in the live object.
     """
 
@@ -50,7 +50,7 @@ class Diff(Displayable):
         subject: the object, as in ``"ConfigMap shop/web"``.
         names: names of the two states: ``("live", "applied")`` or ``("applied", "live")``.
         before: the first state; ``None`` if there is no object.
-        after: the second state, likewise.
+        after: the second state; ``None`` if there is no object.
         changes: the fields that differ.
         conflicts: fields that an apply would take over from other managers, so that it requires ``force``.
     """
@@ -71,7 +71,7 @@ class Diff(Displayable):
         first, second = (printable(f"{name} {self.subject}") for name in self.names)
         try:
             return unified(self.before, self.after, (first, second))
-        except RecursionError:  # YAML recurses several calls per level; the table does not
+        except RecursionError:  # the YAML encoder recurses; the table does not
             return f"{printable(self.subject)}, which is nested too deeply for YAML, field by field:\n{self.table()}"
 
     def table(self) -> str:

@@ -23,8 +23,8 @@ class LineMatcher(SequenceMatcher[str]):
     may count as replaced.
 
     Args:
-        old: lines.
-        new: other lines.
+        old: lines of the first text.
+        new: lines of the second text.
     """
 
     def __init__(self, old: Sequence[str], new: Sequence[str]) -> None:
@@ -70,7 +70,10 @@ def _between(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int,
 
 
 def _anchors(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
-    """Return the positions of lines unique in both: the longest sequence in the same order."""
+    """Return pairs of positions of lines that are unique in both texts.
+
+    Of these lines, the longest sequence that is in the same order in both texts is returned.
+    """
     once = {line for line, times in Counter(new).items() if times == 1}
     places = {line: place for place, line in enumerate(new) if line in once}
     counts = Counter(old)

@@ -2,8 +2,9 @@
 
 Pure: no I/O.
 
-``managedFields`` identify list items by keys, by value, or not at all, according to the list's schema. What is known
-of one item's lists holds for its siblings. A list without owned fields is treated as a whole.
+``managedFields`` identify list items by keys, by value, or not at all, according to the list's schema. Lists at the
+same location in different list items are assumed to have the same keys. A list without owned fields is treated as a
+whole.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class Shape:
         self._atomic = ends - inner
 
     def is_atomic(self, path: FieldPath) -> bool:
-        """Whether it is owned as a whole, and no field below it separately."""
+        """Whether the field at ``path`` is owned as a whole, with no fields below it."""
         return _location(path) in self._atomic
 
     def items(self, path: FieldPath, value: list[Any]) -> dict[Step, Any] | None:
@@ -64,12 +65,10 @@ class Shape:
         return found if len(found) == len(value) else None  # duplicate or missing keys
 
     def pairs(self, path: FieldPath, wanted: list[Any], live: list[Any]) -> list[tuple[Step, Any, Any]] | None:
-        """Return each item of ``wanted`` with its step and its counterpart.
+        """Return each item of ``wanted`` with its step and the matching item of ``live``.
 
-        The counterpart is that in ``live``, or MISSING.
-
-        Also matches items that omit a key with a default. Items without identification are matched by position if both
-        lists are of the same length; else the result is ``None``.
+        The latter is MISSING if there is none. Also matches items that omit a key with a default. Items that cannot be
+        identified are matched by position if both lists are of the same length; else the result is ``None``.
         """
         items, known = self.items(path, wanted), self.items(path, live)
         if items is None or known is None:

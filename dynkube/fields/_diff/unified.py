@@ -16,7 +16,7 @@ def unified(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None, n
 
     Args:
         before: a document; ``None`` for no document.
-        after: another.
+        after: the other document; ``None`` for no document.
         names: names of the two documents.
     """
     old, new = (yaml_lines(document) for document in (before, after))
@@ -53,7 +53,7 @@ def yaml_lines(document: Mapping[str, Any] | None) -> list[str]:
     """Return a document as lines of YAML without terminal control characters."""
     if document is None:
         return []
-    import yaml  # imported here: few programs print diffs, and the import is slow
+    import yaml  # imported late, as the import is slow and few programs print diffs
 
     base = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # libyaml's is ten times as fast
 

@@ -19,11 +19,11 @@ ROOT: Final = FieldPath()
 def differences(before: Any, after: Any, shape: Shape, path: FieldPath = ROOT) -> Iterator[Difference]:
     """Yield the differences, in the order of the fields.
 
-    List items are matched as ``shape`` defines; if it does not, by position if both lists are of the same length. Any
-    other list that differs is a single difference, as is an item that only one state has. A field that only one state
-    has is descended into.
+    List items are matched by ``shape``, else by position if both lists are of the same length. A list whose items
+    cannot be matched is one difference, and so is a list item that only one state has. If only one state has a field,
+    each field below it is a difference.
     """
-    if before == after and same_json(before, after):  # in Python True == 1
+    if before == after and same_json(before, after):  # same_json distinguishes True from 1; == is faster
         return
     steps = _steps(before, after, shape, path)
     if steps is None:
@@ -77,7 +77,7 @@ def restricted(wanted: Any, live: Any, shape: Shape, kept: Collection[FieldPath]
     Fields are in the order of ``wanted``.
 
     Args:
-        wanted: what was applied.
+        wanted: the applied value.
         live: the live value, or MISSING.
         shape: how list items are matched.
         kept: fields that are unchanged since they were applied, though perhaps normalized (``"1000m"`` to ``"1"``).
@@ -100,10 +100,10 @@ def restricted(wanted: Any, live: Any, shape: Shape, kept: Collection[FieldPath]
 
 
 def _is_bare(wanted: Any, live: Any, shape: Shape, path: FieldPath) -> bool:
-    """Whether a map, list or item is still owned, but perhaps without its applied content.
+    """Whether a map, list or item is owned, but perhaps without its applied content.
 
-    A manager with operation Update owns maps and lists in addition to their content. It keeps owning them after a
-    migration, even if others change or remove that content. An atomic one is always complete.
+    A manager with operation Update owns maps and lists in addition to their content. After a migration to Apply it
+    still owns them, even if other managers change or remove that content. An atomic map or list always has its content.
     """
     if isinstance(wanted, Mapping) and isinstance(live, Mapping):
         return not shape.is_atomic(path) or any(part and name not in live for name, part in wanted.items())

@@ -1,6 +1,6 @@
-"""JSON that a YAML parser reads identically. Pure.
+"""Encode JSON so that a YAML parser reads it identically. Pure.
 
-API servers parse every apply as YAML.
+This is required because API servers parse the body of every apply as YAML.
 
 YAML is a superset of JSON, but not for every character. Go's parser rejects control characters that JSON permits
 unescaped, treats a next line (U+0085) as a line break, which becomes a space, and does not support the surrogate pairs
