@@ -1,7 +1,4 @@
-"""State shared by the objects of one cache.
-
-apiVersion, kind, and a bounded set of decoded bodies.
-"""
+"""State shared by the objects of one cache: apiVersion, kind, decoded bodies."""
 
 from __future__ import annotations
 
@@ -19,17 +16,17 @@ class _Decoded(Protocol):
 class BodyCache:
     """Keeps at most ``limit`` decoded bodies of a cache's objects.
 
-    The oldest bodies are evicted. It holds weak references, so it keeps no object alive. Without a bound, one loop over
-    a large cache would leave every body decoded, at five times the memory of the JSON. Thread-safe: losing a race costs
-    one more decode.
+    The oldest bodies are evicted. It has weak references, so it keeps no object alive. Without a limit, one loop over
+    a large cache would leave every body decoded, at five times the memory of the JSON. Thread-safe: if two threads
+    decode the same object at the same time, one of the results is dropped.
     """
 
     __slots__ = ("_limit", "_recent")
 
     def __init__(self, limit: int = 256) -> None:
         self._limit = limit
-        # Weak, so that objects deleted from the cluster do not stay in memory because they were read once. Created
-        # eagerly: two threads creating it on first use would each keep bodies in a deque of their own.
+        # Weak references, so that objects deleted from the cluster do not stay in memory because they were read once.
+        # Not created on first use, as two threads could then each create a deque.
         self._recent: deque[weakref.ref[_Decoded]] = deque()
 
     def keep(self, obj: _Decoded) -> None:
@@ -42,7 +39,7 @@ class BodyCache:
             except IndexError:  # another thread emptied it
                 return
             if oldest is not None:
-                oldest._body = None  # private access is deliberate: the two classes are one mechanism
+                oldest._body = None  # private access is deliberate: both classes implement the cache together
 
 
 class Common:

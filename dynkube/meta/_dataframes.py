@@ -27,9 +27,9 @@ def to_pandas(
 
     A table (``client.get``) has the server's columns instead. Integers, numbers, booleans, times and strings have
     pandas' nullable types (``Int64``, ``Float64``, ``boolean``, ``datetime64[us, UTC]``, ``string``); a missing value
-    is pandas' ``NA`` or ``NaT``. The server declares the types of its columns, so a table without rows has the same
-    types as a full one; a column of ``fields`` has the common type of its values. Where a value does not fit the
-    column, or values have several types, the column is a string column.
+    is pandas' ``NA`` or ``NaT``. The server declares the types of its columns, so they do not depend on the rows; a
+    column of ``fields`` has the common type of its values. If a value does not fit the declared type, or values have
+    several types, the column is a string column.
 
     Blocks for about a second for 20,000 objects: in async code call it with ``trio.to_thread.run_sync``.
 
@@ -53,9 +53,9 @@ def to_polars(
 
     The columns are ``Namespace``, ``Name``, ``Created``, and those of ``fields``. A table (``client.get``) has the
     server's columns instead. Column types are ``Int64``, ``Float64``, ``Boolean``, ``Datetime`` (microseconds, UTC) and
-    ``String``; a missing value is null. The server declares the types of its columns, so a table without rows has the
-    same types as a full one; a column of ``fields`` has the common type of its values. Where a value does not fit the
-    column, or values have several types, the column is a string column.
+    ``String``; a missing value is null. The server declares the types of its columns, so they do not depend on the
+    rows; a column of ``fields`` has the common type of its values. If a value does not fit the declared type, or values
+    have several types, the column is a string column.
 
     Blocks for about a second for 20,000 objects: in async code call it with ``trio.to_thread.run_sync``.
 
@@ -74,5 +74,5 @@ def to_polars(
 
 def _frame(objects: Iterable[Unstructured], fields: Fields | None, with_object: bool) -> list[FrameColumn]:
     if isinstance(objects, UnstructuredList):
-        return objects._frame(fields, with_object)  # like UnstructuredList.to_pandas: a table has columns of its own
+        return objects._frame(fields, with_object)  # a subclass, the table, has other columns
     return frame_of(objects, fields, with_object=with_object)

@@ -27,7 +27,7 @@ def json_of(value: object, called: str) -> bytes:
 
     Args:
         value: nested dicts, lists and scalars.
-        called: what the value is, for the error message.
+        called: description of the value, for the error message.
 
     Raises:
         InvalidObject: a part cannot be encoded (a function, a lone surrogate, ``nan``), or the value contains itself,
@@ -36,7 +36,7 @@ def json_of(value: object, called: str) -> bytes:
     check_shape(value, called)
     try:
         encoded = encode_json(value)
-        # nan and inf are encoded as null, so most values are not searched for them.
+        # nan and inf are encoded as null, so the value is searched for them only if the result has a null.
         place = _no_number(value, "") if b"null" in encoded and _has_no_number(value) else None
     except (TypeError, ValueError, OverflowError, RecursionError) as exc:
         raise InvalidObject(f"{called} cannot be written as JSON: {exc}") from exc
@@ -68,7 +68,7 @@ def _has_no_number(value: object) -> bool:
 
 
 def _no_number(value: object, path: str) -> str | None:
-    """Return where the first ``nan`` or ``inf`` is, and which of them.
+    """Return a description of the first ``nan`` or ``inf``, with its path.
 
     Returns ``None`` if there is none.
     """

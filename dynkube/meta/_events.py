@@ -14,10 +14,10 @@ from dynkube.meta._object import Unstructured
 class Added(msgspec.Struct, frozen=True, gc=False, repr_omit_defaults=True):
     """The object was added; ``object`` is its state.
 
-    ``initial`` is set by informers only: whether the object is part of the initial list of this handler or stream, like
-    client-go's ``isInInitialList``. It is true until the handler has synced, and false afterwards: also for objects of
-    a resource that was absent when the handler synced, for those of a CRD that is installed again, and for those that a
-    changed filter newly selects. In watch events it is always false.
+    ``initial`` tells whether the object is part of the initial list of this handler or stream, like client-go's
+    ``isInInitialList``. It is true until the handler has synced, and false afterwards. So it is false for objects of a
+    resource that was absent when the handler synced, for objects of a CRD that is installed again, and for objects that
+    a changed filter newly selects. Only informers set it; in watch events it is always false.
     """
 
     object: Unstructured

@@ -46,7 +46,7 @@ class GroupVersion:
         """Parse an ``apiVersion``: ``"v1"`` or ``"apps/v1"``.
 
         Raises:
-            InvalidInput: it is empty or has more than one slash.
+            InvalidInput: ``api_version`` is empty or has more than one slash.
         """
         group, slash, version = api_version.rpartition("/")
         if not version or "/" in group or (slash and not group):
@@ -145,7 +145,7 @@ class GVR(Displayable):
 class ResourceArg:
     """A resource as typed by a user, before it is resolved by discovery.
 
-    ``name`` is a plural, singular, short name or kind as typed; ``version`` and ``group`` are ``None`` where not given
+    ``name`` is a plural, singular, short name or kind as typed; ``version`` and ``group`` are ``None`` if not given
     (``group`` may also be a prefix, as kubectl allows: ``deploy.ap``).
     """
 
@@ -162,7 +162,7 @@ class ResourceArg:
         ``ingresses.networking.k8s.io/v1``.
 
         Raises:
-            InvalidInput: it is none of these; the message names the invalid part.
+            InvalidInput: ``text`` has another form; the message names the invalid part.
         """
         if not isinstance(text, str):
             raise InvalidInput(f"resource is {brief(text)}: pass a string like 'deployments.v1.apps', a GVR or a GVK")
@@ -216,9 +216,7 @@ class ResourceArg:
 
 
 def check_resource(resource: object) -> None:
-    """Raise unless the argument is well-formed as a resource.
-
-    This does not depend on what a server serves.
+    """Check that the argument is a well-formed resource name; it need not be served.
 
     Raises:
         InvalidInput: it is neither a string in one of kubectl's notations, nor a GVR or GVK with valid parts.

@@ -1,6 +1,6 @@
 """The header of an object: names, labels, resourceVersion.
 
-It is decoded on arrival, the body is not.
+It is decoded when an object arrives; the body is decoded later, if needed.
 """
 
 from __future__ import annotations
@@ -75,9 +75,9 @@ def read_labels(text: bytes, raw: bytes) -> Mapping[str, str]:
             has the path within the whole object.
     """
     try:
-        # Keys and values repeat across a cache: interned, each occurrence costs a pointer.
+        # Keys and values repeat across a cache. Interned, each occurrence takes only a pointer.
         labels = {sys.intern(key): sys.intern(value) for key, value in (_labels_decoder.decode(text) or {}).items()}
     except UNREADABLE:
-        _labels_in_place.decode(raw)  # raises too, and names the place in the whole object
+        _labels_in_place.decode(raw)  # raises too, with the path in the whole object
         raise
     return FrozenDict(labels) if labels else NO_LABELS

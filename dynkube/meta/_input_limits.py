@@ -1,7 +1,7 @@
 """Limits on YAML input, and on data passed by callers.
 
-Where Go has a limit, it is used here: API servers and kubectl read YAML with go-yaml, whose rule on aliases
-(``allowedAliasRatio`` in its ``decode.go``) addresses CVE-2019-11253, the "billion laughs" attack on kube-apiserver.
+API servers and kubectl read YAML with go-yaml, so its limits are used here. Its rule on aliases (``allowedAliasRatio``
+in its ``decode.go``) addresses CVE-2019-11253, the "billion laughs" attack on kube-apiserver.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ MAX_ALIASED_BYTES: Final = 3 << 20
 """Maximum bytes that the aliases of one document may add when expanded.
 
 An object larger than kube-apiserver's 3 MiB for a request (``MaxRequestBodyBytes``, and the limit on the total of the
-copies in a JSON patch) cannot be written anyway. go-yaml counts values only, as its values share their strings; in JSON
-they do not.
+copies in a JSON patch) cannot be written anyway. go-yaml counts only the number of values, as repeated values share
+their strings in memory. Encoded as JSON, the strings are repeated.
 """
 
 _MIN_NODES: Final = 1_000_000
@@ -85,8 +85,8 @@ def excessive_aliasing(values: int, aliased: int) -> bool:
     """Whether aliases account for too many values, by go-yaml's rule.
 
     Args:
-        values: keys and values so far, with aliases expanded.
-        aliased: how many of them come from aliases and merge keys.
+        values: number of keys and values so far, with aliases expanded.
+        aliased: the number of these that come from aliases and merge keys.
     """
     if aliased <= _ALIASED_ANYWAY or values <= _VALUES_ANYWAY:
         return False

@@ -18,8 +18,8 @@ JSONLike: TypeAlias = "bool | int | float | str | Sequence[JSONLike] | Mapping[s
 UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """Exceptions of msgspec for malformed bytes.
 
-The bytes are not JSON, have invalid UTF-8 in a string, or are nested too deep for Python. All three are caused by the
-sender. Catching only the first would let a hostile or broken server terminate the program with one of the other two.
+The bytes are not JSON, have invalid UTF-8 in a string, or are nested too deep for Python. All three must be caught, as
+otherwise a hostile or broken server could terminate the program.
 """
 
 _WRONG_TYPE: Final = re.compile(r"Expected `([^`|]*?)(?: \| null)?`, got `([^`]*)`(?: - at `\$\.?([^`]*)`)?")

@@ -1,9 +1,9 @@
 """YAML output of ``kubectl get -o yaml``.
 
-Key order, quoting, block styles and line breaks are those of go-yaml. A module to import separately: it loads PyYAML,
-which programs that print no YAML need not pay for. PyYAML's emitter is libyaml, of which go-yaml's is a translation:
-they differ in the style chosen for a string, and in key order. Where PyYAML was built without libyaml, long quoted
-strings are wrapped at other places, with the same meaning.
+Key order, quoting, block styles and line breaks are those of go-yaml. Import this module only when needed, as it loads
+PyYAML. PyYAML's emitter is libyaml. go-yaml is a translation of libyaml, but differs in the style chosen for a string,
+and in key order. If PyYAML was built without libyaml, long quoted strings are wrapped at other positions, with the same
+meaning.
 
 Three deliberate differences from kubectl. kubectl writes U+0085 as a blank, and cannot print DEL or U+FFFF at all; here
 they are kept. After a byte order mark kubectl escapes everything that follows. A string that ends in U+2028 or U+2029
@@ -24,7 +24,7 @@ import yaml
 
 from dynkube.meta._yaml.loading import reads_as_text
 
-# What go-yaml parses as a timestamp; it checks only the number of digits in days and hours.
+# Strings that go-yaml parses as a timestamp; in days and hours it checks only the number of digits.
 _MOMENT: Final = re.compile(
     r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:"
     r"[Tt][0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2}(?:\.[0-9]+)?(?:Z|[-+][0-9]{2}:[0-9]{2})"
@@ -35,7 +35,7 @@ _SEXAGESIMAL: Final = re.compile(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]
 
 _BEGIN_NUMBERS: Final = frozenset("+-0123456789")  # first characters of scalars in which go-yaml skips underscores
 _SIGNED_BINARY: Final = re.compile(r"0b_*[-+][01_]*[01][01_]*\Z")  # a number to go-yaml only
-# there go-yaml skips them in scalars that begin with a point, too
+# go-yaml also skips underscores between digits in scalars that begin with a point
 _BETWEEN_DIGITS: Final = re.compile(r"(?<=[0-9])_(?=[0-9])")
 _BREAKS: Final = ("\u2028", "\u2029")
 _INTEGERS: Final = range(-(2**63), 2**63)  # integers beyond them are floats in Go
@@ -55,9 +55,9 @@ def kubectl_yaml(document: Mapping[str, object]) -> str:
 
 
 def printed(document: dict[str, Any], *, managed_fields: bool) -> dict[str, Any]:
-    """Remove from a document what kubectl does not print.
+    """Remove the parts of a document that kubectl does not print.
 
-    Changes and returns ``document``.
+    Modifies ``document``, and returns it.
     """
     if not managed_fields and isinstance(metadata := document.get("metadata"), dict):
         metadata.pop("managedFields", None)
@@ -165,7 +165,7 @@ def _compare(first: str, second: str) -> int:
 def _follows_figures(text: str, at: int) -> bool:
     """Whether a nonzero number ends just before ``at``.
 
-    A zero there is then one of its digits.
+    If so, a zero at this position is a digit of that number, not a leading zero.
     """
     return any(figure != "0" for figure in takewhile(str.isdecimal, reversed(text[:at])))
 

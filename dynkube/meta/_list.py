@@ -30,8 +30,8 @@ class UnstructuredList(Displayable, Sequence[Unstructured]):
     Attributes:
         resource_version: the resourceVersion of the list, from which a watch can start.
         continue_token: requests the next page; ``""`` on the last page.
-        remaining_item_count: the number of objects on further pages; ``None`` where the server does not count (it never
-            does with selectors).
+        remaining_item_count: the number of objects on further pages; ``None`` if the server does not count them, as is
+            the case with selectors.
         api_version: ``apiVersion`` of the list, e.g. ``"apps/v1"``.
         kind: ``kind`` of the list, e.g. ``"DeploymentList"``.
     """
@@ -69,7 +69,7 @@ class UnstructuredList(Displayable, Sequence[Unstructured]):
         return iter(self._items)
 
     def to_yaml(self, *, managed_fields: bool = False) -> str:
-        """Return the objects as YAML, as ``kubectl get -o yaml`` prints several.
+        """Return the objects as YAML, as ``kubectl get -o yaml`` prints several objects.
 
         The result is one document of kind ``List``.
 

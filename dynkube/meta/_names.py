@@ -1,7 +1,7 @@
 """Validation of label keys, label values and namespace names.
 
-Each function returns the problem as a message fragment, or ``None``, so that callers can add which argument it is. The
-rules are those of ``k8s.io/apimachinery/pkg/api/validate/content``.
+Each function returns the problem as a part of a sentence, or ``None`` if there is none; callers prepend the name of the
+argument. The rules are those of ``k8s.io/apimachinery/pkg/api/validate/content``.
 """
 
 from __future__ import annotations

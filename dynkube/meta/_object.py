@@ -1,9 +1,8 @@
 """``Unstructured``: a Kubernetes object of any type, stored as JSON bytes.
 
-The bytes are the object. A small header (names, labels, resourceVersion, ...) is decoded on arrival, because caches,
-selectors and event loops need only that; the body is decoded on first access, into immutable dicts and lists. Decoding
-the header of a 5 KB pod takes a third of the time and a fraction of the memory of decoding the pod, and adds no work
-for Python's garbage collector.
+A small header (names, labels, resourceVersion, ...) is decoded on arrival, as caches and selectors need only that. The
+body is decoded on first access, into immutable dicts and lists. Decoding the header of a 5 KB pod takes a third of the
+time and a fraction of the memory of decoding the whole pod, and creates no work for Python's garbage collector.
 """
 
 from __future__ import annotations
@@ -38,15 +37,16 @@ class Unstructured(Displayable, Mapping[str, Any]):
 
     Reads like the nested dict that ``kubectl get -o json`` shows: ``obj["spec"]["replicas"]``. Values are typed ``Any``
     because only the server knows their schema. To change one, use a mutable copy (:meth:`to_dict`) or create a new
-    object (:meth:`evolve`, :meth:`transform`). Thread-safe: two threads that decode the body concurrently each get a
-    complete one, and one of the two is kept.
+    object (:meth:`evolve`, :meth:`transform`). Thread-safe: if two threads decode the body concurrently, each gets a
+    complete body, and one of these is kept.
 
     Args:
         source: JSON as ``bytes`` or ``str``, or a mapping, which is encoded once.
 
     Raises:
-        InvalidObject: it is not a JSON object, or a header field has the wrong type. An object *without* apiVersion,
-            kind or name is accepted, as templates and patches have none; client methods reject it where they need them.
+        InvalidObject: ``source`` is not a JSON object, or a header field has the wrong type. An object *without*
+            apiVersion, kind or name is accepted, as templates and patches lack these fields; client methods that
+            require these fields check them.
     """
 
     __slots__ = ("__weakref__", "_body", "_common", "_labels", "_meta", "_raw")
@@ -128,7 +128,7 @@ class Unstructured(Displayable, Mapping[str, Any]):
     def key(self) -> Key:
         """``(namespace, name)``, which identifies the object within its resource.
 
-        Only at a given time: a later object may have the same key.
+        After the object was deleted, another object may have the same key.
         """
         meta = self._meta
         return meta.namespace or "", meta.name or ""
@@ -137,7 +137,7 @@ class Unstructured(Displayable, Mapping[str, Any]):
     def uid(self) -> str:
         """``metadata.uid``; ``""`` if absent.
 
-        Differs between an object and a later one of the same name.
+        An object that is created later with the same name has another uid.
         """
         return self._meta.uid or ""
 
@@ -215,8 +215,8 @@ class Unstructured(Displayable, Mapping[str, Any]):
         """Return a private, mutable copy, for changing and sending back.
 
         Raises:
-            InvalidObject: beyond the header, the bytes are not UTF-8. (The body of an object from a server is not
-                validated on arrival.) Every access to the body raises it then.
+            InvalidObject: the body is not UTF-8. (The body of an object from a server is not validated on arrival.)
+                Every other access to the body raises this error, too.
         """
         try:
             document: dict[str, Any] = _body_decoder.decode(self._raw)
@@ -240,7 +240,7 @@ class Unstructured(Displayable, Mapping[str, Any]):
         return kubectl_yaml(printed(self.to_dict(), managed_fields=managed_fields))
 
     def jsonpath(self, path: str | JSONPath) -> list[Any]:
-        """Return what a kubectl JSONPath selects.
+        """Return the values that a kubectl JSONPath selects.
 
         Example: ``obj.jsonpath("{.spec.containers[*].image}")``.
 
@@ -248,10 +248,10 @@ class Unstructured(Displayable, Mapping[str, Any]):
             path: an expression in kubectl's dialect, braces optional; or a compiled path.
 
         Returns:
-            Every match, in document order; an empty list where nothing matches.
+            Every match, in document order; an empty list if nothing matches.
 
         Raises:
-            InvalidJSONPath: it does not parse; the message points at the character.
+            InvalidJSONPath: the path does not parse; the message shows the position.
         """
         from dynkube.meta._jsonpath.compiled import JSONPath  # few programs need the parser
 

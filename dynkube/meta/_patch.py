@@ -32,7 +32,7 @@ class PatchType(enum.Enum):
         A patch type is returned unchanged.
 
         Raises:
-            InvalidInput: it is none of them.
+            InvalidInput: ``patch_type`` is unknown.
         """
         try:
             return cls(patch_type)
@@ -45,7 +45,7 @@ _CONTENT_TYPES = {
     PatchType.JSON: "application/json-patch+json",
     PatchType.MERGE: "application/merge-patch+json",
     PatchType.STRATEGIC: "application/strategic-merge-patch+json",
-    # Its only non-CBOR media type; JSON is YAML, so the body may be JSON.
+    # The only media type for apply besides CBOR. The body may be JSON, which is also YAML.
     PatchType.APPLY: "application/apply-patch+yaml",
 }
 

@@ -38,7 +38,7 @@ def resource_path(
     parts.append(_segment("version", gvr.version))
     if namespace:
         parts += ["namespaces", _segment("namespace", namespace)]
-        # A server would return an empty list, which looks like a valid result.
+        # Checked here, as a server would return an empty list, which looks like a valid result.
         if (problem := namespace_problem(namespace)) is not None:
             raise InvalidInput(f"namespace {namespace!r} {problem}")
     parts.append(_segment("resource", gvr.resource))

@@ -1,9 +1,10 @@
 """Finds the values of Secrets in objects, which must not be shown.
 
-All decisions about this are made here. A map with ``kind: Secret`` is a Secret, in any API group and at any depth: the
-object itself, an item of a list, a template, the object in an AdmissionReview. So are the items of a ``SecretList``,
-which have no kind. Hidden are the values below ``data`` and ``stringData``, and their copies in ``kubectl apply``'s
-annotation, of the Secret or of an object around it. Secrets embedded in strings in any other way are not recognized.
+This module defines which values are redacted. A map with ``kind: Secret`` is a Secret, in any API group and at any
+depth: the object itself, an item of a list, a template, the object in an AdmissionReview. So are the items of a
+``SecretList``, which have no kind. The values below ``data`` and ``stringData`` are redacted, and so are their copies
+in the annotation of ``kubectl apply``, both of the Secret and of an object that contains it. Secrets embedded in
+strings in any other way are not recognized.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ SECTIONS: Final = ("data", "stringData")
 Place: TypeAlias = tuple[dict[str, Any], str]
 """A map and a key in it."""
 
-# Matches any field with that value: references to Secrets too, as hiding one copy too many does no harm. The letters
-# may be JSON escapes, which kubectl never writes for them.
+# Matches any field with the value "Secret", including references to Secrets, as redacting too much does no harm. Also
+# matches JSON escapes of letters, which kubectl never writes.
 _COPIED: Final = re.compile(r'"Secret(?:List)?\\*"|\\u00[4-7]')
 _HOLDERS: Final = (dict, list, tuple)
 _ESCAPED: Final = re.compile(rb"\\u00[4-7]")
@@ -54,8 +55,8 @@ def hidden_places(value: object, twin: object = None, *, secret: bool = False, i
 
     Args:
         value: an object, or a part of one.
-        twin: another state of the same object: a part that is a Secret there is treated as one here, if only maps
-            lead to it.
+        twin: another state of the same object. A part of ``value`` is also treated as a Secret if the same part of
+            ``twin`` is one; this is checked for maps below maps only, not for list items.
         secret: whether the value is a Secret without a kind.
         inside: whether the value is part of a Secret.
     """
@@ -80,7 +81,7 @@ def hidden_places(value: object, twin: object = None, *, secret: bool = False, i
 
 
 def _itself(value: dict[str, Any], name: str) -> Iterator[Place]:
-    """Yield a ``data`` or ``stringData`` that is not a map, by mistake: it may contain values all the same."""
+    """Yield ``data`` or ``stringData`` that is not a map, as it may contain values too."""
     if value[name] is not None:
         yield value, name
 

@@ -1,7 +1,7 @@
 """Checks that plain data can be encoded.
 
-No cycles, bounded depth, bounded repetition of shared parts. Data from a parser is a tree. Callers may pass any graph
-of dicts and lists, and msgspec writes it as a tree: one that shares its parts ten times on each of ten levels becomes
+The data must not contain itself, and depth and repetition of shared parts are limited. Callers may pass any graph of
+dicts and lists, and msgspec encodes it as a tree: a graph that uses each part ten times on each of ten levels becomes
 ten gigabytes, and msgspec ends the process with a segmentation fault when memory runs out (seen with msgspec 0.20).
 """
 
@@ -24,11 +24,11 @@ def check_shape(value: object, called: str, *, max_depth: int = MAX_DEPTH) -> No
 
     Args:
         value: nested dicts, lists and scalars.
-        called: what the value is, for the error message.
+        called: description of the value, for the error message.
         max_depth: maximum nesting of lists and dicts.
 
     Raises:
-        InvalidObject: it contains itself, is nested too deep, or repeats shared parts too often.
+        InvalidObject: ``value`` contains itself, is nested too deep, or repeats shared parts too often.
     """
     if _is_shallow_tree(value, max_depth):
         return
@@ -37,9 +37,9 @@ def check_shape(value: object, called: str, *, max_depth: int = MAX_DEPTH) -> No
 
 
 def _is_shallow_tree(value: object, max_depth: int) -> bool:
-    """Whether nothing is shared and the depth is allowed.
+    """Whether no part is shared and the depth is allowed.
 
-    A fast path, level by level with few calls.
+    A fast path for the usual case; goes level by level, with few calls.
     """
     level = [value] if isinstance(value, _CONTAINERS) else []
     seen: set[int] = set()
@@ -83,7 +83,7 @@ class _Walk:
         self._repeated = 0
 
     def problem(self, root: object) -> str:
-        """Return what is wrong with the value; ``""`` if nothing is."""
+        """Return a description of the problem with the value; ``""`` if there is none."""
         self._enter(root)
         while self._path:
             part = next(self._path[-1].parts, None)

@@ -7,7 +7,7 @@ from typing import Final
 
 from dynkube.errors import InvalidJSONPath
 
-# The API server's description of a CRD column that has none of its own begins with this.
+# If a CRD column has no description, the API server generates one that begins with this text.
 _PRINTED: Final = "Custom resource definition column (in JSONPath format): "
 _CREATED: Final = ".metadata.creationTimestamp"
 
@@ -59,9 +59,9 @@ class TableColumn:
 
 
 def _is_path(text: str) -> bool:
-    """Whether it parses as a JSONPath.
+    """Whether the text parses as a JSONPath.
 
-    A CRD's own description may begin with the server's prefix, too.
+    Checked because a description in a CRD may begin with the server's prefix, too.
     """
     from dynkube.meta._jsonpath.compiled import JSONPath
 

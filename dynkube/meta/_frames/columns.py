@@ -1,8 +1,8 @@
 """Typed columns for data frames, independent of pandas and polars. Pure.
 
-Column types do not depend on the rows a library happens to sample. The server declares the types of its own columns,
-so a table without rows has the same types as a full one; for other columns all values are considered. Where values do
-not fit, or have several types (int-or-string above all), the column is a string column, and no value is lost.
+Column types do not depend on a sample of the rows. The server declares the types of its own columns, so they are the
+same for a table without rows; for other columns all values are considered. If values do not fit, or have several types
+(int-or-string above all), the column is a string column, and no value is lost.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _DECLARED: Final = {
 }
 
 # Columns that kube-apiserver declares as strings but writes as another type, or the other way round
-# (pkg/printers/internalversion in kubernetes/kubernetes). By the declared type a count would be a string column; by the
-# rows, an empty table would have no types.
+# (pkg/printers/internalversion in kubernetes/kubernetes). With the declared type a count would be a string column.
+# Types cannot be derived from the rows, as an empty table has none.
 _WRITTEN: Final[dict[tuple[str, str], dict[str, FrameType]]] = {
     ("", "ConfigMapList"): {"Data": FrameType.INTEGER},
     ("", "EventList"): {"Count": FrameType.INTEGER},
@@ -51,7 +51,7 @@ _WRITTEN: Final[dict[tuple[str, str], dict[str, FrameType]]] = {
 
 
 class _Table(Protocol):
-    """What is used of an ``UnstructuredTable``."""
+    """The attributes of an ``UnstructuredTable`` that are used here."""
 
     api_version: str
     kind: str
@@ -93,9 +93,9 @@ def object_columns(objects: Iterable[Unstructured]) -> list[FrameColumn]:
 def table_columns(table: _Table) -> list[FrameColumn]:
     """Return the server's columns.
 
-    Types depend on the rows only where a value does not fit. Times are exact where the source of the cell is known: the
-    creation time, or a CRD's JSONPath. Other dates are the strings of the cells, since servers write some as timestamps
-    and most as ages.
+    Types depend on the rows only if a value does not fit the declared type. Times are exact if the source of the cell
+    is known: the creation time, or a CRD's JSONPath. Other dates are the strings of the cells, since servers write some
+    as timestamps and most as ages.
     """
     objects = list(table)
     if not table.columns:
@@ -118,9 +118,7 @@ def table_columns(table: _Table) -> list[FrameColumn]:
 def extended(
     columns: Sequence[FrameColumn], objects: Iterable[Unstructured], fields: Fields | None, *, with_object: bool
 ) -> list[FrameColumn]:
-    """Return ``columns`` and those of ``fields``.
-
-    The latter replace columns of the same name.
+    """Return ``columns`` and those of ``fields``, which replace columns of equal name.
 
     Raises:
         InvalidInput: ``fields`` is not a mapping of names to JSONPaths or functions.
@@ -199,7 +197,7 @@ def _moments(name: str, path: str, objects: Iterable[Unstructured]) -> FrameColu
 def _with_names_of_their_own(columns: Iterable[FrameColumn], taken: Iterable[str] = ()) -> list[FrameColumn]:
     """Make column names unique.
 
-    A CRD may define two columns with one name; data frames may not have them.
+    A CRD may define two columns with the same name, but a data frame must not have them.
     """
     names = set(taken)
     named = []

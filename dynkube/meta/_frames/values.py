@@ -43,7 +43,7 @@ class FrameColumn:
 
 
 def column_of(name: str, wanted: FrameType, values: Sequence[object]) -> FrameColumn:
-    """Build a column of the wanted type, or of strings where a value does not fit.
+    """Build a column of the wanted type, or of strings if a value does not fit.
 
     No value is lost.
     """
@@ -59,7 +59,7 @@ def column_of(name: str, wanted: FrameType, values: Sequence[object]) -> FrameCo
 def common_type(values: Sequence[object]) -> FrameType:
     """Return the type shared by all values.
 
-    Returns ``TEXT`` if there are none, or several types.
+    Returns ``TEXT`` if there are no values, or values of several types.
     """
     kinds = _kinds(values)
     if kinds == {FrameType.INTEGER, FrameType.NUMBER}:

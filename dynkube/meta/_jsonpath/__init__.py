@@ -1,1 +1,1 @@
-"""Kubectl's JSONPath: parsed, compiled, evaluated on JSON without decoding the rest, and printed."""
+"""Kubectl's JSONPath: parser, compiler, evaluation on encoded JSON, and output."""

@@ -26,7 +26,7 @@ from dynkube.meta._partial import MISSING, partial_reader
 
 T = TypeVar("T")
 
-# Maps the values selected so far to those that a part of the path selects in them.
+# A function that applies a part of a path: it gets the values selected so far, and returns the values selected in them.
 _Select: TypeAlias = Callable[[list[object]], list[object]]
 
 # Programs use few paths: a filter or a column is compiled once and evaluated often.
@@ -68,13 +68,13 @@ class JSONPath:
             text: the expression, as for kubectl in braces (``"{.spec.containers[*].image}"``), or without them
                 (``".spec.x"``, ``"spec.x"``, ``"$.spec.x"``), as ``kubectl get --sort-by`` and custom columns allow.
                 For templates with text, ``{range}`` or several expressions use :class:`JSONPathTemplate`.
-            strict: behave exactly as kubectl does. By default, where kubectl fails during evaluation (index out of
-                bounds, comparison of different types, ``[*]`` of an object), the semantics are those of RFC 9535, which
-                mostly means no match; ``&&``, ``||``, ``!``, ``=~`` and ``null`` work in filters; and ``['a.b']`` is
-                one key, which kubectl writes ``['a\.b']``.
+            strict: behave exactly as kubectl does. By default RFC 9535 applies if kubectl would fail during evaluation
+                (index out of bounds, comparison of different types, ``[*]`` of an object), which mostly means no match;
+                ``&&``, ``||``, ``!``, ``=~`` and ``null`` work in filters; and ``['a.b']`` is one key, for which
+                kubectl requires ``['a\.b']``.
 
         Raises:
-            InvalidJSONPath: it does not parse; the message points at the character.
+            InvalidJSONPath: the expression does not parse; the message shows the position.
         """
         if not isinstance(text, str):
             raise InvalidJSONPath(f"JSONPath is {a_type(text)}: pass a string like '{{.metadata.name}}'")
@@ -89,8 +89,9 @@ class JSONPath:
             document: decoded JSON: dicts and lists, or their subclasses.
 
         Raises:
-            TypeError: the document is a mapping other than a ``dict``, in which nothing would be found.
-            InvalidJSONPath: in strict mode only, where kubectl fails on this document.
+            TypeError: the document is a mapping but not a ``dict``. Only ``dict`` is supported; any other mapping would
+                silently match nothing.
+            InvalidJSONPath: in strict mode only, if kubectl fails on this document.
         """
         if not isinstance(document, dict) and isinstance(document, Mapping):
             raise TypeError(
@@ -109,7 +110,7 @@ class JSONPath:
 
         Raises:
             InvalidObject: the bytes are not JSON.
-            InvalidJSONPath: in strict mode only, where kubectl fails on this document.
+            InvalidJSONPath: in strict mode only, if kubectl fails on this document.
         """
         if self.simple_path is not None:
             value = partial_reader(self.simple_path)(raw)
@@ -128,8 +129,9 @@ class JSONPath:
         """Return the first value the path selects, or ``default``.
 
         Raises:
-            TypeError: the document is a mapping other than a ``dict``, in which nothing would be found.
-            InvalidJSONPath: in strict mode only, where kubectl fails on this document.
+            TypeError: the document is a mapping but not a ``dict``. Only ``dict`` is supported; any other mapping would
+                silently match nothing.
+            InvalidJSONPath: in strict mode only, if kubectl fails on this document.
         """
         found = self.find(document)
         return found[0] if found else default
@@ -201,9 +203,9 @@ def finder(steps: tuple[Step, ...], text: str, *, strict: bool) -> Callable[[obj
 
 
 def _unchecked(steps: tuple[Step, ...]) -> _Select:
-    """Evaluate without kubectl's errors.
+    """Return a function that evaluates a path without kubectl's errors.
 
-    Each stage runs over all values that the previous one found.
+    Each stage of the path is applied to all values that the previous stage found.
     """
     stages = translate(steps)
 
@@ -216,14 +218,14 @@ def _unchecked(steps: tuple[Step, ...]) -> _Select:
 
 
 def _checked(steps: tuple[Step, ...], text: str) -> _Select:
-    """Evaluate step by step.
+    """Return a function that evaluates a path step by step, with kubectl's errors.
 
-    Values that kubectl would fail on raise before a step is applied.
+    Before a step is applied, values on which kubectl would fail raise InvalidJSONPath.
     """
     selects: list[_Select] = []
     position = 0
     while position < len(steps):
-        # '..' is one unit with the name that follows, for which kubectl has no errors.
+        # '..' is evaluated together with the name that follows, and kubectl has no errors for it.
         size = 2 if isinstance(steps[position], Descend) else 1
         selects.append(_checked_step(steps[position : position + size], text))
         position += size

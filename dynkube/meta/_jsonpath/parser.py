@@ -243,9 +243,9 @@ def _comparison(scanner: Scanner) -> Condition:
 
 
 def _is_single(side: Path | Literal) -> bool:
-    """Whether it has at most one value.
+    """Whether one side of a comparison has at most one value.
 
-    jsonpath-ng and RFC 9535 require that of the right side.
+    jsonpath-ng and RFC 9535 require this for the right side.
     """
     return isinstance(side, Literal) or all(isinstance(step, FieldNode | IndexNode) for step in side.steps)
 

@@ -50,10 +50,7 @@ class Scanner:
             raise self.error(f"expected {prefix!r} {purpose}, found {self.found()}")
 
     def match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """Consume and return what ``pattern`` matches at the position.
-
-        Returns ``None`` if it does not match.
-        """
+        """Consume and return a match of ``pattern`` at the position, or ``None``."""
         match = pattern.match(self.text, self.position)
         if match is not None:
             self.position = match.end()
@@ -105,13 +102,13 @@ class Scanner:
         return raw.decode("utf-8", "replace")
 
     def found(self) -> str:
-        """Return what is at the position, for a message."""
+        """Describe the character at the position, for a message."""
         return "the end" if self.at_end else repr(self.text[self.position])
 
     def error(self, message: str, position: int | None = None) -> InvalidJSONPath:
         """Create an error that points at ``position``, by default the current one."""
-        # The source goes on one line, so that the caret is under its character: line breaks become blanks of the same
-        # width.
+        # Line breaks become blanks of the same width: the source has to be on one line, so that the caret is below the
+        # right character.
         text = self.text.translate(_UNPRINTED)
         return InvalidJSONPath(
             f"JSONPath: {message}", text=text, position=self.position if position is None else position

@@ -1,6 +1,6 @@
 """Strict mode: kubectl's evaluation errors.
 
-Lenient evaluation finds no match in these cases. A check inspects the values to which a step is about to be applied; it
+Without strict mode there is no match in these cases. A check inspects the values before a step is applied to them; it
 does not change the result.
 """
 

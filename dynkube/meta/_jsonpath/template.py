@@ -67,12 +67,11 @@ class JSONPathTemplate:
         Args:
             text: the template, as after ``kubectl get -o jsonpath=``. As in kubectl, an unclosed ``{range}`` extends to
                 the end.
-            strict: behave exactly as kubectl does. By default, where kubectl fails during evaluation, the semantics are
-                those of RFC 9535, which mostly means no match, and filters have the extensions that
-                :meth:`JSONPath.compile` lists.
+            strict: behave exactly as kubectl does. By default RFC 9535 applies if kubectl would fail during evaluation,
+                which mostly means no match, and filters have the extensions that :meth:`JSONPath.compile` lists.
 
         Raises:
-            InvalidJSONPath: it does not parse; the message points at the character.
+            InvalidJSONPath: the template does not parse; the message shows the position.
         """
         if not isinstance(text, str):
             raise InvalidJSONPath(f"JSONPath is {a_type(text)}: pass a string like '{{.metadata.name}}'")

@@ -1,10 +1,10 @@
 """Translation of kubectl's JSONPath to jsonpath-ng's, which is close to RFC 9535.
 
-The output is source text, jsonpath-ng's stable public API, with every name quoted, which is the only escape it has.
-Three constructs have no counterpart there:
+The output is source text, which is jsonpath-ng's stable public API. Every name is quoted, as jsonpath-ng has no other
+escapes. Three constructs have no counterpart in jsonpath-ng:
 
-* A union selects *all* matches of its first member, then all of its second, over everything selected so far
-  (``[*]['name','image']`` gives the names and then the images). So a path is cut into stages at its
+* A union selects *all* matches of its first member, then all of its second, over all values selected so far
+  (``[*]['name','image']`` gives the names and then the images). So a path is split into stages at its
   unions, and each stage is a list of expressions that are evaluated one after the other.
 * ``$`` in a filter is the element in kubectl; it becomes ``@``.
 * A comparison with a path that has no match is false in kubectl, even for ``!=``; in RFC 9535 it may be true.
@@ -43,7 +43,7 @@ Stage: TypeAlias = "tuple[jsonpath_ng.JSONPath, ...]"
 def translate(steps: Sequence[Step]) -> tuple[Stage, ...]:
     """Compile the stages of a path.
 
-    Each applies to every value that the previous one found.
+    Each stage is applied to all values that the previous stage found.
     """
     from jsonpath_ng.ext.parser import parse  # importing it takes 50 ms, and paths of plain fields do not need it
 

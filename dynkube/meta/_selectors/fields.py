@@ -106,7 +106,7 @@ class FieldSelector:
 
     @property
     def empty(self) -> bool:
-        """Whether it has no requirements, and so selects everything."""
+        """Whether the selector has no requirements, so that it selects everything."""
         return not self.requirements
 
     def matches(self, fields: Mapping[str, str] | None) -> bool:

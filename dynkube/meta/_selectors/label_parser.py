@@ -8,9 +8,9 @@ It yields terms with key, operator and values, not yet validated.
     term        = "!" KEY | KEY | KEY ( "=" | "==" | "!=" | ">" | "<" ) [ VALUE ] | KEY ( "in" | "notin" ) set
     set         = "(" [ VALUE ] { "," [ VALUE ] } ")"
 
-It accepts exactly what ``labels.Parse`` of apimachinery accepts: ``in`` and ``notin`` are operators only
-in an operator's place, and a missing value is the empty string, also inside a set. (Older servers, 1.34 among them,
-reject a set that ends in two commas, ``(a,,)``; the canonical form of a selector works with all of them.)
+It accepts the same strings as ``labels.Parse`` of apimachinery: ``in`` and ``notin`` are operators only after a key,
+and a missing value is the empty string, also inside a set. (Older servers, including 1.34, reject a set that ends in
+two commas, ``(a,,)``; the canonical form of a selector works with all of them.)
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def parse_terms(text: str) -> list[Term]:
     """Split a selector into its terms.
 
     Raises:
-        InvalidSelector: it does not follow the grammar; the message points at the character.
+        InvalidSelector: the selector does not follow the grammar; the message shows the position.
     """
     return _Parser(text).selector()
 

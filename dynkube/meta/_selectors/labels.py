@@ -2,8 +2,8 @@
 
 They are given as a string, a dict or the API's object. Grammar and semantics are those of
 ``k8s.io/apimachinery/pkg/labels``: ``!=`` and ``notin`` also match an object that lacks the key, ``>`` and ``<``
-compare 64-bit integers and match no other values. Unlike in Go, equivalent selectors compare equal: ``a==1`` is
-``a=1``, and order and repetition are ignored, because informers are shared by their selector.
+compare 64-bit integers and match no other values. Unlike in Go, equivalent selectors compare equal, so that informers
+with equivalent selectors share a cache: ``a==1`` equals ``a=1``, and order and repetition are ignored.
 """
 
 from __future__ import annotations
@@ -156,12 +156,12 @@ class LabelSelector:
             selector: a string (``"app=web,tier in (fe,be),!legacy,size>3"``), a dict of labels that must be equal
                 (``{"app": "web"}``), a LabelSelector object as in specs (``{"matchLabels": {...}, "matchExpressions":
                 [...]}``), or a selector, which is returned unchanged. ``None``, the empty string and empty dicts select
-                everything. (In the API an *absent* LabelSelector object selects nothing; here ``None`` means that none
-                was given.)
+                everything. (In the API an *absent* LabelSelector object selects nothing; here ``None`` means that no
+                selector was given.)
 
         Raises:
-            InvalidSelector: it does not parse, or the server would reject a key, a value or an operator. The message
-                gives the place and what was expected.
+            InvalidSelector: the selector does not parse, or the server would reject a key, a value or an operator. The
+                message has the position and the expected token.
         """
         if selector is None:
             return cls()
@@ -180,7 +180,7 @@ class LabelSelector:
 
     @property
     def empty(self) -> bool:
-        """Whether it has no requirements, and so selects everything."""
+        """Whether the selector has no requirements, so that it selects everything."""
         return not self.requirements
 
     def matches(self, labels: Mapping[str, str] | None) -> bool:

@@ -49,7 +49,7 @@ def decode_watch_line(line: bytes, decoder: ObjectDecoder) -> WatchEvent:
 
     Raises:
         APIError: the line is an ERROR event; the exception is the Status it carries.
-        ProtocolError: it is not JSON, has an unknown type, or its object has no metadata or name.
+        ProtocolError: the line is not JSON, has an unknown type, or its object has no metadata or name.
     """
     kind, raw = _split_frame(line)
     event = _EVENTS.get(kind)
@@ -73,7 +73,8 @@ def _called(raw: bytes) -> str:
 
 
 def _split_frame(line: bytes) -> tuple[str, bytes]:
-    # API servers write '{"type":"ADDED","object":{...}}': sliced rather than parsed, as the object is parsed next.
+    # API servers write '{"type":"ADDED","object":{...}}'. The object is sliced out of the line, as parsing the whole line
+    # would parse the object twice.
     if line.startswith(b'{"type":"'):
         quote = line.find(b'"', 9)
         if line.startswith(b'","object":{', quote) and line.endswith(b"}}"):

@@ -1,9 +1,9 @@
 """Incremental decoding of a list response to objects.
 
-A list is split into items without decoding it. Items of one list start alike (``{"apiVersion":"x/v1","``, or
-``{"metadata":{`` for built-in kinds), so a comma followed by that start is where an item *may* end; the header decoder,
-which checks the syntax of its whole input, decides whether it does. It has no false positives: no JSON object is a
-proper prefix of another one. A list in any other layout (indented, say) is decoded as a whole once it is complete.
+A list is split into items without decoding it. All items of a list have the same start (``{"apiVersion":"x/v1","``, or
+``{"metadata":{`` for built-in kinds). So an item *may* end at a comma followed by that start. The header decoder checks
+the syntax of the whole text before the comma, which shows whether the item really ends there, because no JSON object is
+a proper prefix of another one. A list in any other layout (for example indented) is decoded as a whole when complete.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class ListDecoder:
         """Return the objects that ``chunk`` completes.
 
         Raises:
-            ProtocolError: it is not a Kubernetes list.
+            ProtocolError: the response is not a Kubernetes list.
         """
         if not self._split:
             self._parts.append(chunk)
@@ -144,14 +144,14 @@ class ListDecoder:
                 self._buffer = buffer[start:]
                 self._give_up(b'"items":[')
                 return found
-        # A separator may be cut off by the end of the buffer; no other can remain.
+        # A separator may begin at the end of the buffer; all before that were found.
         self._search = max(search, len(buffer) - len(separator) + 1) - start
         self._buffer = buffer[start:]
         self._give_up_on_endless()
         return found
 
     def _give_up_on_endless(self) -> None:
-        # Each chunk copies the buffer: for items larger than any real object, the cost would be quadratic.
+        # Each chunk copies the buffer, so for items larger than any real object the time would be quadratic.
         if len(self._buffer) > _MAX_BUFFER:
             self._give_up(b'"items":[' if self._head is not None else b"")
 
@@ -169,7 +169,7 @@ class ListDecoder:
         rest = self._buffer
         if rest[:1] == b"]":
             return [], _list_of(_envelopes.decode(self._head + b'"items":[' + rest))
-        # The last item ends at one of the last "}]"; the rest after it is the end of the list.
+        # The last item ends at one of the last "}]", after which only the end of the list follows.
         at = len(rest)
         for _ in range(_MAX_FALSE_ENDS):
             at = rest.rfind(b"}]", 0, at)

@@ -68,7 +68,7 @@ class ObjectDecoder:
         known = self._labels.get(text)
         if known is None:
             known = read_labels(text, raw)
-            if len(self._labels) >= _LABEL_SETS:  # where all label sets differ, sharing gains nothing
+            if len(self._labels) >= _LABEL_SETS:  # limits memory if all label sets differ
                 self._labels.clear()
             self._labels[text] = known
         return known

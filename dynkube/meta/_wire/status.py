@@ -13,9 +13,7 @@ from dynkube.errors import APIError, Status
 from dynkube.meta._json import UNREADABLE
 
 _MOST: Final = 1 << 20
-"""Maximum bytes of a document that is inspected.
-
-A larger one is an object or a list.
+"""Maximum bytes of a document that is inspected; a larger document is an object or a list.
 """
 
 
@@ -34,7 +32,7 @@ def failed_status(document: bytes) -> Status | None:
     Returns ``None`` for any other document. Its ``code`` is an error code, 500 where the document has none. client-go
     inspects 200 responses in the same way (``rest.Result.Into``).
     """
-    # Both words must occur; in nearly all documents they do not.
+    # A fast check: a Status that reports a failure contains both words, and nearly all other documents do not.
     if len(document) > _MOST or b"Failure" not in document or b"Status" not in document:
         return None
     try:

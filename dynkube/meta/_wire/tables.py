@@ -1,9 +1,9 @@
 """Decoding of a ``Table`` response: columns, cells, and the objects of its rows.
 
-Pure. A large table is decoded some rows at a time. Rows start alike, so the start of a row is where the previous one
-*may* end. The decoder decides whether it does: a piece that ends inside a row has unbalanced braces. A table in any
-other layout (indented, say) is decoded as a whole. If anything that looks like rows follows the rows, which no known
-server writes, the table is rejected rather than misread.
+Pure. A large table is decoded some rows at a time. All rows have the same start, so a row *may* end before the next
+occurrence of this start. The decoder shows whether it does, as a piece that ends inside a row has unbalanced braces. A
+table in any other layout (for example indented) is decoded as a whole. If text that looks like rows follows after the
+rows, which no known server writes, the table is rejected, as it could be misread.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ class WireTable:
     Attributes:
         columns: the server's column definitions.
         resource_version: the resourceVersion of the list.
-        continue_token: requests the next page; ``""`` on the last one.
-        remaining_item_count: the number of rows on further pages; ``None`` where the server does not count.
+        continue_token: requests the next page; ``""`` on the last page.
+        remaining_item_count: the number of rows on further pages; ``None`` if the server does not count them.
     """
 
     columns: tuple[TableColumn, ...]
@@ -78,10 +78,10 @@ class WireTable:
     def read(cls, body: bytes) -> WireTable | None:
         """Decode the table in a response.
 
-        Returns ``None`` if it is not one, as from servers without tables.
+        Returns ``None`` if the response is not a table, as from servers without table support.
 
         Raises:
-            ProtocolError: it cannot be decoded.
+            ProtocolError: the response cannot be decoded.
         """
         try:
             # of other documents only the kind is decoded
@@ -164,7 +164,7 @@ def _cut(body: bytes) -> tuple[_Table, slice] | None:
 def _unpacked(body: bytes, packed: slice) -> Iterator[list[_Row]]:
     """Yield batches of rows that decode in about a millisecond.
 
-    A batch is empty where a piece did not end at the end of a row.
+    A batch is empty if the piece did not end at the end of a row.
     """
     start = stop = packed.start
     false_ends = 0

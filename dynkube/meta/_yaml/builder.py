@@ -1,9 +1,9 @@
 """Single-pass construction of plain data from PyYAML parser events.
 
 Limits are enforced before values are built. PyYAML's own composer and constructor are not used: they recurse for each
-level (in C, without a limit), use a kilobyte for each value, and expand merge keys before anything could count them.
-Here each node is counted when its event arrives, and an alias with the count of its anchor, so counting is linear in
-the input. An alias refers to the value of its anchor, and copies nothing.
+level (in C, without a limit), use a kilobyte for each value, and expand merge keys before these could be counted. Here
+each node is counted when its event arrives. An alias is counted with the count of its anchor, so counting takes linear
+time. The value of an alias is the same object as that of its anchor, not a copy.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class MalformedYAML(ValueError):
         where = "" if line is None else f"line {line}, column {column}: "
         super().__init__(f"yaml: {where}{problem}")
         self.problem = problem
-        """What is wrong. It may quote keys and existing anchors, but never a value."""
+        """Description of the problem. It may quote keys and existing anchors, but never a value."""
         self.line = line
         """Counted from 1; ``None`` where the parser does not report it."""
         self.column = column

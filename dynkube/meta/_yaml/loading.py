@@ -4,7 +4,7 @@ YAML 1.1 scalars without the dates and sexagesimal numbers of PyYAML's loader. T
 the embedded server. Limits on the input are in ``_input_limits``; they are enforced before values are built, with
 aliases and merge keys (``<<``) expanded.
 
-A module to import separately: it loads PyYAML, which programs that read no YAML need not pay for.
+Import this module only when needed, as it loads PyYAML.
 """
 
 from __future__ import annotations
