@@ -15,8 +15,8 @@ from dynkube.errors import ClosedError
 T = TypeVar("T")
 
 ENDED: Final = "the trio thread of this client has ended: connect again"
-# Seconds between checks for interrupts in the waiting thread. CPython checks for signals between bytecodes: a signal
-# after the last check and before the wait in C does not end the wait, and on Windows none does (python/cpython#74157).
+# Seconds between checks for interrupts in the waiting thread. CPython checks for signals between bytecodes. So a signal
+# between the last check and the wait in C does not end the wait, and on Windows no signal does (python/cpython#74157).
 _LOOK: Final = 0.1
 
 
@@ -28,7 +28,8 @@ class Call(Generic[T]):
 
     Args:
         function: the async function to run.
-        on_late: called in the trio thread with the function's result, if the waiting thread was interrupted before.
+        on_late: called in the trio thread with the function's result, if the waiting thread was interrupted before the
+            function had returned.
 
     Attributes:
         scope: cancelled to interrupt the call.
@@ -54,7 +55,7 @@ class Call(Generic[T]):
         self._on_late = on_late
         self._given_up = False
         self._over: SimpleQueue[None] = SimpleQueue()
-        self._settled: SimpleQueue[None] = SimpleQueue()  # given up and over
+        self._settled: SimpleQueue[None] = SimpleQueue()  # gets an item when the call was given up and is over
         self._value: T
         self._error: BaseException | None = None
         self.over: bool = False
@@ -125,7 +126,7 @@ class Call(Generic[T]):
     def _begun(self) -> Awaitable[T]:
         try:
             return self._function()
-        except TypeError as exc:  # arguments do not match the signature: none of the function's code has run
+        except TypeError as exc:  # the arguments do not match the signature; the function was not executed
             # The message names the async class, which callers of the blocking API do not use.
             exc.args = (str(exc).replace(f"{self.name}()", f"{self.name.rpartition('.')[2]}()"),)
             self.misfit = True
@@ -151,7 +152,7 @@ class Call(Generic[T]):
 
 
 def is_cancellation(error: BaseException) -> bool:
-    """Return whether it is a trio.Cancelled, or an exception group of nothing else."""
+    """Return whether an error is a trio.Cancelled, or a group of only these."""
     if isinstance(error, BaseExceptionGroup):
         return error.split(trio.Cancelled)[1] is None
     return isinstance(error, trio.Cancelled)

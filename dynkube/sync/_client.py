@@ -189,7 +189,7 @@ class Client(Facade[aio.Client]):
 
         Blocks until all objects are done: namespaces and CRDs first, webhooks and admission policies last, the rest in
         parallel. Failures of single objects are in the report, not raised. If the call is interrupted, the exception
-        gets a note with what was done so far. ``on_entry`` is called in the trio thread, so it must not make blocking
+        gets a note with the results so far. ``on_entry`` is called in the trio thread, so it must not make blocking
         calls such as those of ``k``.
         """
         __tracebackhide__ = True
@@ -218,7 +218,7 @@ class Client(Facade[aio.Client]):
             return None
 
     async def _read(self) -> None:
-        # Prefetches discovery, which every verb needs first. A verb called meanwhile waits for the same request.
+        # Read discovery in advance, as every verb needs it. A verb that is called meanwhile waits for the same request.
         with suppress(DynkubeError):  # the first verb that needs discovery raises the error
             await self._inner.mapper.load()
 

@@ -6,8 +6,8 @@
         @blocking(dynkube.client.ResourceClient.get)
         def get(self) -> None: ...
 
-Type checkers, ``inspect.signature`` and ``help`` show such a ``get`` as the async one without ``await``. If the result
-has to be wrapped, the decorated function does that::
+For type checkers, ``inspect.signature`` and ``help``, this ``get`` has the signature of the async method, without
+``await``. If the result has to be wrapped, the decorated function does that::
 
         @wrapping(dynkube.client.ResourceClient.subresource)
         def subresource(self, inner: dynkube.client.SubresourceClient) -> SubresourceClient:
@@ -85,7 +85,10 @@ def then(
 def overloaded(
     function: Callable[..., Coroutine[object, object, Any]],
 ) -> Callable[[Callable[[F, Any, Mapping[str, Any]], Any]], Callable[..., Any]]:
-    """Make a method as :func:`then` does, from one with overloads: a ParamSpec loses these, so they are repeated."""
+    """Make a method as :func:`then` does, from an async method with overloads.
+
+    The overloads have to be repeated by the caller, as a ParamSpec loses them.
+    """
     return then(function)
 
 
@@ -153,7 +156,8 @@ def arguments_of(function: Callable[P, W]) -> Callable[[Callable[[W], T]], Calla
 def like(function: Callable[..., object], stub: Callable[..., object], method: Callable[P, T]) -> Callable[P, T]:
     """Copy the name of ``stub``, and the signature and docstring of ``function``.
 
-    A docstring of ``stub`` replaces the part of the other before ``Args:``, and its ``Returns:`` section.
+    If ``stub`` has a docstring, it replaces the part of the other docstring before ``Args:``, and the ``Returns:``
+    section.
     """
     for name in ("__module__", "__name__", "__qualname__"):
         setattr(method, name, getattr(stub, name))

@@ -16,14 +16,14 @@ _INNER: Final = frozenset(
 
 
 def shorten(error: BaseException, *, wholly: bool = False) -> None:
-    """Remove library frames from an error's traceback, and causes whose traceback has only such frames.
+    """Remove library frames from an error's traceback.
 
-    Fifty lines of event loop and HTTP do not help in a notebook, and the message names the causes. Frames of user code
-    (a filter, a handler) stay. Errors other than DynkubeError are left unchanged, as they may be bugs. The full
-    traceback is logged at level DEBUG.
+    Causes whose traceback has only such frames are removed, too. Fifty lines of event loop and HTTP do not help in a
+    notebook, and the message names the causes. Frames of user code (a filter, a handler) stay. Errors other than
+    DynkubeError are left unchanged, as they may be bugs. The full traceback is logged at level DEBUG.
 
     Args:
-        error: what the call raised.
+        error: the exception that the call raised.
         wholly: shorten errors of any class.
     """
     if not (wholly or isinstance(error, DynkubeError)):

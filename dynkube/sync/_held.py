@@ -16,7 +16,8 @@ from dynkube.sync._thread import TrioThread
 T = TypeVar("T")
 
 Start: TypeAlias = Callable[[Callable[[], Awaitable[None]]], object]
-"""Starts a task in an owner, which cancels it at its own end. Call it in the trio thread. Raises ClosedError later."""
+"""A function that starts a task in an owner; the owner cancels the task when it is closed. To be called in the trio
+thread. Raises ClosedError if the owner is closed."""
 
 _log = get_logger("dynkube.sync")
 
@@ -29,9 +30,9 @@ class Held(Generic[T]):
 
     Args:
         thread: the trio thread.
-        manager: what to enter.
+        manager: the context manager to enter.
         users: tasks to start once it is open; they must not raise. Start others with :meth:`start`.
-        owner: the :meth:`start` of the owner: this is closed at the latest when the owner is. ``None`` for no owner.
+        owner: the :meth:`start` of the owner: when the owner is closed, the manager is exited. ``None`` for no owner.
     """
 
     def __init__(
@@ -49,19 +50,19 @@ class Held(Generic[T]):
         self._value: T
         self._open = False
         self._begun = False
-        self._turn = trio.Event()  # opened, or failed to open
+        self._turn = trio.Event()  # set when the manager was entered, or entering has failed
         self._leave = trio.Event()
         self._ended = trio.Event()
         self._error: BaseException | None = None
         self._users: trio.Nursery | None = None
 
     def open(self) -> T:
-        """Enter the manager, and wait until that is done.
+        """Enter the manager, and wait until it is entered.
 
-        If interrupted, it is exited again.
+        If the wait is interrupted, the manager is exited again.
 
         Raises:
-            Exception: what entering raised.
+            Exception: the exception that entering raised.
         """
         __tracebackhide__ = True
         try:
@@ -79,12 +80,13 @@ class Held(Generic[T]):
         return self._value
 
     def close(self) -> None:
-        """Exit the manager, and wait until that is done.
+        """Exit the manager, and wait until it is exited.
 
         Idempotent; does nothing if opening failed.
 
         Raises:
-            Exception: what the manager raised, such as the error of a handler with ``on_error="cancel"``. Raised once.
+            Exception: the exception that the manager raised, such as the error of a handler with
+                ``on_error="cancel"``. Raised by the first call only.
         """
         __tracebackhide__ = True
         if self._begun and self._thread.alive:

@@ -153,7 +153,7 @@ class Informer(Facade[aio.Informer], Displayable):
 
     @property
     def namespace(self) -> str | None:
-        """The namespace it is limited to; ``None`` for all of them."""
+        """The namespace that is watched; ``None`` for all namespaces."""
         return self._inner.namespace
 
     @property
@@ -166,10 +166,7 @@ class Informer(Facade[aio.Informer], Displayable):
 
     @property
     def state(self) -> State:
-        """The current phase, its reason, and since when.
-
-        ``print(informer.state)`` describes it.
-        """
+        """The current phase, its reason, and when it began; ``str()`` of it is readable."""
         return self._inner.state
 
     @property
@@ -203,8 +200,8 @@ class Informer(Facade[aio.Informer], Displayable):
         Args:
             columns: additional columns, by heading: a JSONPath, or a function of the object, which runs in the trio
                 thread and has to be fast.
-            limit: rows, at most 2,000. If there are more objects, the first by namespace and name are shown, with the
-                total; :meth:`set_filter` narrows them.
+            limit: maximum number of rows, up to 2,000. If there are more objects, the first by namespace and name are
+                shown, with the total; use :meth:`set_filter` to select objects.
             wide: also show the CRD's columns for wide output (priority > 0, as in ``kubectl get -o wide``).
 
         Raises:
@@ -240,8 +237,8 @@ class Informer(Facade[aio.Informer], Displayable):
                 ``initial``, this is passed by keyword: whether the object belongs to the handler's initial list.
             on_update: called with the state last passed to the handler, and the new one.
             on_delete: called with the state last passed to the handler, also when an object only leaves the filter.
-            on_error: what happens when a handler raises: ``"log"``; ``"cancel"``, which closes the client with the
-                error; or a plain function of the error and the event, which runs in the trio thread.
+            on_error: the action when a handler raises: ``"log"`` logs the error; ``"cancel"`` closes the client with
+                the error; a plain function is called with the error and the event, in the trio thread.
             name: the name of the handler in logs and statistics.
 
         Raises:
@@ -293,9 +290,9 @@ class Informer(Facade[aio.Informer], Displayable):
     def wait_synced(self, *, timeout: float | None = None) -> None:
         """Wait for the initial sync.
 
-        It is complete when the initial list is, or when the resource is known to be absent. Handlers registered before
-        have handled all initial objects when this returns. Unlike client-go's ``WaitForCacheSync``, it does not wait
-        for ever if the resource does not exist.
+        The sync is complete when the initial list is complete, or the resource is known to be absent, and all handlers
+        registered before that have handled the initial objects. Unlike client-go's ``WaitForCacheSync``, this does not
+        wait for ever if the resource does not exist.
 
         Args:
             timeout: seconds; ``None`` waits for ever, also while the server is unreachable or forbids listing.
@@ -317,7 +314,7 @@ class Informer(Facade[aio.Informer], Displayable):
             timeout: seconds; ``None`` waits for ever.
 
         Raises:
-            InvalidInput: no phase was given, or a value that is not a phase.
+            InvalidInput: no phase was given, or an argument is not a phase.
             ClosedError: the informer was closed while waiting for another phase.
             DeadlineExceeded: not within ``timeout``; the message contains the state.
         """
@@ -327,17 +324,18 @@ class Informer(Facade[aio.Informer], Displayable):
     def wait_for(self, obj: Unstructured, *, timeout: float | None = None) -> None:
         """Wait until the cache has caught up with a write: read your writes.
 
-        Returns once the cache holds that resourceVersion or a newer one, or the watch has passed it (the object may
-        have been deleted since), or the resource is known to be absent since the write. If the informer is ABSENT, it
-        lists the resource again, as the object shows that it was served. An interrupt ends only the waiting.
+        Returns once the cache has this version of the object or a newer one, or has reached its resourceVersion (the
+        object may have been deleted since). Also returns if the resource is known to have become absent since the
+        write. An ABSENT informer lists the resource again, as the object shows that the resource was served. An
+        interrupt ends only the waiting.
 
         Args:
             obj: an object with a resourceVersion, as returned by create, update, patch or apply.
             timeout: seconds; ``None`` waits for ever.
 
         Raises:
-            InvalidInput: ``obj`` has no resourceVersion, or is not one that this informer follows: it has another API
-                group or namespace, or the label selector does not match it.
+            InvalidInput: ``obj`` has no resourceVersion, or the informer does not watch such objects: it has another
+                API group or namespace, or the label selector does not match it.
             ClosedError: the informer was closed while waiting.
             DeadlineExceeded: not within ``timeout``; the message contains the state.
         """
@@ -368,7 +366,7 @@ def _in_thread(
 
     @wraps(function)
     async def call(*args: P.args, **kwargs: P.kwargs) -> None:
-        # Abandoned when the informer is closed: a thread cannot be stopped, and closing must not wait for it.
+        # The thread is abandoned when the informer is closed: it cannot be stopped, and closing must not wait for it.
         try:
             pending = await trio.to_thread.run_sync(
                 partial(function, *args, **kwargs), abandon_on_cancel=True, limiter=alone

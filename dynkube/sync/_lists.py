@@ -1,4 +1,4 @@
-"""Lists and tables with ``live()``, which follows the same selection."""
+"""Lists and tables with ``live()``, a live table of the same selection."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NARROWER = "list with a label_selector or a namespace to narrow them"
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What watches and lists need from the client that made them.
+    """The parts of a client that its lists and watches use.
 
     Attributes:
         thread: the client's trio thread.
@@ -34,7 +34,7 @@ class Origin:
 
 
 class Follow:
-    """Makes live tables of the selection of a list.
+    """Creates live tables of the objects that a list has selected.
 
     Args:
         resource: the resource.
@@ -48,7 +48,7 @@ class Follow:
         self._origin = origin
 
     def live(self, columns: Mapping[str, ColumnSource] | None, limit: int, *, wide: bool) -> LiveTable:
-        """Return a live table with an informer of its own, which ends with it."""
+        """Return a live table with its own informer, which ends with the table."""
         __tracebackhide__ = True
         thread, start = self._origin.thread, self._origin.start
         return live_table(self._opened, thread, start, columns=columns, limit=limit, wide=wide, narrower=_NARROWER)

@@ -10,7 +10,7 @@ from dynkube.sync._thread import TrioThread
 def carry_out(thread: TrioThread, run: ApplyRun) -> Report:
     """Carry out a run and return its report.
 
-    If interrupted, add a note to the exception with what was done so far.
+    If it is interrupted, the exception gets a note with the results so far.
     """
     __tracebackhide__ = True
 

@@ -129,10 +129,7 @@ class ResourceClient(Facade[aio.ResourceClient], Displayable):
         return SubresourceClient(inner, self._thread)
 
     def _follow(self, given: Mapping[str, Any]) -> Follow | None:
-        """Return how to follow the list's selection.
-
-        ``None`` if the client has no informers.
-        """
+        """Return a factory of live tables with the selection of a list."""
         return Follow(self._inner, given, self._origin)
 
 

@@ -33,9 +33,9 @@ T = TypeVar("T")
 class Stream(Bound, Iterator[T], Generic[T]):
     """An iterator that gets its items in batches from the trio thread.
 
-    For use by one thread at a time. An interrupted step loses nothing: the next step returns what had arrived by then.
-    There are no reference cycles, and no references from the trio thread, so a stream that goes out of use is closed at
-    once.
+    For use by one thread at a time. An interrupted step loses no item: items that had arrived are returned by the next
+    step. There are no reference cycles, and no references from the trio thread, so a stream without references is
+    closed at once.
     """
 
     def __init__(self, thread: TrioThread) -> None:
@@ -254,8 +254,8 @@ async def within(
     Args:
         function: the function.
         timeout: seconds, or ``None``.
-        what: begins the error message: what has not happened.
-        why: ends the error message; called when the timeout expires.
+        what: the begin of the error message, which says what did not happen in time.
+        why: returns the end of the error message; called when the timeout expires.
 
     Raises:
         InvalidInput: ``timeout`` is not a number >= 0.

@@ -46,7 +46,7 @@ class TrioThread:
         self._portal: BlockingPortal | None = None  # set when the loop has started
         self._began: SimpleQueue[None] = SimpleQueue()
         self._unwanted = False
-        self._failure: BaseException | None = None  # what ended the loop, unless it was closed
+        self._failure: BaseException | None = None  # the exception that ended the loop, if any
         self._calls: set[Call[Any]] = set()  # running calls; accessed only in the trio thread
         # A daemon thread: the interpreter joins all other threads before it runs atexit callbacks.
         self._thread = threading.Thread(target=self._run, name="dynkube-trio", daemon=True)
@@ -132,7 +132,7 @@ class TrioThread:
 
     @property
     def alive(self) -> bool:
-        """Whether it accepts calls: not after its end, nor in a forked process."""
+        """Whether the thread accepts calls: it is running, and in this process (no fork)."""
         return self.pid == os.getpid() and self._thread.is_alive()
 
     def close(self, timeout: float = _AT_EXIT) -> None:
@@ -172,7 +172,10 @@ class TrioThread:
         return error
 
     def _give_up(self, call: Call[T]) -> None:
-        """Cancel a call and wait 0.5 s, as the next one may use the same stream."""
+        """Cancel a call, and wait up to 0.5 s for its end.
+
+        The next call may use the same stream, which two calls must not use at the same time.
+        """
         self.post(call.give_up)
         call.settle(_CANCELLING)
 
