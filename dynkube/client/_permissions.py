@@ -191,7 +191,7 @@ def _check_served(question: Question, known: APIResource | None, gvr: GVR) -> No
 async def _named(api: APIClient, resource: ResourceLike, timeout: float | None) -> tuple[APIResource | None, GVR]:
     """Return the resource from discovery and its GVR.
 
-    The first is ``None`` if the resource is not served but was given in full (as a GVR).
+    The first is ``None`` for ``"*"``, and for a resource that is not served but was given with group and version.
     """
     if resource == "*":
         return None, GVR("*", "*", "*")

@@ -81,7 +81,7 @@ def hidden_places(value: object, twin: object = None, *, secret: bool = False, i
 
 
 def _itself(value: dict[str, Any], name: str) -> Iterator[Place]:
-    """Yield ``data`` or ``stringData`` that is not a map, as it may contain values too."""
+    """Yield ``data`` or ``stringData`` that is not a map; it may contain values too."""
     if value[name] is not None:
         yield value, name
 

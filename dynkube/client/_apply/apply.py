@@ -79,7 +79,7 @@ async def _explained(conflict: ApplyConflict, application: Application) -> Apply
     """Return the conflict error with applied values, live values and owners.
 
     The live object is read after the conflict: an object that was read before the apply may be older than the one that
-    the apply conflicted with. If it cannot be read, ``conflict`` is returned, and the live values stay unknown.
+    the apply conflicted with. If it cannot be read, the live values stay unknown.
     """
     if any(each.ours is not UNREAD for each in conflict.conflicts):
         return conflict  # already has the values: added by the code that raised it

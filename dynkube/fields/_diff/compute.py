@@ -128,9 +128,9 @@ def _diff(
 
 
 def _is_own(manager: Manager, name: str, subresource: str | None) -> bool:
-    """Whether an entry is that of ``name`` for Apply to this subresource.
+    """Whether ``manager`` is the manager ``name`` with operation Apply on ``subresource``.
 
-    Before Kubernetes 1.22 entries lack the subresource, so ``""`` matches any.
+    An empty subresource matches any, as entries lack it before Kubernetes 1.22.
     """
     return (manager.name, manager.operation) == (name, "Apply") and manager.subresource in ("", subresource or "")
 

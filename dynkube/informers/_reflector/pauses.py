@@ -10,7 +10,7 @@ from dynkube.informers._settings import InformerSettings
 from dynkube.rest._backoff import Backoff
 
 _AT_ONCE = 1.0  # seconds; a watch that ends sooner without any event is a failure
-_MANY_SHORT = 3  # so many short watches in a row are a failure
+_MANY_SHORT = 3  # consecutive short watches that are a failure
 _PUNCTUAL = 1.0  # seconds; a watch may end this much sooner than requested, as the server starts to count earlier
 
 

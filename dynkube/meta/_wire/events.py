@@ -73,8 +73,8 @@ def _called(raw: bytes) -> str:
 
 
 def _split_frame(line: bytes) -> tuple[str, bytes]:
-    # API servers write '{"type":"ADDED","object":{...}}'. The object is sliced out of the line, as parsing the whole line
-    # would parse the object twice.
+    # API servers write '{"type":"ADDED","object":{...}}'. The object is sliced out, as parsing the whole line would
+    # parse the object twice.
     if line.startswith(b'{"type":"'):
         quote = line.find(b'"', 9)
         if line.startswith(b'","object":{', quote) and line.endswith(b"}}"):
