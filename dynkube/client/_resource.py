@@ -144,7 +144,7 @@ class ResourceClient(Displayable, ReadVerbs, WriteVerbs, ApplyVerbs, OwnershipVe
         Args:
             namespace: ``None`` means all namespaces.
             label_selector: restrict by labels; an object that stops matching is emitted as Deleted.
-            field_selector: restrict by fields, likewise.
+            field_selector: restrict by fields; an object that stops matching is emitted as Deleted.
             resource_version: start after this resourceVersion, as returned by a list. No state is kept then, so an
                 expired resourceVersion raises :class:`~dynkube.errors.Gone`. ``"0"`` starts like ``None``, but from
                 any state the server has cached.

@@ -80,7 +80,7 @@ def find_files(kubeconfig: str | os.PathLike[str] | None) -> list[str]:
     if not text:
         raise ConfigError("kubeconfig= is an empty path: omit it to use $KUBECONFIG or ~/.kube/config")
     try:
-        # A file whose name contains the separator (an ARN, say) is one file.
+        # A path that exists is one file, even if its name contains the separator (as an ARN does).
         one = isinstance(kubeconfig, os.PathLike) or _exists(Path(text).expanduser())
         files = _existing([text] if one else text.split(os.pathsep))
     except (OSError, ValueError, RuntimeError) as exc:  # mostly the content of a file, which is too long for a path

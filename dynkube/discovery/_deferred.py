@@ -234,7 +234,7 @@ class DeferredRESTMapper(Bound):
             return self._mapper
 
     def _due(self, lookup: Lookup | None) -> set[str]:
-        """Return what must be read before ``lookup`` is resolved: groups, or ``*``.
+        """Return the groups (or ``*``) that must be read before ``lookup`` is resolved.
 
         ``None`` stands for any lookup.
         """

@@ -21,7 +21,7 @@ from dynkube.fields._steps import Field, ItemKey
 from dynkube.meta import JSONObject, thaw
 
 LAST_APPLIED: Final = FieldPath() / "metadata" / "annotations" / "kubectl.kubernetes.io/last-applied-configuration"
-"""The annotation in which ``kubectl apply`` without ``--server-side`` stores what it applied."""
+"""The annotation in which ``kubectl apply`` without ``--server-side`` stores the applied object."""
 
 
 def released(

@@ -72,7 +72,7 @@ class FollowedNamespaces:
 
     @property
     def pending(self) -> str:
-        """A description of what the initial sync of the namespaces waits for."""
+        """The reason why the namespaces have not synced yet, for messages."""
         return f"the informer of namespaces, which is {self._shared.state}"
 
     def close(self) -> None:

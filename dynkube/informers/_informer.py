@@ -247,9 +247,9 @@ class Informer(Bound, Waits, Displayable):
 
         Args:
             on_add: called with the object; a plain or async function, like the other two. If it has a parameter named
-                ``initial`` (``def on_add(obj, *, initial)``), it is told by keyword whether the object belongs to the
-                handler's initial list (client-go's ``isInInitialList``). See :class:`Added` for the value when a CRD is
-                installed again.
+                ``initial`` (``def on_add(obj, *, initial)``), this is passed by keyword: whether the object belongs to
+                the handler's initial list (client-go's ``isInInitialList``). See :class:`Added` for the value when a
+                CRD is installed again.
             on_update: called with the object as last delivered, and as it is now.
             on_delete: called with the object as last delivered, also when it still exists but stopped matching the
                 filter.

@@ -28,7 +28,7 @@ class Request:
         body: the request body, or ``None``.
         content_type: media type of the body.
         accept: acceptable media types; if they include JSON, an HTML response is an error.
-        headers: additional headers. Those of the credential and of impersonation take precedence.
+        headers: additional headers. The headers for the credential and for impersonation take precedence.
         timeout: seconds for the whole request, retries included; ``None`` means the client's default. For a stream:
             seconds until the response head. ``math.inf`` means no deadline.
         honor_retry_after: retry on ``Retry-After``. ``False`` is for callers with a retry loop of their own; otherwise

@@ -1,1 +1,1 @@
-"""Requests of the verbs, and what is read from their responses."""
+"""The requests that the verbs send, and decoding of the responses."""

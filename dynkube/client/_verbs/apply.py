@@ -159,8 +159,9 @@ class ApplyVerbs(Verbs):
             The differences; false if there are none. ``managers`` of each change are the field's current owners.
 
         Raises:
-            InvalidObject: apiVersion, kind or name is missing or not that of the resource, ``obj`` is a list or
-                contradicts ``namespace``, or the managedFields of the live object cannot be parsed.
+            InvalidObject: apiVersion, kind or name is missing, or apiVersion or kind differs from the resource's;
+                ``obj`` is a list, or has another namespace than ``namespace``; or the managedFields of the live object
+                cannot be parsed.
             Forbidden: RBAC does not allow get.
             DynkubeError: any other failure; see :class:`~dynkube.errors.DynkubeError` for the subclasses.
         """

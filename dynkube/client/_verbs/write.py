@@ -53,7 +53,8 @@ class WriteVerbs(Verbs):
             AlreadyExists: there is an object of that name.
             Invalid: validation failed; ``causes`` has the fields.
             NotFound: the namespace does not exist.
-            InvalidObject: apiVersion, kind or name is missing, not that of the resource, or contradicts ``namespace``.
+            InvalidObject: apiVersion, kind or name is missing; apiVersion or kind differs from the resource's; or
+                ``obj`` has another namespace than ``namespace``.
             DynkubeError: any other failure; see :class:`~dynkube.errors.DynkubeError` for the subclasses.
         """
         options = self._target.write_options(
@@ -91,7 +92,8 @@ class WriteVerbs(Verbs):
             Conflict: it was modified since it was read: read it and make the change again.
             NotFound: there is no object of that name.
             Invalid: validation failed; ``causes`` has the fields.
-            InvalidObject: apiVersion, kind or name is missing, not that of the resource, or contradicts ``namespace``.
+            InvalidObject: apiVersion, kind or name is missing; apiVersion or kind differs from the resource's; or
+                ``obj`` has another namespace than ``namespace``.
             DynkubeError: any other failure; see :class:`~dynkube.errors.DynkubeError` for the subclasses.
         """
         options = self._target.write_options(
@@ -126,7 +128,8 @@ class WriteVerbs(Verbs):
             NotFound: there is no object of that name, or the resource has no status subresource.
             Conflict: it was modified since it was read: read it and make the change again.
             Invalid: validation failed; ``causes`` has the fields.
-            InvalidObject: apiVersion, kind or name is missing, not that of the resource, or contradicts ``namespace``.
+            InvalidObject: apiVersion, kind or name is missing; apiVersion or kind differs from the resource's; or
+                ``obj`` has another namespace than ``namespace``.
             DynkubeError: any other failure; see :class:`~dynkube.errors.DynkubeError` for the subclasses.
         """
         options = self._target.write_options(

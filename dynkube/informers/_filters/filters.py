@@ -44,7 +44,7 @@ class NamespaceFollower(Protocol):
 
     @property
     def pending(self) -> str:
-        """A description of what the initial sync of the namespaces waits for."""
+        """The reason why the namespaces have not synced yet, for messages."""
         ...
 
     def close(self) -> None:
@@ -85,7 +85,7 @@ class BoundFilter:
     ready: Callable[[], bool] = _always
     """Returns whether ``matches`` can be called yet. Until then the informer shows no objects and sends no events."""
     pending: Callable[[], str] = _silence
-    """Returns a description of what the filter waits for before it is ready."""
+    """Returns the reason why the filter is not ready yet, for messages."""
     close: Callable[[], None] = _nothing
     """Releases the resources that ``bind`` acquired. Called once, in the event loop, when the filter is replaced or the
     informer closed."""

@@ -58,7 +58,7 @@ def told(
     Args:
         started: hooks to call before it.
         finished: hooks to call after it with the outcome, also if it raises.
-        collection: what is listed or watched.
+        collection: the collection that is listed or watched.
         statistics: the counters, from which the number of received events is taken.
         version: returns the last resourceVersion received.
     """

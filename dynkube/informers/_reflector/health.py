@@ -1,7 +1,7 @@
 """ReflectorHealth of a reflector: when failures are reported, and when they count as over.
 
 No I/O; times are arguments. A single failure after which the next attempt succeeds is normal for a watch. A persistent
-failure is one that occurs twice in a row, or again soon after a success. What a success proves:
+failure is one that occurs twice in a row, or again soon after a success. Each kind of success ends some failures:
 
 =============================================  =====================================================================
 success                                        ends

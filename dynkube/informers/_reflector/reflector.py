@@ -92,10 +92,10 @@ class Reflector:
         source: the collection.
         sink: the receiver.
         settings: timing and paging.
-        features: what the server supports; updated, and shared by reflectors.
+        features: the known features of the server; updated, and shared by all reflectors of a client.
         observers: notified of lists and watches.
         consistent: whether the first list must come from etcd, as the API server's watch cache may lag behind.
-        statistics: the counters to use; those of an earlier reflector are continued.
+        statistics: the counters to use; pass those of an earlier reflector to continue counting.
     """
 
     def __init__(

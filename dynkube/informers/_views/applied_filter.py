@@ -60,7 +60,7 @@ class AppliedFilter:
 
     @property
     def pending(self) -> str:
-        """A description of what the filter waits for; ``""`` if it is ready."""
+        """The reason why the filter is not ready, for messages; ``""`` if it is ready."""
         if self.shows_all or (self.ready and not self._failure):
             return ""
         # Never empty, as a text means that the informer is SYNCING; the filter's own description may be empty.

@@ -78,7 +78,7 @@ class View:
 
     @property
     def waiting_for(self) -> str:
-        """A description of what the filter waits for; ``""`` if it is ready."""
+        """The reason why the filter is not ready, for messages; ``""`` if it is ready."""
         return self._applied.pending
 
     def accepts(self, obj: Unstructured) -> bool:

@@ -234,7 +234,7 @@ class HandlerTask(Subscriber):
         Args:
             turns: decides when to yield to other handlers.
             about: the collection, for log records.
-            told: called after each event.
+            told: called after each call of the handler, to notify observers; ``None`` if there are none.
         """
         self._about = about
         call, failed = self._handler.call, self._failed

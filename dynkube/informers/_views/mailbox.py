@@ -1,4 +1,4 @@
-"""The pending events of one subscriber, computed from what was delivered to it.
+"""The pending events of one subscriber, computed from the states delivered to it.
 
 No tasks. For each key the mailbox gets the *visible* state: the object, or ``None`` if it does not exist or is hidden
 by the filter. It computes an event from the state that was last *delivered* to the visible state, and never evaluates a
