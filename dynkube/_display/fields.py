@@ -40,9 +40,8 @@ def diff_card_among(diff: Diff, others: int, room: int) -> tuple[Card, int]:
 
     Args:
         diff: the diff.
-        note: a note on field ownership.
-        most_rows: maximum number of fields shown.
-        most_yaml: maximum size of both states for a comparison line by line.
+        others: the number of other diffs.
+        room: maximum size of both states for a comparison line by line.
     """
     rows = max(10, min(_FIELDS, 3 * _FIELDS // (1 + others)))
     return _diff_card(diff, rows, room), max(0, room - _size_of(diff))

@@ -22,8 +22,7 @@ from dynkube.meta._path import resource_path
 _REVIEWS: Final = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 _WHO: Final = "selfsubjectreviews.authentication.k8s.io"
 _VERBS: Final = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
-# Verbs that no API request has and only authorization checks: for roles, certificates, impersonation and policies (API
-# docs, "Request verbs").
+# Verbs known only to authorization: roles, certificates, impersonation, policies (API docs, "Request verbs").
 _SPECIAL: Final = ("use", "bind", "escalate", "impersonate", "approve", "sign", "attest", "*")
 _OF_PATHS: Final = ("get", "put", "post", "head", "options", "delete", "patch", "*")
 _OTHER_WORDS: Final = {"apply": "patch", "edit": "update", "read": "get", "write": "update", "remove": "delete"}
@@ -31,7 +30,7 @@ _EVERYWHERE: Final = frozenset({"list", "watch"})  # without a namespace these m
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UserInfo(Shown):
+class UserInfo(Displayable):
     """The user as whom the server authenticates the client.
 
     With impersonation, this is the impersonated user.

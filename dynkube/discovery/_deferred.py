@@ -104,12 +104,12 @@ class DeferredRESTMapper(Bound):
         self._counters = _Counters()
         self._lock = trio.Lock()
         self._mapper: RESTMapper | None = None
-        # Invalidated groups (or "*") with the number of their last invalidation. A read clears only invalidations from
-        # before it began.
+        # Invalidated groups (or "*") with the number of their last invalidation. A read clears only those from before
+        # it began.
         self._stale: dict[str, int] = {}
         self._invalidations = 0
         self._retry_at = float("-inf")
-        # Full reads are numbered as they begin; a lookup uses the result of a read that began after the lookup.
+        # Full reads are numbered as they begin; a lookup accepts one that began after it.
         self._begun = 0
         self._ended = 0
         self._failed_loads = 0
@@ -122,8 +122,8 @@ class DeferredRESTMapper(Bound):
         """The mapper as last read, possibly outdated; ``None`` before the first load."""
         return self._mapper
 
-    def card_of(self, name: ResourceLike, definition: Callable[[str], Unstructured | None]) -> Card:
-        """Return a card with the known properties of a resource. Does no I/O.
+    def may_be_outdated(self, arg: ResourceLike) -> bool:
+        """Return whether a group that ``arg`` may belong to was invalidated since it was last read. Does no I/O.
 
         Args:
             arg: a name of a resource.
@@ -160,7 +160,7 @@ class DeferredRESTMapper(Bound):
         try:
             group = self._known().resource_for(arg).gvr.group
         except MappingError:
-            return  # the group was read meanwhile, and the next lookup uses the result
+            return  # it was read meanwhile, and the next lookup uses that
         now = self._clock()
         self._rechecked = {key: until for key, until in self._rechecked.items() if until > now}
         if group not in self._rechecked:
@@ -265,7 +265,7 @@ class DeferredRESTMapper(Bound):
             miss = self._recent_miss(lookup)
             if not certain and (miss is None or not miss.certain):
                 raise
-        # Another group that might have the resource failed, but the group-version that was named was read.
+        # A group that might have it failed, but its own group-version was read.
         raise NoMatch(no_match(lookup, self._known().discovery))
 
     async def _read_everything(self) -> RESTMapper:
@@ -302,7 +302,7 @@ class DeferredRESTMapper(Bound):
         except ClosedError:
             raise
         except DynkubeError:
-            # A full read may still succeed; if not, its result has the failures.
+            # A full read may still succeed; if not, its result says what failed.
             return await self._read_everything()
         self._settle(invalidations, group)
         return self._publish(known.with_group(group, part))

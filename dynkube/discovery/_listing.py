@@ -11,10 +11,7 @@ from dynkube.discovery._resources import APIDiscovery, APIResource
 from dynkube.errors import InvalidInput
 
 
-_ROWS: Final = 100  # enough for all resources of a cluster without many CRDs
-
-
-class APIResources(Shown, Sequence[APIResource]):
+class APIResources(Displayable, Sequence[APIResource]):
     """A sequence of resources, rendered like ``kubectl api-resources``.
 
     Attributes:

@@ -9,14 +9,10 @@ from dynkube._displayable import Displayable
 from dynkube.meta import GVK, GVR, GroupVersion
 from dynkube.meta._gvr import version_priority
 
-if TYPE_CHECKING:
-    from dynkube._display import Card
-
-_ROWS: Final = 100  # enough for all resources of a cluster without many CRDs
 EVERYTHING = "*"
-"""Key in :attr:`APIDiscovery.failures` if the list of groups could not be read.
+"""Key in :attr:`APIDiscovery.failures` for the list of groups itself.
 
-Any group but core may be missing then.
+With it, any group but core may be missing.
 """
 
 

@@ -23,7 +23,7 @@ class Waits(Reads):
 
     _closed: bool
     _entering: trio.Event | None
-    """An event while the informer is being entered, else ``None``. It is set when entering succeeds or fails."""
+    """Exists while the informer is being entered; set when that has succeeded or failed."""
 
     @property
     def has_synced(self) -> bool:
@@ -91,7 +91,7 @@ class Waits(Reads):
         await self._until_entered()
         if self._shared is None or self._shared.state.phase is Phase.STOPPED:
             raise ClosedError(f"the informer is {self.state}, it will not {awaited}")
-        if shared is not None:  # if not, the informer was entered just now, and the caller looks at its state first
+        if shared is not None:  # else it was entered just now: the caller looks at its state first
             await shared.progress.wait()
 
     async def states(self) -> AsyncGenerator[State, None]:
@@ -136,12 +136,19 @@ class Waits(Reads):
                 f"{brief(given)} has no metadata.resourceVersion: pass what create, update or patch returned"
             )
         self._check_followed(obj)
-        if self._shared is not None and not self._shared.served:
-            # Waits until the change of availability that object_seen may cause was processed.
-            await self._shared.inbox.ask(partial(self._shared.object_seen, obj))
-            await self._shared.inbox.ask(trio.lowlevel.checkpoint)
-        while not self._caught_up(obj):
-            await self._progress("catch up")
+        proven = False
+        while True:
+            if self._shared is not None and not self._shared.served and not proven:
+                # Also if the resource became absent while this waited: that may be an older observation than the write,
+                # as of a CRD that was deleted, and installed again together with the object.
+                proven = True
+                await self._shared.inbox.ask(partial(self._shared.object_seen, obj))
+                # This message is handled after the change of availability that the first one may cause.
+                await self._shared.inbox.ask(trio.lowlevel.checkpoint)
+            elif self._caught_up(obj):
+                break
+            else:
+                await self._progress("catch up")
         await trio.lowlevel.checkpoint()
 
     def _check_followed(self, obj: Unstructured) -> None:
@@ -155,7 +162,7 @@ class Waits(Reads):
             raise InvalidInput(f"{obj!r} is of the API group {group!r}: this informer follows {key.gvr}")
         if key.namespace is not None and obj.namespace != key.namespace:
             raise InvalidInput(f"{obj!r} is in namespace {obj.namespace!r}: this informer follows {key.namespace!r}")
-        left = shared.snapshot.get(obj.key) is not None or self._caught_up(obj)  # it matched the selector before
+        left = shared.snapshot.get(obj.key) is not None or self._caught_up(obj)  # it matched before that write
         if not (key.label_selector.matches(obj.labels) or left):
             raise InvalidInput(
                 f"{obj!r} does not match the informer's label_selector {str(key.label_selector)!r}: "

@@ -57,7 +57,7 @@ class DiffEntry:
         return printable(f"{mark} {': '.join(filter(None, (about, self.message)))}", keep="\n")
 
 
-class DiffReport(Shown, Entries[DiffEntry]):
+class DiffReport(Displayable, Entries[DiffEntry]):
     """The changes that applying a source would make.
 
     Entries are in the order of the source. The report is false if nothing would change.

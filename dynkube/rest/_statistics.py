@@ -47,28 +47,3 @@ class RESTStatistics(Displayable):
     idle_connections: int
     plugin_calls: Mapping[tuple[int, str], int]
     last_error: str
-
-    def _card(self, now: datetime) -> Card:
-        from dynkube._display import Card, Facts, Grid, Note, line, muted
-
-        idle = f", {self.idle_connections:,} of them idle" if self.idle_connections else ""
-        throttled = f"{counted(self.throttled, 'request')}, {self.throttled_seconds:.1f} s in all"
-        facts = Facts.of(
-            (
-                ("open", f"{counted(self.open_requests, 'request')}, {counted(self.open_watches, 'watch', 'watches')}"),
-                ("connections", f"{self.connections:,}{idle}"),
-                ("retried", counted(self.retries, "request") if self.retries else ""),
-                ("credential", f"renewed {counted(self.refreshes, 'time')}" if self.refreshes else ""),
-                ("throttled", throttled if self.throttled else ""),
-                ("warnings", f"{self.warnings:,}" if self.warnings else ""),
-            )
-        )
-        rows = tuple(
-            (line(verb), line("no response" if status == 0 else str(status)), line(f"{count:,}"))
-            for (verb, status), count in sorted(self.answers.items())
-        )
-        answers = (Grid(("VERB", "STATUS", "RESPONSES"), rows, frozenset({2})),) if rows else ()
-        # Not in red, as the last error is often a 404, which is not a failure of the client.
-        error = (Note(line(muted(f"last error: {self.last_error}"))),) if self.last_error else ()
-        head = line("REST statistics", counted(self.requests, "request"), f"{size_text(self.received)} received")
-        return Card(head, (facts, *answers, *error))

@@ -44,7 +44,7 @@ from dynkube.telemetry._observers import NO_OBSERVERS
 _log = get_logger("dynkube.informers")
 
 _NOTHING: Final = Observations()
-_CONFIRM_AFTER: Final = 0.9  # in poll intervals; less than 1, so that the next poll confirms an absence
+_CONFIRM_AFTER: Final = 0.9  # poll intervals; below 1, so that the next poll confirms
 
 
 class AvailabilityTracker:
@@ -70,13 +70,13 @@ class AvailabilityTracker:
         self._features = features
         self._nursery = nursery
         self._followers = Followers()
-        self._seen: dict[GVR, Observations] = {}  # this and the next two are for followed resources only
+        self._seen: dict[GVR, Observations] = {}  # of followed resources, as the next two
         self._verdicts: dict[GVR, Availability] = {}
         self._answers: dict[GroupVersion, DiscoveryAnswer] = {}
         self._watcher: CRDWatcher | None = None
         self._apis = APIServices(rest, settings, features, nursery, on_change=self._apis_changed, observers=observers)
         self._missing: set[GVR] = set()  # neither a CRD nor another API serves it
-        self._polled: set[GroupVersion] = set()  # with a removed aggregated API or an unconfirmed absence
+        self._polled: set[GroupVersion] = set()  # have a removed aggregated API or an unconfirmed absence
         self._scopes: list[trio.CancelScope] = []  # of the tasks that run while there are followers
         self._stamps = Stamps()
         self._poller = DiscoveryPoller(discovery, settings, self, self._stamps.next)
@@ -253,9 +253,9 @@ class AvailabilityTracker:
 
     def _renewed(self) -> None:
         for gvr, verdict in self._verdicts.items():
-            # A served group-version may get more resources, which no watch reports. For a group-version that is not
-            # served, a new APIService would be reported.
-            if verdict.reason == "NotServed" or (gvr in self._missing and self._apis.may_serve(gvr.group_version)):
+            # A served group-version may get more resources; for one that is not served an APIService would appear.
+            may_return = self._apis.may_serve(gvr.group_version) or self._was_served_without_crd(gvr)
+            if verdict.reason == "NotServed" or (gvr in self._missing and may_return):
                 self._poller.want([gvr.group_version])
         self._apis.try_again()
 
@@ -266,7 +266,7 @@ class AvailabilityTracker:
 
     def _watch_apis(self) -> None:
         """Watch APIServices while a resource without a CRD is absent."""
-        # While CRDs cannot be watched, this is not needed, as discovery is read at intervals.
+        # Not while CRDs cannot be watched: discovery is read at intervals then anyway.
         self._apis.follow(bool(self._missing) and self.crds_followed)
 
     # ── discovery ────────────────────────────────────────────────────────────────────────────
@@ -304,7 +304,7 @@ class AvailabilityTracker:
         for gvr in concerned:
             self._seen[gvr] = replace(self._seen[gvr].with_answer(gvr, answer), discovery_failure=None)
         self._rejudge(concerned)
-        if resources is None and gv in self._apis.group_versions:  # registered by an APIService, but not served yet
+        if resources is None and gv in self._apis.group_versions:  # it has an APIService, and is not served yet
             self._polled.add(gv)
             self._poller.look_again()
 

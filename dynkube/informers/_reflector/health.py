@@ -32,17 +32,17 @@ from dynkube.errors import (
 from dynkube.informers._reflector.transitions import StreamSilent
 
 GOOD_WHILE = 10.0
-"""Seconds for which a stream must have been open so that the next one is opened without backoff, however it ended."""
+"""Seconds after which a stream counts as healthy: its end, for any reason, does not slow down the next one."""
 
 _UNANSWERED = (ConnectFailed, ConnectionLost, DeadlineExceeded, StreamSilent, ConfigError)
-_FIRST = 1.0  # seconds for which a stream must be open to end failures that do not recur
+_FIRST = 1.0  # seconds that a stream must be open after normal failures
 _MEMORY = 600.0  # seconds for which an ended persistent failure is remembered
-_LONGEST = 60.0  # maximum of the growing time for which a stream must be open
-_LONGEST_UNREADABLE = _MEMORY  # the same after an unreadable line, as that object is likely to be written again
+_LONGEST = 60.0  # the longest time that a stream must be open, ...
+_LONGEST_UNREADABLE = _MEMORY  # ... and after an unreadable line, as the object is likely to be written like that again
 
 
-class Health:
-    """Counts consecutive failures, and decides when they count as over."""
+class ReflectorHealth:
+    """The failures in a row, and what ends them."""
 
     __slots__ = (
         "_healed_at",
@@ -59,20 +59,20 @@ class Health:
     def __init__(self) -> None:
         self.streak = 0
         """The number of failures in a row, without a success that ends them."""
-        self._lists = 0  # the number of these failures that a complete list ends
+        self._lists = 0  # those among them that a complete list ends
         self._hold = _FIRST
-        self._unanswered = False  # whether the last failure was a connection failure, without a response
-        self._mute = False  # whether the last stream was open but silent for too long
+        self._unanswered = False  # whether the last failure was one of the connection
+        self._mute = False  # the last stream was open and silent
         self._open_since: float | None = None  # not reset by streams that end normally
         self._troubled = False
         self._healed_at = -math.inf
         self._trouble_ended_at = -math.inf
 
     def streak_before(self, exc: DynkubeError) -> int:
-        """Return the number of preceding failures to use for the recovery from ``exc``.
+        """Return how many earlier failures count for the recovery from this one.
 
-        To be called once for each failure. Returns 0 for the first response after failed connections, as the error in
-        the response (such as a 410) is unrelated to the connection failures.
+        To be called once for each failure. Returns 0 for the first response after failed connections: what it reports
+        (410, an older version) is unrelated to the failures before it.
         """
         answered = not isinstance(exc, _UNANSWERED)
         first = answered and self._unanswered
@@ -85,11 +85,11 @@ class Health:
         Args:
             exc: the failure.
             now: trio's time.
-            listing: whether the failure occurred during a list or streaming list. A streaming list that broke after the
-                server had accepted it counts as a watch nevertheless.
+            listing: whether it occurred during a list or streaming list. A stream that broke after the server had
+                accepted it counts as a watch nevertheless.
 
         Returns:
-            The number of preceding failures to report to the sink; 0 for a failure that is normal for a watch.
+            The number of failures to report as having come before it; 0 for a normal one.
         """
         before = self.streak
         self.streak += 1
@@ -112,22 +112,22 @@ class Health:
         return max(before, 1)
 
     def listed(self, now: float) -> None:
-        """Record a complete list: it ends failures of lists, unless they recur."""
+        """Note a complete list: it ends failures of lists, unless they recur."""
         if self._hold == _FIRST and self._lists == self.streak:
             self.healed(now)
 
     def opened(self, now: float) -> float | None:
-        """Record that a stream was opened.
+        """Note an open stream.
 
         Returns:
-            Seconds for which it must stay open to end the failures; ``None`` if only an event or bookmark can end them.
+            Seconds for which it must stay open to be a success; ``None`` if only an event or bookmark can prove that.
         """
         if self._open_since is None:
             self._open_since = now
         return None if self._mute else max(0.0, self._open_since + self._hold - now)
 
     def proven_by_words(self, now: float) -> bool:
-        """Record an event or bookmark; return whether it ends the failures."""
+        """Return whether an event or bookmark ends the failures."""
         self._mute = False
         return self._hold == _FIRST or (self._open_since is not None and now - self._open_since >= self._hold)
 

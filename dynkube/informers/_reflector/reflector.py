@@ -119,8 +119,8 @@ class Reflector:
         self._state: ReflectorState = Streaming(Listing("" if consistent else "0"))
         self._streamable = True  # False once a streaming list of this resource failed
         self._watched = False
-        self._woken = False  # whether the last pause was ended early by another reflector's success
-        self._health = Health()
+        self._woken = False  # whether the last pause was cut short
+        self._health = ReflectorHealth()
         self._pace = Pace(settings)
         self._idle = IdleTimeout(settings)
 
@@ -202,7 +202,7 @@ class Reflector:
                 timeout=timeout,
                 paging=paging,
             )
-            # Some servers give each page its own version. Watching from the version of the first page loses no event.
+            # Some servers give each page its own version: no event is lost if the watch starts at that of the first.
             complete = listing.complete(page.resource_version)
             await add_page(objects, page, self._slices)
             while token := paging.token_after(page):
@@ -244,8 +244,8 @@ class Reflector:
         try:
             await self._follow(nursery, stream, int(seconds))
         except (APIError, TransportError) as exc:
-            # A stream that was open for some time resets the backoff, as many proxies cut idle streams. After an
-            # unreadable line the backoff is kept, as the next stream is likely to have the same line.
+            # A stream that was open for some time resets the backoff: many proxies cut idle streams. Not after an
+            # unreadable line, which the next stream is likely to have as well.
             if stream.age(trio.current_time()) >= GOOD_WHILE and not isinstance(exc, UnreadableEvent):
                 self._pace.held()
             raise
@@ -272,11 +272,9 @@ class Reflector:
                 patience.deadline = stream.deadline(stream.opened)
                 self._opened(nursery, stream)
                 async for events in batches:
-                    patience.deadline = (
-                        math.inf
-                    )  # the time in which the sink processes events does not count as silence
+                    patience.deadline = math.inf  # the sink's time does not count as silence
                     await self._received(events, stream)
-                    del events  # otherwise this frame keeps the objects alive until the next events
+                    del events  # else the frame keeps these objects alive while the watch is quiet
                     patience.deadline = stream.deadline(trio.current_time())
         if patience.cancelled_caught:
             if stream.batches is not None:
@@ -293,7 +291,7 @@ class Reflector:
     def _opened(self, nursery: trio.Nursery, stream: Stream) -> None:
         self._features.waits.answered()
         hold = self._health.opened(stream.opened)
-        if isinstance(self._state, Streaming):  # a streaming list succeeds only with the end of the initial events
+        if isinstance(self._state, Streaming):  # it succeeds with the end of the initial events
             return
         if self._health.streak == 0:
             self._sink.following()

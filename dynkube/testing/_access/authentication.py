@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from dynkube.errors import InvalidInput
 from dynkube.testing._access.tokens import ISSUER, AccountTokens, InvalidToken, Verified
 from dynkube.testing._calls import refuse
-from dynkube.testing._calls.users import NO_OBSERVERS, User, account_user, split_account
+from dynkube.testing._calls.users import ANONYMOUS_USER, User, account_user, split_account
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ class Authenticator:
             return self.default
         if not (self.anonymous or public):
             raise refuse.unauthorized()
-        return NO_OBSERVERS
+        return ANONYMOUS_USER
 
     def verify(self, token: str, audiences: Sequence[str] = ()) -> Verified:
         """Verify ``token``, and return its user and audiences.

@@ -22,8 +22,8 @@ _IDENTITIES = "authentication.k8s.io"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """The user to impersonate, as given in the headers of a request."""
+class WantedUser:
+    """The impersonated user given by a request's headers."""
 
     name: str = ""
     uid: str = ""
@@ -31,10 +31,10 @@ class Wanted:
     extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, headers: Mapping[str, tuple[str, ...]]) -> Wanted | None:
-        """Read the impersonation headers of a request; ``None`` if there are none.
+    def read(cls, headers: Mapping[str, tuple[str, ...]]) -> WantedUser | None:
+        """Read the headers (lower-case names, all values of each).
 
-        ``headers`` has all values of each header, by lower-case name.
+        Returns ``None`` if there are no impersonation headers.
 
         Raises:
             BadRequest: Groups, a UID or extra fields are given without a user.
@@ -51,7 +51,7 @@ class Wanted:
         return None
 
     def _shown(self) -> str:
-        # kube-apiserver prints its Go struct in this message.
+        # Formatted like kube-apiserver, which prints its Go struct here.
         groups = ", ".join(f'"{group}"' for group in self.groups)
         extra = ", ".join(
             f'"{key}":[]string{{{", ".join(chr(34) + value + chr(34) for value in values)}}}'
@@ -91,7 +91,7 @@ def impersonate(wanted: WantedUser, request: Attributes, authorizer: Authorizer)
     return User(wanted.name, groups, wanted.uid, wanted.extra).authenticated()
 
 
-def _check(wanted: Wanted, sender: User, verb: str, authorizer: Authorizer) -> APIError | None:
+def _check(wanted: WantedUser, sender: User, verb: str, authorizer: Authorizer) -> APIError | None:
     """Return the 403 if ``sender`` lacks a permission to impersonate by ``verb``.
 
     ``None`` if it has all permissions that are needed.
@@ -106,7 +106,7 @@ def _check(wanted: Wanted, sender: User, verb: str, authorizer: Authorizer) -> A
     return None
 
 
-def _steps(wanted: Wanted, sender: User, verb: str) -> Iterator[Attributes]:
+def _steps(wanted: WantedUser, sender: User, verb: str) -> Iterator[Attributes]:
     """Yield each permission that ``sender`` needs, as attributes to authorize."""
     group = "" if verb == "impersonate" else _IDENTITIES
     if account := split_account(wanted.name):

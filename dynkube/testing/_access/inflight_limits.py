@@ -7,11 +7,11 @@ from dynkube.errors import APIError, InvalidInput, Status
 _RETRY_AFTER = 1
 
 
-class Seats:
-    """Limit on concurrent requests, in which each request in progress has a seat.
+class InflightLimit:
+    """Non-blocking limit of concurrent requests; each request takes a seat.
 
-    A request above the limit gets 429 at once. kube-apiserver (API Priority and Fairness) has several priority levels,
-    and sends 429 only when the queues of a level are full; here there is one level and no queue.
+    API Priority and Fairness in kube-apiserver queues requests first, and isolates flows by priority levels. Here there
+    is one level, and a request above the limit gets 429 at once, as with full queues.
 
     Args:
         limit: Number of seats; ``None`` for no limit.
@@ -27,7 +27,7 @@ class Seats:
         self._taken = 0
 
     def take(self) -> Seat:
-        """Take a seat and return it; release it when the request ends.
+        """Take a seat.
 
         Raises:
             TooManyRequests: All seats are taken.

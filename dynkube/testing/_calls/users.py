@@ -54,7 +54,7 @@ class User:
 #: The user of requests without a token if no token is required.
 ADMIN = User("system:admin", (MASTERS, AUTHENTICATED))
 #: The user ``system:anonymous``, of requests without credentials.
-NO_OBSERVERS = User(ANONYMOUS, (UNAUTHENTICATED,))
+ANONYMOUS_USER = User(ANONYMOUS, (UNAUTHENTICATED,))
 
 
 def account_user(namespace: str, name: str) -> User:

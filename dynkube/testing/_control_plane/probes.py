@@ -13,7 +13,7 @@ from dynkube.testing._control_plane.ports import LOOPBACK
 
 _PROBE_SECONDS = 5.0
 _COMPACTION_SECONDS = 60.0
-_COMPACTED_BEFORE = "required revision has been compacted"  # etcd's error if nothing was written since the last one
+_COMPACTED_BEFORE = "required revision has been compacted"  # nothing was written since the last compaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +46,16 @@ class Site:
             connection.close()
 
 
-def etcd_trouble(etcd: Site) -> str:
-    """Return why etcd is not ready; ``""`` if it is ready."""
+def etcd_failure(etcd: Site) -> str:
+    """Return why etcd is not ready; empty if it is."""
     return _trouble(lambda: _expect(etcd, "/health"))
 
 
-def api_server_trouble(api_server: Site) -> str:
-    """Return why kube-apiserver is not ready for tests; ``""`` if it is ready.
+def api_server_failure(api_server: Site) -> str:
+    """Return why kube-apiserver is not ready for tests; empty if it is.
 
-    Besides the readiness probe this checks the namespace ``default``, which a new server creates shortly after the
-    probe succeeds.
+    Ready includes that the namespace ``default`` exists: a new server creates it shortly after its readiness probe
+    succeeds.
     """
     return _trouble(
         lambda: _expect(api_server, "/readyz?verbose") or _expect(api_server, "/api/v1/namespaces/default", 404)

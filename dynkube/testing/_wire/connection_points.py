@@ -17,8 +17,8 @@ from dynkube.testing._wire.listener import Drop, InterruptibleListener, Refusal
 from dynkube.testing._wire.requestinfo import facts_of
 
 
-class Entrances:
-    """The TCP listeners and in-process requests of a server, with their outages.
+class ConnectionPoints:
+    """The TCP listeners of a server and its in-process clients, with the outages that affect both.
 
     In-process clients have no connections, so each of their requests counts as a connection.
     """
@@ -31,10 +31,10 @@ class Entrances:
     # ── outages ───────────────────────────────────────────────────────────────────────────
 
     def refuse(self, how: Refusal) -> Outage:
-        """Refuse new connections until the returned outage is removed; open ones continue.
+        """Refuse new connections; open ones continue.
 
         Raises:
-            InvalidInput: ``how`` is not a :data:`Refusal`.
+            InvalidInput: ``how`` is not a known way to refuse.
         """
         if how not in get_args(Refusal):
             raise InvalidInput(f"how is {how!r}; give one of {', '.join(map(repr, get_args(Refusal)))}")
@@ -48,10 +48,10 @@ class Entrances:
             each.remove()
 
     def drop(self, how: Drop) -> int:
-        """Close all TCP connections, end all in-process requests, and return their number.
+        """End all open connections and requests, and return their number.
 
         Raises:
-            InvalidInput: ``how`` is not a :data:`Drop`.
+            InvalidInput: ``how`` is not a known way to end a connection.
         """
         if how not in get_args(Drop):
             raise InvalidInput(f"how is {how!r}; give one of {', '.join(map(repr, get_args(Drop)))}")
@@ -59,11 +59,11 @@ class Entrances:
             answer.end(how)
         return len(self._answers) + sum(door.drop(how) for door in self._doors if not door.closed)
 
-    # ── connections ───────────────────────────────────────────────────────────────────────
+    # ── what comes in ─────────────────────────────────────────────────────────────────────
 
-    def door(self, bound: socket.socket) -> Door:
-        """Return a listener on a bound socket, to which present and future outages apply."""
-        door = Door(bound)
+    def door(self, bound: socket.socket) -> InterruptibleListener:
+        """Return a listener on a bound socket, subject to current and future outages."""
+        door = InterruptibleListener(bound)
         self._doors = [other for other in self._doors if not other.closed] + [door]
         for how, at_doors in self._refusals.values():
             at_doors.append(door.refuse(how))
@@ -73,13 +73,13 @@ class Entrances:
         """Check that an in-process client can connect.
 
         Raises:
-            httpx2.ConnectError: New connections are refused.
+            httpx2.ConnectError: The server does not listen.
         """
         if self._refusal == "refuse":
             raise httpx2.ConnectError("connection refused")
 
     def inside(self, app: ASGIApp) -> ASGIApp:
-        """Return ``app`` wrapped so that outages apply to its in-process clients."""
+        """Return ``app`` wrapped for in-process clients, so that outages apply."""
 
         async def serve(scope: Scope, receive: Receive, send: Send) -> None:
             if (effect := self._obstacle()) is not None:
@@ -96,10 +96,7 @@ class Entrances:
 
     @property
     def _refusal(self) -> Refusal | None:
-        """How new connections are refused; ``None`` if they are accepted.
-
-        The oldest outage determines it.
-        """
+        """How new connections are refused; if there are several outages, the oldest decides."""
         return next((how for how, _ in self._refusals.values()), None)
 
     def _obstacle(self) -> Effect | None:

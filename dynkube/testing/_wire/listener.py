@@ -12,25 +12,24 @@ from dynkube.testing._faults.outages import Outage
 from dynkube.testing._wire.streams import Line, LineStream, UnansweredStream, drop
 from dynkube.testing._wire.tcp import bind, listen
 
-#: How new connections are refused. ``refuse``: connecting fails (connection refused). ``reset``: connecting succeeds,
-#: and the connection is reset at once. ``silent``: connecting succeeds, and no request gets a response.
+#: What a new connection meets: connection refused, a reset after the handshake, or an open connection without any
+#: response.
 Refusal: TypeAlias = Literal["refuse", "reset", "silent"]
 
-#: How a connection is closed: ``cut`` by FIN, ``reset`` by RST.
+#: How a connection ends: by FIN, or by RST.
 Drop: TypeAlias = Literal["cut", "reset"]
 
 
-class Door(trio.abc.Listener[trio.abc.HalfCloseableStream]):
-    """A listener that can refuse, interrupt and close connections.
+class InterruptibleListener(trio.abc.Listener[trio.abc.HalfCloseableStream]):
+    """A listener that can be closed for a while.
 
     Args:
-        bound: A bound socket. The listener closes it.
+        bound: A bound socket, which the listener takes over.
     """
 
     def __init__(self, bound: socket.socket) -> None:
         self._host, self._port, *_ = bound.getsockname()
-        # Bound and not listening, while connections are refused: it keeps the port reserved.
-        self._shut: socket.socket | None = None
+        self._shut: socket.socket | None = None  # bound and not listening: keeps the port, and refuses connections
         self._listener: trio.SocketListener | None = listen(bound)
         self._refusals: dict[Outage, Refusal] = {}
         self._changed = trio.Event()
@@ -41,10 +40,7 @@ class Door(trio.abc.Listener[trio.abc.HalfCloseableStream]):
 
     @property
     def closed(self) -> bool:
-        """Whether the listener has been closed by :meth:`aclose`.
-
-        It is false during an outage.
-        """
+        """Whether the listener is closed for good."""
         return self._closed
 
     @property
@@ -61,10 +57,10 @@ class Door(trio.abc.Listener[trio.abc.HalfCloseableStream]):
     # ── outages ───────────────────────────────────────────────────────────────────────────
 
     def refuse(self, how: Refusal) -> Outage:
-        """Refuse new connections until the returned outage is removed.
+        """Refuse new connections.
 
         Raises:
-            InvalidInput: ``how`` is not a :data:`Refusal`.
+            InvalidInput: ``how`` is not a known way to refuse.
         """
         if how not in get_args(Refusal):
             raise InvalidInput(f"how is {how!r}; give one of {', '.join(map(repr, get_args(Refusal)))}")
@@ -74,15 +70,15 @@ class Door(trio.abc.Listener[trio.abc.HalfCloseableStream]):
         return outage
 
     def black_hole(self) -> Outage:
-        """Hold back all data on all connections until the returned outage is removed."""
+        """Stop all data on every connection."""
         self._line.take_down()
         return Outage("black_hole()", lambda _: self._line.put_up())
 
     def drop(self, how: Drop) -> int:
-        """Close every connection and return their number.
+        """End every connection and return their number.
 
         Raises:
-            InvalidInput: ``how`` is not a :data:`Drop`.
+            InvalidInput: ``how`` is not a known way to end a connection.
         """
         if how not in get_args(Drop):
             raise InvalidInput(f"how is {how!r}; give one of {', '.join(map(repr, get_args(Drop)))}")
@@ -98,10 +94,7 @@ class Door(trio.abc.Listener[trio.abc.HalfCloseableStream]):
 
     @property
     def _refusal(self) -> Refusal | None:
-        """How new connections are refused; ``None`` if they are accepted.
-
-        The oldest outage determines it.
-        """
+        """How new connections are refused; if there are several outages, the oldest decides."""
         return next(iter(self._refusals.values()), None)
 
     def _apply(self) -> None:
@@ -115,10 +108,10 @@ class Door(trio.abc.Listener[trio.abc.HalfCloseableStream]):
         self._changed.set()
         self._changed = trio.Event()
 
-    # ── listener ──────────────────────────────────────────────────────────────────────────
+    # ── what trio's server asks ───────────────────────────────────────────────────────────
 
     async def accept(self) -> trio.abc.HalfCloseableStream:
-        """Accept and return the next connection that is not refused or reset."""
+        """Accept the next connection that is not refused."""
         while True:
             if self._closed:
                 raise trio.ClosedResourceError
@@ -128,7 +121,7 @@ class Door(trio.abc.Listener[trio.abc.HalfCloseableStream]):
             try:
                 stream = await self._listener.accept()
             except trio.ClosedResourceError:
-                continue  # an outage began, or aclose() was called
+                continue  # an outage began, or the listener was closed for good
             match self._refusal:
                 case None:
                     return self._entered(LineStream(stream, self._line, self._left))

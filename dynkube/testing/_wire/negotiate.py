@@ -15,14 +15,12 @@ DISCOVERY_V2 = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscovery
 Conversion: TypeAlias = Literal["Table", "PartialObjectMetadata", "PartialObjectMetadataList"]
 _CONVERSIONS: tuple[Conversion, ...] = ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
 
-# The supported media types, in the order of preference for ``*/*``. Protobuf is not supported: clients that accept it
-# also accept JSON.
+# In the order of preference for ``*/*``. There is no protobuf; clients that ask for it also name JSON.
 _WRITTEN: Mapping[str, type[Layout]] = {JSON_TYPE: JSON, YAML_TYPE: YAML}
 _STREAMED = (f"{JSON_TYPE};stream=watch",)
 
-# Media type parameters that request a conversion of the object.
+# Parameters without effect, or handled elsewhere.
 _CONVERT_PARAMS = {"as", "g", "v"}
-# As in kube-apiserver, JSON is indented by default for these user agents.
 _HUMANS = ("curl", "Wget", "Mozilla/5.0")
 
 
@@ -74,7 +72,7 @@ def _ranges(header: str) -> Iterator[MediaRange]:
             continue
         params = {name.strip(): value.strip() for name, _, value in (part.partition("=") for part in fields)}
         try:
-            # As in kube-apiserver, quality zero means the last choice, not an exclusion.
+            # To kube-apiserver, quality zero is the last choice rather than an exclusion.
             quality = float(params.pop("q", "1"))
         except ValueError:
             quality = 1.0
@@ -104,7 +102,7 @@ def negotiate(request: HTTPRequest, *, custom: bool = False, tables: bool = True
     raise refusals.not_acceptable(_WRITTEN)
 
 
-def negotiate_stream(request: HTTPRequest, *, custom: bool = False) -> Wanted:
+def negotiate_stream(request: HTTPRequest, *, custom: bool = False) -> WantedForm:
     """Negotiate the form of a watch's events, like :func:`negotiate`.
 
     The encoding must be JSON.

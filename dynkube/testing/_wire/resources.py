@@ -29,11 +29,10 @@ from dynkube.testing._wire.negotiate import WantedForm, accepts_gzip, negotiate,
 from dynkube.testing._wire.routes import ResourcePath, Target, asked_verb, route
 from dynkube.testing._wire.warnings import warning_headers
 
-# Maximum number of items that are encoded (as rows or YAML) before a chunk is sent, so that encoding does not block the
-# event loop for long.
+# Items that are encoded one by one (rows, YAML) are sent in groups, so that none of them blocks the loop for long.
 _AT_ONCE = 16
 
-_FEW_CAUSES = 100  # an error response with more causes is encoded in a worker thread
+_FEW_CAUSES = 100  # in an error response; more are encoded in a thread
 
 _NO_BODY = {"get", "list", "watch"}
 _WITH_OPTIONS = {"create", "update", "patch"}
@@ -46,8 +45,8 @@ class Resources:
     """The resource API of one engine."""
 
     engine: Engine
-    # A decoded body takes up to ten times the memory of its bytes. So only one large body at a time is decoded and
-    # handled. Requests that wait for that, and responses that are read slowly, only have their bytes in memory.
+    # Decoded, a body takes up to ten times its size. One large body at a time is decoded, handled and answered to;
+    # clients that wait for that, or read their response slowly, have only bytes in memory.
     _large_bodies: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(1))
 
     async def serve(self, request: HTTPRequest, path: ResourcePath, user: User, receive: Receive, send: Send) -> None:
@@ -60,13 +59,13 @@ class Resources:
         target = route(path, asked_verb(request, path), self.engine.registry)
         custom = target.kind.crd_uid is not None
         if request.method == "HEAD" and not custom:
-            # In a real server paths of built-in kinds are routed by method, and HEAD has no route.
+            # In a real server paths of built-in kinds are routed by method, and no route was registered for this one.
             raise refusals.method_not_allowed()
         call = _call(request, target, user)
         if target.verb == "watch":
             await self._watch(call, self._form(call, negotiate_stream(request, custom=custom)), receive, send)
             return
-        # Reviews, which can only be created, and connections (pods/exec) cannot be converted to a table.
+        # Resources that can only be created (reviews) or connected to have no table form.
         tables = "list" in target.kind.verbs and target.subresource in {"", "scale", "status"}
         wanted = negotiate(request, custom=custom, tables=tables)
         body = await _read_body(call, receive)
@@ -85,7 +84,7 @@ class Resources:
             case conversion:
                 return Metadata(call.kind, wanted.version, of_list=conversion == "PartialObjectMetadataList")
 
-    async def _response(self, call: Call, wanted: Wanted, *, threads: bool) -> _Respond:
+    async def _response(self, call: Call, wanted: WantedForm, *, threads: bool) -> _Respond:
         """Handle ``call``, encode the result, and return a function that sends it."""
         form, layout = self._form(call, wanted), wanted.layout
         try:
@@ -152,8 +151,7 @@ async def _write_list(
     """
     items = (form.item(version) for version in document.versions)
     if isinstance(form, Metadata) and not document.versions:
-        # As in kube-apiserver, items of an empty PartialObjectMetadataList is null (a nil slice in Go), unlike in other
-        # lists.
+        # The items of an empty metadata list are null (a nil slice in Go), unlike those of a list of whole objects.
         body = layout.document(msgspec.json.encode(form.head(document)))
         await Answer(body=body, content_type=layout.content_type, headers=headers).write(send)
         return
@@ -202,7 +200,7 @@ async def _stream_events(stream: WatchStream, form: Form, receive: Receive, send
             nursery.cancel_scope.cancel()
 
         nursery.start_soon(notice_the_client_going)
-        # An empty chunk makes the ASGI server send the headers now, so that the client does not wait for an event.
+        # An empty chunk makes the headers leave now: the client must see the watch open before its first event.
         await send_chunk(send, b"")
         async for events in stream:
             for group in _groups(map(form.event, events), plain=form.plain):
@@ -234,8 +232,7 @@ async def _read_body(call: Call, receive: Receive) -> bytes:
         data = await read_body(receive, bodies.MAX_BODY)
     except BodyTooLarge:
         raise refusals.body_too_large(bodies.MAX_BODY) from None
-    # As in a real server, the options are checked before the body is decoded; for creates and patches, the content type
-    # is checked before the options.
+    # A real server checks the options before it decodes the body; creates and patches check the content type first.
     if call.verb in {"create", "patch"}:
         custom = call.kind.crd_uid is not None and not call.kind.subresource(call.subresource)
         bodies.check_media_type(call.verb, call.content_type, custom=custom)

@@ -88,7 +88,7 @@ class LineStream(trio.abc.HalfCloseableStream):
         self._stream = stream
         self._line = line
         self._closed = closed
-        self._arrived: bytes | None = None  # received, but not returned yet, as the line may be down
+        self._arrived: bytes | None = None  # received, but perhaps still held back by the line
 
     @property
     def socket(self) -> trio.socket.SocketType:
@@ -100,7 +100,7 @@ class LineStream(trio.abc.HalfCloseableStream):
         await self._line.passage()
         if self._arrived is None:
             self._arrived = bytes(await self._stream.receive_some(max_bytes))
-            # The line may be down by now. If this is cancelled, the next call returns the data.
+            # The line may be down by now. If cancelled here, the next call returns the bytes.
             await self._line.passage()
         data = self._arrived if max_bytes is None else self._arrived[:max_bytes]
         self._arrived = self._arrived[len(data) :] or None
@@ -135,21 +135,15 @@ class LineStream(trio.abc.HalfCloseableStream):
         drop(self._stream, reset=reset)
 
 
-class UnlinedStream(trio.abc.HalfCloseableStream):
-    """A connection on which the client never receives a response.
-
-    The server sees the connection as open until the client disconnects, then as closed.
-    """
+class UnansweredStream(trio.abc.HalfCloseableStream):
+    """A connection that never gets a response; for the server it ends when the client disconnects."""
 
     def __init__(self, stream: trio.SocketStream, closed: Callable[[UnansweredStream], None]) -> None:
         self._stream = stream
         self._closed = closed
 
     async def receive_some(self, max_bytes: int | None = None) -> bytes:
-        """Return ``b""`` when the client has closed its side.
-
-        Received data is discarded.
-        """
+        """Return ``b""`` once the client has closed its side; discard everything before."""
         while await self._stream.receive_some(max_bytes):
             pass
         return b""
@@ -159,11 +153,11 @@ class UnlinedStream(trio.abc.HalfCloseableStream):
         await trio.lowlevel.checkpoint()
 
     async def wait_send_all_might_not_block(self) -> None:
-        """Return at once, since sent data is discarded."""
+        """Return at once: everything sent is discarded."""
         await trio.lowlevel.checkpoint()
 
     async def send_eof(self) -> None:
-        """Do nothing, so that the client sees the connection as open."""
+        """Do nothing: the client does not notice."""
         await trio.lowlevel.checkpoint()
 
     async def aclose(self) -> None:
@@ -172,7 +166,7 @@ class UnlinedStream(trio.abc.HalfCloseableStream):
         await self._stream.aclose()
 
     def drop(self, *, reset: bool) -> None:
-        """Close the connection by RST or FIN, even if it is in use."""
+        """Close the connection by RST or FIN while it is in use."""
         self._closed(self)
         drop(self._stream, reset=reset)
 
@@ -188,5 +182,5 @@ def drop(stream: trio.SocketStream, *, reset: bool) -> None:
         stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
     else:
         with suppress(OSError):  # the client has disconnected already
-            stream.socket.shutdown(socket.SHUT_WR)  # without this, closing with unread data would send RST
+            stream.socket.shutdown(socket.SHUT_WR)  # else unread data would turn the close into a reset
     stream.socket.close()

@@ -23,17 +23,13 @@ from dynkube.testing._wire.openapi.operations import Operation, Path
 from dynkube.testing._wire.openapi.parameters import Parameter
 from dynkube.testing._wire.openapi.published import SECURITY, Published, same
 
-# Number of paths or definitions that are encoded between two checkpoints. In the slower form this takes a few
-# milliseconds.
+# Paths or definitions encoded between two checkpoints: a few milliseconds in the slower form.
 _SLICE = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Form:
-    """A form of the document, JSON or protobuf.
-
-    It has functions that encode the parts and the whole.
-    """
+class ValueForm:
+    """An encoding of the document: functions for a path, a definition, and the document as a whole."""
 
     content_type: str
     path: Callable[[str, Mapping[str, Any]], bytes]
@@ -85,7 +81,7 @@ class DocumentV2:
         self._builtin: dict[str, tuple[bytes, ...]] = {}
         self._last: dict[str, tuple[tuple[_Piece, ...], Published]] = {}
 
-    async def published(self, form: Form) -> Published:
+    async def published(self, form: ValueForm) -> Published:
         """Return the document in one form.
 
         Building it has checkpoints, so that it does not block the event loop. The built-in part is built only once.
