@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+
 import httpx2
 import pytest
 
@@ -25,6 +27,31 @@ async def test_html_where_json_was_asked_for_points_to_a_proxy_or_login_page(
         ProtocolError, match=r"GET /api/v1/pods: expected JSON, received an HTML page \(HTTP 200\).*login page"
     ):
         await make_client(wire).request(GET)
+
+
+class Body(httpx2.AsyncByteStream):
+    """The body of a response, which records whether it was closed."""
+
+    def __init__(self) -> None:
+        self.closed = False
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        yield LOGIN
+
+    async def aclose(self) -> None:
+        self.closed = True
+
+
+async def test_a_response_that_is_rejected_by_its_head_is_closed(make_client: MakeClient) -> None:
+    body = Body()
+    wire = Wire(httpx2.Response(200, headers={"Content-Type": "text/html"}, stream=body))
+    client = make_client(wire)
+
+    with pytest.raises(ProtocolError):
+        await client.request(GET)
+
+    assert body.closed
+    assert client.statistics().open_requests == 0
 
 
 @pytest.mark.parametrize("code", [404, 410])

@@ -1,0 +1,49 @@
+"""Transforms: by default informers drop managedFields, and keep everything without a transform."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from dynkube import Client, Informer, Unstructured, connect, drop_managed_fields
+from dynkube.testing import APIServer
+
+CONFIG = {
+    "apiVersion": "v1",
+    "kind": "ConfigMap",
+    "metadata": {"name": "a", "namespace": "default"},
+    "data": {"x": "y"},
+}
+CONFIGS = "configmaps.v1."
+
+
+@pytest.fixture
+async def tracking() -> AsyncIterator[Client]:
+    """A client of a server that tracks field ownership."""
+    async with APIServer(managed_fields=True) as server, connect(transport=server.transport()) as client:
+        yield client
+
+
+async def cached(informer: Informer) -> Unstructured:
+    """Return the only object of an informer's cache in the namespace default."""
+    async with informer:
+        await informer.wait_synced()
+        [found] = [obj for obj in informer if obj.namespace == "default"]
+        return found
+
+
+async def test_managed_fields_are_not_cached(tracking: Client) -> None:
+    written = await tracking.resource("configmaps").create(CONFIG)
+    assert "managedFields" in written["metadata"]
+
+    config = await cached(tracking.informer(CONFIGS))
+
+    assert config == drop_managed_fields(written)
+    assert "managedFields" not in config["metadata"]
+
+
+async def test_without_a_transform_objects_are_cached_as_they_were_received(tracking: Client) -> None:
+    written = await tracking.resource("configmaps").create(CONFIG)
+
+    assert await cached(tracking.informer(CONFIGS, transform=None)) == written
