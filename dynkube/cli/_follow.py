@@ -12,9 +12,10 @@ from dynkube.meta import Added, Deleted, InformerEvent, Unstructured
 
 
 class Reporter(Protocol):
-    """Shows states and events.
+    """Shows the states and events of an informer to the user.
 
-    Its methods may block on a slow reader; meanwhile events are coalesced, not lost.
+    Its methods may block while the output is read slowly, as through a pipe. Meanwhile the informer merges successive
+    events of the same object, so the latest state of each object is still shown.
     """
 
     async def state(self, state: State) -> None:

@@ -42,8 +42,8 @@ def extract(
         manager: The field manager's name; or a :class:`Manager` from :func:`owners`, which also has the subresource.
         subresource: The subresource through which the fields were applied, such as ``"status"``; ``None`` for the
             object itself.
-        missing_ok: If the manager owns no applied fields, return an object without any fields instead of raising. For
-            programs that apply an object both for the first time and again.
+        missing_ok: If the manager owns no applied fields, return only apiVersion, kind, name and namespace instead of
+            raising. For programs that may not have applied the object yet.
 
     Raises:
         InvalidObject: The object has no managedFields, or they cannot be parsed; or no apiVersion, kind or name.

@@ -111,9 +111,10 @@ class FieldPath:
         return value_at(obj, self.steps)
 
     def as_server(self) -> str:
-        """Format the path as the API server prints it: like ``str()``, without quotes.
+        """Format the path as the API server prints it: like ``str()``, but names of fields are never quoted.
 
-        Differs from the server's output for values with characters that Go escapes differently from JSON.
+        Values of list items are escaped as in JSON, which differs from the server's output for the few characters that
+        Go escapes in another way.
         """
         return "".join(f".{step.name}" if isinstance(step, Field) else str(step) for step in self.steps)
 

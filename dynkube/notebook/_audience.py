@@ -19,7 +19,10 @@ _SLOW: Final = 2.0  # seconds between the following ones
 
 
 class Audience:
-    """The pages of one table. No I/O; times are seconds of the caller's clock."""
+    """The browser pages that display one table, and when each last reported.
+
+    No I/O; times are in seconds, from the caller's clock.
+    """
 
     __slots__ = ("_deaf", "_expected", "_pages", "_sent", "_since")
 

@@ -314,9 +314,9 @@ class Sender:
     def _patient(self, call: Call) -> Iterator[None]:
         """Extend the deadline of a request while a credential plugin runs.
 
-        Applies only to a plugin with a timeout of its own. For an interactive plugin the deadline is always extended,
-        as its prompt would otherwise disappear after half a minute. For other plugins the client's default deadline is
-        extended, but not a deadline set by the caller.
+        Only for plugins that have a timeout of their own. Of these, a non-interactive plugin extends the client's
+        default deadline, but not a deadline set by the caller. An interactive plugin extends both, as its prompt would
+        otherwise disappear after half a minute.
         """
         patience = credential_timeout_of(self._config.credentials)
         extra = patience.seconds if patience.interactive or call.default else 0.0

@@ -57,7 +57,7 @@ class NamespaceFilter(Filter):
 
 
 class _NamespaceVerdicts:
-    """Which namespaces match, computed once per version of the namespaces."""
+    """Which namespaces match: computed once for each version of the cache of namespaces, not for each object."""
 
     __slots__ = ("_namespaces", "_of", "_selectors")
 

@@ -35,7 +35,8 @@ class DeleteOptions:
         resource_version: The resourceVersion that the object must have; ``None`` for any.
         grace_period: Grace period in seconds, for kinds with graceful deletion; ``None`` for the object's own.
         propagation: ``Foreground``, ``Background`` or ``Orphan``; ``""`` for the default of the kind and the object.
-        orphan: The deprecated option ``orphanDependents``; ``None`` if it or ``propagation`` is not set.
+        orphan: The deprecated option ``orphanDependents``, which a request cannot set beside ``propagation``; ``None``
+            if it is not set.
     """
 
     dry_run: bool = False

@@ -134,7 +134,7 @@ def _type_causes(schema: JSONObject, level: Level, field: str) -> Iterator[Statu
 
 
 def _resource_causes(schema: JSONObject, level: Level, field: str) -> Iterator[StatusCause]:
-    """Yield the causes for the schema of a whole or embedded resource."""
+    """Yield a status cause for each error in the schema of a custom resource, or of one that is embedded in it."""
     properties = schema.get("properties", {})
     if level == "root" or schema.get(EMBEDDED):
         for name, kind in (("kind", "string"), ("apiVersion", "string"), ("metadata", "object")):

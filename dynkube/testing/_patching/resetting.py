@@ -32,9 +32,9 @@ _ONCE = {"certificatesigningrequests.certificates.k8s.io"}
 
 
 def reset_fields(kind: Kind, subresource: str) -> tuple[Path, ...]:
-    """Return the paths of the fields that ``subresource`` cannot write.
+    """Return the paths of the fields that a write through ``subresource`` cannot change.
 
-    Fields below these paths are included. ``""`` is the object itself.
+    Each path stands for the field and everything below it. ``subresource`` is ``""`` for the object itself.
     """
     resource = kind.storage_group
     match subresource:
