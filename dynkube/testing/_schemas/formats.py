@@ -10,6 +10,7 @@ import ipaddress
 import re
 from collections.abc import Callable, Mapping
 from datetime import date
+from email.errors import HeaderParseError
 from email.headerregistry import Address
 from email.utils import parseaddr
 from typing import Final
@@ -84,7 +85,7 @@ def _is_email(text: str) -> bool:
     try:
         _, address = parseaddr(text)
         parsed = Address(addr_spec=address)
-    except (ValueError, IndexError, RecursionError):
+    except (HeaderParseError, ValueError, IndexError, RecursionError):  # the first by Python 3.13
         return False
     return bool(parsed.username and parsed.domain) and address in text and text.strip() == text
 
