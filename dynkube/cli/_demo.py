@@ -12,8 +12,8 @@ from cyclopts import Parameter
 
 from dynkube._client import Client
 from dynkube.cli._console import PlainConsole
-from dynkube.cli._story import APISERVICES, CRDS, ROUTES, STORY, Step, opening, source
-from dynkube.cli._teller import Check, Reporter
+from dynkube.cli._demo_output import Check, DemoPrinter
+from dynkube.cli._story import APISERVICES, CRDS, ROUTES, STORY, DemoStep, opening, source
 from dynkube.cli._timeline import Timeline
 from dynkube.errors import DynkubeError
 from dynkube.informers import Informer
@@ -66,12 +66,12 @@ class Scene:
         return known | dict(open_now)
 
 
-async def tell(server: APIServer, console: Console, story: Sequence[Step], *, pause: float = 0) -> bool:
+async def tell(server: APIServer, console: Console, story: Sequence[DemoStep], *, pause: float = 0) -> bool:
     """Run ``story`` on a fresh ``server``, up to the first step that fails.
 
     Return whether all checks held.
     """
-    teller = Reporter(console)
+    teller = DemoPrinter(console)
     teller.introduce("Runs on an embedded API server in this process. The Python code shown is the code that runs.")
     teller.begin("An informer on HTTPRoutes, whose CRD is not installed", source(opening))
     told = Timeline()
@@ -92,7 +92,7 @@ async def tell(server: APIServer, console: Console, story: Sequence[Step], *, pa
     return held
 
 
-async def _perform(step: Step, scene: Scene, teller: Reporter) -> bool:
+async def _perform(step: DemoStep, scene: Scene, teller: DemoPrinter) -> bool:
     """Run one step, wait until its expectations hold (10 s at most), and return whether its checks held."""
     sent = len(scene.server.requests)
     trouble: list[Check] = []

@@ -34,7 +34,7 @@ class Managed:
             CommandFailed: the namespace is not the name of one.
             InvalidInput: a server would reject the manager, or the subresource is empty.
         """
-        check_namespace(self.namespace, "the context's")
+        check_namespace(self.namespace, "that of the current context")
         check_field_manager(self.manager, "--manager")
         check_subresource(self.subresource)
 

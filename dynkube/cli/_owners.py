@@ -33,7 +33,7 @@ async def owners(
         field: Only this field and those below it, like .spec.template or '.spec.containers[name="web"]'.
         cluster: The cluster.
     """
-    check_namespace(namespace, "the context's")
+    check_namespace(namespace, "that of the current context")
     read_paths("--field", [field] if field else [])
     await run_owners(cluster.client(), resource, name, namespace=namespace, field=field)
 

@@ -37,7 +37,7 @@ class Source:
                 has a kustomization or a Helm chart.
             InvalidInput: a server would reject the field manager.
         """
-        check_namespace(self.namespace, "the context's")
+        check_namespace(self.namespace, "that of the current context")
         check_field_manager(self.field_manager, "--field-manager")
         if self.parallel < 1:
             raise CommandFailed(f"--parallel must be an integer >= 1, not {self.parallel}")

@@ -24,7 +24,7 @@ Act = Callable[[Client, Informer], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class DemoStep:
     """A step of the demo, with the expected results.
 
     Attributes:
@@ -152,45 +152,45 @@ async def reinstall(client: Client, routes: Informer) -> None:
 
 
 STORY = (
-    Step(title="The resource does not exist: an empty list, at once", act=wait, phase=ABSENT, watches=0),
-    Step(title="The CRD is installed: the informer goes live by itself", act=install),
-    Step(
+    DemoStep(title="The resource does not exist: an empty list, at once", act=wait, phase=ABSENT, watches=0),
+    DemoStep(title="The CRD is installed: the informer goes live by itself", act=install),
+    DemoStep(
         title="Objects are created",
         act=create,
         told=("added default/web", "added default/api", "added default/docs"),
         shown=("web", "api", "docs"),
     ),
-    Step(title="An object is changed", act=change, told=("updated default/web",), shown=("web", "api", "docs")),
-    Step(
+    DemoStep(title="An object is changed", act=change, told=("updated default/web",), shown=("web", "api", "docs")),
+    DemoStep(
         title="A filter: hidden objects are reported as deleted, without a request to the server",
         act=narrow,
         told=("deleted default/api",),
         shown=("web", "docs"),
         requests=False,
     ),
-    Step(
+    DemoStep(
         title="Another filter: exactly the difference is reported",
         act=flip,
         told=("added default/api", "deleted default/docs"),
         shown=("web", "api"),
         requests=False,
     ),
-    Step(
+    DemoStep(
         title="No filter",
         act=unfilter,
         told=("added default/docs",),
         shown=("web", "api", "docs"),
         requests=False,
     ),
-    Step(title="An object is deleted", act=delete, told=("deleted default/docs",), shown=("web", "api")),
-    Step(
+    DemoStep(title="An object is deleted", act=delete, told=("deleted default/docs",), shown=("web", "api")),
+    DemoStep(
         title="The CRD is deleted: each object is reported as deleted, and the watch ends",
         act=uninstall,
         phase=ABSENT,
         told=("deleted default/web", "deleted default/api"),
         watches=0,
     ),
-    Step(
+    DemoStep(
         title="The CRD is installed again: the same informer and handler continue",
         act=reinstall,
         told=("added default/web",),

@@ -48,7 +48,7 @@ EVENT_STYLES = {"ADDED": "green", "MODIFIED": "cyan", "DELETED": "red"}
 """The style of each event type."""
 
 
-class LiveTable:
+class WatchTable:
     """A reporter that redraws a table instead of printing lines.
 
     Data from the cluster is shown as plain text: it cannot contain markup or control the terminal.

@@ -14,7 +14,7 @@ from dynkube.meta import Unstructured
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class TimelineEntry:
     """A state of the informer, or a handler call.
 
     Attributes:
@@ -41,7 +41,7 @@ class Timeline:
 
     def __init__(self) -> None:
         self._began = trio.current_time()
-        self._entries: list[Entry] = []
+        self._entries: list[TimelineEntry] = []
         self._changed = trio.Event()
 
     # ── handlers ─────────────────────────────────────────────────────────────────────────────
@@ -65,7 +65,7 @@ class Timeline:
                 self._record(state.phase, describe(state))
 
     def _record(self, word: str, text: str) -> None:
-        self._entries.append(Entry(trio.current_time() - self._began, word, text))
+        self._entries.append(TimelineEntry(trio.current_time() - self._began, word, text))
         self._changed.set()
         self._changed = trio.Event()
 
@@ -86,7 +86,7 @@ class Timeline:
     def _last_phase(self) -> str | None:
         return next((entry.word for entry in reversed(self._entries) if entry.is_state), None)
 
-    def take(self) -> list[Entry]:
+    def take(self) -> list[TimelineEntry]:
         """Return the recorded entries in order, and clear the record."""
         chapter, self._entries = self._entries, []
         return chapter

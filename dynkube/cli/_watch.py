@@ -22,7 +22,7 @@ from dynkube.cli._notes import note
 from dynkube.cli._output import Nowhere, Output
 from dynkube.cli._run import CommandFailed
 from dynkube.cli._signals import cancel_at_signal
-from dynkube.cli._table import LiveTable
+from dynkube.cli._table import WatchTable
 from dynkube.errors import InvalidInput, InvalidJSONPath, InvalidSelector
 from dynkube.informers import Informer, JSONPathFilter
 from dynkube.meta import GVR, FieldSelector, LabelSelector, ResourceArg, UnstructuredTable
@@ -120,7 +120,7 @@ async def _show(client: Client, query: Query, informer: Informer, output: Format
     assert gvr is not None, "it is known once the informer is entered"
     if output == "table" and sys.stdout.isatty() and not (console := Console()).is_dumb_terminal:
         columns = PrinterColumns(informer, partial(query.table, client, gvr))
-        table = LiveTable(informer, str(gvr), console, columns=columns)
+        table = WatchTable(informer, str(gvr), console, columns=columns)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(table.run)
             await follow(informer, table)
@@ -149,7 +149,7 @@ def read_query(
         InvalidInput: another argument is invalid; the message names the option.
     """
     ResourceArg.parse(resource)
-    check_namespace(namespace, "all of them")
+    check_namespace(namespace, "all namespaces")
     for option, parse, text in (("-l", LabelSelector.parse, selector), ("--field", FieldSelector.parse, field)):
         try:
             parse(text)

@@ -1,4 +1,4 @@
-"""What a package shows is what its ``__all__`` says, and the top loads nothing until it is used."""
+"""Errors have the names by which they are imported, and the top loads nothing until it is used."""
 
 from __future__ import annotations
 
@@ -6,43 +6,10 @@ import importlib
 import importlib.metadata
 import subprocess
 import sys
-from types import ModuleType
 
 import pytest
 
 import dynkube
-
-PACKAGES = [
-    "errors",
-    "meta",
-    "fields",
-    "telemetry",
-    "config",
-    "rest",
-    "discovery",
-    "client",
-    "informers",
-    "notebook",
-    "testing",
-]
-
-
-def visible(module: ModuleType) -> set[str]:
-    """Public names of a module, but for its submodules that are not declared."""
-    return {
-        name
-        for name, value in vars(module).items()
-        if name in module.__all__
-        or not (name.startswith("_") or isinstance(value, ModuleType) or name == "annotations")
-    }
-
-
-@pytest.mark.parametrize("package", PACKAGES)
-def test_a_package_shows_exactly_what_it_declares(package: str) -> None:
-    module = importlib.import_module(f"dynkube.{package}")
-
-    assert visible(module) == set(module.__all__)
-    assert len(module.__all__) == len(set(module.__all__))
 
 
 def test_errors_are_called_as_they_are_imported() -> None:

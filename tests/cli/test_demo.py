@@ -13,13 +13,13 @@ from rich.console import Console
 from dynkube import ABSENT, LIVE, Client, Informer
 from dynkube.cli import _story
 from dynkube.cli._demo import tell
-from dynkube.cli._story import STORY, Act, Step, source
+from dynkube.cli._story import STORY, Act, DemoStep, source
 from dynkube.testing import APIServer
 
 Told = tuple[bool, str]
 
 
-async def told(story: Sequence[Step] = STORY) -> Told:
+async def told(story: Sequence[DemoStep] = STORY) -> Told:
     console = Console(file=StringIO(), width=200)
     async with APIServer() as server:
         held = await tell(server, console, story)
@@ -27,7 +27,7 @@ async def told(story: Sequence[Step] = STORY) -> Told:
     return held, console.file.getvalue()
 
 
-def with_act(title: str, act: Act) -> list[Step]:
+def with_act(title: str, act: Act) -> list[DemoStep]:
     """The story, with one step doing something else than it should."""
     assert any(step.title == title for step in STORY)
     return [replace(step, act=act) if step.title == title else step for step in STORY]
@@ -68,7 +68,7 @@ async def test_a_pause_comes_before_each_step() -> None:
 
 # All but the first, which claims what holds before it, too.
 @pytest.mark.parametrize("step", STORY[1:], ids=lambda step: step.title)
-async def test_a_step_that_does_nothing_where_something_is_claimed_fails(step: Step) -> None:
+async def test_a_step_that_does_nothing_where_something_is_claimed_fails(step: DemoStep) -> None:
     held, text = await told(with_act(step.title, nothing))
 
     assert not held

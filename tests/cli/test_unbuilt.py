@@ -66,7 +66,7 @@ def test_the_file_itself_and_a_folder_inside_are_refused_as_well(
         (".git/kustomization.yaml", "resources: []\n"),
     ],
 )
-def test_objects_in_files_of_these_names_are_applied(name: str, text: str, tmp_path: Path) -> None:
+def test_objects_in_files_of_these_names_are_not_refused(name: str, text: str, tmp_path: Path) -> None:
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_text(text)
 

@@ -12,7 +12,7 @@ import trio
 from dynkube import LIVE, Client
 from dynkube.cli._columns import PrinterColumns
 from dynkube.cli._follow import follow
-from dynkube.cli._table import LiveTable
+from dynkube.cli._table import WatchTable
 from dynkube.cli._watch import Query
 from dynkube.testing import APIServer, Refuse
 from tests.cli.kit import noon
@@ -37,14 +37,14 @@ def with_columns(*columns: dict[str, Any]) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def watching(client: Client, resource: str, *, width: int = 160) -> AsyncIterator[tuple[LiveTable, list[str]]]:
+async def watching(client: Client, resource: str, *, width: int = 160) -> AsyncIterator[tuple[WatchTable, list[str]]]:
     """The table of a watch that is drawn periodically, and what it draws now."""
     query = Query(resource=resource)
     async with query.informer(client) as informer, trio.open_nursery() as nursery:
         gvr = informer.gvr
         assert gvr is not None
         columns = PrinterColumns(informer, lambda: query.table(client, gvr), noon)
-        table = LiveTable(informer, resource, terminal(width=width), noon, columns)
+        table = WatchTable(informer, resource, terminal(width=width), noon, columns)
         nursery.start_soon(follow, informer, table)
         await informer.wait_state(LIVE)
         nursery.start_soon(table.run)

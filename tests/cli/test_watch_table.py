@@ -13,7 +13,7 @@ from rich.console import Console
 
 from dynkube import LIVE, Client, Unstructured
 from dynkube.cli._follow import follow
-from dynkube.cli._table import LiveTable, conditions
+from dynkube.cli._table import WatchTable, conditions
 from dynkube.testing import APIServer
 from tests.cli.kit import noon
 from tests.informers.kit import WIDGETS, crd, quiet, widget
@@ -23,16 +23,16 @@ def terminal(height: int = 24, width: int = 100) -> Console:
     return Console(file=StringIO(), force_terminal=True, color_system=None, width=width, height=height)
 
 
-def picture(table: LiveTable, console: Console) -> str:
+def picture(table: WatchTable, console: Console) -> str:
     with console.capture() as capture:
         console.print(table.render())
     return capture.get()
 
 
 @asynccontextmanager
-async def drawn(client: Client, console: Console) -> AsyncIterator[LiveTable]:
+async def drawn(client: Client, console: Console) -> AsyncIterator[WatchTable]:
     async with client.informer(WIDGETS) as widgets, trio.open_nursery() as nursery:
-        table = LiveTable(widgets, WIDGETS, console, noon)
+        table = WatchTable(widgets, WIDGETS, console, noon)
         nursery.start_soon(follow, widgets, table)
         await widgets.wait_synced()
         await quiet()
@@ -152,7 +152,7 @@ async def test_the_last_picture_stays(server: APIServer, client: Client) -> None
 
     async with client.informer(WIDGETS) as widgets:
         await widgets.wait_state(LIVE)
-        table = LiveTable(widgets, WIDGETS, console, noon)
+        table = WatchTable(widgets, WIDGETS, console, noon)
         with trio.move_on_after(0.1):
             await table.run()
 

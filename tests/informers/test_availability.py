@@ -167,6 +167,24 @@ async def test_an_aggregated_api_that_is_removed_is_absent_until_it_returns(
         assert await recorder.drain() == ["add/n1"]
 
 
+async def test_an_api_without_an_apiservice_is_not_polled_for(server: APIServer, client: Client, metrics: Kind) -> None:
+    server.register(metrics)
+    async with client.informer(metrics.gvr) as nodes:
+        await nodes.wait_state(LIVE)
+        server.unregister(metrics.gvr)
+        await nodes.wait_state(ABSENT)
+        await trio.sleep(60)
+        server.forget_requests()
+
+        await trio.sleep(3600)
+
+        # Discovery is read again when the watch on CRDs is renewed, every 5 to 10 minutes.
+        assert len([request for request in server.audit if "watch" not in request.params]) < 30
+        server.register(metrics)
+        with trio.fail_after(1):
+            await nodes.wait_state(LIVE)
+
+
 @pytest.mark.scenario("F11")
 async def test_an_absence_is_asked_about_again_by_whoever_comes_later(
     server: APIServer, client: Client, metrics: Kind

@@ -62,6 +62,8 @@ async def test_a_resource_that_has_become_namespaced_takes_a_namespace(
 
     await VERBS[verb](widgets, live, cluster.namespace)  # which raised WrongScope
 
+    assert (await widgets.resolve()).namespaced
+
 
 async def test_manifests_of_a_resource_that_has_become_namespaced_are_applied(cluster: Cluster, client: Client) -> None:
     await replaced(cluster, client)

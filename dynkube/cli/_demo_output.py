@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from dynkube._text.tables import printable
-from dynkube.cli._timeline import Entry
+from dynkube.cli._timeline import TimelineEntry
 
 _STYLES = {
     "added": "green",
@@ -37,7 +37,7 @@ class Check:
         return self.expected == self.found
 
 
-class Reporter:
+class DemoPrinter:
     """Prints the demo; colours depend on the console."""
 
     def __init__(self, console: Console) -> None:
@@ -55,7 +55,7 @@ class Reporter:
         for line in code.splitlines():
             self._console.print(Text(f"    {line}", style="blue"))
 
-    def recount(self, entries: Iterable[Entry]) -> None:
+    def recount(self, entries: Iterable[TimelineEntry]) -> None:
         """Print handler calls and states with their times."""
         for entry in entries:
             line = Text().append(f"  {entry.after:6.2f} s  ", style="dim")
