@@ -259,8 +259,10 @@ class Client(Bound, Shortcuts, ManifestVerbs):
 
         Args:
             resource: preferably RESOURCE.VERSION.GROUP (``"httproutes.v1.gateway.networking.k8s.io"``), which need not
-                be served yet. Short forms (``"deploy"``) are resolved when the informer is entered, and must be served
-                then.
+                be served yet. RESOURCE.GROUP, the name of a CRD (``"httproutes.gateway.networking.k8s.io"``), follows
+                the version that the server prefers: if that changes, all objects are listed in the new version, and
+                handlers get updates. Short forms (``"deploy"``) are resolved when the informer is entered, and must be
+                served then.
             namespace: ``None`` means all namespaces.
             label_selector: objects to receive, by labels; evaluated by the server, cannot be changed.
             field_selector: the same, by fields.

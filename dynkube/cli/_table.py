@@ -57,14 +57,12 @@ class WatchTable:
     def __init__(
         self,
         informer: Informer,
-        name: str,
         console: Console,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         columns: PrinterColumns | None = None,
     ) -> None:
         self._informer = informer
         self._columns = columns or PrinterColumns(informer, now=now)
-        self._name = name
         self._console = console
         self._now = now
         self._recent: deque[tuple[datetime, InformerEvent]] = deque(maxlen=_RECENT)
@@ -127,7 +125,7 @@ class WatchTable:
     def _header(self, shown: int) -> Text:
         state = self._informer.state
         header = Text(no_wrap=True, overflow="ellipsis")
-        header.append(self._name, style="bold").append("  ")
+        header.append(str(self._informer.gvr), style="bold").append("  ")
         header.append(state.phase, style=STYLES[state.phase])
         header.append(f" {age(self._now() - state.since)}  objects: {shown}  events: {self._events}", style="dim")
         if state.phase is not Phase.LIVE and (reason := describe(state)):

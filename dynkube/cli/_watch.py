@@ -25,7 +25,7 @@ from dynkube.cli._signals import cancel_at_signal
 from dynkube.cli._table import WatchTable
 from dynkube.errors import InvalidInput, InvalidJSONPath, InvalidSelector
 from dynkube.informers import Informer, JSONPathFilter
-from dynkube.meta import GVR, FieldSelector, LabelSelector, ResourceArg, UnstructuredTable
+from dynkube.meta import FieldSelector, LabelSelector, ResourceArg, UnstructuredTable
 
 Format = Literal["table", "json", "name"]
 
@@ -50,8 +50,10 @@ class Query:
             filter=self.filter,
         )
 
-    async def table(self, client: Client, gvr: GVR) -> UnstructuredTable:
-        """Request the server's table of the objects."""
+    async def table(self, client: Client, informer: Informer) -> UnstructuredTable:
+        """Request the server's table of the objects, in the version that ``informer`` follows now."""
+        gvr = informer.gvr
+        assert gvr is not None, "it is known once the informer is entered"
         return await client.resource(gvr).table(
             namespace=self.namespace, label_selector=self.label_selector, field_selector=self.field_selector
         )
@@ -78,8 +80,8 @@ async def watch(
     With -o json and -o name, stdout has events only and states go to stderr.
 
     Args:
-        resource: RESOURCE.VERSION.GROUP, like httproutes.v1.gateway.networking.k8s.io; or a short form (deploy,
-            pods), which must exist.
+        resource: RESOURCE.VERSION.GROUP, like httproutes.v1.gateway.networking.k8s.io; RESOURCE.GROUP, to follow the
+            preferred version; or a short form (deploy, pods), which must exist.
         namespace: Only this namespace; by default all namespaces.
         all_namespaces: All namespaces, which is the default.
         selector: Only objects with these labels (app=web,tier in (fe,be)); the server selects.
@@ -116,11 +118,9 @@ async def run_watch(client: Client, query: Query, output: Format, *, stats: bool
 
 
 async def _show(client: Client, query: Query, informer: Informer, output: Format) -> None:
-    gvr = informer.gvr
-    assert gvr is not None, "it is known once the informer is entered"
     if output == "table" and sys.stdout.isatty() and not (console := Console()).is_dumb_terminal:
-        columns = PrinterColumns(informer, partial(query.table, client, gvr))
-        table = WatchTable(informer, str(gvr), console, columns=columns)
+        columns = PrinterColumns(informer, partial(query.table, client, informer))
+        table = WatchTable(informer, console, columns=columns)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(table.run)
             await follow(informer, table)

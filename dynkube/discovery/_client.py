@@ -123,7 +123,7 @@ class DiscoveryClient:
             return None
 
     async def lists(self, gv: GroupVersion) -> bool:
-        """Whether the server's list of group-versions contains ``gv``.
+        """Whether the server's list of group-versions contains ``gv``; any of its group if it has no version.
 
         Sends one request, which is cheap due to an ETag. The list is stronger evidence than a 404 for the document of a
         group-version, which may come from a proxy, or from a server that has not installed all of its APIs yet.
@@ -134,7 +134,7 @@ class DiscoveryClient:
         """
         root = await self._root("/apis" if gv.group else "/api")
         versions = {GroupVersion(group.name, version.version) for group in root.groups for version in group.versions}
-        return gv in versions
+        return gv in versions or (not gv.version and any(each.group == gv.group for each in versions))
 
     async def server_version(self, *, timeout: float | None = None) -> ServerVersion:
         """Return the server's version (``/version``).

@@ -26,6 +26,27 @@ def definition_name(arg: ResourceLike) -> str | None:
     return f"{lookup.name.lower()}.{lookup.group}" if lookup.by != "kind" and "." in (lookup.group or "") else None
 
 
+def complete_gvr(arg: str | GVR | GVK) -> GVR | None:
+    """Return the GVR of RESOURCE.VERSION.GROUP; ``None`` if discovery is needed."""
+    if isinstance(arg, GVR):
+        return arg
+    lookup = Lookup.of(arg)
+    if lookup.by == "kind" or lookup.version is None or lookup.name != lookup.name.lower():
+        return None
+    return GVR(lookup.group or "", lookup.version, lookup.name)
+
+
+def gvr_to_follow(arg: str | GVR | GVK) -> GVR | None:
+    """Return the GVR, with an empty version, of RESOURCE.GROUP, which is the name of a CRD.
+
+    ``None`` for all other names: with a version, in a group without a dot (built-in resources), and of a kind.
+    """
+    lookup = Lookup.of(arg)
+    if lookup.by != "any" or lookup.version is not None or "." not in (lookup.group or ""):
+        return None
+    return GVR(lookup.group or "", "", lookup.name) if lookup.name == lookup.name.lower() else None
+
+
 @dataclass(frozen=True, slots=True)
 class Lookup:
     """A resource name to look up, parsed.

@@ -8,6 +8,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from types import TracebackType
 from typing import Final, Self
@@ -19,6 +20,7 @@ from dynkube._displayable import Displayable
 from dynkube._guard import repr_of
 from dynkube._text.tables import printable
 from dynkube.discovery._failures import plain_failures
+from dynkube.discovery._lookup import complete_gvr, gvr_to_follow
 from dynkube.errors import ClosedError, InvalidInput, NoMatch
 from dynkube.informers._availability.crd_summary import PrinterColumn
 from dynkube.informers._cache.index import Index, IndexFunc, index_func
@@ -42,7 +44,7 @@ from dynkube.informers._views.handlers import (
     Registration,
 )
 from dynkube.informers._waits import Waits
-from dynkube.meta import GVK, GVR, FieldSelector, LabelSelector, ResourceArg
+from dynkube.meta import GVK, GVR, FieldSelector, LabelSelector
 from dynkube.meta._arguments import a_type
 from dynkube.meta._path import resource_path
 
@@ -82,7 +84,7 @@ class Informer(Bound, Waits, Displayable):
         super().__init__(namespace or None)  # "" means all namespaces, as in client-go
         self._factory_of = factory
         self._resource = resource
-        self._gvr = _complete(resource)
+        self._gvr = complete_gvr(resource)
         if namespace:
             resource_path(_ANYTHING, namespace=namespace)  # raises for an invalid name here rather than in a task
         self._label_selector = LabelSelector.parse(label_selector)
@@ -110,7 +112,8 @@ class Informer(Bound, Waits, Displayable):
         raises, nothing is left running.
 
         Raises:
-            NoMatch: discovery was needed, and the server does not serve such a resource.
+            NoMatch: discovery was needed, and the server does not serve such a resource. Not for RESOURCE.GROUP, which
+                may be installed later.
             AmbiguousMatch: the name matches several resources.
             DiscoveryFailed: the name could not be resolved because discovery failed.
             TransportError: discovery was needed and got no usable response.
@@ -134,10 +137,9 @@ class Informer(Bound, Waits, Displayable):
         if self._gvr is None:
             self._gvr = await self._look_up(factory)
             self._check_unused()  # another task may have entered or closed it during discovery
+        gvr = replace(self._gvr, version="") if gvr_to_follow(self._resource) else self._gvr
         self._factory = factory
-        key = SharingKey(
-            self._gvr, self._namespace, self._label_selector, self._field_selector, self._transform, self._lists
-        )
+        key = SharingKey(gvr, self._namespace, self._label_selector, self._field_selector, self._transform, self._lists)
         self._shared = shared = factory.acquire(key)
         for subscriber in self._view.subscribers:
             if isinstance(subscriber, HandlerTask):
@@ -156,6 +158,8 @@ class Informer(Bound, Waits, Displayable):
             with plain_failures():
                 return (await factory.mapper.resolve(self._resource)).gvr
         except NoMatch as exc:
+            if followed := gvr_to_follow(self._resource):
+                return followed
             raise NoMatch(
                 f"{exc}; to follow a resource that is not installed yet, pass RESOURCE.VERSION.GROUP, "
                 "like httproutes.v1.gateway.networking.k8s.io"
@@ -208,8 +212,13 @@ class Informer(Bound, Waits, Displayable):
 
     @property
     def gvr(self) -> GVR | None:
-        """The resource; ``None`` before entering if its name needs discovery."""
-        return self._gvr
+        """The resource; ``None`` before entering if its name needs discovery.
+
+        If it was given as RESOURCE.GROUP, its version is the one that is listed and watched, or was last; ``""`` while
+        none is known.
+        """
+        shared = self._shared
+        return shared.gvr if shared is not None and shared.gvr.version else self._gvr
 
     @property
     def namespace(self) -> str | None:
@@ -222,9 +231,8 @@ class Informer(Bound, Waits, Displayable):
 
         Empty if the CRD declares none, if no CRD defines the resource, or if the client may not read CRDs.
         """
-        if self._gvr is None or self._factory is None:
-            return ()
-        return self._factory.printer_columns(self._gvr)
+        gvr = self.gvr
+        return () if gvr is None or self._factory is None else self._factory.printer_columns(gvr)
 
     # ── handlers and events ──────────────────────────────────────────────────────────────────
 
@@ -374,15 +382,3 @@ class Informer(Bound, Waits, Displayable):
         return printable(
             f"<Informer {self._gvr or self._resource}{where} {self.state.phase} objects={len(self._snapshot)}{shown}>"
         )
-
-
-def _complete(resource: str | GVR | GVK) -> GVR | None:
-    """Return the GVR of RESOURCE.VERSION.GROUP; ``None`` if discovery is needed."""
-    if isinstance(resource, GVR):
-        return resource
-    if isinstance(resource, GVK):
-        return None
-    arg = ResourceArg.parse(resource)
-    if arg.version is None or arg.name != arg.name.lower():
-        return None
-    return GVR(arg.group or "", arg.version, arg.name)

@@ -40,7 +40,7 @@ from dynkube.informers._views.fanout import Fanout
 from dynkube.informers._views.filtered_view import View
 from dynkube.informers._views.handlers import EventQueue, HandlerTask
 from dynkube.informers._views.subscriber import Subscriber
-from dynkube.meta import Unstructured, WatchEvent
+from dynkube.meta import GVR, Unstructured, WatchEvent
 from dynkube.meta._common import BodyCache
 from dynkube.meta._object import Key
 from dynkube.rest._client import RESTClient
@@ -61,6 +61,7 @@ class SharedInformer:
         on_ended: Callable[[SharedInformer], None],
     ) -> None:
         self.key = key
+        self._gvr = key.gvr
         self._on_ended = on_ended
         collection = key.collection
         self._told = StateTelling(collection, observers)
@@ -100,6 +101,11 @@ class SharedInformer:
     def resource_version(self) -> str:
         """The last resourceVersion received; ``""`` before the first list."""
         return self._cache.resource_version
+
+    @property
+    def gvr(self) -> GVR:
+        """The resource; where the key has no version, in the one that is served, or was last (``""`` if unknown)."""
+        return self._gvr
 
     @property
     def absent(self) -> bool:
@@ -249,7 +255,7 @@ class SharedInformer:
             await self._follow_generation(now.generation, now.lost)
 
     async def _follow_generation(self, generation: Generation, lost: SourceFailure | None) -> None:
-        if self.key.namespace is not None and not generation.namespaced:
+        if self.key.namespace is not None and not generation.served_as.namespaced:
             await self._vanish("WrongScope", f"{self.key.gvr} is cluster-scoped: leave namespace= out", lost)
         elif generation.continues(self._generation):
             self._generation = generation
@@ -270,10 +276,16 @@ class SharedInformer:
     def _appear(self, generation: Generation) -> None:
         """List a resource that is newly served, or whose CRD was created again.
 
+        Also if another version of the resource is to be followed.
+
         Objects of the old CRD stay in the cache until the list is complete. The CRD watch may be behind the watch on
         the resource, which may have received objects of the new CRD already. Only the list shows, by UID, which objects
         still exist.
         """
+        version = generation.served_as.version
+        if version != self._gvr.version:
+            self._gvr = replace(self._gvr, version=version)
+            self._cache.versions_reused()  # another form of the same objects, with the same resourceVersions
         self._stop_reflecting()
         self._absent = False
         self._set_state(Phase.SYNCING, "Listing")
@@ -286,7 +298,7 @@ class SharedInformer:
         bodies = BodyCache(self._settings.decoded_bodies)  # created late, as absent resources must take little memory
         source = ListWatch(
             self._rest,
-            self.key.gvr,
+            self.gvr,
             namespace=self.key.namespace,
             label_selector=self.key.label_selector,
             field_selector=self.key.field_selector,
@@ -324,7 +336,7 @@ class SharedInformer:
         """Replace all objects by a complete list; ``watched`` if its watch stays open."""
         if epoch == self._epoch:
             if self._generation is not None:
-                self._tracker.prove(self.key.gvr, resource_version, namespaced=self._generation.namespaced)
+                self._tracker.prove(self.key.gvr, resource_version, self._generation.served_as)
             version = await self._cache.replace(objects, resource_version, self._slices)
             # LIVE before handlers are called: a handler must not see SYNCING once it has synced.
             await self._publish(version, (Phase.LIVE, "Watching", "") if watched else None)
@@ -373,7 +385,7 @@ class SharedInformer:
             return
         self.failures.note(exc)
         if isinstance(exc, ResourceVersionRegressed):
-            self._cache.revisions_regressed()
+            self._cache.versions_reused()  # the server's resourceVersions went back
         if recovery.missing:
             self._tracker.suspect(self.key.gvr)
         # A single failure after which the next attempt succeeds is normal for a watch.

@@ -54,7 +54,7 @@ class GroupVersion:
         return cls(group, version)
 
     def __str__(self) -> str:
-        return f"{self.group}/{self.version}" if self.group else self.version
+        return "/".join(part for part in (self.group, self.version) if part)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -97,7 +97,8 @@ class GVK(Displayable):
 class GVR(Displayable):
     """Group, version and resource: the address of a type in dynkube.
 
-    The resource is the plural in URLs.
+    The resource is the plural in URLs. The version is empty only where informers show a resource whose version they
+    follow and do not know (see :meth:`Client.informer`).
     """
 
     group: str
@@ -138,7 +139,7 @@ class GVR(Displayable):
         return f"{self.resource}.{self.group}"
 
     def __str__(self) -> str:
-        return f"{self.resource}.{self.version}.{self.group}" if self.group else f"{self.resource}.{self.version}"
+        return ".".join(part for part in (self.resource, self.version, self.group) if part)
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,10 +41,8 @@ async def watching(client: Client, resource: str, *, width: int = 160) -> AsyncI
     """The table of a watch that is drawn periodically, and what it draws now."""
     query = Query(resource=resource)
     async with query.informer(client) as informer, trio.open_nursery() as nursery:
-        gvr = informer.gvr
-        assert gvr is not None
-        columns = PrinterColumns(informer, lambda: query.table(client, gvr), noon)
-        table = WatchTable(informer, resource, terminal(width=width), noon, columns)
+        columns = PrinterColumns(informer, lambda: query.table(client, informer), noon)
+        table = WatchTable(informer, terminal(width=width), noon, columns)
         nursery.start_soon(follow, informer, table)
         await informer.wait_state(LIVE)
         nursery.start_soon(table.run)

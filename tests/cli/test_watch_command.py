@@ -18,7 +18,7 @@ from tests.informers.kit import WIDGETS, crd, widget
 UNREACHABLE = ("--url", "http://127.0.0.1:1")
 
 
-@pytest.mark.parametrize("resource", ["httproutes", "httproutes.gateway.networking.k8s.io", "HTTPRoute"])
+@pytest.mark.parametrize("resource", ["httproutes", "HTTPRoute.gateway.networking.k8s.io", "HTTPRoute"])
 async def test_an_unknown_short_name_is_refused_with_how_to_wait_for_it(resource: str, server: APIServer) -> None:
     with pytest.raises(
         NoMatch, match=r"does not serve.*to follow a resource that is not .* pass RESOURCE\.VERSION\.GROUP"

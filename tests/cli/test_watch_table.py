@@ -32,7 +32,7 @@ def picture(table: WatchTable, console: Console) -> str:
 @asynccontextmanager
 async def drawn(client: Client, console: Console) -> AsyncIterator[WatchTable]:
     async with client.informer(WIDGETS) as widgets, trio.open_nursery() as nursery:
-        table = WatchTable(widgets, WIDGETS, console, noon)
+        table = WatchTable(widgets, console, noon)
         nursery.start_soon(follow, widgets, table)
         await widgets.wait_synced()
         await quiet()
@@ -152,7 +152,7 @@ async def test_the_last_picture_stays(server: APIServer, client: Client) -> None
 
     async with client.informer(WIDGETS) as widgets:
         await widgets.wait_state(LIVE)
-        table = WatchTable(widgets, WIDGETS, console, noon)
+        table = WatchTable(widgets, console, noon)
         with trio.move_on_after(0.1):
             await table.run()
 

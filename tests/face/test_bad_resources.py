@@ -53,7 +53,7 @@ async def test_an_unknown_resource_is_no_match_with_what_may_be_meant(
         await client.resource(resource).list()
 
 
-@pytest.mark.parametrize("name", ["gadgets", "gadgets.example.com", "Gadget"])
+@pytest.mark.parametrize("name", ["gadgets", "Gadget.example.com", "Gadget"])
 async def test_an_informer_by_a_short_name_that_is_unknown_does_not_start(client: dynkube.Client, name: str) -> None:
     with pytest.raises(NoMatch, match=f"does not serve '{name}'"):
         async with client.informer(name):
@@ -64,6 +64,7 @@ async def test_an_informer_by_a_short_name_that_is_unknown_does_not_start(client
     ("resource", "reason", "complaint"),
     [
         ("gadgets.v1.example.com", "CRDNotFound", "no CRD gadgets.example.com is installed"),
+        ("gadgets.example.com", "CRDNotFound", "no CRD gadgets.example.com is installed"),
         ("pods.v2", "NotServed", "the server does not serve pods.v2"),
         ("gadgets.v1.apps", "NotServed", "the server does not serve gadgets.v1.apps"),
     ],

@@ -86,7 +86,7 @@ def test_an_equal_version_proves_nothing_after_revisions_went_back(listed: int) 
     cache = Cache()
     replace(cache, 20, obj("a", 12, content="lost"), obj("b", 5, content="kept"))
 
-    cache.revisions_regressed()
+    cache.versions_reused()
     changes = replace(cache, listed, obj("a", 12, content="written again"), obj("b", 5, content="kept"))
 
     assert changes == [("lost", "written again")]

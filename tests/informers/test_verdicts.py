@@ -11,7 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynkube import GVR
-from dynkube.informers._availability.availability import Availability, Generation, Presence, SourceFailure, absent
+from dynkube.informers._availability.availability import (
+    Availability,
+    Generation,
+    Presence,
+    ServedAs,
+    SourceFailure,
+    absent,
+)
 from dynkube.informers._availability.observations import CRDSource, DiscoveryAnswer, Observations, ServingProof
 from dynkube.informers._availability.verdict import judge
 
@@ -26,7 +33,8 @@ FOLLOWED = CRDSource(listed_at=10, version="100")
 RESTORED = replace(FOLLOWED, regressed_at=70)
 LOST = replace(FOLLOWED, failure=REFUSED, failed_at=50)
 
-SERVED = Availability(Presence.PRESENT, "Established", generation=Generation("uid", namespaced=True))
+NAMESPACED = ServedAs("v1", namespaced=True)
+SERVED = Availability(Presence.PRESENT, "Established", generation=Generation("uid", NAMESPACED))
 UNSERVED = absent("VersionNotServed", "only v2")
 FILTERED = absent("CRDFiltered", "left out")
 
@@ -37,7 +45,8 @@ GONE = NOTHING.with_crd_gone(40, "140")
 
 
 def yes(asked: float, *, crds_followed: bool = True, namespaced: bool = True) -> DiscoveryAnswer:
-    return DiscoveryAnswer(asked, {"widgets": namespaced, "pods": namespaced}, crds_followed)
+    served_as = ServedAs("v1", namespaced)
+    return DiscoveryAnswer(asked, {"widgets": served_as, "pods": served_as}, crds_followed)
 
 
 def no(asked: float) -> DiscoveryAnswer:
@@ -51,7 +60,7 @@ def told(seen: Observations, *answers: DiscoveryAnswer, gvr: GVR = WIDGETS) -> O
 
 
 def listed(seen: Observations, time: float, version: str = "") -> Observations:
-    return seen.with_proof(ServingProof(time, version, namespaced=True))
+    return seen.with_proof(ServingProof(time, version, NAMESPACED))
 
 
 def verdict(crds: CRDSource | None, seen: Observations, gvr: GVR = WIDGETS) -> str:
@@ -180,7 +189,7 @@ def test_no_order_of_observations_gives_absent_from_stale_ones(
 ) -> None:
     observations = [yes(asked) if served else no(asked) for served, asked in said]
     arrivals: list[DiscoveryAnswer | ServingProof] = [*observations]
-    arrivals += [ServingProof(time, "", namespaced=True) for time in seen_at]
+    arrivals += [ServingProof(time, "", NAMESPACED) for time in seen_at]
     random.shuffle(arrivals)
     seen = NOTHING
     for arrival in arrivals:

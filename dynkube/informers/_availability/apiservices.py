@@ -7,7 +7,7 @@ handful of small objects that hardly ever change.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Final
 
 import trio
@@ -57,17 +57,16 @@ class APIServices:
         self._wanted = False
         self._refused = False
 
-    @property
-    def group_versions(self) -> frozenset[GroupVersion]:
-        """The known group-versions."""
-        return frozenset() if self._watcher is None else self._watcher.group_versions
+    def names(self, group_version: GroupVersion) -> bool:
+        """Return whether ``group_version`` is known to have an APIService."""
+        return self._watcher is not None and covers(self._watcher.group_versions, group_version)
 
     def may_serve(self, group_version: GroupVersion) -> bool:
         """Return whether ``group_version`` may be served by now.
 
         True if it has an APIService, or if it is not known which APIServices exist.
         """
-        return self._watcher is None or not self._watcher.known or group_version in self.group_versions
+        return self._watcher is None or not self._watcher.known or self.names(group_version)
 
     def follow(self, wanted: bool) -> None:
         """Start or stop the watch."""
@@ -156,3 +155,8 @@ def _named(name: str) -> GroupVersion:
     """Return the group-version in an APIService's name, ``version.group``."""
     version, _, group = name.partition(".")
     return GroupVersion(group, version)
+
+
+def covers(group_versions: Collection[GroupVersion], wanted: GroupVersion) -> bool:
+    """Return whether ``group_versions`` have the one that is wanted; any of its group if it has no version."""
+    return wanted in group_versions or (not wanted.version and any(gv.group == wanted.group for gv in group_versions))

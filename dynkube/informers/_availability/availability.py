@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from dynkube.meta import GVR
 
@@ -16,26 +17,39 @@ class Presence(enum.Enum):
     PRESENT = "present"
 
 
+class ServedAs(NamedTuple):
+    """How the objects of a resource are requested.
+
+    Attributes:
+        version: the API version; for a resource without a version in its GVR the one that the server prefers.
+        namespaced: the scope.
+    """
+
+    version: str
+    namespaced: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """One incarnation of a resource: it ends when its CRD is deleted.
+    """One incarnation of a resource: it ends when its CRD is deleted, or another version is preferred.
 
-    A CRD that is created again with the same name is another generation, whose objects are unrelated.
+    A CRD that is created again with the same name is another generation, whose objects are unrelated. Objects of
+    another version are the same ones in another form.
 
     Attributes:
         uid: uid of the CRD; ``""`` for built-in and aggregated resources, and if CRDs cannot be read.
-        namespaced: the resource's scope.
+        served_as: the resource's version and scope.
     """
 
     uid: str
-    namespaced: bool
+    served_as: ServedAs
 
     def continues(self, before: Generation | None) -> bool:
         """Return whether ``before`` is the same incarnation.
 
         An unknown uid (``""``) is assumed to be the same.
         """
-        if before is None or self.namespaced != before.namespaced:
+        if before is None or self.served_as != before.served_as:
             return False
         return self.uid == before.uid or "" in (self.uid, before.uid)
 
@@ -80,10 +94,10 @@ def absent(reason: str, message: str, lost: SourceFailure | None = None) -> Avai
     return Availability(Presence.ABSENT, reason, message, lost=lost)
 
 
-def present(reason: str, namespaced: bool, *, awaits_discovery: bool = False) -> Availability:
+def present(reason: str, served_as: ServedAs, *, awaits_discovery: bool = False) -> Availability:
     """Return the verdict that a resource is served whose CRD is not known."""
     return Availability(
-        Presence.PRESENT, reason, generation=Generation("", namespaced), awaits_discovery=awaits_discovery
+        Presence.PRESENT, reason, generation=Generation("", served_as), awaits_discovery=awaits_discovery
     )
 
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 import msgspec
 
-from dynkube.informers._availability.availability import Availability, Generation, Presence, absent
+from dynkube.informers._availability.availability import Availability, Generation, Presence, ServedAs, absent
 from dynkube.meta import GVR, Unstructured
+from dynkube.meta._gvr import version_priority
 from dynkube.meta._wire.objects import ObjectDecoder
 
 
@@ -87,7 +88,10 @@ class SlimCRDDecoder(ObjectDecoder):
 
 
 def judge_crd(gvr: GVR, obj: Unstructured) -> Availability:
-    """Return the verdict on ``gvr`` from its CRD."""
+    """Return the verdict on ``gvr`` from its CRD.
+
+    Without a version in ``gvr`` it is the served version that comes first in discovery (``version_priority``).
+    """
     crd = _crds.decode(obj.json)
     conditions = {condition.type: condition for condition in crd.status.conditions or ()}
     refused = conditions.get("NamesAccepted")
@@ -97,15 +101,14 @@ def judge_crd(gvr: GVR, obj: Unstructured) -> Availability:
             return absent("NamesNotAccepted", f"CRD {obj.name} is not served: {refused.message or refused.reason}")
         return absent("NotEstablished", f"CRD {obj.name} is not established yet")
     served = [version.name for version in crd.spec.versions if version.served]
-    if gvr.version not in served:
-        return absent(
-            "VersionNotServed",
-            f"CRD {obj.name} does not serve {gvr.version}, only {', '.join(served) or 'nothing'}",
-        )
+    version = gvr.version or min(served, key=version_priority, default="")
+    if version not in served:
+        others = f", only {', '.join(served)}" if served else ""
+        return absent("VersionNotServed", f"CRD {obj.name} does not serve {version or 'any version'}{others}")
     return Availability(
         Presence.PRESENT,
         "Terminating" if crd.metadata.deletion_timestamp else "Established",
-        generation=Generation(obj.uid, crd.spec.scope == "Namespaced"),
+        generation=Generation(obj.uid, ServedAs(version, crd.spec.scope == "Namespaced")),
     )
 
 

@@ -1,14 +1,18 @@
-"""Reads discovery of group-versions: once, at intervals, and with backoff."""
+"""Reads discovery of group-versions: once, at intervals, and with backoff.
+
+A group-version without version stands for each resource of the group in the version that the server prefers.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Final, Protocol
 
 import trio
 
 from dynkube.discovery import APIDiscovery, APIResource, DiscoveryClient
+from dynkube.discovery._resources import EVERYTHING
 from dynkube.errors import DiscoveryFailed, DynkubeError
 from dynkube.informers._settings import ClockedSettings
 from dynkube.informers._slices import Slices
@@ -154,23 +158,20 @@ class DiscoveryPoller:
             discovery = await self._discovery.fetch()
         except DynkubeError as exc:
             discovery = APIDiscovery(failures={"*": exc, "v1": exc})
-        by_version: dict[GroupVersion, list[APIResource]] = {}
-        for resource in discovery.resources:
-            by_version.setdefault(resource.gvr.group_version, []).append(resource)
+        resources, failures = _by_version(discovery)
         slices = Slices(self._settings.cpu_clock, budget=self._settings.slice)
         for gv in wanted:
-            failure = discovery.failures.get(str(gv)) or (discovery.failures.get("*") if gv.group else None)
+            failure = failures.get(gv) or (discovery.failures.get(EVERYTHING) if gv.group else None)
             if failure is not None:
                 self._failed(gv, failure)
             else:
-                served = by_version.get(gv)
-                self._answered(gv, None if served is None else tuple(served), asked, followed)
+                self._answered(gv, resources.get(gv), asked, followed)
             await slices.checkpoint_if_due()
 
     async def _read(self, gv: GroupVersion) -> None:
         asked, followed = self._stamp(), self._listener.crds_followed
         try:
-            resources = await self._discovery.fetch_group_version(gv)
+            resources = await self._fetch(gv)
             # A 404 may come from a proxy, or from an API server that is still starting. It counts only if the list of
             # group-versions does not have this one.
             if resources is None and await self._discovery.lists(gv):
@@ -179,6 +180,15 @@ class DiscoveryPoller:
             self._failed(gv, exc)
         else:
             self._answered(gv, resources, asked, followed)
+
+    async def _fetch(self, gv: GroupVersion) -> tuple[APIResource, ...] | None:
+        """Read one group-version; ``None`` if it is not served."""
+        if gv.version:
+            return await self._discovery.fetch_group_version(gv)
+        resources, failures = _by_version(await self._discovery.fetch_group(gv.group))
+        if failure := failures.get(gv):
+            raise failure
+        return resources.get(gv)
 
     def _failed(self, gv: GroupVersion, failure: Exception) -> None:
         self._reading.discard(gv)
@@ -203,3 +213,22 @@ class DiscoveryPoller:
             self._again.discard(gv)
             self.want([gv])
         self._listener.answered(gv, resources, asked=asked, crds_followed=crds_followed)
+
+
+def _by_version(
+    discovery: APIDiscovery,
+) -> tuple[Mapping[GroupVersion, tuple[APIResource, ...]], Mapping[GroupVersion, Exception]]:
+    """Return the resources and the failures of each group-version, and of each group without a version.
+
+    The resources of a group are those of the version that is preferred for each; its failure is that of any version.
+    """
+    resources: dict[GroupVersion, dict[str, APIResource]] = {}
+    for resource in discovery.resources:  # of each group the preferred version first
+        for gv in (resource.gvr.group_version, GroupVersion(resource.gvr.group, "")):
+            resources.setdefault(gv, {}).setdefault(resource.gvr.resource, resource)
+    failures: dict[GroupVersion, Exception] = {}
+    for failed, error in discovery.failures.items():
+        if failed != EVERYTHING:
+            gv = GroupVersion.parse(failed)
+            failures |= {gv: error, GroupVersion(gv.group, ""): error}
+    return {gv: tuple(served.values()) for gv, served in resources.items()}, failures

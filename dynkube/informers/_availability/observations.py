@@ -12,7 +12,7 @@ from difflib import get_close_matches
 
 import trio
 
-from dynkube.informers._availability.availability import Availability, SourceFailure, may_be_custom
+from dynkube.informers._availability.availability import Availability, ServedAs, SourceFailure, may_be_custom
 from dynkube.meta import GVR
 
 
@@ -62,18 +62,33 @@ class CRDSource:
 
 @dataclass(frozen=True, slots=True)
 class DiscoveryAnswer:
-    """The response of discovery for one group-version.
+    """The response of discovery for one group-version, or for all versions of a group.
 
     Attributes:
         asked: when the request was made, so the response shows the state at that time or later.
-        resources: for each resource whether it is namespaced; ``None`` if the group-version is not served.
+        resources: the version and scope of each resource; ``None`` if the group-version is not served.
         crds_followed: whether CRDs were being watched at the request. If not, a served resource may be defined by an
             unknown CRD.
     """
 
     asked: float
-    resources: Mapping[str, bool] | None
+    resources: Mapping[str, ServedAs] | None
     crds_followed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A discovery response that lists the resource.
+
+    Attributes:
+        asked: when the request was made.
+        served_as: the resource's version and scope.
+        crds_followed: as in :class:`DiscoveryAnswer`.
+    """
+
+    asked: float
+    served_as: ServedAs
+    crds_followed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +98,12 @@ class ServingProof:
     Attributes:
         time: when it was received.
         version: the resourceVersion of the list or the object.
-        namespaced: the resource's scope.
+        served_as: the resource's version and scope.
     """
 
     time: float
     version: str
-    namespaced: bool
+    served_as: ServedAs
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +132,6 @@ class Observations:
         crd_gone_at: when the deletion of its CRD was observed; ``-inf`` if never.
         crd_gone_version: the resourceVersion of that deletion.
         served: the newest discovery response with the resource.
-        served_namespaced: the scope of the resource in ``served``.
         denied: the discovery responses without the resource, since ``served`` and ``proof``.
         proof: the newest response with objects of the resource.
         discovery_failure: why the last read of discovery failed; ``None`` if it succeeded.
@@ -126,8 +140,7 @@ class Observations:
     crd: Availability | None = None
     crd_gone_at: float = -math.inf
     crd_gone_version: str = ""
-    served: DiscoveryAnswer | None = None
-    served_namespaced: bool = True
+    served: Listed | None = None
     denied: Denial | None = None
     proof: ServingProof | None = None
     discovery_failure: SourceFailure | None = None
@@ -141,12 +154,12 @@ class Observations:
 
         A response that was requested before the latest observation changes nothing.
         """
-        namespaced = (answer.resources or {}).get(gvr.resource)
-        if namespaced is not None:
+        served_as = (answer.resources or {}).get(gvr.resource)
+        if served_as is not None:
             if self.served is not None and self.served.asked >= answer.asked:
                 return self
             denied = later_than(self.denied, answer.asked)
-            return replace(self, served=answer, served_namespaced=namespaced, denied=denied)
+            return replace(self, served=Listed(answer.asked, served_as, answer.crds_followed), denied=denied)
         if answer.asked <= self.last_present:
             return self
         message = _not_served(gvr, answer)

@@ -24,8 +24,15 @@ from dynkube._logs import get_logger
 from dynkube._server_text import sanitized
 from dynkube.discovery import APIResource, DeferredRESTMapper, DiscoveryClient
 from dynkube.errors import DynkubeError
-from dynkube.informers._availability.apiservices import APIServices
-from dynkube.informers._availability.availability import Availability, Presence, SourceFailure, absent, may_be_custom
+from dynkube.informers._availability.apiservices import APIServices, covers
+from dynkube.informers._availability.availability import (
+    Availability,
+    Presence,
+    ServedAs,
+    SourceFailure,
+    absent,
+    may_be_custom,
+)
 from dynkube.informers._availability.crd_summary import judge_crd
 from dynkube.informers._availability.crds import CRDWatcher
 from dynkube.informers._availability.discovery_poller import DiscoveryPoller
@@ -123,16 +130,16 @@ class AvailabilityTracker:
         if watcher is None or not watcher.source.followed or gvr.crd_name not in watcher.crds:
             self._poller.want([gvr.group_version])
 
-    def prove(self, gvr: GVR, version: str, *, namespaced: bool) -> None:
+    def prove(self, gvr: GVR, version: str, served_as: ServedAs) -> None:
         """Record that the resource's objects were listed: it is served.
 
         Args:
             gvr: the resource.
             version: the resourceVersion of the list.
-            namespaced: the scope of the resource.
+            served_as: the version and scope in which they were listed.
         """
         if (seen := self._seen.get(gvr)) is not None:
-            self._seen[gvr] = seen.with_proof(ServingProof(self._stamps.next(), version, namespaced))
+            self._seen[gvr] = seen.with_proof(ServingProof(self._stamps.next(), version, served_as))
             self._rejudge([gvr])
 
     def prove_by_object(self, gvr: GVR, obj: Unstructured) -> None:
@@ -145,7 +152,8 @@ class AvailabilityTracker:
             known, version = watcher.source.version, obj.resource_version
             if version == known or is_older(version, known):
                 return
-        self.prove(gvr, obj.resource_version, namespaced=bool(obj.namespace))
+        served_as = ServedAs(gvr.version or GroupVersion.parse(obj.api_version).version, bool(obj.namespace))
+        self.prove(gvr, obj.resource_version, served_as)
 
     # ── verdicts ─────────────────────────────────────────────────────────────────────────────
 
@@ -261,7 +269,7 @@ class AvailabilityTracker:
 
     def _apis_changed(self, group_versions: set[GroupVersion]) -> None:
         for gvr in self._missing:
-            if gvr.group_version in group_versions:
+            if covers(group_versions, gvr.group_version):
                 self._poller.want([gvr.group_version], anew=True)
 
     def _watch_apis(self) -> None:
@@ -298,13 +306,15 @@ class AvailabilityTracker:
         concerned = self._followers.of_version(gv)
         if not concerned:
             return
-        served = None if resources is None else {resource.gvr.resource: resource.namespaced for resource in resources}
+        served = None
+        if resources is not None:
+            served = {each.gvr.resource: ServedAs(each.gvr.version, each.namespaced) for each in resources}
         answer = self._answers[gv] = DiscoveryAnswer(asked, served, crds_followed)
         self._polled.discard(gv)
         for gvr in concerned:
             self._seen[gvr] = replace(self._seen[gvr].with_answer(gvr, answer), discovery_failure=None)
         self._rejudge(concerned)
-        if resources is None and gv in self._apis.group_versions:  # it has an APIService, and is not served yet
+        if resources is None and self._apis.names(gv):  # it has an APIService, and is not served yet
             self._polled.add(gv)
             self._poller.look_again()
 

@@ -23,7 +23,7 @@ from dynkube.informers._availability.availability import (
 )
 from dynkube.informers._availability.observations import (
     CRDSource,
-    DiscoveryAnswer,
+    Listed,
     Observations,
     ServingProof,
     later_than,
@@ -96,10 +96,11 @@ def _after_losing(
     if denied is not None and denied.last - denied.first >= confirm_after:
         return absent(_reason(gvr), denied.message, lost)
     served = seen.served
-    newer = served is not None and served.asked > crds.failed_at
-    if newer and seen.served_namespaced != seen.crd.generation.namespaced:
-        return present("ServedUnseen", seen.served_namespaced)
-    return seen.crd if newer and seen.discovery_failure is None else replace(seen.crd, lost=lost)
+    if served is None or served.asked <= crds.failed_at:
+        return replace(seen.crd, lost=lost)
+    if served.served_as != seen.crd.generation.served_as:
+        return present("ServedUnseen", served.served_as)
+    return seen.crd if seen.discovery_failure is None else replace(seen.crd, lost=lost)
 
 
 def _unless_newer(
@@ -110,9 +111,10 @@ def _unless_newer(
         return replace(verdict, lost=lost)
     proof = seen.proof
     if proof is not None and _is_newer(proof, crds.version, crds.failed_at, crds):
-        return present("ObjectsSeen", proof.namespaced)
-    if not crds.followed and seen.served is not None and seen.served.asked > crds.failed_at:
-        return present("ServedUnseen", seen.served_namespaced)
+        return present("ObjectsSeen", proof.served_as)
+    served = seen.served
+    if not crds.followed and served is not None and served.asked > crds.failed_at:
+        return present("ServedUnseen", served.served_as)
     return replace(verdict, lost=lost)
 
 
@@ -130,15 +132,15 @@ def _without_crd(
     if served is not None and (served.asked < seen.crd_gone_at or _may_be_of_a_crd(served, crds)):
         served = None
     if served is not None and denied is None:
-        return present("Served" if served.crds_followed else "ServedUnseen", seen.served_namespaced)
+        return present("Served" if served.crds_followed else "ServedUnseen", served.served_as)
     if proof is not None:
-        return present("ObjectsSeen", proof.namespaced, awaits_discovery=served is None and denied is None)
+        return present("ObjectsSeen", proof.served_as, awaits_discovery=served is None and denied is None)
     if seen.crd_gone_at > -math.inf:
         return absent(_reason(gvr), f"no CRD {gvr.crd_name} is installed", lost)
     return _undecided(gvr, crds, seen)
 
 
-def _may_be_of_a_crd(served: DiscoveryAnswer, crds: CRDSource) -> bool:
+def _may_be_of_a_crd(served: Listed, crds: CRDSource) -> bool:
     """Return whether a CRD that was deleted since may have served the resource."""
     return crds.followed and not served.crds_followed and served.asked < crds.listed_at
 

@@ -39,10 +39,10 @@ class Cache:
         """The last resourceVersion received; ``""`` before the first list."""
         self._versions_reused = False
 
-    def revisions_regressed(self) -> None:
-        """Record that the server's resourceVersions went back.
+    def versions_reused(self) -> None:
+        """Record that two different states of an object may have the same resourceVersion, until the next list.
 
-        Until the next list, two different states of an object may have the same resourceVersion.
+        So it is if the server's resourceVersions went back, and if objects are listed in another API version.
         """
         self._versions_reused = True
 
@@ -83,7 +83,7 @@ class Cache:
             resource_version: the version of the list.
             slices: limits how long this runs without yielding to the event loop.
         """
-        # If resourceVersions went back, objects of the same version may have different contents. Otherwise contents are
+        # If resourceVersions were reused, objects of the same one may have different contents. Otherwise contents are
         # not compared: an object whose JSON is ordered differently in a watch and in a list would have to be decoded.
         compare_content = self._versions_reused or is_older(resource_version, self.resource_version)
         editor = self.snapshot.edit()

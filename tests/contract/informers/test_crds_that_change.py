@@ -53,7 +53,7 @@ async def test_4_another_preferred_version_changes_nothing_for_who_named_one(clu
         recorder.attach(old)
         assert await recorder.take(1) == ["add/a"]
         async with client.informer(f"widgets.{cluster.group}") as preferred:
-            assert (str(preferred.gvr), old.statistics().users) == (resource(cluster, version="v1beta1"), 2)
+            assert str(preferred.gvr) == resource(cluster, version="v1beta1")
 
         more = versions("v1beta1", "v1", stored="v1beta1")
         await cluster.patch(CRDS, defined["metadata"]["name"], {"spec": {"versions": more}})
@@ -70,6 +70,26 @@ async def test_4_another_preferred_version_changes_nothing_for_who_named_one(clu
                 return preferred.gvr == new.gvr
 
         await cluster.until(means_the_new_one)
+
+
+@pytest.mark.scenario("F4")
+async def test_4_who_named_no_version_gets_an_update_to_the_preferred_one(cluster: Cluster, client: Client) -> None:
+    defined = await cluster.define(cluster.definition(versions=versions("v1beta1", stored="v1beta1")))
+    await cluster.create("widgets", cluster.widget("a", api_version="v1beta1"))
+    recorder = Recorder()
+    async with client.informer(f"widgets.{cluster.group}") as widgets:
+        recorder.attach(widgets)
+        assert await recorder.take(1) == ["add/a"]
+        assert {obj.api_version for obj in widgets} == {f"{cluster.group}/v1beta1"}
+
+        more = versions("v1beta1", "v1", stored="v1beta1")
+        await cluster.patch(CRDS, defined["metadata"]["name"], {"spec": {"versions": more}})
+        assert await recorder.take(1) == ["update/a"]
+        await cluster.create("widgets", cluster.widget("b", api_version="v1beta1"))
+        assert await recorder.take(1) == ["add/b"]
+
+        assert str(widgets.gvr) == resource(cluster)
+        assert {obj.api_version for obj in widgets} == {f"{cluster.group}/v1"}
 
 
 @pytest.mark.scenario("F5", "P7")

@@ -37,7 +37,7 @@ def a_recreated_crd_taken_for_the_old_one(patch: pytest.MonkeyPatch) -> None:
     """A CRD with another UID and the same scope counts as unchanged."""
 
     def continues(self: Generation, before: Generation | None) -> bool:
-        return before is not None and self.namespaced == before.namespaced
+        return before is not None and self.served_as == before.served_as
 
     patch.setattr(Generation, "continues", continues)
 
