@@ -16,13 +16,13 @@ PYPROJECT = nox.project.load_toml("pyproject.toml")
 VERSIONS = nox.project.python_versions(PYPROJECT)
 
 
-@nox.session(python=VERSIONS)
+@nox.session(python=VERSIONS, venv_params=["--seed"])  # with pip, by which the control plane's tests get Go
 def tests(session: nox.Session) -> None:
     """Run the tests with the newest dependencies."""
     _test(session)
 
 
-@nox.session(python=VERSIONS[0])
+@nox.session(python=VERSIONS[0], venv_params=["--seed"])
 def lowest(session: nox.Session) -> None:
     """Run the tests with the lowest direct dependencies: those at runtime, and those of the tests."""
     _test(session, "--resolution", "lowest-direct")

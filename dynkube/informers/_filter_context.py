@@ -18,6 +18,8 @@ _NAMESPACES = GVR("", "v1", "namespaces")
 class Surroundings:
     """The :class:`FilterContext` of one informer."""
 
+    __slots__ = ("_changed", "_factory")
+
     def __init__(self, factory: Callable[[], InformerFactory], changed: Callable[[], None]) -> None:
         self._factory = factory
         self._changed = changed

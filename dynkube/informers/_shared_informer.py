@@ -50,6 +50,35 @@ from dynkube.telemetry import Observers
 class SharedInformer:
     """One cache and its owner task; created by the factory, used through views."""
 
+    __slots__ = (
+        "_absent",
+        "_appeared",
+        "_cache",
+        "_ended",
+        "_epoch",
+        "_features",
+        "_generation",
+        "_gvr",
+        "_listed",
+        "_nursery",
+        "_observers",
+        "_on_ended",
+        "_reflecting",
+        "_rest",
+        "_scope",
+        "_settings",
+        "_slices",
+        "_told",
+        "_tracker",
+        "_views",
+        "failures",
+        "inbox",
+        "key",
+        "progress",
+        "reflected",
+        "state",
+    )
+
     def __init__(
         self,
         key: SharingKey,

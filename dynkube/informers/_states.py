@@ -83,6 +83,8 @@ class StateTelling:
     503 every half minute for a day causes only two warnings.
     """
 
+    __slots__ = ("_collection", "_observers", "_reasons")
+
     def __init__(self, collection: Collection, observers: Observers) -> None:
         self._collection = collection
         self._observers = observers

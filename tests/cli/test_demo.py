@@ -153,7 +153,7 @@ def test_the_python_that_is_shown_is_what_runs() -> None:
 
 def test_where_there_is_no_source_none_is_shown() -> None:
     scope: dict[str, object] = {}
-    exec("def made(): pass", scope)  # a function without a file
+    exec(compile("def made(): pass", "no file", "exec"), scope)
 
     assert source(scope["made"]) == ""  # type: ignore[arg-type]  # it is a function
 

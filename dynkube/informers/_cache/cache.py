@@ -33,6 +33,8 @@ class Version:
 class Cache:
     """The objects of one resource; computes versions, which the owner publishes."""
 
+    __slots__ = ("_versions_reused", "resource_version", "snapshot")
+
     def __init__(self) -> None:
         self.snapshot: Snapshot = EMPTY
         self.resource_version = ""
