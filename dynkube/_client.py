@@ -261,8 +261,8 @@ class Client(Bound, Shortcuts, ManifestVerbs):
             resource: preferably RESOURCE.VERSION.GROUP (``"httproutes.v1.gateway.networking.k8s.io"``), which need not
                 be served yet. RESOURCE.GROUP, the name of a CRD (``"httproutes.gateway.networking.k8s.io"``), follows
                 the version that the server prefers: if that changes, all objects are listed in the new version, and
-                handlers get updates. Short forms (``"deploy"``) are resolved when the informer is entered, and must be
-                served then.
+                handlers get updates. A :class:`~dynkube.GVR` with an empty version does the same. Short forms
+                (``"deploy"``) are resolved when the informer is entered, and must be served then.
             namespace: ``None`` means all namespaces.
             label_selector: objects to receive, by labels; evaluated by the server, cannot be changed.
             field_selector: the same, by fields.
@@ -281,7 +281,7 @@ class Client(Bound, Shortcuts, ManifestVerbs):
         """
         if isinstance(resource, APIResource):
             resource = resource.gvr
-        check_resource(resource)
+        check_resource(resource, version_optional=True)
         return Informer(
             lambda: self._now.informers,
             resource,

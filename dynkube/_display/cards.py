@@ -83,7 +83,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Chips:
-    """Labels in a row."""
+    """Short texts in a row, each in a box of its own."""
 
     spans: tuple[Span, ...]
 

@@ -73,7 +73,7 @@ class Timeline:
 
     @property
     def events(self) -> list[str]:
-        """The recorded handler calls, sorted: events of different objects have no defined order."""
+        """The recorded handler calls, sorted as text, since calls for different objects have no defined order."""
         return sorted(str(entry) for entry in self._entries if not entry.is_state)
 
     async def wait_for(self, events: Sequence[str], phase: Phase) -> None:

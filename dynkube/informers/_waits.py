@@ -117,8 +117,9 @@ class Waits(Reads):
         """Wait until the cache has caught up with a write (read your writes).
 
         Returns once the cache has this version of the object or a newer one, or has reached its resourceVersion (the
-        object may have been deleted since). Also returns if the resource is known to have become absent since the
-        write. In all other cases the object shows that its resource is served, so an ABSENT informer starts to list it.
+        object may have been deleted since). Also returns if the resource is known to have become absent after the
+        write. An informer that is ABSENT because of an older observation starts to list the resource, as the write was
+        only possible while the resource was served.
 
         There is no timeout: put ``trio.fail_after`` around it. Cancellation only stops the waiting.
 

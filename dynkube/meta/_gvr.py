@@ -216,8 +216,12 @@ class ResourceArg:
         return ".".join(part for part in (self.name, self.version, self.group) if part)
 
 
-def check_resource(resource: object) -> None:
+def check_resource(resource: object, *, version_optional: bool = False) -> None:
     """Check that the argument is a well-formed resource name; it need not be served.
+
+    Args:
+        resource: the argument.
+        version_optional: whether the version of a GVR may be empty, in a group with a dot.
 
     Raises:
         InvalidInput: it is neither a string in one of kubectl's notations, nor a GVR or GVK with valid parts.
@@ -236,5 +240,6 @@ def check_resource(resource: object) -> None:
     for field, text in parts.items():
         if not isinstance(text, str) or not text.isprintable() or any(character in text for character in "/% "):
             raise InvalidInput(f"resource {resource!r}: invalid {field} {text!r}")
-        if not text and field != "group":
+        optional = field == "version" and version_optional and "." in str(parts["group"])
+        if not (text or field == "group" or optional):
             raise InvalidInput(f"resource {resource!r}: {field} is empty; only the group may be (core API)")

@@ -30,7 +30,7 @@ _ESCAPED: Final = re.compile(rb"\\u00[4-7]")
 
 
 class ListedSecret(dict[str, Any]):
-    """An item of a ``SecretList``, which has no kind."""
+    """An item of a ``SecretList``: unlike a Secret that is read alone, it has no ``kind``."""
 
     __slots__ = ()
 

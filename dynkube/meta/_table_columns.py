@@ -59,9 +59,10 @@ class TableColumn:
 
 
 def _is_path(text: str) -> bool:
-    """Whether the text parses as a JSONPath.
+    """Return whether the text parses as a JSONPath.
 
-    Checked because a description in a CRD may begin with the server's prefix, too.
+    The server describes a column without a description by a fixed prefix and the column's JSONPath. A description that
+    the author of a CRD wrote may have the same prefix, so the rest is checked.
     """
     from dynkube.meta._jsonpath.compiled import JSONPath
 

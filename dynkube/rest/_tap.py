@@ -26,13 +26,13 @@ _START = len(b"HTTP/1.1 2")
 
 
 class TappedStream(httpcore2.AsyncNetworkStream):
-    """A connection that shows the parser one response head at a time.
+    """A connection that passes the parser one response head, and what follows only if the parser reads on.
 
-    The parser receives the body only if it continues to read. A head over ``max_head`` bytes, interim (1xx) heads
-    included, is an error; so are trailers over that size.
+    More than ``max_head`` bytes of head, together with the interim (1xx) heads before it, are an error; so are more
+    than ``max_head`` bytes of trailers.
 
     Attributes:
-        at_body: whether the parser has received a complete head and nothing beyond it.
+        at_body: whether the parser has received a complete head and nothing after it.
     """
 
     def __init__(self, inner: httpcore2.AsyncNetworkStream, *, max_head: int) -> None:

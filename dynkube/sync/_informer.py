@@ -89,8 +89,8 @@ class Informer(Facade[aio.Informer], Displayable):
     Created by :meth:`Client.informer`. The resource need not exist. The informer runs in the background from its
     creation on, also between notebook cells, until it or its client is closed, a ``with`` block around it ends, or the
     process ends. Reads (:meth:`list`, :meth:`get`, :meth:`by_index`, ``len()``, iteration, :attr:`state`,
-    :meth:`statistics`) return the cache as last published; they never block, and any thread may call them. Blocking
-    twin of :class:`dynkube.Informer`.
+    :meth:`statistics`) return the cache as last published; they never block, and any thread may call them. The
+    async class is :class:`dynkube.Informer`.
     """
 
     __slots__ = ("_forget", "_held")

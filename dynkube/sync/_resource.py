@@ -21,7 +21,7 @@ from dynkube.sync._thread import TrioThread
 class SubresourceClient(Facade[aio.SubresourceClient]):
     """The verbs on one subresource, such as ``scale``.
 
-    Blocking twin of :class:`dynkube.client.SubresourceClient`.
+    Blocking form of :class:`dynkube.client.SubresourceClient`.
     """
 
     __slots__ = ()
@@ -50,7 +50,7 @@ class SubresourceClient(Facade[aio.SubresourceClient]):
 class ResourceClient(Facade[aio.ResourceClient], Displayable):
     """The verbs on one resource; created by :meth:`Client.resource`.
 
-    Blocking twin of :class:`dynkube.ResourceClient`. Each call blocks until the server has answered. An interrupted
+    Blocking form of :class:`dynkube.ResourceClient`. Each call blocks until the server has answered. An interrupted
     call is cancelled; the server may still have carried it out.
     """
 

@@ -57,16 +57,16 @@ class EngineOptions:
 
     def __post_init__(self) -> None:
         if not self.bookmark_interval > 0:
-            raise InvalidInput(f"bookmark_interval is {self.bookmark_interval}; give a positive number of seconds")
+            raise InvalidInput(f"bookmark_interval is {self.bookmark_interval}: pass a positive number of seconds")
         if not self.establish_delay >= 0:
-            raise InvalidInput(f"establish_delay is {self.establish_delay}; give 0 or a positive number of seconds")
+            raise InvalidInput(f"establish_delay is {self.establish_delay}: pass 0 or a positive number of seconds")
         if not self.min_request_timeout > 0:
-            raise InvalidInput(f"min_request_timeout is {self.min_request_timeout}; give a positive number of seconds")
+            raise InvalidInput(f"min_request_timeout is {self.min_request_timeout}: pass a positive number of seconds")
         if not self.compaction_interval > 0:
-            raise InvalidInput(f"compaction_interval is {self.compaction_interval}; give a positive number of seconds")
+            raise InvalidInput(f"compaction_interval is {self.compaction_interval}: pass a positive number of seconds")
         if not self.event_ttl > 0:
-            raise InvalidInput(f"event_ttl is {self.event_ttl}; give a positive number of seconds")
+            raise InvalidInput(f"event_ttl is {self.event_ttl}: pass a positive number of seconds")
         if self.history < 1:
-            raise InvalidInput(f"history is {self.history}; give a positive number of changes")
+            raise InvalidInput(f"history is {self.history}: pass a positive number of changes")
         if self.expired_watch not in {"event", "status"}:
-            raise InvalidInput(f"expired_watch is {self.expired_watch!r}; give 'event' or 'status'")
+            raise InvalidInput(f"expired_watch is {self.expired_watch!r}: pass 'event' or 'status'")

@@ -103,7 +103,7 @@ class Trouble(Injection):
             InvalidInput: ``name`` is not of the form PLURAL.GROUP.
         """
         if not all(name.partition(".")):
-            raise InvalidInput(f"{name!r} is not the name of a CustomResourceDefinition; give PLURAL.GROUP")
+            raise InvalidInput(f"{name!r} is not the name of a CustomResourceDefinition: pass PLURAL.GROUP")
         self._engine.hold_definition(name)
         return Outage(f"hold_definition({name!r})", lambda _: self._engine.release_definition(name))
 

@@ -33,8 +33,9 @@ async def diff(
 ) -> Diff:
     """Compare the live object with the result of a dry-run apply with ``force``.
 
-    Reads the live object, unless it is given with its managedFields. A third request determines the conflicts if the
-    live object has no managedFields.
+    Sends two requests, to read the live object and for the dry run; only the second if ``live`` was passed with its
+    managedFields. If the object on the server has no managedFields, the conflicts are determined by one more request, a
+    dry run without ``force``.
     """
     application = await prepare(target, obj, namespace, options, subresource=subresource)
     if live is not None:

@@ -143,7 +143,7 @@ class _Evolver(Protocol[K, V]):
 
 
 class _Leaf(Generic[K, V]):
-    """An edited part that is not split."""
+    """A leaf while it is edited."""
 
     __slots__ = ("edited", "level")
 
@@ -164,7 +164,7 @@ class _Leaf(Generic[K, V]):
 
 
 class _EditedFork(Generic[K, V]):
-    """An edited fork, most of whose parts are unchanged."""
+    """An inner node while it is edited; the parts that do not change are shared with the original."""
 
     __slots__ = ("_edited", "_level", "_parts")
 

@@ -228,7 +228,7 @@ class LabelFilter(Filter):
         self.selector: LabelSelector = LabelSelector.parse(selector)
 
     def bind(self, context: FilterContext) -> BoundFilter:
-        """Return the functions; they need nothing but the object."""
+        """Return the filter for any informer: it depends on the object only, and needs nothing of ``context``."""
         matches = self.selector.compiled()
         return BoundFilter(lambda obj: matches(obj.labels), object_only=True)
 
@@ -266,7 +266,7 @@ class JSONPathFilter(Filter):
         self.equals: str | None = equals
 
     def bind(self, context: FilterContext) -> BoundFilter:
-        """Return the functions; they need nothing but the object."""
+        """Return the filter for any informer: it depends on the object only, and needs nothing of ``context``."""
         find, equals = self.path.find_json, self.equals
         if equals is None:
             return BoundFilter(lambda obj: any(find(obj.json)), object_only=True)

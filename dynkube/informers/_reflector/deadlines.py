@@ -12,8 +12,9 @@ from dynkube.informers._settings import InformerSettings
 class IdleTimeout:
     """Seconds without an event or bookmark after which a watch is considered dead.
 
-    Servers send bookmarks about once a minute. A resource that never had a bookmark may just have no changes: its
-    timeout doubles with each silent watch, until the first bookmark.
+    Most servers send a bookmark about once a minute, even if nothing changes. Some send none, and then a silent watch
+    may only mean that nothing has changed. So the timeout of a resource doubles after each silent watch, until the
+    first bookmark.
     """
 
     __slots__ = ("_settings", "bookmarked", "seconds")

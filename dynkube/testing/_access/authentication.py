@@ -19,9 +19,10 @@ class Authenticator:
     Attributes:
         tokens: Users by bearer token.
         accounts: Verifies service account tokens.
-        default: The user of requests without a token or with an unknown token; ``None`` if a token is required.
-        anonymous: Whether requests without a token, if there is no default user, are authenticated as
-            ``system:anonymous``. If false, this applies only to public paths, and other paths get 401.
+        default: The user of requests without a token or with an unknown token. Without one (``None``), an unknown token
+            gets 401, and a request without a token is decided by ``anonymous``.
+        anonymous: Whether a request without a token and without a default user is made as ``system:anonymous``. If
+            false, only requests to public paths are, and all others get 401.
     """
 
     tokens: Mapping[str, User] = field(default_factory=dict, repr=False)
@@ -86,9 +87,9 @@ def as_user(user: User | str) -> User:
         account = split_account(user)
         return account_user(*account) if account else User(user)
     if not isinstance(user, User) or not user.name:
-        raise InvalidInput(f"user is {user!r}; give a name, or User(name, groups=[...])")
+        raise InvalidInput(f"user is {user!r}: pass a name, or User(name, groups=[...])")
     if isinstance(user.groups, str):
-        raise InvalidInput(f"the groups of user {user.name!r} are {user.groups!r}; give a list of names")
+        raise InvalidInput(f"the groups of user {user.name!r} are {user.groups!r}: pass a list of names")
     return replace(user, groups=tuple(user.groups))
 
 

@@ -96,7 +96,7 @@ def check_verbs(verbs: Iterable[str]) -> tuple[str, ...]:
     listed: tuple[object, ...] = () if isinstance(verbs, str) else tuple(verbs)
     checked = tuple(verb for verb in listed if isinstance(verb, str) and verb)
     if not checked or len(checked) < len(listed):
-        raise InvalidInput(f"verbs is {verbs!r}; give at least one, like ['get', 'list', 'watch'], or ['*']")
+        raise InvalidInput(f"verbs is {verbs!r}: pass at least one, like ['get', 'list', 'watch'], or ['*']")
     return checked
 
 

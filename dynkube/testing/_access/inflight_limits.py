@@ -22,7 +22,7 @@ class InflightLimit:
 
     def __init__(self, limit: int | None) -> None:
         if limit is not None and limit < 1:
-            raise InvalidInput(f"max_inflight is {limit}; give a positive number of requests, or None for no limit")
+            raise InvalidInput(f"max_inflight is {limit}: pass a positive number of requests, or None for no limit")
         self._limit = limit
         self._taken = 0
 

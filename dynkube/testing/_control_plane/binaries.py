@@ -78,7 +78,8 @@ class Assets:
             return self.program("kubectl")
         found = shutil.which("kubectl", path=self.environment.get("PATH"))
         if found is None:
-            raise ControlPlaneError(f"no kubectl: neither {path} ({reason}) is there nor one on $PATH; install kubectl")
+            missing = f"{path} ({reason}) does not exist, and no kubectl is on $PATH"
+            raise ControlPlaneError(f"kubectl not found: {missing}: install it")
         return Path(found)
 
     def _place(self, name: str) -> tuple[Path, str]:

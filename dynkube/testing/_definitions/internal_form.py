@@ -20,7 +20,7 @@ _ABSENT: Mapping[str, object] = {"string": "", "bool": False, "int": 0, "float":
 
 
 def bad_struct(field: str, shape: Shape, value: object, detail: str) -> StatusCause:
-    """Return a cause whose message contains a struct or a list of structs as JSON."""
+    """Return the cause of an invalid struct or list of structs; its message has the value as JSON."""
     text = escape_html(msgspec.json.encode(internal(shape, value)).decode())
     return StatusCause(field, "FieldValueInvalid", f"Invalid value: {text}: {detail}")
 

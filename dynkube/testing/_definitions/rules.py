@@ -19,7 +19,7 @@ class DefinitionRules(KindRules):
         self._expressions = Expressions()
 
     def complete(self, kind: Kind, obj: JSONObject) -> None:
-        """Set the defaults of names and conversion."""
+        """Set the defaults in ``spec.names`` and ``spec.conversion`` of a CRD."""
         complete_spec(obj)
 
     def prepare(self, kind: Kind, obj: JSONObject, old: JSONObject | None) -> None:

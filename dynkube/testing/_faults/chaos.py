@@ -161,11 +161,11 @@ class Chaos:
         when: When | None = None,
     ) -> None:
         if not (every > 0 and math.isfinite(every)):
-            raise InvalidInput(f"every is {every}; give a positive number of seconds")
+            raise InvalidInput(f"every is {every}: pass a positive number of seconds")
         if not isinstance(random, Random):
-            raise InvalidInput(f"random is {random!r}; give a random.Random, such as Random(7)")
+            raise InvalidInput(f"random is {random!r}: pass a random.Random, such as Random(7)")
         if not mishaps:
-            raise InvalidInput("mishaps is empty; give something that may happen")
+            raise InvalidInput("mishaps is empty: pass something that may happen")
         self.counts: Counter[str] = Counter()
         self._victim = _Victim(server, when)
         self._random = random

@@ -54,7 +54,7 @@ class Cut:
             if name == "after_seconds":
                 check_seconds(name, value)
             elif value < 0:
-                raise InvalidInput(f"{name} is {value}; give 0 or a positive number")
+                raise InvalidInput(f"{name} is {value}: pass 0 or a positive number")
 
     async def apply(self, request: RequestFacts, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
         """Forward the response until it is truncated."""

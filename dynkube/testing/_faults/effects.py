@@ -101,7 +101,7 @@ class Disconnect:
 
     def __post_init__(self) -> None:
         if self.how not in {"clean", "reset"}:
-            raise InvalidInput(f"how is {self.how!r}; give 'clean' or 'reset'")
+            raise InvalidInput(f"how is {self.how!r}: pass 'clean' or 'reset'")
 
     async def apply(self, request: RequestFacts, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
         """Read the request, then close or reset the connection."""
@@ -126,7 +126,7 @@ class Drip:
 
     def __post_init__(self) -> None:
         if not (self.bytes_per_second > 0 and math.isfinite(self.bytes_per_second)):
-            raise InvalidInput(f"bytes_per_second is {self.bytes_per_second}; give a positive number")
+            raise InvalidInput(f"bytes_per_second is {self.bytes_per_second}: pass a positive number")
 
     async def apply(self, request: RequestFacts, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
         """Forward the response piece by piece."""
@@ -153,4 +153,4 @@ def check_seconds(name: str, value: float) -> None:
         InvalidInput: ``value`` is negative or NaN; the message begins with ``name``.
     """
     if not value >= 0:
-        raise InvalidInput(f"{name} is {value}; give 0 or a positive number of seconds")
+        raise InvalidInput(f"{name} is {value}: pass 0 or a positive number of seconds")

@@ -30,7 +30,7 @@ def check_ending(how: str) -> None:
     """
     if how not in get_args(Ending):
         *others, last = map(repr, get_args(Ending))
-        raise InvalidInput(f"how is {how!r}; give {', '.join(others)} or {last}")
+        raise InvalidInput(f"how is {how!r}: pass {', '.join(others)} or {last}")
 
 
 class EndableAnswer:

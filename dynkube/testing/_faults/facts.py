@@ -55,11 +55,11 @@ class Matcher:
     def __post_init__(self) -> None:
         # Reject conditions that no request can meet: the fault would never apply, and the test would test nothing.
         if self.verb and self.verb not in _VERBS:
-            raise InvalidInput(f"verb is {self.verb!r}; give one of {', '.join(map(repr, _VERBS))}, or ''")
+            raise InvalidInput(f"verb is {self.verb!r}: pass one of {', '.join(map(repr, _VERBS))}, or ''")
         if self.path_prefix and not self.path_prefix.startswith("/"):
             raise InvalidInput(f"path_prefix is {self.path_prefix!r}; paths begin with '/'")
         if self.when is not None and not callable(self.when):
-            raise InvalidInput(f"when is {self.when!r}; give a function of RequestFacts")
+            raise InvalidInput(f"when is {self.when!r}: pass a function of RequestFacts")
 
     def __call__(self, request: RequestFacts) -> bool:
         """Return whether ``request`` meets all conditions."""
@@ -81,7 +81,7 @@ def resource_arg(resource: str | GVR) -> ResourceArg:
         return ResourceArg(resource.resource, resource.version, resource.group)
     arg = ResourceArg.parse(resource)
     if arg.name != arg.name.lower():
-        raise InvalidInput(f"resource {resource!r} is a kind; give the plural that paths have, such as 'pods'")
+        raise InvalidInput(f"resource {resource!r} is a kind: pass the plural that paths have, such as 'pods'")
     return arg
 
 

@@ -38,9 +38,9 @@ class Plan:
 
     def __post_init__(self) -> None:
         if self.skip < 0:
-            raise InvalidInput(f"skip is {self.skip}; give 0 or a positive number of requests")
+            raise InvalidInput(f"skip is {self.skip}: pass 0 or a positive number of requests")
         if not 0 < self.chance <= 1:
-            raise InvalidInput(f"chance is {self.chance}; give a probability above 0, up to 1")
+            raise InvalidInput(f"chance is {self.chance}: pass a probability above 0, up to 1")
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -68,7 +68,7 @@ class Fault:
 
     def __post_init__(self) -> None:
         if self.times is not None and self.times < 1:
-            raise InvalidInput(f"times is {self.times}; give a positive number, or None for always")
+            raise InvalidInput(f"times is {self.times}: pass a positive number, or None for always")
 
     @property
     def verb(self) -> str | None:
@@ -156,7 +156,7 @@ class Faults:
         _check_effect(effect)
         check_seconds("start", start)
         if not duration > 0:
-            raise InvalidInput(f"duration is {duration}; give a positive number of seconds")
+            raise InvalidInput(f"duration is {duration}: pass a positive number of seconds")
         scheduled = bool(start) or duration != math.inf
         begin = trio.current_time() + start if scheduled else -math.inf
         matcher = Matcher(
@@ -238,8 +238,8 @@ def _check_effect(effect: object) -> None:
         InvalidInput: ``effect`` is a class, or has no method ``apply``.
     """
     if isinstance(effect, type):
-        raise InvalidInput(f"effect is the class {effect.__name__}; give an instance: {effect.__name__}(...)")
+        raise InvalidInput(f"effect is the class {effect.__name__}: pass an instance: {effect.__name__}(...)")
     if not callable(getattr(effect, "apply", None)):
         raise InvalidInput(
-            f"effect is {effect!r}; give one of dynkube.testing, such as Refuse(503), or one of your own"
+            f"effect is {effect!r}: pass one of dynkube.testing, such as Refuse(503), or one of your own"
         )

@@ -58,7 +58,7 @@ class Refuse:
 
     def __post_init__(self) -> None:
         if not 200 <= self.status <= 599:
-            raise InvalidInput(f"status {self.status} is not a final HTTP status; give one from 200 to 599")
+            raise InvalidInput(f"status {self.status} is not a final HTTP status: pass one from 200 to 599")
         if self.body is not None and not (self.reason is None and self.message is None):
             raise InvalidInput("body is mutually exclusive with reason and message, the fields of a Status")
         if self.status in _BODILESS and any(given is not None for given in (self.body, self.reason, self.message)):

@@ -46,11 +46,11 @@ class Rewrite:
 
     def __post_init__(self) -> None:
         if not callable(self.function):
-            raise InvalidInput(f"function is {self.function!r}; give a function of the decoded document")
+            raise InvalidInput(f"function is {self.function!r}: pass a function of the decoded document")
         if self.skip < 0:
-            raise InvalidInput(f"skip is {self.skip}; give 0 or a positive number of events")
+            raise InvalidInput(f"skip is {self.skip}: pass 0 or a positive number of events")
         if self.times is not None and self.times < 1:
-            raise InvalidInput(f"times is {self.times}; give a positive number of events, or None for all")
+            raise InvalidInput(f"times is {self.times}: pass a positive number of events, or None for all")
 
     async def apply(self, request: RequestFacts, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the response rewritten by ``function``."""

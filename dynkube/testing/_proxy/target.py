@@ -51,6 +51,6 @@ def _check(endpoint: Endpoint) -> None:
     else:
         sound = sound and not (parts.query or parts.fragment or parts.username)
     if not sound:
-        raise InvalidInput(f"url {endpoint.url!r} is not an API server's URL; give one like https://127.0.0.1:6443")
+        raise InvalidInput(f"url {endpoint.url!r} is not an API server's URL: pass one like https://127.0.0.1:6443")
     if endpoint.ca_pem is not None and not isinstance(endpoint.ca_pem, bytes):
         raise InvalidInput("ca_pem must be the bytes of a PEM file, like Path('ca.crt').read_bytes()")

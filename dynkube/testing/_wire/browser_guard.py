@@ -37,7 +37,7 @@ class BrowserGuard:
 
     def __init__(self, host: str, accept_hosts: Sequence[str] = ()) -> None:
         if isinstance(accept_hosts, str):
-            raise InvalidInput(f"accept_hosts is {accept_hosts!r}; give a list of regular expressions")
+            raise InvalidInput(f"accept_hosts is {accept_hosts!r}: pass a list of regular expressions")
         self._host = _without_brackets(host).lower()
         self._any_address = (own := _address(self._host)) is not None and own.is_unspecified
         self._accepted = [_whole(pattern) for pattern in accept_hosts]

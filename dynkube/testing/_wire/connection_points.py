@@ -37,7 +37,7 @@ class ConnectionPoints:
             InvalidInput: ``how`` is not a known way to refuse.
         """
         if how not in get_args(Refusal):
-            raise InvalidInput(f"how is {how!r}; give one of {', '.join(map(repr, get_args(Refusal)))}")
+            raise InvalidInput(f"how={how!r} is invalid: pass one of {', '.join(map(repr, get_args(Refusal)))}")
         outage = Outage(f"refuse_connections({how!r})", self._admit)
         self._refusals[outage] = how, [door.refuse(how) for door in self._doors if not door.closed]
         return outage
@@ -54,7 +54,7 @@ class ConnectionPoints:
             InvalidInput: ``how`` is not a known way to end a connection.
         """
         if how not in get_args(Drop):
-            raise InvalidInput(f"how is {how!r}; give one of {', '.join(map(repr, get_args(Drop)))}")
+            raise InvalidInput(f"how={how!r} is invalid: pass one of {', '.join(map(repr, get_args(Drop)))}")
         for answer in self._answers:
             answer.end(how)
         return len(self._answers) + sum(door.drop(how) for door in self._doors if not door.closed)

@@ -63,7 +63,7 @@ class InterruptibleListener(trio.abc.Listener[trio.abc.HalfCloseableStream]):
             InvalidInput: ``how`` is not a known way to refuse.
         """
         if how not in get_args(Refusal):
-            raise InvalidInput(f"how is {how!r}; give one of {', '.join(map(repr, get_args(Refusal)))}")
+            raise InvalidInput(f"how={how!r} is invalid: pass one of {', '.join(map(repr, get_args(Refusal)))}")
         outage = Outage(f"refuse_connections({how!r})", self._admit)
         self._refusals[outage] = how
         self._apply()
@@ -81,7 +81,7 @@ class InterruptibleListener(trio.abc.Listener[trio.abc.HalfCloseableStream]):
             InvalidInput: ``how`` is not a known way to end a connection.
         """
         if how not in get_args(Drop):
-            raise InvalidInput(f"how is {how!r}; give one of {', '.join(map(repr, get_args(Drop)))}")
+            raise InvalidInput(f"how={how!r} is invalid: pass one of {', '.join(map(repr, get_args(Drop)))}")
         streams = tuple(self._streams)
         for stream in streams:
             stream.drop(reset=how == "reset")

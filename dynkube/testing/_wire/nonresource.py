@@ -130,7 +130,7 @@ def _indented(document: Document) -> Answer:
 def _version_info(version: str) -> Document:
     match = re.fullmatch(r"v(\d+)\.(\d+)(\..+)?", version)
     if match is None:
-        raise InvalidInput(f"version is {version!r}; give one like {DEFAULT_VERSION!r}")
+        raise InvalidInput(f"version is {version!r}: pass one like {DEFAULT_VERSION!r}")
     major, minor = match[1], match[2]
     return {
         "major": major,

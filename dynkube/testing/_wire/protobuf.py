@@ -123,7 +123,7 @@ def _value(type_name: str, raw: int | bytes) -> Any:
     convert = _NUMBERS.get(type_name)
     if convert is not None:
         if not isinstance(raw, int):
-            raise ValueError(f"a {type_name} has the wire type of a message")
+            raise ValueError(f"a field of type {type_name} is encoded as length-delimited data, expected a number")
         return convert(raw)
     data = _bytes(raw)
     special = _SPECIAL.get(type_name)
@@ -132,7 +132,7 @@ def _value(type_name: str, raw: int | bytes) -> Any:
 
 def _bytes(raw: int | bytes) -> bytes:
     if isinstance(raw, int):
-        raise ValueError("a message or text has the wire type of a number")  # noqa: TRY004 - of the body, not of a caller
+        raise ValueError("a field of a message or string type is encoded as a number, expected length-delimited data")  # noqa: TRY004 - of the body, not of a caller
     return raw
 
 

@@ -122,9 +122,9 @@ class LineStream(trio.abc.HalfCloseableStream):
         await self._stream.send_eof()
 
     async def aclose(self) -> None:
-        """Close this side without waiting for the line.
+        """Close the server's end of the connection, also while the line is down.
 
-        The client notices when the line is up.
+        The client is notified once the line is up.
         """
         self._closed(self)
         await self._line.close(self._stream)

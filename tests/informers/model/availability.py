@@ -36,9 +36,11 @@ followed = st.sampled_from(
     [
         *["widgets.v1.example.com"] * 5,
         "widgets.v2.example.com",
+        *["widgets.example.com"] * 2,
         "gadgets.v1.example.com",
         "phantoms.v1.example.com",
         "gauges.v1.metrics.test",
+        "gauges.metrics.test",
         "configmaps.v1",
     ]
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Final
 
 import trio
@@ -95,6 +96,8 @@ def _check_shown(world: World, watched: Watched) -> None:
     listed = {obj.key: obj for obj in watched.informer.list()}
     shown = {key: _facts(watched, obj) for key, obj in listed.items()}
     assert shown == {key: _known(watched, thing) for key, thing in expected.items()}, f"{watched.gvr} shows otherwise"
+    versions = {obj.api_version.rpartition("/")[2] for obj in listed.values()}
+    assert versions <= {world.truth.version_of(watched.gvr)}, f"{watched.gvr} shows objects in {versions}"
 
 
 def _facts(watched: Watched, obj: Unstructured) -> tuple[object, ...]:
@@ -136,7 +139,10 @@ def _has_no_definition(watched: Watched, world: World) -> bool:
 
 def _check_watches(world: World) -> None:
     """P12, P7: the server counts one watch for each key, and none for what is not there."""
-    expected = Counter((gvr, selection.params) for gvr, selection, _ in _collections(world))
+    expected = Counter(
+        (replace(gvr, version=world.truth.version_of(gvr)), selection.params)
+        for gvr, selection, _ in _collections(world)
+    )
     watches = Counter(
         (w.resource, (w.namespace, w.params.get("labelSelector", ""), w.params.get("fieldSelector", "")))
         for w in world.server.open_watches

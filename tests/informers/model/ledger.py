@@ -6,7 +6,8 @@ Moments are numbered: every change and every observation has its place in one or
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Final, Generic, TypeVar
 
 from dynkube import GVR, Unstructured
@@ -23,8 +24,14 @@ RESOURCES: Final = (
     GVR(GROUP, "v2", "widgets"),
     GVR(GROUP, "v1", "gadgets"),
     GVR(METRICS, "v1", "gauges"),
+    GVR(GROUP, "", "widgets"),
+    GVR(METRICS, "", "gauges"),
 )
-"""Those that come and go. Others are either served all the time or never."""
+"""Those that come and go, with an empty version in any. Others are either served all the time or never."""
+
+
+VERSIONS: Final = ("v2", "v1")
+"""Those that may be served, the preferred one first."""
 
 
 class Timeline(Generic[T]):
@@ -96,11 +103,12 @@ class Ledger:
         return self.moment
 
     def _served(self, gvr: GVR) -> Served | None:
-        try:
-            kind = self._server.kind(gvr)
-        except NoMatch:
-            return None
-        return Served(kind.crd_uid or "", kind.namespaced) if kind.listed else None
+        for version in [gvr.version] if gvr.version else VERSIONS:
+            with suppress(NoMatch):
+                kind = self._server.kind(replace(gvr, version=version))
+                if kind.listed:
+                    return Served(kind.crd_uid or "", kind.namespaced)
+        return None
 
     # ── what was so ──────────────────────────────────────────────────────────────────────────
 

@@ -87,6 +87,9 @@ class Listener(Folding):
         return self._stage.ledger.may_follow(self.watched.gvr, str(newest), obj)
 
     def may_differ(self, obj: Unstructured) -> bool:
+        known = self.folded.get(obj.key)
+        if known is not None and known.api_version != obj.api_version and not self.watched.gvr.version:
+            return True
         return len({thing for _, thing in self._stage.ledger.written(self.watched.gvr, obj)}) > 1
 
     @property

@@ -36,6 +36,10 @@ class Definition:
     namespaced: bool
     served: frozenset[str]
 
+    def serves(self, version: str) -> bool:
+        """Whether it serves a version; any at all if that is empty."""
+        return version in self.served if version else bool(self.served)
+
 
 @dataclass(slots=True)
 class Truth:
@@ -53,7 +57,7 @@ class Truth:
         """The objects that a server serves of a resource in this version; none if it does not."""
         if gvr.group == GROUP:
             definition = self.definitions.get(gvr.resource)
-            if definition is None or gvr.version not in definition.served:
+            if definition is None or not definition.serves(gvr.version):
                 return {}
         if gvr.group == METRICS and not self.aggregated:
             return {}
@@ -63,8 +67,15 @@ class Truth:
         """Whether a server serves it."""
         if gvr.group == GROUP:
             definition = self.definitions.get(gvr.resource)
-            return definition is not None and gvr.version in definition.served
+            return definition is not None and definition.serves(gvr.version)
         return self.aggregated if gvr.group == METRICS else True
+
+    def version_of(self, gvr: GVR) -> str:
+        """The version that an informer on ``gvr`` follows: the newest if it names none."""
+        if gvr.version or gvr.group != GROUP:
+            return gvr.version or "v1"
+        definition = self.definitions.get(gvr.resource)
+        return max(definition.served, default="") if definition is not None else ""
 
     def is_namespaced(self, gvr: GVR) -> bool:
         """Whether its objects are in namespaces."""

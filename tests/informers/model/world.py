@@ -15,6 +15,7 @@ import trio.testing
 
 import dynkube
 from dynkube import GVR
+from dynkube.discovery._lookup import gvr_to_follow
 from dynkube.errors import ClosedError
 from dynkube.informers._settings import ClockedSettings
 from dynkube.testing import APIServer, Disconnect, Fault, Outage, Refuse, Snapshot
@@ -91,8 +92,9 @@ class World:
     async def follow(self, resource: str, selection: str, transform: str, shown: str, early: str) -> Watched:
         """Enter a new informer, with a handler already there if ``early`` names a kind of one."""
         asked = SELECTIONS[selection]
+        gvr = gvr_to_follow(resource) or GVR.parse(resource)  # without discovery, which may fail now
         informer = self.client.informer(
-            resource,
+            gvr,
             namespace=asked.namespace,
             label_selector=asked.label_selector,
             field_selector=asked.field_selector,
@@ -100,8 +102,6 @@ class World:
             filter=self.words.filter(shown),
             indexes=INDEXES,
         )
-        gvr = informer.gvr
-        assert isinstance(gvr, GVR)
         watched = Watched(informer=informer, gvr=gvr, selection=asked, transform=transform, shown=shown)
         watched.entered_at = trio.current_time()
         watched.filters.append((self.ledger.advance(), shown))

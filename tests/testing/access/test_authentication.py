@@ -73,8 +73,8 @@ async def test_an_endpoint_can_be_that_of_a_user(guarded: APIServer) -> None:
     [
         ({"": User("a")}, "has the token ''"),
         ({"a b": User("a")}, "tokens must be ASCII without spaces"),
-        ({"a": User("")}, "give a name"),
-        ({"a": User("alice", cast("Any", "devs"))}, "the groups of user 'alice' are 'devs'; give a list"),
+        ({"a": User("")}, "pass a name"),
+        ({"a": User("alice", cast("Any", "devs"))}, "the groups of user 'alice' are 'devs': pass a list"),
     ],
 )
 def test_users_that_cannot_be_are_refused_at_once(users: dict[str, User], message: str) -> None:

@@ -81,7 +81,7 @@ async def test_service_accounts_are_granted_to_by_their_user_name(guarded: APISe
 async def test_what_makes_no_grant_is_refused(guarded: APIServer, server: APIServer) -> None:
     with pytest.raises(InvalidInput, match=r"grants require APIServer\(rbac=True\)"):
         server.grant("alice", verbs=["get"], resource="pods")
-    with pytest.raises(InvalidInput, match="verbs is 'get'; give at least one"):
+    with pytest.raises(InvalidInput, match="verbs is 'get': pass at least one"):
         guarded.grant("alice", verbs="get", resource="pods")
     with pytest.raises(NoMatch, match="does not serve 'widgets'"):
         guarded.grant("alice", verbs=["get"], resource="widgets")

@@ -92,5 +92,5 @@ async def test_a_request_that_is_refused_gives_its_seat_back(client: httpx2.Asyn
 
 @pytest.mark.parametrize("limit", [0, -1])
 def test_a_limit_that_lets_nothing_through_is_refused(limit: int) -> None:
-    with pytest.raises(InvalidInput, match=f"max_inflight is {limit}; give a positive number"):
+    with pytest.raises(InvalidInput, match=f"max_inflight is {limit}: pass a positive number"):
         APIServer(max_inflight=limit)

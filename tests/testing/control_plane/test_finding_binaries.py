@@ -149,5 +149,5 @@ def test_kubectl_is_taken_from_the_assets_else_from_the_path(
     (fakes / "kubectl").unlink()
     assert ControlPlane(fakes).kubectl == elsewhere / "kubectl"
     (elsewhere / "kubectl").unlink()
-    with pytest.raises(ControlPlaneError, match=r"no kubectl: neither .* nor one on \$PATH"):
+    with pytest.raises(ControlPlaneError, match=r"kubectl not found: .* does not exist, and no kubectl is on \$PATH"):
         ControlPlane(fakes).kubectl  # noqa: B018

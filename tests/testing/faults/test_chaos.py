@@ -128,7 +128,7 @@ async def test_a_script_that_makes_no_sense_is_refused(steps: Any, message: str)
     [
         ({"every": 0}, "every is 0"),
         ({"mishaps": []}, "mishaps is empty"),
-        ({"random": 7}, r"random is 7; give a random.Random, such as Random\(7\)"),
+        ({"random": 7}, r"random is 7: pass a random.Random, such as Random\(7\)"),
     ],
 )
 def test_chaos_that_makes_no_sense_is_refused(wrong: dict[str, Any], message: str) -> None:

@@ -128,10 +128,10 @@ async def test_all_faults_that_match_apply_and_the_oldest_comes_first(
         ({"start": -1}, "start is -1"),
         ({"duration": 0}, "duration is 0"),
         ({"resource": "a b"}, "a b"),
-        ({"resource": "Deployment"}, "'Deployment' is a kind; give the plural"),
-        ({"verb": "LIST"}, "verb is 'LIST'; give one of 'get', 'list'"),
+        ({"resource": "Deployment"}, "'Deployment' is a kind: pass the plural"),
+        ({"verb": "LIST"}, "verb is 'LIST': pass one of 'get', 'list'"),
         ({"path_prefix": "apis"}, "path_prefix is 'apis'; paths begin with '/'"),
-        ({"when": "namespace=a"}, "when is 'namespace=a'; give a function"),
+        ({"when": "namespace=a"}, "when is 'namespace=a': pass a function"),
     ],
 )
 async def test_a_fault_that_makes_no_sense_is_refused(server: APIServer, wrong: dict[str, Any], message: str) -> None:
@@ -142,8 +142,8 @@ async def test_a_fault_that_makes_no_sense_is_refused(server: APIServer, wrong: 
 @pytest.mark.parametrize(
     ("effect", "message"),
     [
-        (Hang, r"effect is the class Hang; give an instance: Hang\(...\)"),
-        (503, r"effect is 503; give .* Refuse\(503\)"),
+        (Hang, r"effect is the class Hang: pass an instance: Hang\(...\)"),
+        (503, r"effect is 503: pass .* Refuse\(503\)"),
     ],
 )
 async def test_what_is_no_effect_is_refused_where_it_is_passed(server: APIServer, effect: Any, message: str) -> None:

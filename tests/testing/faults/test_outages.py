@@ -83,9 +83,9 @@ async def test_it_is_so_for_clients_on_tcp_too(server: APIServer) -> None:
 
 async def test_outages_that_make_no_sense_are_refused(server: APIServer) -> None:
     wrong: Any = "gently"
-    with pytest.raises(InvalidInput, match="give one of 'refuse', 'reset', 'silent'"):
+    with pytest.raises(InvalidInput, match="pass one of 'refuse', 'reset', 'silent'"):
         server.refuse_connections(wrong)
-    with pytest.raises(InvalidInput, match="give one of 'cut', 'reset'"):
+    with pytest.raises(InvalidInput, match="pass one of 'cut', 'reset'"):
         server.drop_connections(wrong)
     with pytest.raises(InvalidInput, match="seconds is -1"):
         await server.restart(-1)

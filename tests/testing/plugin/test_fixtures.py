@@ -101,7 +101,7 @@ def test_markers_set_options_and_the_closest_wins(project: pytest.Pytester) -> N
         ("api_server(lod='x')", "the marker api_server has no option 'lod'; did you mean load?"),
         ("api_server(zzz=1)", "the marker api_server has no option 'zzz'; available options: "),
         ("api_server('seed.yaml')", "the marker api_server accepts only keyword arguments, not 'seed.yaml'"),
-        ("api_server(history=0)", "history is 0; give a positive number of changes"),
+        ("api_server(history=0)", "history is 0: pass a positive number of changes"),
     ],
 )
 def test_a_wrong_option_is_named(project: pytest.Pytester, marker: str, message: str) -> None:

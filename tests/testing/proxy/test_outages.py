@@ -145,7 +145,7 @@ async def test_an_outage_may_outlive_its_proxy(upstream: Endpoint) -> None:
 
 
 async def test_ways_that_are_none_are_refused(proxy: FaultProxy) -> None:
-    with pytest.raises(InvalidInput, match="how is 'gently'; give one of 'refuse', 'reset', 'silent'"):
+    with pytest.raises(InvalidInput, match="how='gently' is invalid: pass one of 'refuse', 'reset', 'silent'"):
         proxy.refuse_connections("gently")  # type: ignore[arg-type]  # that is the point
-    with pytest.raises(InvalidInput, match="how is 'silent'; give one of 'cut', 'reset'"):
+    with pytest.raises(InvalidInput, match="how='silent' is invalid: pass one of 'cut', 'reset'"):
         proxy.drop_connections("silent")  # type: ignore[arg-type]  # that is the point

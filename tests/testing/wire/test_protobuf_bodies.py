@@ -138,8 +138,8 @@ def test_a_kind_without_a_protobuf_form_is_named() -> None:
         (b"k8s\x00\x0a\xff", "has no end"),
         (b"k8s\x00\x0a\x05ab", "ends in the middle of field 1"),
         (b"k8s\x00\x0b", "wire type 3"),
-        (body("v1", "Namespace", field(1, 7)), "wire type of a number"),
-        (body("apps/v1", "Deployment", field(2, field(1, "x"))), "int32 has the wire type of a message"),
+        (body("v1", "Namespace", field(1, 7)), "is encoded as a number, expected length-delimited"),
+        (body("apps/v1", "Deployment", field(2, field(1, "x"))), "int32 is encoded as length-delimited data"),
     ],
 )
 def test_a_malformed_message_says_where(data: bytes, message: str) -> None:

@@ -30,5 +30,5 @@ async def test_a_server_calls_itself_what_it_is_told_to() -> None:
 
 @pytest.mark.parametrize("version", ["1.36", "v1", "v1.x", "", "v1.36beta"])
 def test_a_version_that_is_none_is_refused(version: str) -> None:
-    with pytest.raises(InvalidInput, match=r"give one like 'v1\.36\.3'"):
+    with pytest.raises(InvalidInput, match=r"pass one like 'v1\.36\.3'"):
         APIServer(version=version)
