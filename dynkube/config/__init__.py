@@ -4,6 +4,7 @@ All sources end in one frozen ``ClientConfig``.
 """
 
 from dynkube.config._config import ClientConfig, Impersonation
+from dynkube.config._credential_files import CertificateFiles, TokenFile
 from dynkube.config._credentials import (
     Anonymous,
     BasicAuth,
@@ -16,7 +17,6 @@ from dynkube.config._credentials import (
 )
 from dynkube.config._exec import ExecCommand, ExecPlugin
 from dynkube.config._explicit import explicit_config
-from dynkube.config._files import CertificateFiles, TokenFile
 from dynkube.config._foreign import KubernetesConfiguration, from_kubernetes_configuration
 from dynkube.config._incluster import load_incluster
 from dynkube.config._load import load_config

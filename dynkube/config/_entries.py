@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dynkube.config._files import absolute_path
+from dynkube.config._credential_files import absolute_path
 from dynkube.errors import ConfigError
 from dynkube.meta._arguments import a_type
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from dynkube.config._config import ClientConfig, Impersonation
+from dynkube.config._credential_files import CertificateFiles, TokenFile, absolute_path
 from dynkube.config._credentials import (
     Anonymous,
     BasicAuth,
@@ -20,7 +21,6 @@ from dynkube.config._credentials import (
     StaticCertificate,
     utc_now,
 )
-from dynkube.config._files import CertificateFiles, TokenFile, absolute_path
 from dynkube.config._tls import ClientCertificate, TLSSettings
 from dynkube.errors import InvalidInput
 from dynkube.meta._arguments import a_type

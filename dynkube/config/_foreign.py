@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 import trio
 
 from dynkube.config._config import ClientConfig
+from dynkube.config._credential_files import CertificateFiles
 from dynkube.config._credentials import BasicAuth, Combined, Credential, Credentials, bearer, utc_now
-from dynkube.config._files import CertificateFiles
 from dynkube.config._redact import redacted
 from dynkube.config._tls import TLSSettings
 from dynkube.errors import ConfigError, CredentialError, InvalidInput

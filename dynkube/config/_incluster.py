@@ -12,8 +12,8 @@ from datetime import datetime
 from pathlib import Path
 
 from dynkube.config._config import ClientConfig
+from dynkube.config._credential_files import TokenFile
 from dynkube.config._credentials import utc_now
-from dynkube.config._files import TokenFile
 from dynkube.config._tls import TLSSettings
 from dynkube.errors import ConfigError
 

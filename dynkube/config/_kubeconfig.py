@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Protocol, cast
 
 from dynkube._input_files import read_file
+from dynkube.config._credential_files import absolute_path
 from dynkube.config._entries import KubeconfigEntry
-from dynkube.config._files import absolute_path
 from dynkube.errors import ConfigError
 
 _SECTIONS = {"clusters": "cluster", "contexts": "context", "users": "user"}

@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from dynkube.config._config import Impersonation
+from dynkube.config._credential_files import CertificateFiles, TokenFile
 from dynkube.config._credentials import (
     Anonymous,
     BasicAuth,
@@ -19,7 +20,6 @@ from dynkube.config._credentials import (
 )
 from dynkube.config._entries import KubeconfigEntry
 from dynkube.config._exec import ExecCommand, ExecPlugin
-from dynkube.config._files import CertificateFiles, TokenFile
 from dynkube.config._oidc import OIDCToken
 from dynkube.config._tls import ClientCertificate
 from dynkube.errors import ConfigError, CredentialError
