@@ -323,7 +323,6 @@ class SharedInformer:
 
     def _start_reflecting(self) -> None:
         assert self._nursery is not None
-        self._epoch += 1
         bodies = BodyCache(self._settings.decoded_bodies)  # created late, as absent resources must take little memory
         source = ListWatch(
             self._rest,

@@ -99,6 +99,15 @@ async def test_the_next_request_goes_on_from_the_last_version(end: Answer, opene
     assert server.times == [0, pytest.approx(opened_again_at)]
 
 
+async def test_silence_says_nothing_of_a_server_that_never_sent_a_bookmark() -> None:
+    server = ScriptedServer(stream(MODIFIED2), *(stream(FOREVER) for _ in range(3)), stream(MODIFIED3))
+
+    events = await take(server, 2, resource_version="1", bookmarks=False)
+
+    assert versions(events) == ["2", "3"]
+    assert server.asked == ["GET /api/v1/pods?watch rv=1", *["GET /api/v1/pods?watch rv=2"] * 4]
+
+
 @pytest.mark.parametrize(
     ("answer", "waited"),
     [

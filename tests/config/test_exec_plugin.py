@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import io
 import json
 import logging
 import os
@@ -176,6 +177,23 @@ async def test_at_a_terminal_the_mode_decides(
 
     assert credential.headers == {"Authorization": f"Bearer {told}"}
     assert ("Password:" in capfd.readouterr().err) == (told == "True")
+
+
+async def test_a_prompt_that_does_not_end_its_line_is_shown_at_once(
+    plugin: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Terminal:
+        def isatty(self) -> bool:
+            return True
+
+    shown = io.BytesIO()
+    monkeypatch.setattr(sys, "stdin", Terminal())
+    monkeypatch.setattr(sys, "stderr", io.TextIOWrapper(shown, line_buffering=True))
+    source = "sys.stderr.write('Password: ')\nanswer(token='t')"
+
+    await ExecPlugin(plugin(source, interactive_mode="Always")).current()
+
+    assert shown.getvalue() == b"Password: "
 
 
 async def test_what_a_plugin_says_without_a_terminal_is_logged(plugin: Write, caplog: pytest.LogCaptureFixture) -> None:

@@ -142,3 +142,23 @@ async def test_handlers_share_one_slice_and_wait_in_line_for_the_next() -> None:
 
     # Between two looks there are at most two rounds of the loop, with nine events each.
     assert (steps.done, 1 <= steps.most <= 18) == (72, True)
+
+
+async def test_handlers_that_waited_in_line_have_a_whole_slice() -> None:
+    now, waits = 0.0, 0
+
+    async def work() -> None:
+        nonlocal now, waits
+        turns.begin()
+        for _ in range(30):
+            now += 0.1
+            if turns.over:
+                waits += 1
+                await turns.wait()
+
+    async with trio.open_nursery() as nursery:
+        turns = Turns(lambda: now, 0.5, nursery.start_soon)
+        for _ in range(3):
+            nursery.start_soon(work)
+
+    assert waits < 60  # 90 events; seven in each round, five of them of the first in line

@@ -91,6 +91,18 @@ def test_the_third_short_watch_in_a_row_is_a_failure() -> None:
         pace.after_end(5, 400, 0, news=True)
 
 
+def test_a_watch_that_lasts_ends_the_row_of_short_ones() -> None:
+    pace = Pace(settings())
+    for _ in range(2):
+        pace.after_end(5, 400, 0, news=True)
+    pace.after_end(400, 400, 0, news=True)
+    for _ in range(2):
+        pace.after_end(5, 400, 0, news=True)
+
+    with pytest.raises(StreamCutShort, match="the server repeatedly ends watches"):
+        pace.after_end(5, 400, 0, news=True)
+
+
 def test_a_resource_without_bookmarks_is_given_twice_the_time_after_each_silence() -> None:
     idle = IdleTimeout(settings())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import threading
 
@@ -163,3 +164,16 @@ def test_a_fork_while_another_thread_starts_the_loop_leaves_no_lock_held() -> No
     done = run_script(script)
 
     assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
+
+
+def test_a_thread_that_is_replaced_is_registered_for_the_exit_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    registered: list[object] = []
+    monkeypatch.setattr(atexit, "register", registered.append)
+    monkeypatch.setattr(os, "register_at_fork", lambda **hooks: registered.append(hooks))
+    process = Process()
+
+    first = process.thread()
+    first.close()
+    process.thread().close()
+
+    assert len(registered) == 2

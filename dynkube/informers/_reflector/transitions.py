@@ -173,7 +173,7 @@ class Streaming:
     """
 
     listing: Listing = Listing()
-    objects: dict[Key, Unstructured] = field(default_factory=dict, compare=False)
+    objects: dict[Key, Unstructured] = field(default_factory=dict)
 
     def receive(self, events: list[WatchEvent]) -> tuple[Bookmark, list[WatchEvent]] | None:
         """Add initial events.

@@ -215,7 +215,7 @@ class View:
             subscriber.mark_synced()
         if self._awaited is None and not self.synced:
             among = (*self.subscribers, *self.joining)
-            self._awaited = {s for s in among if s.counts_for_sync and not (s.has_synced or s.closed)}
+            self._awaited = {subscriber for subscriber in among if subscriber.counts_for_sync}
             self._check_synced()
 
     def join(self, subscriber: Subscriber) -> bool:

@@ -1,0 +1,50 @@
+"""Tracking whether a resource is served, without following its objects."""
+
+from __future__ import annotations
+
+import trio
+
+from dynkube import GVR, Client
+from dynkube.testing import APIServer, Refuse
+from tests.informers.kit import CRDS, WIDGETS, crd
+
+RESOURCE = GVR.parse(WIDGETS)
+
+
+async def test_an_absence_is_known_once_crds_and_discovery_were_read(server: APIServer, client: Client) -> None:
+    with client._layers()[1].serving(RESOURCE) as serving:
+        assert (serving.known, serving.served) == (False, False)
+
+        await serving.wait_known()
+
+        assert (serving.known, serving.served, serving.reason) == (True, False, "CRDNotFound")
+
+
+async def test_what_is_waited_for_is_served_when_its_crd_is_established(server: APIServer, client: Client) -> None:
+    with client._layers()[1].serving(RESOURCE) as serving:
+        await serving.wait_known()
+        server.create(crd())
+
+        await serving.wait_served()
+
+        assert (serving.known, serving.served) == (True, True)
+
+
+async def test_nothing_is_known_while_every_source_fails(server: APIServer, client: Client) -> None:
+    server.inject(Refuse(503))
+    with client._layers()[1].serving(RESOURCE) as serving:
+        with trio.move_on_after(100) as waiting:
+            await serving.wait_known()
+
+        assert (waiting.cancelled_caught, serving.known, serving.served) == (True, False, False)
+
+
+async def test_an_absence_that_cannot_be_observed_any_more_is_not_known(server: APIServer, client: Client) -> None:
+    with client._layers()[1].serving(RESOURCE) as serving:
+        await serving.wait_known()
+
+        server.inject(Refuse(403))
+        server.end_watches(CRDS)
+        await trio.sleep(5)
+
+        assert (serving.known, serving.served) == (False, False)
