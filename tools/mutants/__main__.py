@@ -2,7 +2,10 @@
 
 The mutants are cosmic-ray's, and those that leave a statement out. A seed draws them, so that a run can be repeated:
 first places in the code, each as likely as any other, then one of the changes that are possible there. Each mutant is
-made in a copy of the checkout, and the tests run in a process of their own, stage by stage until one fails:
+made in a copy of the checkout, and tests run in a process of their own until one fails: those that run the statement,
+by a measurement of coverage at the start (which takes as long as all these tests, and is kept for the same code), the
+fastest of the package's own folder first. Statements that run when their module is imported, or only in processes that
+tests start, are judged by all tests of the package, stage by stage:
 
 1. the folder of ``tests`` that mirrors the package, beginning with the files that are named after the module;
 2. the folders that use the package most.
@@ -34,15 +37,16 @@ import threading
 import time
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
+from tools.mutants.covering import Covering, measure, statement_lines
 from tools.mutants.drawing import Mutant, draw
 
 ROOT: Final = Path(__file__).parents[2]
@@ -54,7 +58,7 @@ ENDING: Final = 10.0
 """Seconds in which a run has to end after its first failure."""
 
 _SLACK: Final = 30.0
-"""Seconds that a stage may take longer than three times what it takes without a mutant."""
+"""Seconds that tests may take longer than three times what they take without a mutant."""
 
 _FAILED: Final = re.compile(r"(?P<test>\S+::.+) (FAILED|ERROR) +\[ *\d+%\]|=+ ERRORS =+")
 """What pytest prints where a test fails, or a file cannot be imported."""
@@ -74,6 +78,8 @@ _STAGES: Final = {
     "sync": (("tests/sync",), ("tests/contract/blocking", "tests/face", "tests/notebook")),
 }
 PACKAGES: Final = tuple(_STAGES)
+_Run: TypeAlias = tuple[tuple[str, ...], float, list[str] | None]
+"""Arguments of pytest, the most seconds they may take, and which of the tests to run; ``None`` for all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,9 +102,8 @@ class Outcome:
 class Workshop:
     """A copy of the checkout, in which mutants are made and tested."""
 
-    def __init__(self, folder: Path, stages: int) -> None:
+    def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._depth = stages
         self._limits: dict[tuple[str, ...], float] = {}
         listed = subprocess.run(
             ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],  # noqa: S607  # whichever is there
@@ -111,18 +116,25 @@ class Workshop:
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(ROOT / name, folder / name)
 
-    def judge(self, mutant: Mutant) -> Outcome:
+    @property
+    def folder(self) -> Path:
+        """The copy of the checkout."""
+        return self._folder
+
+    def judge(self, mutant: Mutant, covering: Covering) -> Outcome:
         """Run the tests on a mutant, until one fails."""
         source, mutated = mutant.code(self._folder)
         before, after = mutant.changed(self._folder)
         began = time.monotonic()
         result, test, ending, stage = "survived", "", 0.0, 0
-        for arguments in self._stages(mutant):
+        lines = statement_lines(source, mutant.line)
+        tests = covering.tests(mutant.path, lines)
+        runs = self._covered(mutant, tests, covering) if tests else self._stages(mutant)
+        for arguments, limit, chosen in runs:
             stage += 1
-            limit = self._limit(arguments)
             try:
                 (self._folder / mutant.path).write_text(mutated, encoding="utf-8")
-                result, test, ending = self._pytest(arguments, limit)
+                result, test, ending = self._pytest(arguments, limit, chosen)
             finally:
                 (self._folder / mutant.path).write_text(source, encoding="utf-8")
             if result != "survived":
@@ -138,8 +150,19 @@ class Workshop:
             ending=round(ending, 1),
         )
 
-    def _stages(self, mutant: Mutant) -> Iterator[tuple[str, ...]]:
-        first, *others = _STAGES[Path(mutant.path).parts[1]][: self._depth]
+    def _covered(self, mutant: Mutant, tests: list[str], covering: Covering) -> Iterator[_Run]:
+        """Yield the tests that run the changed statement."""
+        for batch in covering.batches(tests, f"tests/{Path(mutant.path).parts[1]}/"):
+            files = dict.fromkeys(test.partition("::")[0] for test in batch)
+            yield tuple(files), 3 * sum(map(covering.seconds.__getitem__, batch)) + _SLACK, batch
+
+    def _stages(self, mutant: Mutant) -> Iterator[_Run]:
+        """Yield all tests of a package."""
+        for arguments in self._folders(mutant):
+            yield arguments, self._limit(arguments), None
+
+    def _folders(self, mutant: Mutant) -> Iterator[tuple[str, ...]]:
+        first, *others = _STAGES[Path(mutant.path).parts[1]]
         name = Path(mutant.path).stem.strip("_")
         namesakes = sorted((self._folder / "tests" / Path(mutant.path).parts[1]).glob(f"test_*{name}*.py"))
         if namesakes and name:
@@ -159,9 +182,12 @@ class Workshop:
             self._limits[arguments] = 3 * (time.monotonic() - began) + _SLACK
         return self._limits[arguments]
 
-    def _pytest(self, arguments: tuple[str, ...], limit: float) -> tuple[str, str, float]:
+    def _pytest(
+        self, arguments: tuple[str, ...], limit: float, chosen: list[str] | None = None
+    ) -> tuple[str, str, float]:
         """Run tests until the first fails: the result, the test, and how long the end took after it."""
-        command = [sys.executable, "-m", "pytest", "-x", "-v", "-n0", "-p", "no:cacheprovider", *arguments]
+        command = [sys.executable, "-m", "pytest", "-x", "-v", "-n0", "-p", "no:cacheprovider"]
+        command += ["-p", "tools.mutants.plugin", *arguments]
         environment = {
             **os.environ,
             "CI": "true",  # the same random examples each time
@@ -169,6 +195,9 @@ class Workshop:
             "PYTHONUNBUFFERED": "1",
             "PYTHONPATH": str(self._folder),  # also for processes that tests start elsewhere
         }
+        if chosen is not None:
+            environment["MUTANTS_TESTS"] = str(self._folder / ".mutants-tests.json")
+            Path(environment["MUTANTS_TESTS"]).write_text(json.dumps(chosen), encoding="utf-8")
         process = subprocess.Popen(  # noqa: S603  # pytest
             command, cwd=self._folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
             errors="replace", start_new_session=True,
@@ -240,7 +269,6 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--seed", type=int, default=int(f"{datetime.now(UTC):%Y%m%d}"), help="draws the mutants")
     parser.add_argument("--count", type=int, default=300, help="how many")
     parser.add_argument("--jobs", type=int, default=1, help="how many at a time")
-    parser.add_argument("--stages", type=int, default=9, help="1 for the mirrored folder alone; all without")
     parser.add_argument("--output", type=Path, help="where outcomes are written, a line each")
     parser.add_argument("--report", type=Path, metavar="FILE", help="only print what such a file says")
     given = parser.parse_args(arguments)
@@ -260,7 +288,7 @@ def main(arguments: list[str]) -> int:
     if len(waiting) + len(outcomes) != len(drawn):
         raise SystemExit(f"the code has changed since {output} was begun: move that file away")
     with output.open("a", encoding="utf-8") as file:
-        for outcome in _judged(waiting, given.jobs, given.stages):
+        for outcome in _judged(waiting, given.jobs, packages) if waiting else ():
             outcomes.append(outcome)
             file.write(json.dumps(asdict(outcome)) + "\n")
             file.flush()
@@ -269,18 +297,22 @@ def main(arguments: list[str]) -> int:
     return not report(outcomes)
 
 
-def _judged(mutants: list[Mutant], jobs: int, stages: int) -> Iterator[Outcome]:
+def _judged(mutants: list[Mutant], jobs: int, packages: Iterable[str]) -> Iterator[Outcome]:
     """Judge mutants, ``jobs`` at a time, each job in its own copy of the checkout; yield outcomes as they come."""
     with ExitStack() as stack:
+        folders = [stack.enter_context(tempfile.TemporaryDirectory(prefix="dynkube-mutants-")) for _ in range(jobs)]
+        workshops = [Workshop(Path(folder)) for folder in folders]
         free: SimpleQueue[Workshop] = SimpleQueue()
-        for _ in range(jobs):
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="dynkube-mutants-"))
-            free.put(Workshop(Path(folder), stages))
+        for workshop in workshops:
+            free.put(workshop)
+        stages = (stage for package in packages for stage in _STAGES[package])
+        tests = list(dict.fromkeys(argument for stage in stages for argument in stage))
+        covering = measure(workshops[0].folder, ROOT / "build", tests, jobs)
 
         def judge(mutant: Mutant) -> Outcome:
             workshop = free.get()
             try:
-                return workshop.judge(mutant)
+                return workshop.judge(mutant, covering)
             finally:
                 free.put(workshop)
 
