@@ -145,6 +145,17 @@ async def test_a_plugin_is_found_beside_the_file_and_told_the_cluster(
     }
 
 
+@pytest.mark.parametrize("flags", [{}, {"insecure-skip-tls-verify": True}, {"disable-compression": True}])
+def test_a_plugin_is_told_which_flags_of_the_cluster_are_set(flags: dict[str, bool], document: Document) -> None:
+    unset = {"insecure-skip-tls-verify": False, "disable-compression": False}
+    user = {"exec": {**EXEC, "command": "p", "provideClusterInfo": True}}
+
+    plugin = load_config(kubeconfig=document(user, **{**unset, **flags})).credentials
+
+    assert isinstance(plugin, ExecPlugin)
+    assert plugin._command.cluster == {"server": "https://api.example:6443", **flags}
+
+
 @pytest.mark.parametrize(("command", "found"), [("p", "p"), ("bin/p", "{folder}/bin/p"), ("/p", "/p")])
 def test_only_a_command_with_a_slash_is_relative_to_the_file(
     command: str, found: str, document: Document, write: Callable[..., str]
