@@ -1,4 +1,4 @@
-"""A pytest plugin: runs chosen tests in a given order, and notes how long each test takes."""
+"""A pytest plugin: runs chosen tests in a given order, and writes how long each takes to ``$MUTANTS_SECONDS``."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 _seconds: dict[str, float] = defaultdict(float)
+_failed: set[str] = set()
 
 
 @pytest.hookimpl(trylast=True)
@@ -24,9 +25,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Add the duration of a phase of a test."""
     _seconds[report.nodeid] += report.duration
+    if report.failed:
+        _failed.add(report.nodeid)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Write the durations to ``$MUTANTS_SECONDS``; the workers of xdist report to the main process."""
+    """Write how long tests took that did not fail; the workers of xdist report to the main process."""
     if (file := os.environ.get("MUTANTS_SECONDS")) and not hasattr(session.config, "workerinput"):
-        Path(file).write_text(json.dumps(_seconds), encoding="utf-8")
+        passed = {test: seconds for test, seconds in _seconds.items() if test not in _failed}
+        Path(file).write_text(json.dumps(passed), encoding="utf-8")
