@@ -14,6 +14,7 @@ The layers, each of which imports only from those below it::
     cli         the command line                    testing         an embedded API server (separate)
     sync        the blocking API                    pytest_plugin   fixtures with that server
     connect     Client: combines all layers
+    controllers a work queue, and rate limits for what failed
     manifests   many objects at once: files, order, report, prune
     informers   local caches of collections, filters, handlers
     client      verbs on one resource, watch, wait, apply

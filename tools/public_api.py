@@ -20,6 +20,7 @@ MODULES: Final = (
     "dynkube",
     "dynkube.client",
     "dynkube.config",
+    "dynkube.controllers",
     "dynkube.discovery",
     "dynkube.errors",
     "dynkube.fields",

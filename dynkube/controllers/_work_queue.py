@@ -1,0 +1,378 @@
+"""``WorkQueue``: keys to process, each at most once at a time.
+
+The semantics are those of client-go's ``util/workqueue`` (deduplication, ``done``, shutdown) and of
+controller-runtime's priority queue (priorities, delays), with one addition: keys of low priority do not starve.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from bisect import insort
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Hashable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Final, Generic, TypeVar
+
+import trio
+
+from dynkube.controllers._rate_limits import RateLimiter, default_rate_limiter
+from dynkube.errors import ClosedError, InvalidInput
+
+K = TypeVar("K", bound=Hashable)
+
+MAX_OVERTAKING: Final = 60.0
+"""Seconds after which a key of low priority is not overtaken any more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkQueueStatistics:
+    """The state and the counters of a :class:`WorkQueue`; the names are those of controller-runtime's metrics.
+
+    Attributes:
+        depth: keys that could be taken now, by priority.
+        delayed: keys that wait for their time.
+        processing: keys that were taken and are not done.
+        adds: calls of ``add`` that made a key wait that did not wait before.
+        retries: calls of ``add_rate_limited``.
+        taken: keys that were taken.
+        queue_seconds: how long the taken keys had waited, together; delays are not counted.
+        work_seconds: how long keys were processed until ``done``, together.
+        unfinished_work_seconds: how long those that are being processed have taken so far, together.
+        longest_running_seconds: the longest of these.
+    """
+
+    depth: dict[int, int]
+    delayed: int
+    processing: int
+    adds: int
+    retries: int
+    taken: int
+    queue_seconds: float
+    work_seconds: float
+    unfinished_work_seconds: float
+    longest_running_seconds: float
+
+
+@dataclass(slots=True, eq=False)
+class _Entry(Generic[K]):
+    """A key that waits.
+
+    Attributes:
+        key: the key.
+        priority: the highest one that was asked for.
+        at: when it may be taken, or from when on it could have been taken.
+        turn: number of its newest entry in the heap of delayed keys; 0 if it is not delayed.
+    """
+
+    key: K
+    priority: int
+    at: float
+    turn: int = 0
+
+
+class WorkQueue(Generic[K]):
+    """Keys to process: deduplicated, with delays, rate limits and priorities.
+
+    A key that is added again while it waits, waits once. A key that is added while it is processed is processed again
+    afterwards, never at the same time. Keys with a higher priority are taken first, and those of the same priority in
+    the order in which they became ready; but a key that has been ready for ``max_overtaking`` seconds is taken before
+    all that became ready later.
+
+    Not thread-safe: all methods are called in the event loop's thread. Only :meth:`get`, :meth:`item` and :meth:`drain`
+    wait.
+
+    Args:
+        rate_limiter: the delays of :meth:`add_rate_limited`; by default :func:`default_rate_limiter`.
+        max_overtaking: seconds for which keys of a higher priority may be taken before a ready one; ``math.inf`` for
+            ever.
+
+    Raises:
+        InvalidInput: ``max_overtaking`` is negative or not a number.
+    """
+
+    def __init__(self, *, rate_limiter: RateLimiter[K] | None = None, max_overtaking: float = MAX_OVERTAKING) -> None:
+        if not max_overtaking >= 0:
+            raise InvalidInput(f"max_overtaking={max_overtaking!r}: pass 0 or more seconds, or math.inf")
+        self._limiter: RateLimiter[K] = default_rate_limiter() if rate_limiter is None else rate_limiter
+        self._max_overtaking = max_overtaking
+        self._waiting: dict[K, _Entry[K]] = {}  # ready or delayed, and not being processed
+        self._ready: OrderedDict[K, _Entry[K]] = OrderedDict()  # in the order in which they became ready
+        self._levels: dict[int, OrderedDict[K, _Entry[K]]] = {}  # the same by priority
+        self._order: list[int] = []  # the priorities with ready keys, ascending
+        self._delayed: list[tuple[float, int, _Entry[K]]] = []  # a heap; entries with another turn are outdated
+        self._turns = 0
+        self._processing: dict[K, float] = {}  # since when
+        self._again: dict[K, _Entry[K]] = {}  # added while being processed
+        self._idle = trio.lowlevel.ParkingLot()
+        self._timer: trio.CancelScope | None = None  # of the one waiting task that wakes up for delayed keys
+        self._closed = False
+        self._drained = trio.Event()
+        self._adds = self._retries = self._taken = 0
+        self._queue_seconds = self._work_seconds = 0.0
+
+    # ── adding ───────────────────────────────────────────────────────────────────────────────
+
+    def add(self, key: K, *, priority: int = 0, after: float = 0.0) -> None:
+        """Have a key processed. Does not block; ignored after :meth:`close`.
+
+        If the key waits already, the higher priority and the earlier time hold.
+
+        Args:
+            key: what to process.
+            priority: keys with a higher one are taken first; the initial objects of an informer have -100.
+            after: seconds to wait.
+
+        Raises:
+            InvalidInput: ``after`` is not a finite number.
+        """
+        if not -math.inf < after < math.inf:
+            raise InvalidInput(f"after={after!r}: pass a finite number of seconds")
+        if self._closed:
+            return
+        now = trio.current_time()
+        self._release(now)  # so that keys are in the order in which they became ready
+        at = now + after if after > 0 else now
+        known = self._again if key in self._processing else self._waiting
+        entry = known.get(key)
+        if entry is None:
+            self._adds += 1
+            known[key] = entry = _Entry(key, priority, at)
+            if known is self._waiting:
+                self._place(entry, now)
+        elif known is self._again:
+            entry.priority, entry.at = max(entry.priority, priority), min(entry.at, at)
+        else:
+            self._merge(entry, priority, at, now)
+
+    def add_rate_limited(self, key: K, *, priority: int = 0) -> None:
+        """Have a key that failed processed again, after the delay of the rate limiter. Ignored after :meth:`close`."""
+        if not self._closed:
+            self._retries += 1
+            self.add(key, priority=priority, after=self._limiter.delay(key, trio.current_time()))
+
+    def forget(self, key: K) -> None:
+        """Reset the failures of a key, as it succeeded or is not needed any more. It stays in the queue."""
+        self._limiter.forget(key)
+
+    def failures(self, key: K) -> int:
+        """Return how often a key has failed since it was last forgotten."""
+        return self._limiter.failures(key)
+
+    def discard(self, key: K) -> None:
+        """Remove a key that waits, also one that was added again while it is processed; reset its failures."""
+        self._limiter.forget(key)
+        self._again.pop(key, None)
+        entry = self._waiting.pop(key, None)
+        if entry is not None:
+            entry.turn = 0
+            if key in self._ready:
+                self._unready(entry)
+            self._check_drained()
+
+    # ── taking ───────────────────────────────────────────────────────────────────────────────
+
+    async def get(self) -> K:
+        """Wait for a key and take it; :meth:`done` has to be called for it.
+
+        Cancellation takes no key. See :meth:`item` for a context manager.
+
+        Raises:
+            ClosedError: the queue was closed, and nothing is left to take.
+        """
+        await trio.lowlevel.checkpoint()
+        while True:
+            now = trio.current_time()
+            self._release(now)
+            if self._ready:
+                return self._take(now)
+            if self._closed:
+                raise ClosedError("the work queue is closed")
+            await self._wait()
+
+    @asynccontextmanager
+    async def item(self) -> AsyncIterator[K]:
+        """Wait for a key; it is processed inside the ``async with`` block, however that ends.
+
+        Raises:
+            ClosedError: the queue was closed, and nothing is left to take.
+        """
+        key = await self.get()
+        try:
+            yield key
+        finally:
+            self.done(key)
+
+    def done(self, key: K) -> None:
+        """End the processing of a key. If it was added meanwhile, it waits to be taken again.
+
+        Raises:
+            InvalidInput: the key is not being processed.
+        """
+        began = self._processing.pop(key, None)
+        if began is None:
+            raise InvalidInput(f"{key!r} is not being processed: call done() once for each key that get() has returned")
+        now = trio.current_time()
+        self._work_seconds += now - began
+        entry = self._again.pop(key, None)
+        if entry is not None and (entry.at <= now or not self._closed):
+            entry.at = max(entry.at, now)
+            self._waiting[key] = entry
+            self._place(entry, now)
+        self._check_drained()
+
+    # ── life ─────────────────────────────────────────────────────────────────────────────────
+
+    def close(self) -> None:
+        """Accept no more keys, and drop those that are delayed.
+
+        What is ready, and what was added while it is processed, is still taken; then :meth:`get` raises ClosedError.
+        Does not block; safe to call twice.
+        """
+        if self._closed:
+            return
+        self._release(trio.current_time())
+        self._closed = True
+        for _, turn, entry in self._delayed:
+            if entry.turn == turn:
+                del self._waiting[entry.key]
+        self._delayed.clear()
+        self._idle.unpark_all()
+        self._check_drained()
+
+    async def drain(self) -> None:
+        """Close the queue, and wait until every key that was ready is done.
+
+        Some task has to take them. Cancellation only stops the waiting.
+        """
+        self.close()
+        await self._drained.wait()
+
+    @property
+    def closed(self) -> bool:
+        """Whether the queue was closed."""
+        return self._closed
+
+    def __len__(self) -> int:
+        """Return how many keys could be taken now."""
+        self._release(trio.current_time())
+        return len(self._ready)
+
+    def __bool__(self) -> bool:
+        """Return ``True``, so that an empty queue is not taken for a missing one."""
+        return True
+
+    def statistics(self) -> WorkQueueStatistics:
+        """Return the state and the counters."""
+        now = trio.current_time()
+        self._release(now)
+        running = [now - began for began in self._processing.values()]
+        return WorkQueueStatistics(
+            depth={priority: len(self._levels[priority]) for priority in reversed(self._order)},
+            delayed=len(self._waiting) - len(self._ready),
+            processing=len(running),
+            adds=self._adds,
+            retries=self._retries,
+            taken=self._taken,
+            queue_seconds=self._queue_seconds,
+            work_seconds=self._work_seconds,
+            unfinished_work_seconds=sum(running),
+            longest_running_seconds=max(running, default=0.0),
+        )
+
+    # ── ready keys ───────────────────────────────────────────────────────────────────────────
+
+    def _place(self, entry: _Entry[K], now: float) -> None:
+        """Make a waiting key ready, or delay it."""
+        if entry.at > now:
+            self._delay(entry)
+            return
+        entry.turn = 0
+        self._ready[entry.key] = entry
+        self._level(entry.priority)[entry.key] = entry
+        self._idle.unpark()
+
+    def _merge(self, entry: _Entry[K], priority: int, at: float, now: float) -> None:
+        """Apply another ``add`` to a waiting key."""
+        if entry.turn == 0:
+            if priority > entry.priority:
+                self._leave_level(entry)
+                entry.priority = priority
+                self._level(priority)[entry.key] = entry
+            return
+        entry.priority = max(entry.priority, priority)
+        if at < entry.at:
+            entry.at = at
+            self._place(entry, now)
+
+    def _take(self, now: float) -> K:
+        entry = next(iter(self._ready.values()))
+        if now - entry.at < self._max_overtaking:
+            entry = next(iter(self._levels[self._order[-1]].values()))
+        key = entry.key
+        self._unready(entry)
+        del self._waiting[key]
+        self._processing[key] = now
+        self._taken += 1
+        self._queue_seconds += now - entry.at
+        if self._ready or (self._delayed and self._timer is None):
+            self._idle.unpark()  # for the next key, or to wake up for the delayed ones
+        return key
+
+    def _unready(self, entry: _Entry[K]) -> None:
+        del self._ready[entry.key]
+        self._leave_level(entry)
+
+    def _level(self, priority: int) -> OrderedDict[K, _Entry[K]]:
+        level = self._levels.get(priority)
+        if level is None:
+            level = self._levels[priority] = OrderedDict()
+            insort(self._order, priority)
+        return level
+
+    def _leave_level(self, entry: _Entry[K]) -> None:
+        level = self._levels[entry.priority]
+        del level[entry.key]
+        if not level:
+            del self._levels[entry.priority]
+            self._order.remove(entry.priority)
+
+    def _check_drained(self) -> None:
+        if self._closed and not self._waiting and not self._processing:
+            self._drained.set()
+
+    # ── delayed keys ─────────────────────────────────────────────────────────────────────────
+
+    def _delay(self, entry: _Entry[K]) -> None:
+        self._turns += 1
+        entry.turn = self._turns
+        heapq.heappush(self._delayed, (entry.at, entry.turn, entry))
+        if len(self._delayed) > 2 * len(self._waiting) + 100:  # most are outdated
+            self._delayed = [each for each in self._delayed if each[2].turn == each[1]]
+            heapq.heapify(self._delayed)
+        if self._timer is None:
+            self._idle.unpark()
+        elif entry.at < self._timer.deadline:
+            self._timer.deadline = entry.at
+
+    def _release(self, now: float) -> None:
+        """Make delayed keys ready whose time has come."""
+        while self._delayed and (self._delayed[0][0] <= now or self._delayed[0][2].turn != self._delayed[0][1]):
+            _, turn, entry = heapq.heappop(self._delayed)
+            if entry.turn == turn:
+                self._place(entry, now)
+
+    async def _wait(self) -> None:
+        """Wait until there may be a key; one of the waiting tasks also wakes up for the next delayed key."""
+        if self._timer is not None or not self._delayed:
+            await self._idle.park()
+            return
+        try:
+            with trio.CancelScope(deadline=self._delayed[0][0]) as self._timer:
+                await self._idle.park()
+        except trio.Cancelled:
+            self._timer = None
+            self._idle.unpark()  # another task has to wake up for the delayed keys
+            raise
+        self._timer = None

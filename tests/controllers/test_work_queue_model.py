@@ -1,0 +1,231 @@
+"""Random calls of a work queue, held to a simple model of it: lists that are searched."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, TypeAlias
+
+import pytest
+import trio
+import trio.testing
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dynkube.controllers import WorkQueue
+
+Step: TypeAlias = tuple[str, Any, Any, Any]
+
+keys = st.sampled_from("abc")
+adds = st.tuples(st.just("add"), keys, st.sampled_from([-100, 0, 5]), st.sampled_from([0.0, 0.0, 1.0, 30.0]))
+takes = st.tuples(st.just("take"), st.none(), st.none(), st.none())
+steps = st.lists(
+    st.one_of(
+        adds,
+        adds,
+        adds,
+        takes,
+        takes,
+        st.tuples(st.just("done"), st.integers(0, 2), st.none(), st.none()),
+        st.tuples(st.just("discard"), keys, st.none(), st.none()),
+        st.tuples(st.just("sleep"), st.sampled_from([0.5, 2.0, 61.0, 61.0]), st.none(), st.none()),
+        st.tuples(st.just("close"), st.none(), st.none(), st.none()),
+    ),
+    min_size=3,
+    max_size=30,
+)
+
+
+@dataclass
+class Model:
+    """What a queue should do. Entries are ``[key, priority, at]``."""
+
+    now: float = 0.0
+    ready: list[list[Any]] = field(default_factory=list)
+    delayed: list[list[Any]] = field(default_factory=list)
+    again: list[list[Any]] = field(default_factory=list)
+    processing: list[str] = field(default_factory=list)
+    closed: bool = False
+
+    def pass_time(self, now: float) -> None:
+        self.now = now
+        due = sorted((entry for entry in self.delayed if entry[2] <= now), key=lambda entry: entry[2])
+        self.ready += due
+        self.delayed = [entry for entry in self.delayed if entry not in due]
+
+    def add(self, key: str, priority: int, after: float) -> None:
+        if self.closed:
+            return
+        at = self.now + after
+        if key in self.processing:
+            self._merge(self.again, key, priority, at)
+            return
+        for entry in self.ready:
+            if entry[0] == key:
+                entry[1] = max(entry[1], priority)
+                return
+        self._merge(self.delayed, key, priority, at)
+        self.pass_time(self.now)
+
+    def _merge(self, entries: list[list[Any]], key: str, priority: int, at: float) -> None:
+        for entry in [entry for entry in entries if entry[0] == key]:
+            entries.remove(entry)
+            priority, at = max(priority, entry[1]), min(at, entry[2])
+        entries.append([key, priority, at])
+
+    def candidates(self) -> set[str]:
+        """What may be taken: after a change of priority the order of equals is not defined."""
+        if not self.ready:
+            return set()
+        if self.now - self.ready[0][2] >= 60:
+            return {entry[0] for entry in self.ready if entry[2] == self.ready[0][2]}
+        highest = max(entry[1] for entry in self.ready)
+        return {entry[0] for entry in self.ready if entry[1] == highest}
+
+    def take(self, key: str) -> None:
+        self.ready = [entry for entry in self.ready if entry[0] != key]
+        self.processing.append(key)
+
+    def done(self, key: str) -> None:
+        self.processing.remove(key)
+        for entry in [entry for entry in self.again if entry[0] == key]:
+            self.again.remove(entry)
+            if entry[2] <= self.now:
+                self.ready.append([key, entry[1], self.now])
+            elif not self.closed:
+                self.delayed.append(entry)
+
+    def discard(self, key: str) -> None:
+        for entries in (self.ready, self.delayed, self.again):
+            entries[:] = [entry for entry in entries if entry[0] != key]
+
+    def close(self) -> None:
+        self.closed, self.delayed = True, []
+
+
+async def _play(script: list[Step]) -> str:
+    """Play calls; return what went wrong."""
+    queue: WorkQueue[str] = WorkQueue()
+    model = Model()
+    began = trio.current_time()
+    for name, first, priority, after in script:
+        if name == "sleep":
+            await trio.sleep(first)
+        model.pass_time(trio.current_time() - began)
+        if name == "add":
+            queue.add(first, priority=priority, after=after)
+            model.add(first, priority, after)
+        elif name == "take" and len(queue):
+            key, allowed = await queue.get(), model.candidates()
+            if key not in allowed:
+                return f"took {key}, not one of {allowed}"
+            model.take(key)
+        elif name == "done" and model.processing:
+            key = model.processing[first % len(model.processing)]
+            queue.done(key)
+            model.done(key)
+        elif name == "discard":
+            queue.discard(first)
+            model.discard(first)
+        elif name == "close":
+            queue.close()
+            model.close()
+        numbers = queue.statistics()
+        counted = (len(queue), numbers.delayed, numbers.processing)
+        expected = (len(model.ready), len(model.delayed), len(model.processing))
+        if counted != expected:
+            return f"counted {counted}, expected {expected}"
+    return ""
+
+
+def play(script: list[Step]) -> str:
+    try:
+        return trio.run(_play, script, clock=trio.testing.MockClock(autojump_threshold=0))
+    except Exception as exc:  # a bug may raise anything
+        return repr(exc)
+
+
+@settings(deadline=None, max_examples=300)
+@given(steps)
+def test_a_queue_does_what_a_simple_model_of_it_does(script: list[Step]) -> None:
+    assert play(script) == ""
+
+
+def test_a_queue_does_so_in_long_scripts() -> None:
+    assert [wrong for seed in range(300) if (wrong := play(_random_script(Random(seed))))] == []
+
+
+def _forgets_what_is_added_while_processed(queue: Any) -> None:
+    queue._again = {}
+
+
+def _lets_low_priorities_starve(queue: Any) -> None:
+    queue._max_overtaking = math.inf
+
+
+def _never_releases(queue: Any) -> None:
+    queue._release = lambda now: None
+
+
+def _keeps_the_first_priority(queue: Any) -> None:
+    merge = queue._merge
+    queue._merge = lambda entry, priority, at, now: merge(entry, entry.priority, at, now)
+
+
+def _keeps_the_first_time(queue: Any) -> None:
+    merge = queue._merge
+    queue._merge = lambda entry, priority, at, now: merge(entry, priority, entry.at, now)
+
+
+def _keeps_delayed_keys_when_it_is_closed(queue: Any) -> None:
+    def close() -> None:
+        queue._closed = True
+
+    queue.close = close
+
+
+BUGS: list[Callable[[Any], None]] = [
+    _forgets_what_is_added_while_processed,
+    _lets_low_priorities_starve,
+    _never_releases,
+    _keeps_the_first_priority,
+    _keeps_the_first_time,
+    _keeps_delayed_keys_when_it_is_closed,
+]
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.__name__.strip("_"))
+def test_the_model_finds_a_queue_that_errs(bug: Callable[[Any], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    class Wrong(WorkQueue[str]):
+        def __init__(self) -> None:
+            super().__init__()
+            bug(self)
+
+        def done(self, key: str) -> None:
+            if bug is _forgets_what_is_added_while_processed:
+                bug(self)
+            super().done(key)
+
+    monkeypatch.setattr(f"{__name__}.WorkQueue", Wrong)
+
+    assert any(play(_random_script(Random(seed))) for seed in range(1_000))
+
+
+def _random_script(random: Random) -> list[Step]:
+    script: list[Step] = []
+    for _ in range(60):
+        name = random.choice(["add"] * 4 + ["take"] * 2 + ["done", "sleep"])
+        match name:
+            case "add":
+                script.append(
+                    (name, random.choice("abc"), random.choice([-100, 0, 5]), random.choice([0.0, 1.0, 30.0]))
+                )
+            case "done":
+                script.append((name, random.randrange(3), None, None))
+            case "sleep":
+                script.append((name, random.choice([0.5, 2.0, 61.0]), None, None))
+            case _:
+                script.append((name, None, None, None))
+    return [*script[:40], ("close", None, None, None), *script[40:]]
