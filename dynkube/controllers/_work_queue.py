@@ -97,11 +97,11 @@ class WorkQueue(Generic[K]):
             raise InvalidInput(f"max_overtaking={max_overtaking!r}: pass 0 or more seconds, or math.inf")
         self._limiter: RateLimiter[K] = default_rate_limiter() if rate_limiter is None else rate_limiter
         self._max_overtaking = max_overtaking
-        self._waiting: dict[K, _Entry[K]] = {}  # ready or delayed, and not being processed
         self._ready: OrderedDict[K, _Entry[K]] = OrderedDict()  # in the order in which they became ready
         self._levels: dict[int, OrderedDict[K, _Entry[K]]] = {}  # the same by priority
         self._order: list[int] = []  # the priorities with ready keys, ascending
-        self._delayed: list[tuple[float, int, _Entry[K]]] = []  # a heap; entries with another turn are outdated
+        self._delayed: dict[K, _Entry[K]] = {}
+        self._times: list[tuple[float, int, _Entry[K]]] = []  # a heap of these; entries with another turn are outdated
         self._turns = 0
         self._processing: dict[K, float] = {}  # since when
         self._again: dict[K, _Entry[K]] = {}  # added while being processed
@@ -134,17 +134,22 @@ class WorkQueue(Generic[K]):
         now = trio.current_time()
         self._release(now)  # so that keys are in the order in which they became ready
         at = now + after if after > 0 else now
-        known = self._again if key in self._processing else self._waiting
-        entry = known.get(key)
-        if entry is None:
-            self._adds += 1
-            known[key] = entry = _Entry(key, priority, at)
-            if known is self._waiting:
-                self._place(entry, now)
-        elif known is self._again:
-            entry.priority, entry.at = max(entry.priority, priority), min(entry.at, at)
+        if (entry := self._ready.get(key)) is not None:
+            if priority > entry.priority:
+                self._raise(entry, priority)
+        elif (entry := self._delayed.get(key) or self._again.get(key)) is not None:
+            entry.priority = max(entry.priority, priority)
+            if at < entry.at:
+                entry.at = at
+                if entry.turn:
+                    self._place(entry, now)
         else:
-            self._merge(entry, priority, at, now)
+            self._adds += 1
+            entry = _Entry(key, priority, at)
+            if key in self._processing:
+                self._again[key] = entry
+            else:
+                self._place(entry, now)
 
     def add_rate_limited(self, key: K, *, priority: int = 0) -> None:
         """Have a key that failed processed again, after the delay of the rate limiter. Ignored after :meth:`close`."""
@@ -164,12 +169,11 @@ class WorkQueue(Generic[K]):
         """Remove a key that waits, also one that was added again while it is processed; reset its failures."""
         self._limiter.forget(key)
         self._again.pop(key, None)
-        entry = self._waiting.pop(key, None)
-        if entry is not None:
-            entry.turn = 0
-            if key in self._ready:
-                self._unready(entry)
+        if (entry := self._ready.get(key)) is not None:
+            self._unready(entry)
             self._check_drained()
+        elif (entry := self._delayed.pop(key, None)) is not None:
+            entry.turn = 0
 
     # ── taking ───────────────────────────────────────────────────────────────────────────────
 
@@ -218,7 +222,6 @@ class WorkQueue(Generic[K]):
         entry = self._again.pop(key, None)
         if entry is not None and (entry.at <= now or not self._closed):
             entry.at = max(entry.at, now)
-            self._waiting[key] = entry
             self._place(entry, now)
         self._check_drained()
 
@@ -234,10 +237,8 @@ class WorkQueue(Generic[K]):
             return
         self._release(trio.current_time())
         self._closed = True
-        for _, turn, entry in self._delayed:
-            if entry.turn == turn:
-                del self._waiting[entry.key]
         self._delayed.clear()
+        self._times.clear()
         self._idle.unpark_all()
         self._check_drained()
 
@@ -270,7 +271,7 @@ class WorkQueue(Generic[K]):
         running = [now - began for began in self._processing.values()]
         return WorkQueueStatistics(
             depth={priority: len(self._levels[priority]) for priority in reversed(self._order)},
-            delayed=len(self._waiting) - len(self._ready),
+            delayed=len(self._delayed),
             processing=len(running),
             adds=self._adds,
             retries=self._retries,
@@ -284,27 +285,23 @@ class WorkQueue(Generic[K]):
     # ── ready keys ───────────────────────────────────────────────────────────────────────────
 
     def _place(self, entry: _Entry[K], now: float) -> None:
-        """Make a waiting key ready, or delay it."""
+        """Make a key ready, or delay it."""
         if entry.at > now:
             self._delay(entry)
             return
-        entry.turn = 0
+        if entry.turn:
+            entry.turn = 0
+            del self._delayed[entry.key]
         self._ready[entry.key] = entry
         self._level(entry.priority)[entry.key] = entry
-        self._idle.unpark()
+        if self._idle:
+            self._idle.unpark()
 
-    def _merge(self, entry: _Entry[K], priority: int, at: float, now: float) -> None:
-        """Apply another ``add`` to a waiting key."""
-        if entry.turn == 0:
-            if priority > entry.priority:
-                self._leave_level(entry)
-                entry.priority = priority
-                self._level(priority)[entry.key] = entry
-            return
-        entry.priority = max(entry.priority, priority)
-        if at < entry.at:
-            entry.at = at
-            self._place(entry, now)
+    def _raise(self, entry: _Entry[K], priority: int) -> None:
+        """Give a ready key a higher priority; for :meth:`_take` its time stays."""
+        self._leave_level(entry)
+        entry.priority = priority
+        self._level(priority)[entry.key] = entry
 
     def _take(self, now: float) -> K:
         entry = next(iter(self._ready.values()))
@@ -312,11 +309,10 @@ class WorkQueue(Generic[K]):
             entry = next(iter(self._levels[self._order[-1]].values()))
         key = entry.key
         self._unready(entry)
-        del self._waiting[key]
         self._processing[key] = now
         self._taken += 1
         self._queue_seconds += now - entry.at
-        if self._ready or (self._delayed and self._timer is None):
+        if self._idle and (self._ready or (self._delayed and self._timer is None)):
             self._idle.unpark()  # for the next key, or to wake up for the delayed ones
         return key
 
@@ -339,7 +335,7 @@ class WorkQueue(Generic[K]):
             self._order.remove(entry.priority)
 
     def _check_drained(self) -> None:
-        if self._closed and not self._waiting and not self._processing:
+        if self._closed and not self._ready and not self._processing:
             self._drained.set()
 
     # ── delayed keys ─────────────────────────────────────────────────────────────────────────
@@ -347,10 +343,11 @@ class WorkQueue(Generic[K]):
     def _delay(self, entry: _Entry[K]) -> None:
         self._turns += 1
         entry.turn = self._turns
-        heapq.heappush(self._delayed, (entry.at, entry.turn, entry))
-        if len(self._delayed) > 2 * len(self._waiting) + 100:  # most are outdated
-            self._delayed = [each for each in self._delayed if each[2].turn == each[1]]
-            heapq.heapify(self._delayed)
+        self._delayed[entry.key] = entry
+        heapq.heappush(self._times, (entry.at, entry.turn, entry))
+        if len(self._times) > 2 * len(self._delayed) + 100:  # most are outdated
+            self._times = [each for each in self._times if each[2].turn == each[1]]
+            heapq.heapify(self._times)
         if self._timer is None:
             self._idle.unpark()
         elif entry.at < self._timer.deadline:
@@ -358,8 +355,8 @@ class WorkQueue(Generic[K]):
 
     def _release(self, now: float) -> None:
         """Make delayed keys ready whose time has come."""
-        while self._delayed and (self._delayed[0][0] <= now or self._delayed[0][2].turn != self._delayed[0][1]):
-            _, turn, entry = heapq.heappop(self._delayed)
+        while self._times and (self._times[0][0] <= now or self._times[0][2].turn != self._times[0][1]):
+            _, turn, entry = heapq.heappop(self._times)
             if entry.turn == turn:
                 self._place(entry, now)
 
@@ -369,7 +366,7 @@ class WorkQueue(Generic[K]):
             await self._idle.park()
             return
         try:
-            with trio.CancelScope(deadline=self._delayed[0][0]) as self._timer:
+            with trio.CancelScope(deadline=self._times[0][0]) as self._timer:
                 await self._idle.park()
         except trio.Cancelled:
             self._timer = None

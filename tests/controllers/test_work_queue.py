@@ -379,7 +379,7 @@ async def test_many_changes_of_a_delayed_key_leave_nothing_behind() -> None:
     for number in range(10_000):
         queue.add("a", after=20_000 - number)
 
-    assert len(queue._delayed) < 200
+    assert len(queue._times) < 200
     assert (await queue.get(), trio.current_time()) == ("a", 10_001)
 
 

@@ -170,13 +170,17 @@ def _never_releases(queue: Any) -> None:
 
 
 def _keeps_the_first_priority(queue: Any) -> None:
-    merge = queue._merge
-    queue._merge = lambda entry, priority, at, now: merge(entry, entry.priority, at, now)
+    queue._raise = lambda entry, priority: None
 
 
 def _keeps_the_first_time(queue: Any) -> None:
-    merge = queue._merge
-    queue._merge = lambda entry, priority, at, now: merge(entry, priority, entry.at, now)
+    add = queue.add
+
+    def added(key: str, *, priority: int = 0, after: float = 0.0) -> None:
+        later = key in queue._delayed
+        add(key, priority=priority, after=1000.0 if later else after)
+
+    queue.add = added
 
 
 def _keeps_delayed_keys_when_it_is_closed(queue: Any) -> None:
