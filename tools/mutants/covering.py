@@ -22,6 +22,9 @@ relative_files = true
 _FIRST: Final = 5.0
 """Seconds of tests to begin with: most mutants fail one of the fastest tests."""
 
+_MOST: Final = 60.0
+"""Seconds of tests outside of the package's own folder: some statements run in each of some thousand tests."""
+
 
 class Covering:
     """The tests of each line, and how long each test takes.
@@ -48,7 +51,7 @@ class Covering:
         return sorted(tests & self.seconds.keys(), key=lambda test: (self.seconds[test], test))
 
     def batches(self, tests: Sequence[str], folder: str) -> Iterator[list[str]]:
-        """Split tests into the fastest ones of a folder, and all others."""
+        """Split tests into the fastest ones of a folder, and all others of it with the fastest of other folders."""
         first: list[str] = []
         seconds = 0.0
         for test in tests:
@@ -57,7 +60,12 @@ class Covering:
                 first.append(test)
         if first:
             yield first
-        if others := [test for test in tests if test not in set(first)]:
+        others, seconds = [], 0.0
+        for test in tests:
+            seconds += self.seconds[test]
+            if test not in first and (test.startswith(folder) or seconds <= _MOST):
+                others.append(test)
+        if others:
             yield others
 
 
