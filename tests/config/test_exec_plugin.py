@@ -147,8 +147,13 @@ async def test_a_file_that_is_not_executable_is_an_error(tmp_path: Path) -> None
     path.write_bytes(b"\x7fELF, but not really")
     path.chmod(0o755)
 
-    with pytest.raises(CredentialError, match="failed to start: Exec format error"):
-        await ExecPlugin(ExecCommand(command=str(path), api_version="v1")).current()
+    with pytest.raises(CredentialError, match="failed to start: Exec format error\nbrew install it"):
+        await ExecPlugin(ExecCommand(command=str(path), api_version="v1", install_hint="brew install it")).current()
+
+
+async def test_a_plugin_that_runs_and_fails_needs_no_hint_how_to_install_it(plugin: Write) -> None:
+    with pytest.raises(CredentialError, match=r"failed with exit code 3$"):
+        await ExecPlugin(plugin("sys.exit(3)", install_hint="brew install it")).current()
 
 
 async def test_a_plugin_that_needs_a_terminal_is_refused_without_one(

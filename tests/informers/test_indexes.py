@@ -8,7 +8,7 @@ import pytest
 
 from dynkube import Client, Unstructured
 from dynkube.testing import APIServer
-from tests.informers.kit import WIDGETS, crd, names, widget
+from tests.informers.kit import WIDGETS, crd, names, quiet, widget
 
 
 @pytest.fixture(autouse=True)
@@ -54,3 +54,23 @@ async def test_a_text_instead_of_a_list_is_reported_and_not_filed_by_letters(
         assert "return a list of values" in widgets.statistics().last_error
         errors = [record for record in caplog.records if record.levelno >= logging.ERROR]
         assert len(errors) == 1, "a function that fails on every object fills no log"
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["before entering", "later"])
+async def test_a_lookup_in_a_built_index_calls_no_function(server: APIServer, client: Client, late: bool) -> None:
+    calls = []
+
+    def by_name(obj: Unstructured) -> list[str]:
+        calls.append(obj.name)
+        return [obj.name]
+
+    server.create(widget("a"))
+    server.create(widget("b"))
+    async with client.informer(WIDGETS, indexes={} if late else {"name": by_name}) as widgets:
+        await widgets.wait_synced()
+        if late:
+            widgets.add_index("name", by_name)
+        await quiet()
+        calls.clear()
+
+        assert (names(widgets.by_index("name", "b")), calls) == (["b"], [])
