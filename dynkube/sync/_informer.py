@@ -148,7 +148,7 @@ class Informer(Facade[aio.Informer], Displayable):
 
     @property
     def gvr(self) -> GVR | None:
-        """The group, version and resource that is watched."""
+        """The resource; its version is empty while that of an informer on RESOURCE.GROUP is not known."""
         return self._inner.gvr
 
     @property
