@@ -1,0 +1,37 @@
+"""Initial objects that come over the watch (KEP-3157)."""
+
+from __future__ import annotations
+
+import json
+
+import httpx2
+
+import dynkube
+from dynkube.testing import APIServer
+from tests.informers.kit import WIDGETS, crd, names, quiet, widget
+from tests.informers.wire import TamperedWire
+
+
+async def test_what_comes_in_one_piece_with_the_end_of_the_initial_objects_is_kept(server: APIServer) -> None:
+    server.create(crd())
+    server.create(widget("a"))
+    streamed = []
+
+    def with_another(request: httpx2.Request, line: bytes) -> bytes:
+        if b"k8s.io/initial-events-end" not in line or b"Widget" not in line:
+            return line
+        bookmark = json.loads(line)["object"]
+        streamed.append(request)
+        added = widget("b")
+        version = int(bookmark["metadata"]["resourceVersion"]) + 1
+        added["metadata"] |= {"uid": "of-b", "resourceVersion": str(version)}
+        return line + json.dumps({"type": "ADDED", "object": added}).encode() + b"\n"
+
+    async with (
+        dynkube.connect(transport=TamperedWire(server, with_another)) as client,
+        client.informer(WIDGETS, streaming_lists=True) as widgets,
+    ):
+        await widgets.wait_synced()
+        await quiet()
+
+        assert (len(streamed), names(widgets.list())) == (1, ["a", "b"])
