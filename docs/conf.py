@@ -6,14 +6,19 @@ The source directory is the repository, so that relative links between README.md
 
 from __future__ import annotations
 
+import re
+import shutil
 from importlib.metadata import version as installed_version
+from pathlib import Path
 
 from sphinx.application import Sphinx
+from sphinx.errors import SphinxError
 
 import dynkube
 
 project = "dynkube"
-author = "The dynkube authors"
+author = "the dynkube authors"
+project_copyright = author
 version = release = installed_version("dynkube")
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
@@ -45,6 +50,22 @@ def _skip_what_the_top_level_has(
     return True if any(obj is getattr(dynkube, public) for public in dynkube.__all__) else None
 
 
+def _copy_pictures(app: Sphinx, exception: Exception | None) -> None:
+    """Copy the pictures of ``<picture>`` elements, which have a light and a dark one; Sphinx does not look into these.
+
+    Raises:
+        SphinxError: a page of the site has a picture that is not there.
+    """
+    if exception is not None:
+        return
+    shutil.copytree(Path(app.confdir, "images"), Path(app.outdir, "docs", "images"), dirs_exist_ok=True)
+    for page in Path(app.outdir).rglob("*.html"):
+        for source in re.findall(r'<(?:img|source)\b[^>]*\ssrc(?:set)?="([^":]+)"', page.read_text(encoding="utf-8")):
+            if not (page.parent / source).is_file():
+                raise SphinxError(f"{page}: there is no picture {source}")
+
+
 def setup(app: Sphinx) -> None:
-    """Register the handler."""
+    """Register the handlers."""
     app.connect("autodoc-skip-member", _skip_what_the_top_level_has)
+    app.connect("build-finished", _copy_pictures)

@@ -75,8 +75,12 @@ class Listener(Folding):
                 self._slowly(s) if slow else self._at_once(s) for s in (self.add, self.update, self.delete)
             ]
             self.handle = watched.informer.add_handler(
-                on_add=steps[0], on_update=steps[1], on_delete=steps[2], on_error=lambda exc, event: None, name=kind
+                on_add=steps[0], on_update=steps[1], on_delete=steps[2], on_error=self._failed, name=kind
             )
+
+    def _failed(self, exc: Exception, event: object) -> None:
+        if self.kind != "raising":
+            self.wrong.append(f"{exc!r} in the handler of {event}")
 
     @property
     def over(self) -> bool:
@@ -90,7 +94,8 @@ class Listener(Folding):
         known = self.folded.get(obj.key)
         if known is not None and known.api_version != obj.api_version and not self.watched.gvr.version:
             return True
-        return len({thing for _, thing in self._stage.ledger.written(self.watched.gvr, obj)}) > 1
+        states = [thing for _, thing in self._stage.ledger.written(self.watched.gvr, obj)]
+        return any(state != states[0] for state in states)
 
     @property
     def is_handler(self) -> bool:
