@@ -149,7 +149,7 @@ class Informer(Bound, Waits, Displayable):
             await shared.inbox.ask(partial(shared.attach, self._view))
             if shared.stopping:  # the client was closed meanwhile, perhaps before the view was attached
                 self._view.end()
-        except BaseException:  # cancelled, or the filter's bind() raised: __aexit__ will not run, so clean up here
+        except BaseException:  # cancelled, or binding the filter raised: __aexit__ will not run, so clean up here
             self._let_go()
             raise
 

@@ -39,7 +39,7 @@ TAKEN = {
 
 KEPT = re.compile(
     r"""\bon_(add|update|delete|error)$ | ^function$ | \._?func$ | \._transform$ | predicate$ | \bmatches$ | ^accepts$
-    | \b_?bound\.\w+$ | \b(first|second)\.\w+$ | \.part\.bind$ | \bnew\.bind$ | \._method$ | \.cell$""",
+    | \b_?bound\.\w+$ | \b(first|second)\.\w+$ | \.part\._bind$ | \bnew\._bind$ | \._method$ | \.cell$""",
     re.VERBOSE,
 )
 """Under which names they are kept and called."""
@@ -61,13 +61,13 @@ INSIDE_OF_GUARDED = {
     "informers._cache.index._found: self._func",
     "informers._cache.transform._transformed: self._transform",
     # in what these call: a filter is made of others, and adds nothing that could fail
-    "informers._filters.filters.bind: bound.reading",
-    "informers._filters.filters.bind: first.reading",
-    "informers._filters.filters.bind: second.reading",
-    "informers._filters.filters.bind: first.ready",
-    "informers._filters.filters.bind: second.ready",
-    "informers._filters.filters.bind: first.pending",
-    "informers._filters.filters.bind: second.pending",
+    "informers._filters.filters._bind: bound.reading",
+    "informers._filters.filters._bind: first.reading",
+    "informers._filters.filters._bind: second.reading",
+    "informers._filters.filters._bind: first.ready",
+    "informers._filters.filters._bind: second.ready",
+    "informers._filters.filters._bind: first.pending",
+    "informers._filters.filters._bind: second.pending",
     "informers._filters.filters.close: first.close",
     "informers._filters.filters.close: second.close",
     "informers._filters.filters._negated: matches",
@@ -75,13 +75,13 @@ INSIDE_OF_GUARDED = {
 """Functions that are called by the guard alone, and what they call."""
 
 IN_A_CALL_OF_THE_USERS = {
-    "informers._views.applied_filter.bind: new.bind",  # set_filter, or entering
-    "informers._filters.filters.bind: first.close",
-    "informers._filters.filters.bind: self.part.bind",
+    "informers._views.applied_filter.bind: new._bind",  # set_filter, or entering
+    "informers._filters.filters._bind: first.close",
+    "informers._filters.filters._bind: self.part._bind",
 }
 
 OUR_OWN = {
-    "informers._filters.filters.bind: matches",  # LabelFilter's selector
+    "informers._filters.filters._bind: matches",  # LabelFilter's selector
     "informers._reads.list: matches",  # a label selector
     "informers._filters.namespace_filter._selected: selector.matches",
     "informers._waits._check_followed: key.label_selector.matches",

@@ -101,7 +101,7 @@ async def test_a_handler_is_not_synced_before_a_filter_that_waits_has_answered(
 class Unbindable(Filter):
     """A user's filter that cannot work."""
 
-    def bind(self, context: FilterContext) -> BoundFilter:
+    def _bind(self, context: FilterContext) -> BoundFilter:
         raise RuntimeError("no")
 
 

@@ -121,7 +121,7 @@ class Failing(Filter):
         self.which = which
         self.armed = armed
 
-    def bind(self, context: FilterContext) -> BoundFilter:
+    def _bind(self, context: FilterContext) -> BoundFilter:
         functions: dict[str, Any] = {"matches": lambda obj: True}
         return BoundFilter(**functions | {self.which: self.fail})
 
@@ -160,7 +160,7 @@ class NeverReady(Filter):
     def __init__(self, pending: str) -> None:
         self.pending = pending
 
-    def bind(self, context: FilterContext) -> BoundFilter:
+    def _bind(self, context: FilterContext) -> BoundFilter:
         return BoundFilter(lambda obj: True, lambda: False, lambda: self.pending)
 
 

@@ -103,7 +103,11 @@ class BoundFilter:
 
 
 class Filter(Displayable, abc.ABC):
-    """Decides which objects an informer shows. Combine with ``&``, ``|``, ``~``."""
+    """Decides which objects an informer shows. Combine with ``&``, ``|``, ``~``.
+
+    The base class of the filters of this package. For rules of your own use :class:`PredicateFilter`, or pass a
+    function of the object.
+    """
 
     __slots__ = ()
 
@@ -115,7 +119,7 @@ class Filter(Displayable, abc.ABC):
         )
 
     @abc.abstractmethod
-    def bind(self, context: FilterContext) -> BoundFilter:
+    def _bind(self, context: FilterContext) -> BoundFilter:
         """Start to be used by one informer.
 
         Does not block; I/O is left to tasks of the context.
@@ -159,10 +163,10 @@ class _Combined(Filter):
     operator: str
     parts: tuple[Filter, Filter]
 
-    def bind(self, context: FilterContext) -> BoundFilter:
-        first = self.parts[0].bind(context)
+    def _bind(self, context: FilterContext) -> BoundFilter:
+        first = self.parts[0]._bind(context)
         try:
-            second = self.parts[1].bind(context)
+            second = self.parts[1]._bind(context)
         except BaseException:
             first.close()
             raise
@@ -199,8 +203,8 @@ class _Combined(Filter):
 class _Inverted(Filter):
     part: Filter
 
-    def bind(self, context: FilterContext) -> BoundFilter:
-        bound = self.part.bind(context)
+    def _bind(self, context: FilterContext) -> BoundFilter:
+        bound = self.part._bind(context)
         at_once = None if bound.at_once is None else lambda: _negated(bound.reading())
         return BoundFilter(_negated(bound.matches), bound.ready, bound.pending, bound.close, at_once, bound.object_only)
 
@@ -227,7 +231,7 @@ class LabelFilter(Filter):
     def __init__(self, selector: str | Mapping[str, str] | LabelSelector) -> None:
         self.selector: LabelSelector = LabelSelector.parse(selector)
 
-    def bind(self, context: FilterContext) -> BoundFilter:
+    def _bind(self, context: FilterContext) -> BoundFilter:
         """Return the filter for any informer: it depends on the object only, and needs nothing of ``context``."""
         matches = self.selector.compiled()
         return BoundFilter(lambda obj: matches(obj.labels), object_only=True)
@@ -265,7 +269,7 @@ class JSONPathFilter(Filter):
             raise InvalidInput(f"equals is {equals!r}: pass a string, as kubectl prints the value ('true', '3')")
         self.equals: str | None = equals
 
-    def bind(self, context: FilterContext) -> BoundFilter:
+    def _bind(self, context: FilterContext) -> BoundFilter:
         """Return the filter for any informer: it depends on the object only, and needs nothing of ``context``."""
         find, equals = self.path.find_json, self.equals
         if equals is None:
@@ -319,7 +323,7 @@ class PredicateFilter(Filter):
         for changed in tuple(self._changed):
             changed()
 
-    def bind(self, context: FilterContext) -> BoundFilter:
+    def _bind(self, context: FilterContext) -> BoundFilter:
         """Register the informer for :meth:`refresh_filter`, until it calls ``close``."""
         changed = context.changed
         self._changed.append(changed)

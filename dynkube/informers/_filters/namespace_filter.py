@@ -34,7 +34,7 @@ class NamespaceFilter(Filter):
             LabelSelector.parse(None),
         )
 
-    def bind(self, context: FilterContext) -> BoundFilter:
+    def _bind(self, context: FilterContext) -> BoundFilter:
         """Watch the namespaces of the informer's cluster."""
         namespaces = context.follow_namespaces()
         verdicts = _NamespaceVerdicts(namespaces, self.selectors)

@@ -46,7 +46,7 @@ class AppliedFilter:
     @classmethod
     def bind(cls, new: Filter | None, context: FilterContext, report: ErrorReport) -> AppliedFilter:
         """Bind a filter; exceptions of its ``bind`` propagate to the caller."""
-        return NO_FILTER if new is None else cls(new, new.bind(context), report)
+        return NO_FILTER if new is None else cls(new, new._bind(context), report)
 
     @property
     def shows_all(self) -> bool:
