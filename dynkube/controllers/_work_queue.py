@@ -362,14 +362,19 @@ class WorkQueue(Generic[K]):
 
     async def _wait(self) -> None:
         """Wait until there may be a key; one of the waiting tasks also wakes up for the next delayed key."""
-        if self._timer is not None or not self._delayed:
-            await self._idle.park()
-            return
+        try:
+            if self._timer is not None or not self._delayed:
+                await self._idle.park()
+            else:
+                await self._wait_for_delayed()
+            await trio.lowlevel.checkpoint_if_cancelled()
+        except trio.Cancelled:
+            self._idle.unpark()  # another task has to take the key for which this one woke up, or to wait for its time
+            raise
+
+    async def _wait_for_delayed(self) -> None:
         try:
             with trio.CancelScope(deadline=self._times[0][0]) as self._timer:
                 await self._idle.park()
-        except trio.Cancelled:
+        finally:
             self._timer = None
-            self._idle.unpark()  # another task has to wake up for the delayed keys
-            raise
-        self._timer = None

@@ -113,6 +113,26 @@ async def test_a_cancelled_wait_takes_no_key() -> None:
     assert (scope.cancelled_caught, await taken(queue)) == (True, ["a"])
 
 
+@pytest.mark.parametrize("after", [0, 1])
+async def test_a_key_for_which_a_cancelled_task_woke_up_is_taken_by_another(after: float) -> None:
+    queue: WorkQueue[str] = WorkQueue()
+    got: list[tuple[str, int]] = []
+
+    async def work(number: int) -> None:
+        with scopes[number]:
+            got.append((await queue.get(), number))
+
+    scopes = [trio.CancelScope() for _ in range(3)]
+    async with trio.open_nursery() as nursery:
+        for number in range(3):
+            nursery.start_soon(work, number)
+            await trio.testing.wait_all_tasks_blocked()
+        queue.add("a", after=after)
+        scopes[0].cancel()
+        scopes[1].cancel()
+    assert got == [("a", 2)]
+
+
 # ── delays ───────────────────────────────────────────────────────────────────────────────────
 
 
