@@ -16,7 +16,7 @@ from dynkube._display.cards import Card
 
 _LAYERS: Final = {
     f"dynkube.{layer}": f"dynkube._display.{layer}"
-    for layer in ("errors", "meta", "fields", "rest", "discovery", "client", "informers", "manifests")
+    for layer in ("errors", "meta", "fields", "rest", "discovery", "client", "informers", "manifests", "controllers")
 }
 
 

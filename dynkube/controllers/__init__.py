@@ -1,7 +1,15 @@
-"""Building blocks of controllers: a work queue, rate limits for what failed, and status conditions."""
+"""Controllers: reconcile objects whenever they, or others that they depend on, change.
+
+:class:`Controller` declares a control loop, and :func:`run` runs some. Their building blocks can be used alone: a work
+queue, rate limits, and status conditions.
+"""
 
 from __future__ import annotations
 
+from dynkube.controllers._blocking_context import BlockingContext
+from dynkube.controllers._context import Context
+from dynkube.controllers._controller import Controller, Reconcile
+from dynkube.controllers._manager import run
 from dynkube.controllers._rate_limits import (
     ExponentialBackoff,
     FastSlow,
@@ -11,20 +19,71 @@ from dynkube.controllers._rate_limits import (
     TokenBucket,
     default_rate_limiter,
 )
+from dynkube.controllers._results import Outcome, ReconcileTimeout, Requeue, Result, Terminal
+from dynkube.controllers._status import ControllerPhase, ControllerStatus, KeyFailure
 from dynkube.controllers._status_conditions import ConditionStatus, StatusCondition, merged_conditions
+from dynkube.controllers._watches import (
+    CacheMapper,
+    ChangePredicate,
+    KeyLike,
+    Mapper,
+    ObjectKey,
+    ReconciledObjects,
+    Watch,
+    all_of,
+    annotations_changed,
+    any_of,
+    generation_changed,
+    labels_changed,
+    to_all,
+    to_index,
+    to_label,
+    to_owner,
+    to_same_name,
+)
 from dynkube.controllers._work_queue import WorkQueue, WorkQueueStatistics
 
 __all__ = [
+    "BlockingContext",
+    "CacheMapper",
+    "ChangePredicate",
     "ConditionStatus",
+    "Context",
+    "Controller",
+    "ControllerPhase",
+    "ControllerStatus",
     "ExponentialBackoff",
     "FastSlow",
+    "KeyFailure",
+    "KeyLike",
+    "Mapper",
     "MaxDelay",
     "MaxOf",
+    "ObjectKey",
+    "Outcome",
     "RateLimiter",
+    "Reconcile",
+    "ReconcileTimeout",
+    "ReconciledObjects",
+    "Requeue",
+    "Result",
     "StatusCondition",
+    "Terminal",
     "TokenBucket",
+    "Watch",
     "WorkQueue",
     "WorkQueueStatistics",
+    "all_of",
+    "annotations_changed",
+    "any_of",
     "default_rate_limiter",
+    "generation_changed",
+    "labels_changed",
     "merged_conditions",
+    "run",
+    "to_all",
+    "to_index",
+    "to_label",
+    "to_owner",
+    "to_same_name",
 ]

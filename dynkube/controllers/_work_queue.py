@@ -103,7 +103,7 @@ class WorkQueue(Generic[K]):
         self._delayed: dict[K, _Entry[K]] = {}
         self._times: list[tuple[float, int, _Entry[K]]] = []  # a heap of these; entries with another turn are outdated
         self._turns = 0
-        self._processing: dict[K, float] = {}  # since when
+        self._processing: dict[K, tuple[float, int]] = {}  # since when, and with which priority
         self._again: dict[K, _Entry[K]] = {}  # added while being processed
         self._idle = trio.lowlevel.ParkingLot()
         self._timer: trio.CancelScope | None = None  # of the one waiting task that wakes up for delayed keys
@@ -218,12 +218,22 @@ class WorkQueue(Generic[K]):
         if began is None:
             raise InvalidInput(f"{key!r} is not being processed: call done() once for each key that get() has returned")
         now = trio.current_time()
-        self._work_seconds += now - began
+        self._work_seconds += now - began[0]
         entry = self._again.pop(key, None)
         if entry is not None and (entry.at <= now or not self._closed):
             entry.at = max(entry.at, now)
             self._place(entry, now)
         self._check_drained()
+
+    def priority(self, key: K) -> int:
+        """Return the priority with which a key was taken that is being processed, to add it again with the same.
+
+        Raises:
+            InvalidInput: the key is not being processed.
+        """
+        if key not in self._processing:
+            raise InvalidInput(f"{key!r} is not being processed: call priority() between get() and done()")
+        return self._processing[key][1]
 
     # ── life ─────────────────────────────────────────────────────────────────────────────────
 
@@ -268,7 +278,7 @@ class WorkQueue(Generic[K]):
         """Return the state and the counters."""
         now = trio.current_time()
         self._release(now)
-        running = [now - began for began in self._processing.values()]
+        running = [now - began for began, _ in self._processing.values()]
         return WorkQueueStatistics(
             depth={priority: len(self._levels[priority]) for priority in reversed(self._order)},
             delayed=len(self._delayed),
@@ -309,7 +319,7 @@ class WorkQueue(Generic[K]):
             entry = next(iter(self._levels[self._order[-1]].values()))
         key = entry.key
         self._unready(entry)
-        self._processing[key] = now
+        self._processing[key] = (now, entry.priority)
         self._taken += 1
         self._queue_seconds += now - entry.at
         if self._idle and (self._ready or (self._delayed and self._timer is None)):

@@ -51,7 +51,7 @@ def owner_uids(obj: Unstructured) -> list[str]:
 
     An index function: ``indexes={"owner": dynkube.owner_uids}``.
     """
-    return [reference["uid"] for reference in _references(obj)]
+    return [reference["uid"] for reference in owner_references(obj)]
 
 
 class Sources:
@@ -117,7 +117,7 @@ class Sources:
         return obj
 
     def _owner(self, obj: Unstructured) -> Unstructured | None:
-        for reference in sorted(_references(obj), key=lambda each: each.get("controller") is not True):
+        for reference in sorted(owner_references(obj), key=lambda each: each.get("controller") is not True):
             owner = self._by_uid(reference["uid"])
             if owner is not None and _may_own(owner, obj):
                 return owner
@@ -196,7 +196,7 @@ def identity_of(obj: Unstructured) -> tuple[str, ...]:
     return (obj.uid,) if obj.uid else (obj.api_version, obj.kind, obj.namespace, obj.name)
 
 
-def _references(obj: Unstructured) -> list[dict[str, Any]]:
+def owner_references(obj: Unstructured) -> list[dict[str, Any]]:
     """Return an object's valid ownerReferences, without decoding the rest of it."""
     try:
         found = _read_references(obj.json)

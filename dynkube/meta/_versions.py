@@ -17,5 +17,13 @@ def is_older(version: str, than: str) -> bool:
     return (len(version), version) < (len(than), than)
 
 
+def version_order(version: str) -> tuple[int, str] | None:
+    """Return a sort key for resourceVersions; ``None`` for an opaque string, which cannot be compared."""
+    if not _is_number(version):
+        return None
+    digits = version.lstrip("0")
+    return len(digits), digits
+
+
 def _is_number(version: str) -> bool:
     return version.isascii() and version.isdigit()

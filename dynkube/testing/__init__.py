@@ -15,7 +15,7 @@ from dynkube.testing._faults import rewrites
 from dynkube.testing._faults.chaos import MISHAPS, Chaos, Faulty, Mishap
 from dynkube.testing._faults.conversions import FailConversion
 from dynkube.testing._faults.cuts import Cut
-from dynkube.testing._faults.effects import Delay, Disconnect, Drip, Effect, Hang
+from dynkube.testing._faults.effects import Delay, Disconnect, Drip, Effect, Hang, Lag
 from dynkube.testing._faults.endings import Ending
 from dynkube.testing._faults.facts import RequestFacts
 from dynkube.testing._faults.faults import Fault
@@ -51,6 +51,7 @@ __all__ = [
     "Freeze",
     "Hang",
     "Kind",
+    "Lag",
     "Mishap",
     "OpenWatch",
     "Outage",

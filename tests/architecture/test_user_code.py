@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import dynkube
+from dynkube.controllers import Controller, Watch
 from dynkube.informers._filters.filters import BoundFilter
 from dynkube.telemetry import Observer
 
@@ -27,6 +28,8 @@ TAKEN = {
     "Informer.set_filter": {"filter"},
     "PredicateFilter.__init__": {"predicate"},
     "BoundFilter.__init__": {"matches", "ready", "pending", "close", "at_once"},
+    "Controller.__init__": {"reconcile", "finalizer", "predicate", "indexes", "rate_limiter"},
+    "Watch.__init__": {"to", "predicate", "indexes"},
     "InformerSettings.__init__": {"crd_filter"},
     # called before the call returns that they were given to
     "Informer.to_pandas": {"fields"},
@@ -39,7 +42,8 @@ TAKEN = {
 
 KEPT = re.compile(
     r"""\bon_(add|update|delete|error)$ | ^function$ | \._?func$ | \._transform$ | predicate$ | \bmatches$ | ^accepts$
-    | \b_?bound\.\w+$ | \b(first|second)\.\w+$ | \.part\._bind$ | \bnew\._bind$ | \._method$ | \.cell$""",
+    | \b_?bound\.\w+$ | \b(first|second)\.\w+$ | \.part\._bind$ | \bnew\._bind$ | \._method$ | \.cell$
+    | ^asynchronous$ | ^to(\.keys)?$ | \._rate_limiter$""",
     re.VERBOSE,
 )
 """Under which names they are kept and called."""
@@ -71,6 +75,14 @@ INSIDE_OF_GUARDED = {
     "informers._filters.filters.close: first.close",
     "informers._filters.filters.close: second.close",
     "informers._filters.filters._negated: matches",
+    # by finish, in the task or in a thread
+    "controllers._calls._run: asynchronous",
+    "controllers._calls.call: function",
+    "controllers._sources.keys: predicate",
+    "controllers._watches.any_of: predicate",
+    "controllers._watches.all_of: predicate",
+    "controllers._sources._mapped: to",
+    "controllers._sources._mapped: to.keys",
 }
 """Functions that are called by the guard alone, and what they call."""
 
@@ -78,6 +90,7 @@ IN_A_CALL_OF_THE_USERS = {
     "informers._views.applied_filter.bind: new._bind",  # set_filter, or entering
     "informers._filters.filters._bind: first.close",
     "informers._filters.filters._bind: self.part._bind",
+    "controllers._running.__init__: controller._rate_limiter",  # run
 }
 
 OUR_OWN = {
@@ -85,13 +98,15 @@ OUR_OWN = {
     "informers._reads.list: matches",  # a label selector
     "informers._filters.namespace_filter._selected: selector.matches",
     "informers._waits._check_followed: key.label_selector.matches",
+    "informers._pending_writes._comes: key.label_selector.matches",
+    "controllers._context.list: matches",  # a label selector
 }
 
 
 def calls() -> Iterator[str]:
     for path in sorted(PACKAGE.rglob("*.py")):
         module = ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
-        if module.split(".")[0] in ("informers", "telemetry", "notebook", "_guard"):
+        if module.split(".")[0] in ("informers", "controllers", "telemetry", "notebook", "_guard"):
             yield from _calls(ast.parse(path.read_text(encoding="utf-8")), module, "")
 
 
@@ -114,7 +129,7 @@ def test_a_users_function_is_called_in_no_other_place() -> None:
 
 
 def test_every_parameter_that_takes_a_function_is_known() -> None:
-    takes = re.compile(r"\b(Callable|Predicate|Transform|IndexFunc|OnAdd|OnUpdate|OnDelete|OnError|Fields)\b")
+    takes = re.compile(r"\b(Callable|Predicate|Transform|IndexFunc|OnAdd|OnUpdate|OnDelete|OnError|Fields|Reconcile|Mapper|ChangePredicate)\b")
     classes = (
         dynkube.Client,
         dynkube.Informer,
@@ -124,6 +139,8 @@ def test_every_parameter_that_takes_a_function_is_known() -> None:
         dynkube.NamespaceFilter,
         dynkube.InformerSettings,
         BoundFilter,
+        Controller,
+        Watch,
     )
 
     found: dict[str, set[str]] = {}

@@ -27,6 +27,8 @@ from dynkube._displayable import Displayable
 from dynkube.client import Applied, Change, Permission, ResourceClient, UserInfo
 from dynkube.client._completion import Resources
 from dynkube.client._target import Target
+from dynkube.controllers import Controller, ControllerPhase, ControllerStatus, KeyFailure, ObjectKey
+from dynkube.controllers import Outcome as ReconcileOutcome
 from dynkube.discovery import APIDiscovery, APIResource, APIResources, ResourceAvailability, RESTMapper
 from dynkube.errors import APIError, ApplyConflict, FieldConflict, InvalidObject, Status, StatusCause
 from dynkube.fields import Diff, Field, FieldChange, ManagedFieldsEntry, Owners
@@ -200,6 +202,29 @@ def _statuses() -> InformerStatuses:
     return InformerStatuses([status])
 
 
+def _controller_status() -> ControllerStatus:
+    key = ObjectKey(HOSTILE, HOSTILE)
+    return ControllerStatus(
+        HOSTILE,
+        HOSTILE,
+        ControllerPhase.RUNNING,
+        HOSTILE,
+        informers=((HOSTILE, _state()),),
+        running={key: 1.0},
+        waiting_for_cache={key: 2.0},
+        outcomes={ReconcileOutcome.ERROR: 3},
+        failures=(KeyFailure(key, ReconcileOutcome.ERROR, 4, HOSTILE),),
+        function_errors=5,
+        last_function_error=HOSTILE,
+    )
+
+
+def _controller() -> Controller:
+    shown = Controller("widgets.example.com", lambda ctx, key: None)
+    shown._status = _controller_status
+    return shown
+
+
 def _predicate() -> PredicateFilter:
     def matches(obj: Unstructured) -> bool:
         return True
@@ -319,6 +344,8 @@ SPECIMENS: Final[dict[type, Callable[[], object]]] = {
     UnstructuredList: _list,
     UnstructuredTable: _table,
     OwnerTree: _tree,
+    Controller: _controller,
+    ControllerStatus: _controller_status,
     GVR: lambda: GVR(HOSTILE, HOSTILE, HOSTILE),
     GVK: lambda: GVK(HOSTILE, HOSTILE, HOSTILE),
     APIResource: _resource,

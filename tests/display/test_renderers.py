@@ -15,7 +15,10 @@ from dynkube.client import Applied, Change
 from tests.display.kit import NOW, POD, lines
 from tests.display.test_escaping import classes
 
-LAYERS = ["errors", "meta", "fields", "telemetry", "config", "rest", "discovery", "client", "informers", "manifests"]
+LAYERS = [
+    *("errors", "meta", "fields", "telemetry", "config", "rest"),
+    *("discovery", "client", "informers", "manifests", "controllers"),
+]
 
 
 def display_modules_loaded_by(code: str) -> set[str]:

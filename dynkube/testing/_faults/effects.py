@@ -146,6 +146,41 @@ class Drip:
         await app(scope, receive, drip)
 
 
+@dataclass(frozen=True, slots=True)
+class Lag:
+    """Send each piece of the body ``seconds`` after the server has written it; in order, and at the server's pace.
+
+    On watches, this is an API server whose watch cache lags behind. Status and headers are sent without delay.
+
+    Raises:
+        InvalidInput: ``seconds`` is negative or NaN.
+    """
+
+    seconds: float
+
+    def __post_init__(self) -> None:
+        check_seconds("seconds", self.seconds)
+
+    async def apply(self, request: RequestFacts, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+        """Forward the response later."""
+        written, due = trio.open_memory_channel[tuple[float, Message]](math.inf)
+
+        async def hold(message: Message) -> None:
+            delay = self.seconds if message["type"] == "http.response.body" else 0.0
+            await written.send((trio.current_time() + delay, message))
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(_forward, due, send)
+            async with written:
+                await app(scope, receive, hold)
+
+
+async def _forward(due: trio.MemoryReceiveChannel[tuple[float, Message]], send: Send) -> None:
+    async for at, message in due:
+        await trio.sleep_until(at)
+        await send(message)
+
+
 def check_seconds(name: str, value: float) -> None:
     """Check that ``value`` is a number of seconds >= 0.
 

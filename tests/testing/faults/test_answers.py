@@ -10,7 +10,7 @@ import pytest
 import trio
 
 from dynkube.errors import InvalidInput
-from dynkube.testing import APIServer, Delay, Disconnect, Drip, Freeze, Hang, Refuse, User
+from dynkube.testing import APIServer, Delay, Disconnect, Drip, Freeze, Hang, Lag, Refuse, User
 from tests.contract.objects import config
 
 CONFIGS = "/api/v1/configmaps"
@@ -169,3 +169,29 @@ async def test_what_is_frozen_is_answered_again(server: APIServer, client: httpx
 def test_an_effect_that_makes_no_sense_is_refused(wrong: Any, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         wrong()
+
+
+async def test_a_body_that_lags_comes_later_in_order_and_at_its_own_pace(
+    server: APIServer, client: httpx2.AsyncClient
+) -> None:
+    server.inject(Lag(10), verb="watch")
+    start, seen = trio.current_time(), []
+    params = {"watch": "true", "timeoutSeconds": "5"}
+    async with client.stream("GET", CONFIGS, params=params) as response, trio.open_nursery() as nursery:
+        nursery.start_soon(create_each_second, server, ["a", "b", "c"])
+        async for line in response.aiter_lines():
+            seen.append((json.loads(line)["object"]["metadata"]["name"], trio.current_time() - start))
+
+    assert seen == [("a", 11), ("b", 12), ("c", 13)]
+
+
+async def create_each_second(server: APIServer, names: list[str]) -> None:
+    for name in names:
+        await trio.sleep(1)
+        server.create(config(name))
+
+
+async def test_a_lag_has_to_be_a_number_of_seconds() -> None:
+    await trio.lowlevel.checkpoint()
+    with pytest.raises(InvalidInput, match="seconds is -1"):
+        Lag(-1)

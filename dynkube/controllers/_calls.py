@@ -1,0 +1,112 @@
+"""One call of a reconcile function: its finalizer, its thread, its deadline, and what it raised."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import cast
+
+import trio
+
+from dynkube._guard import finish
+from dynkube.controllers._blocking_context import BlockingContext
+from dynkube.controllers._context import Context
+from dynkube.controllers._controller import Controller, Reconcile
+from dynkube.controllers._results import AGAIN, ReconcileTimeout
+from dynkube.controllers._watches import ObjectKey
+from dynkube.meta import Unstructured
+
+
+class Caller:
+    """Calls the functions of one controller.
+
+    Args:
+        controller: the declaration.
+    """
+
+    def __init__(self, controller: Controller) -> None:
+        self._reconcile = controller._reconcile
+        self._finalizer = controller._finalizer
+        self._timeout = controller._timeout
+        # One more than there are workers would never be used: each has one thread at most.
+        self._threads = trio.CapacityLimiter(controller._concurrency)
+
+    async def call(self, context: Context) -> tuple[Exception | None, object]:
+        """Reconcile a key, and return what the function raised (``None`` if nothing) and what it returned.
+
+        A plain function that does not return by its deadline is waited for, with a context that refuses all calls: only
+        then may its key be reconciled again. Cancellation does not wait for it.
+        """
+        failures: list[Exception] = []
+        results: list[object] = []
+
+        async def reconcile() -> None:
+            results.append(await self._reconcile_or_clean_up(context))
+
+        try:
+            with trio.move_on_after(math.inf if self._timeout is None else self._timeout) as scope:
+                await finish(reconcile(), failures.append)
+        finally:
+            context._end("did not end in time" if scope.cancel_called else "has ended")
+        if not scope.cancelled_caught:
+            return (failures[0] if failures else None), (results[0] if results else None)
+        if context._thread_ended is not None:
+            await context._thread_ended.wait()
+        return ReconcileTimeout(f"it did not end within {self._timeout} s, the timeout of its controller"), None
+
+    async def _reconcile_or_clean_up(self, context: Context) -> object:
+        obj = context.get()
+        if obj is None or self._finalizer is None:
+            return await self._run(self._reconcile, context)
+        name, clean_up = self._finalizer
+        finalizers = _finalizers(obj)
+        if obj.deletion_timestamp is None:
+            if name in finalizers:
+                return await self._run(self._reconcile, context)
+            await context.patch(obj, _with_finalizers(obj, [*finalizers, name]))
+            return AGAIN
+        if name not in finalizers:
+            return None  # it was cleaned up, and waits for the finalizers of others
+        result = await self._run(clean_up, context)
+        if result is None:
+            await context.patch(obj, _with_finalizers(obj, [each for each in finalizers if each != name]))
+        return result
+
+    async def _run(self, function: Reconcile, context: Context) -> object:
+        if is_async(function):
+            asynchronous = cast("Callable[[Context, ObjectKey], Awaitable[object]]", function)
+            return await asynchronous(context, context.key)
+        blocking = cast("Callable[[BlockingContext, ObjectKey], object]", function)
+        return await self._run_in_thread(partial(blocking, BlockingContext(context), context.key), context)
+
+    async def _run_in_thread(self, function: Callable[[], object], context: Context) -> object:
+        context._thread_ended = ended = trio.Event()
+        token = trio.lowlevel.current_trio_token()
+
+        def call() -> object:
+            try:
+                return function()
+            finally:
+                token.run_sync_soon(ended.set)
+
+        return await trio.to_thread.run_sync(call, abandon_on_cancel=True, limiter=self._threads)
+
+
+def is_async(function: Callable[..., object]) -> bool:
+    """Return whether a function is async, also if it is a ``partial`` or an object with an async ``__call__``."""
+    while isinstance(function, partial):
+        function = function.func
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
+
+
+def _finalizers(obj: Unstructured) -> list[str]:
+    metadata = obj.get("metadata")
+    found = metadata.get("finalizers") if isinstance(metadata, Mapping) else None
+    return [each for each in found if isinstance(each, str)] if isinstance(found, list | tuple) else []
+
+
+def _with_finalizers(obj: Unstructured, finalizers: list[str]) -> dict[str, object]:
+    """Return a merge patch; with the resourceVersion, as it replaces the finalizers of others."""
+    return {"metadata": {"resourceVersion": obj.resource_version, "finalizers": finalizers}}

@@ -1,0 +1,461 @@
+"""``Context``: what a reconcile reads and writes."""
+
+from __future__ import annotations
+
+import builtins
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from datetime import datetime
+from typing import Literal, Protocol, TypeVar
+
+import trio
+
+from dynkube._client import Client
+from dynkube.client import PatchLike, PatchTypeLike, PropagationPolicy
+from dynkube.client._objects import ObjectLike, as_object, check_name
+from dynkube.controllers._applied import AppliedBefore
+from dynkube.controllers._owners import check_may_own, is_controlled_by, with_owner
+from dynkube.controllers._sources import Caches
+from dynkube.controllers._status_conditions import StatusCondition, merged_conditions
+from dynkube.controllers._watches import KeyLike, ObjectKey
+from dynkube.discovery import APIResource, ResourceLike
+from dynkube.errors import ClosedError, InvalidInput, NotFound
+from dynkube.informers import Selector
+from dynkube.meta import MISSING, LabelSelector, PatchType, Unstructured
+
+T = TypeVar("T")
+
+
+class Events(Protocol):
+    """The part of an event recorder that a context uses."""
+
+    def event(
+        self,
+        regarding: Unstructured,
+        reason: str,
+        note: str = "",
+        *,
+        type: Literal["Normal", "Warning"] = "Normal",  # noqa: A002  # the field of the Event
+        action: str | None = None,
+        related: Unstructured | None = None,
+    ) -> None:
+        """Record an event. Does not block."""
+        ...
+
+
+class Writes(Protocol):
+    """Records the writes of a reconcile, so that its key waits until the caches show them."""
+
+    def written(self, key: ObjectKey, resource: APIResource, obj: Unstructured) -> None:
+        """Record an object that the server has stored."""
+        ...
+
+    def deleted(self, key: ObjectKey, resource: APIResource, obj: Unstructured) -> None:
+        """Record an object that the server has deleted."""
+        ...
+
+
+class Context:
+    """The caches that a reconcile reads, and the verbs with which it writes; passed to the reconcile function.
+
+    **Reads** do not wait and send nothing: they return what the informers of the controller have. The key is not
+    reconciled before these have all that earlier reconciles of it have written. What *this* reconcile writes appears
+    later: use what the verbs return.
+
+    **Writes** go to the API server. They raise the errors of :class:`ResourceClient`; Conflict, AlreadyExists and
+    NotFound need not be caught, as the key is then reconciled again. They are made under the name of the controller as
+    field manager. Writes past these verbs, by :attr:`client`, have to be recorded with :meth:`wrote`.
+
+    A context can be used only while its reconcile runs: later, all methods raise ClosedError.
+
+    Attributes:
+        key: the key that is reconciled.
+        attempt: 1, and one more for each failure of the key since it last succeeded.
+        log: a logger that adds the controller, the key and the attempt.
+        client: the client, for all that the context does not offer.
+    """
+
+    def __init__(
+        self,
+        key: ObjectKey,
+        attempt: int,
+        *,
+        client: Client,
+        caches: Caches,
+        writes: Writes,
+        applied: AppliedBefore,
+        events: Events | None,
+        log: logging.LoggerAdapter[logging.Logger],
+        field_manager: str,
+        now: Callable[[], datetime],
+    ) -> None:
+        self.key: ObjectKey = key
+        self.attempt: int = attempt
+        self.log: logging.LoggerAdapter[logging.Logger] = log
+        self.client: Client = client
+        self._caches = caches
+        self._writes = writes
+        self._applied = applied
+        self._events = events
+        self._manager = field_manager
+        self._now = now
+        self._ended = ""
+        self._calls: set[trio.CancelScope] = set()  # of a thread
+        self._thread_ended: trio.Event | None = None  # set when the function has returned, if it runs in a thread
+
+    # ── reads ────────────────────────────────────────────────────────────────────────────────
+
+    def get(self, key: KeyLike | str | None = None, *, resource: ResourceLike | None = None) -> Unstructured | None:
+        """Return one object from the cache; ``None`` if it is not there. Does not block.
+
+        Args:
+            key: a key, an object with the same key, or a name, in the namespace of the reconciled key or of a
+                cluster-scoped object; by default the reconciled key.
+            resource: as in ``owns`` or ``watches``, its plural, or its GVR; by default the reconciled resource.
+
+        Raises:
+            InvalidInput: the controller does not watch this resource.
+            ClosedError: the reconcile has ended.
+        """
+        self._check()
+        objects = self._caches.of(resource)
+        if isinstance(key, str):
+            return objects.get((self.key.namespace, key)) or objects.get(("", key))
+        return objects.get(self.key if key is None else ObjectKey.of(key))
+
+    def list(
+        self, resource: ResourceLike | None = None, *, namespace: str | None = None, label_selector: Selector = None
+    ) -> builtins.list[Unstructured]:
+        """Return the objects in the cache, in no particular order. Does not block.
+
+        Args:
+            resource: as for :meth:`get`.
+            namespace: only objects in this namespace; ``None`` for all that are watched.
+            label_selector: only objects that match.
+
+        Raises:
+            InvalidInput: the controller does not watch this resource, or the selector does not parse.
+            ClosedError: the reconcile has ended.
+        """
+        self._check()
+        matches = LabelSelector.parse(label_selector).matches
+        found = self._caches.of(resource).list()
+        return [obj for obj in found if namespace in (None, obj.namespace) and matches(obj.labels)]
+
+    def by_index(self, index: str, value: str, *, resource: ResourceLike | None = None) -> builtins.list[Unstructured]:
+        """Return the objects that have a value in an index. Does not block.
+
+        Args:
+            index: the name of the index, in ``indexes`` of the controller or of the watch.
+            value: the value to look up.
+            resource: as for :meth:`get`.
+
+        Raises:
+            InvalidInput: the controller does not watch this resource, or it has no such index.
+            ClosedError: the reconcile has ended.
+        """
+        self._check()
+        return [*self._caches.of(resource).by_index(index, value)]
+
+    def owned(self) -> builtins.list[Unstructured]:
+        """Return the objects in the caches that the reconciled object owns, of all resources in ``owns``.
+
+        Raises:
+            ClosedError: the reconcile has ended.
+        """
+        owner = self.get()
+        return [] if owner is None else [*self._caches.owned_by(owner.uid)]
+
+    # ── writes ───────────────────────────────────────────────────────────────────────────────
+
+    async def apply(
+        self, obj: ObjectLike, *, owned: bool = True, force: bool = True, subresource: str | None = None
+    ) -> Unstructured:
+        """Server-side apply. Sends nothing if it would change nothing.
+
+        That is known if the cache has the object as the server returned it after the controller's last apply, and the
+        same is applied again. So it needs a watch of the resource.
+
+        Args:
+            obj: the fields to own; the namespace of the reconciled object is the default.
+            owned: add an owner reference to the reconciled object, with ``controller: true``. Kubernetes deletes the
+                object when its owner is deleted.
+            force: take over conflicting fields, as controllers are to do (KEP-555).
+            subresource: apply to ``"status"`` or another subresource; no owner reference is added then.
+
+        Returns:
+            The object as stored, or as cached if nothing was sent.
+
+        Raises:
+            InvalidInput: the reconciled object cannot own this one, or is not in the cache.
+            DynkubeError: any other failure; see :class:`ResourceClient`.
+            ClosedError: the reconcile has ended.
+        """
+        resource, desired = await self._prepared(obj, owned=owned and subresource is None)
+        memory = f"{resource.gvr.resource}.{resource.gvr.group}/{subresource or ''}"
+        cached = self._caches.cached(resource.gvr, desired.key)
+        if cached is not None and self._applied.unchanged(memory, desired, cached):
+            return cached
+        stored = await self.client.resource(resource.gvr).apply(
+            desired,
+            field_manager=self._manager,
+            force=force,
+            subresource=subresource,
+            live=MISSING if cached is None else cached,  # saves the read that tells whether anything has changed
+        )
+        self._written(resource, stored)
+        self._applied.remember(memory, desired, stored)
+        return stored
+
+    async def apply_owned(self, objects: Iterable[ObjectLike]) -> builtins.list[Unstructured]:
+        """Apply objects, and delete all others that the reconciled object owns.
+
+        Others are those in the caches of ``owns`` of which the reconciled object is the controller. They are deleted
+        after all objects were applied.
+
+        Args:
+            objects: the objects that the reconciled object is to own.
+
+        Returns:
+            The objects as stored.
+
+        Raises:
+            DynkubeError: any error of :meth:`apply` and :meth:`delete`. What was done until then stays.
+        """
+        owner = self._owner()
+        stored = [await self.apply(obj) for obj in objects]
+        kept = {obj.uid for obj in stored}
+        for obj in self.owned():
+            if obj.uid not in kept and obj.deletion_timestamp is None and is_controlled_by(obj, owner):
+                await self.delete(obj)
+        return stored
+
+    async def create(self, obj: ObjectLike, *, owned: bool = True) -> Unstructured:
+        """Create an object.
+
+        Args:
+            obj: the object; the namespace of the reconciled object is the default.
+            owned: add an owner reference to the reconciled object, with ``controller: true``.
+
+        Raises:
+            AlreadyExists: there is such an object.
+            InvalidInput: the reconciled object cannot own this one, or is not in the cache.
+            DynkubeError: any other failure; see :class:`ResourceClient`.
+            ClosedError: the reconcile has ended.
+        """
+        resource, desired = await self._prepared(obj, owned=owned)
+        stored = await self.client.resource(resource.gvr).create(desired, field_manager=self._manager)
+        self._written(resource, stored)
+        return stored
+
+    async def update(self, obj: ObjectLike) -> Unstructured:
+        """Replace an object.
+
+        Args:
+            obj: the whole object; with its resourceVersion, so that the changes of others are not lost.
+
+        Raises:
+            Conflict: the object has changed since it was read.
+            DynkubeError: any other failure; see :class:`ResourceClient`.
+            ClosedError: the reconcile has ended.
+        """
+        resource, desired = await self._prepared(obj, owned=False)
+        stored = await self.client.resource(resource.gvr).update(desired, field_manager=self._manager)
+        self._written(resource, stored)
+        return stored
+
+    async def patch(
+        self,
+        obj: Unstructured,
+        patch: PatchLike,
+        *,
+        patch_type: PatchTypeLike = PatchType.MERGE,
+        subresource: str | None = None,
+    ) -> Unstructured:
+        """Patch an object.
+
+        Args:
+            obj: the object, which is identified by apiVersion, kind, namespace and name.
+            patch: as for :meth:`ResourceClient.patch`.
+            patch_type: as for :meth:`ResourceClient.patch`.
+            subresource: ``"status"`` or another subresource.
+
+        Raises:
+            NotFound: there is no such object.
+            Conflict: the patch has a resourceVersion that is not the object's.
+            DynkubeError: any other failure; see :class:`ResourceClient`.
+            ClosedError: the reconcile has ended.
+        """
+        resource = await self._resource_of(obj)
+        where = {"namespace": obj.namespace or None, "patch_type": patch_type, "field_manager": self._manager}
+        client = self.client.resource(resource.gvr)
+        verb = client.patch if subresource is None else client.subresource(subresource).patch
+        stored = await verb(obj.name, patch, **where)  # type: ignore[arg-type]
+        self._written(resource, stored)
+        return stored
+
+    async def delete(self, obj: Unstructured, *, propagation_policy: PropagationPolicy | None = "Background") -> None:
+        """Delete exactly this object: not another one of its name. Returns as well if it does not exist.
+
+        Args:
+            obj: the object, with its UID.
+            propagation_policy: what happens to its dependents, as for :meth:`ResourceClient.delete`.
+
+        Raises:
+            InvalidInput: the object has no UID.
+            DynkubeError: any other failure; see :class:`ResourceClient`.
+            ClosedError: the reconcile has ended.
+        """
+        if not obj.uid:
+            raise InvalidInput(f"{obj!r} has no UID: pass an object from the cache or from the server")
+        resource = await self._resource_of(obj)
+        try:
+            left = await self.client.resource(resource.gvr).delete(
+                obj.name, namespace=obj.namespace or None, uid=obj.uid, propagation_policy=propagation_policy
+            )
+        except NotFound:
+            left = None
+        if left is not None and left.deletion_timestamp is not None and left.uid == obj.uid:
+            self._writes.written(self.key, resource, left)
+        else:
+            self._writes.deleted(self.key, resource, obj)
+
+    async def set_status(
+        self,
+        obj: Unstructured,
+        status: Mapping[str, object] | None = None,
+        *,
+        conditions: Iterable[StatusCondition] = (),
+    ) -> Unstructured:
+        """Set fields of the status and conditions. Sends nothing if they are set already.
+
+        Other fields and other conditions stay as they are. A condition's ``lastTransitionTime`` changes only together
+        with its status, and ``observedGeneration`` is that of ``obj``.
+
+        Args:
+            obj: the object as it was read: if it has changed since, Conflict is raised, and the key reconciled again.
+            status: fields to set; those with ``None`` are removed.
+            conditions: conditions to set.
+
+        Returns:
+            The object as stored; ``obj`` if nothing was sent.
+
+        Raises:
+            Conflict: the object has changed since it was read.
+            Invalid: the status is not valid.
+            DynkubeError: any other failure; see :class:`ResourceClient`.
+            ClosedError: the reconcile has ended.
+        """
+        present = obj.get("status")
+        present = present if isinstance(present, Mapping) else {}
+        wanted = dict(status or {})
+        if conditions := tuple(conditions):
+            given = present.get("conditions")
+            listed = [each for each in given if isinstance(each, Mapping)] if isinstance(given, list | tuple) else []
+            generation = obj.generation or None
+            wanted["conditions"] = merged_conditions(listed, conditions, now=self._now(), generation=generation)
+        if all(present.get(name) == value for name, value in wanted.items()):
+            self._check()
+            return obj
+        resource = await self._resource_of(obj)
+        patch = {"metadata": {"resourceVersion": obj.resource_version}, "status": wanted}
+        return await self.patch(obj, patch, subresource="status" if "status" in resource.subresources else None)
+
+    async def set_conditions(self, obj: Unstructured, *conditions: StatusCondition) -> Unstructured:
+        """Set conditions in the status: :meth:`set_status` without other fields."""
+        return await self.set_status(obj, conditions=conditions)
+
+    async def wrote(self, obj: Unstructured) -> None:
+        """Record a write that was made with :attr:`client`, so that the key waits until the cache shows it.
+
+        Args:
+            obj: the object as the server returned it.
+
+        Raises:
+            NoMatch: the server does not serve such objects.
+            ClosedError: the reconcile has ended.
+        """
+        self._written(await self._resource_of(obj), obj)
+
+    def event(
+        self,
+        reason: str,
+        note: str = "",
+        *,
+        type: Literal["Normal", "Warning"] = "Normal",  # noqa: A002  # the field of the Event
+        regarding: Unstructured | None = None,
+        related: Unstructured | None = None,
+    ) -> None:
+        """Record an event for ``kubectl events`` and ``kubectl describe``. Does not block.
+
+        Repeated events are sent as a series. Does nothing if the controller records no events.
+
+        Args:
+            reason: one CamelCase word, like ``"Created"``.
+            note: text for humans.
+            type: ``"Normal"`` or ``"Warning"``.
+            regarding: the object it is about; by default the reconciled one.
+            related: another object that it concerns.
+
+        Raises:
+            InvalidInput: an argument is invalid, or the reconciled object is not in the cache.
+            ClosedError: the reconcile has ended.
+        """
+        self._check()
+        about = self._owner() if regarding is None else regarding
+        if self._events is not None:
+            self._events.event(about, reason, note, type=type, related=related)
+
+    # ── internals ────────────────────────────────────────────────────────────────────────────
+
+    def _end(self, why: str) -> None:
+        """Refuse all calls from now on, and cancel those of a thread."""
+        self._ended = self._ended or why
+        for call in tuple(self._calls):
+            call.cancel()
+
+    async def _from_thread(self, verb: Callable[[], Awaitable[T]]) -> T:
+        """Make a call for a thread, which nothing else would cancel."""
+        self._check()
+        with trio.CancelScope() as scope:
+            self._calls.add(scope)
+            try:
+                return await verb()
+            finally:
+                self._calls.discard(scope)
+        self._check()
+        raise ClosedError("unreachable")
+
+    def _check(self) -> None:
+        if self._ended:
+            raise ClosedError(f"this context is of a reconcile of {self.key} that {self._ended}: do not keep it")
+
+    def _owner(self) -> Unstructured:
+        owner = self.get()
+        if owner is None:
+            raise InvalidInput(f"{self.key} is not in the cache: return if ctx.get() is None")
+        return owner
+
+    async def _prepared(self, obj: ObjectLike, *, owned: bool) -> tuple[APIResource, Unstructured]:
+        """Return the resource, and the object with namespace and owner."""
+        given = as_object(obj)
+        check_name(given, generate=True)
+        resource = await self._resource_of(given)
+        changed = given.to_dict()
+        metadata = changed["metadata"]
+        if resource.namespaced and not given.namespace and self.key.namespace:
+            metadata["namespace"] = self.key.namespace
+        if owned:
+            owner = self._owner()
+            check_may_own(owner, Unstructured(changed), namespaced=resource.namespaced)
+            changed = with_owner(changed, owner)
+        return resource, Unstructured(changed)
+
+    async def _resource_of(self, obj: Unstructured) -> APIResource:
+        self._check()
+        resource = await self.client.mapper.resolve(obj.gvk)
+        self._check()
+        return resource
+
+    def _written(self, resource: APIResource, obj: Unstructured) -> None:
+        self._writes.written(self.key, resource, obj)

@@ -1,0 +1,104 @@
+"""What a reconcile returns or raises, and what follows from it. Pure."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, TypeAlias
+
+from dynkube.errors import AlreadyExists, Conflict, DynkubeError, InvalidInput, NotFound
+from dynkube.meta._arguments import brief
+
+
+@dataclass(frozen=True, slots=True)
+class Requeue:
+    """Returned by a reconcile that wants to be called again, although nothing went wrong.
+
+    Attributes:
+        after: seconds to wait. A change of a watched object makes the key reconcile earlier.
+
+    Raises:
+        InvalidInput: ``after`` is not a positive, finite number.
+    """
+
+    after: float
+
+    def __post_init__(self) -> None:
+        given: object = self.after  # callers are not always type-checked
+        if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given < math.inf:
+            raise InvalidInput(f"after={given!r}: pass a positive number of seconds")
+
+
+Result: TypeAlias = Requeue | None
+"""What a reconcile returns: ``None`` until something changes, or :class:`Requeue`."""
+
+
+class Again:
+    """Returned in place of a result if the key has to be reconciled again at once."""
+
+
+AGAIN: Final = Again()
+
+
+class Terminal(DynkubeError):
+    """Raised by a reconcile that would fail again in the same way.
+
+    The key is not retried until a watched object changes (controller-runtime's ``TerminalError``).
+    """
+
+
+class ReconcileTimeout(DynkubeError):
+    """A reconcile did not end within the deadline of its controller."""
+
+
+class Outcome(StrEnum):
+    """How a reconcile ended; the values of the label ``result`` of controller-runtime's metrics, and three more."""
+
+    SUCCESS = "success"
+    """It returned ``None``. The failures of the key are reset."""
+    REQUEUE = "requeue"
+    """It only added the finalizer: it is called again as soon as the cache shows that."""
+    REQUEUE_AFTER = "requeue_after"
+    """It returned :class:`Requeue`. The failures of the key are reset."""
+    CONFLICT = "conflict"
+    """A write met an object that has changed, exists already, or is gone: it is retried, and not logged as an error."""
+    ERROR = "error"
+    """It raised, or returned something else: it is retried after the delay of the rate limiter."""
+    TIMEOUT = "timeout"
+    """It did not end within its deadline: it is retried after the delay of the rate limiter."""
+    TERMINAL = "terminal"
+    """It raised :class:`Terminal`: it is not retried, and the failures of the key are reset."""
+
+    @property
+    def retried(self) -> bool:
+        """Whether the key is added again after the delay of the rate limiter."""
+        return self in {Outcome.CONFLICT, Outcome.ERROR, Outcome.TIMEOUT}
+
+
+def outcome_of(failure: Exception | None, result: object) -> tuple[Outcome, Exception | None]:
+    """Return how a reconcile ended, and the failure to report.
+
+    Args:
+        failure: what it raised; ``None`` if it returned.
+        result: what it returned.
+    """
+    match failure:
+        case None:
+            pass
+        case Terminal():
+            return Outcome.TERMINAL, failure
+        case ReconcileTimeout():
+            return Outcome.TIMEOUT, failure
+        case Conflict() | AlreadyExists() | NotFound():
+            return Outcome.CONFLICT, failure
+        case _:
+            return Outcome.ERROR, failure
+    match result:
+        case None:
+            return Outcome.SUCCESS, None
+        case Again():
+            return Outcome.REQUEUE, None
+        case Requeue():
+            return Outcome.REQUEUE_AFTER, None
+    return Outcome.ERROR, InvalidInput(f"the reconcile returned {brief(result)}: return None or Requeue(after=...)")

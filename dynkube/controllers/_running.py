@@ -1,0 +1,329 @@
+"""``RunningController``: the informers, the queue and the workers of a controller that runs."""
+
+from __future__ import annotations
+
+import logging
+import random as random_module
+from collections import Counter, OrderedDict
+from collections.abc import Callable, MutableMapping
+from contextlib import AsyncExitStack
+from datetime import datetime
+from functools import partial
+from typing import Any, Final
+
+import trio
+
+from dynkube._client import Client
+from dynkube._guard import text_of
+from dynkube._logs import get_logger
+from dynkube.controllers._applied import AppliedBefore
+from dynkube.controllers._calls import Caller
+from dynkube.controllers._context import Context, Events
+from dynkube.controllers._controller import Controller
+from dynkube.controllers._rate_limits import ExponentialBackoff
+from dynkube.controllers._results import Outcome, Requeue, outcome_of
+from dynkube.controllers._sources import Caches, Source
+from dynkube.controllers._status import ControllerPhase, ControllerStatus, KeyFailure
+from dynkube.controllers._watches import ObjectKey, Watch
+from dynkube.controllers._work_queue import WorkQueue
+from dynkube.discovery import APIResource
+from dynkube.errors import ClosedError, DynkubeError
+from dynkube.meta import Unstructured
+
+LOW_PRIORITY: Final = -100
+"""Of initial objects and resyncs, so that what changes now is reconciled first; the same as in controller-runtime."""
+
+_FAILURES: Final = 100  # keys whose failure is kept for the status
+_SLICE: Final = 500  # keys that are added to the queue without a checkpoint
+_JITTER: Final = 0.1  # of the resync interval, so that controllers that start together do not resync together
+
+_log: Final = get_logger("dynkube.controllers")
+
+
+class RunningController:
+    """One run of a controller.
+
+    Args:
+        controller: the declaration.
+        client: an open client.
+        events: records events; ``None`` for none.
+        now: the time for conditions.
+        random: for jitter.
+    """
+
+    def __init__(
+        self,
+        controller: Controller,
+        client: Client,
+        *,
+        events: Events | None,
+        now: Callable[[], datetime],
+        random: random_module.Random,
+    ) -> None:
+        self._controller = controller
+        self._client = client
+        self._events = events
+        self._now = now
+        self._random = random
+        self._queue: WorkQueue[ObjectKey] = WorkQueue(rate_limiter=controller._rate_limiter())
+        self._caller = Caller(controller)
+        self._sources: list[Source] = []
+        self._caches = Caches(self._sources)
+        self._synced = trio.Event()
+        self._phase = ControllerPhase.SYNCING
+        self._problem = ""  # why an informer could not be opened
+        self._active = False  # whether changes add keys to the queue
+        self._running: dict[ObjectKey, float] = {}
+        self._unseen: Counter[ObjectKey] = Counter()  # writes of a key that the caches do not show yet
+        self._held: dict[ObjectKey, tuple[int, float]] = {}  # priority, and since when: keys that wait for these
+        self._applied: dict[ObjectKey, AppliedBefore] = {}
+        self._outcomes: Counter[Outcome] = Counter()
+        self._failed: OrderedDict[ObjectKey, KeyFailure] = OrderedDict()
+        self._seconds = 0.0
+        self._function_errors = 0
+        self._last_function_error = ""
+
+    # ── informers ────────────────────────────────────────────────────────────────────────────
+
+    async def follow(self) -> None:
+        """Open the informers, and keep them open until cancelled."""
+        controller = self._controller
+        try:
+            async with AsyncExitStack() as stack, trio.open_nursery() as nursery:
+                for namespace in controller._namespaces:
+                    await self._open(stack, nursery, controller._watch, namespace, reconciled=True)
+                    for watch in controller._others:
+                        await self._open(stack, nursery, watch, namespace, reconciled=False)
+                for source in self._sources:
+                    await source.informer.wait_synced()
+                if self._phase is ControllerPhase.SYNCING:
+                    self._phase = ControllerPhase.STANDBY
+                self._synced.set()
+        finally:
+            self._phase = ControllerPhase.STOPPED
+
+    async def _open(
+        self, stack: AsyncExitStack, nursery: trio.Nursery, watch: Watch, namespace: str | None, *, reconciled: bool
+    ) -> None:
+        """Enter the informer of a watch; try again while its name cannot be resolved."""
+        delays = ExponentialBackoff[None](1.0, 60.0)
+        while True:
+            source = Source.of(self._client, watch, namespace, reconciled=reconciled)
+            source.informer.add_handler(
+                on_add=partial(self._added, source),
+                on_update=partial(self._changed, source),
+                on_delete=partial(self._deleted, source),
+                name=f"controller {self._controller.name}",
+            )
+            try:
+                await stack.enter_async_context(source.informer)
+            except ClosedError:
+                raise
+            except DynkubeError as exc:
+                if not self._problem:  # once: it may last for hours
+                    _log.warning("controller %s cannot follow %s yet: %s", self._controller.name, watch.resource, exc)
+                self._problem = f"{watch.resource} cannot be followed yet: {exc}"
+                await trio.sleep(delays.delay(None, trio.current_time()))
+            else:
+                break
+        self._problem = ""
+        self._sources.append(source)
+        nursery.start_soon(source.pending.follow)
+
+    def _added(self, source: Source, obj: Unstructured) -> None:
+        self._enqueue(source, None, obj)
+
+    def _changed(self, source: Source, old: Unstructured, new: Unstructured) -> None:
+        self._enqueue(source, old, new)
+
+    def _deleted(self, source: Source, obj: Unstructured) -> None:
+        if source.reconciled and source.gone:
+            key = ObjectKey(*obj.key)
+            self._queue.discard(key)
+            self._forget(key)
+        else:
+            self._enqueue(source, obj, None)
+
+    def _enqueue(self, source: Source, old: Unstructured | None, new: Unstructured | None, priority: int = 0) -> None:
+        if self._active:
+            for key in source.keys(old, new, self._caches.primary, self._function_failed):
+                self._queue.add(key, priority=priority)
+
+    async def _enqueue_all(self) -> None:
+        """Add the keys of all cached objects, at low priority."""
+        count = 0
+        for source in tuple(self._sources):
+            for obj in source.informer.list():
+                self._enqueue(source, None, obj, LOW_PRIORITY)
+                count += 1
+                if count % _SLICE == 0:
+                    await trio.lowlevel.checkpoint()
+
+    def _function_failed(self, what: str, obj: Unstructured, exc: Exception) -> None:
+        self._function_errors += 1
+        self._last_function_error = f"{what}: {text_of(exc)}"
+        # Logged the 1st, 2nd, 4th, 8th, ... time, as a function that fails on one object mostly fails on all.
+        level = logging.DEBUG if self._function_errors & (self._function_errors - 1) else logging.ERROR
+        _log.log(level, "a %s of controller %s failed on %r", what, self._controller.name, obj, exc_info=exc)
+
+    # ── workers ──────────────────────────────────────────────────────────────────────────────
+
+    async def work(self) -> None:
+        """Reconcile, from when the informers are synced until :meth:`stop` is called and all calls have ended."""
+        await self._synced.wait()
+        if self._phase is ControllerPhase.STANDBY:
+            self._phase = ControllerPhase.RUNNING
+        async with trio.open_nursery() as nursery:
+            self._active = True
+            for _ in range(self._controller._concurrency):
+                nursery.start_soon(self._worker)
+            await self._enqueue_all()
+            if self._controller._resync is not None:
+                nursery.start_soon(self._resync, self._controller._resync, nursery.cancel_scope)
+
+    def stop(self) -> None:
+        """Start no more calls. Does not block."""
+        self._phase = ControllerPhase.STOPPING
+        self._queue.close()
+        self._synced.set()
+
+    async def _resync(self, interval: float, scope: trio.CancelScope) -> None:
+        while self._phase is ControllerPhase.RUNNING:
+            await trio.sleep(interval * (1 + _JITTER * self._random.random()))
+            await self._enqueue_all()
+
+    async def _worker(self) -> None:
+        while True:
+            try:
+                key = await self._queue.get()
+            except ClosedError:
+                return
+            try:
+                if self._phase is ControllerPhase.RUNNING:
+                    await self._process(key)
+            finally:
+                self._queue.done(key)
+
+    async def _process(self, key: ObjectKey) -> None:
+        priority = self._queue.priority(key)
+        for source in self._sources:
+            source.pending.refresh()
+        if key in self._unseen:
+            self._held.setdefault(key, (priority, trio.current_time()))
+            return
+        started = self._running[key] = trio.current_time()
+        try:
+            failure, result = await self._caller.call(self._context(key))
+        finally:
+            del self._running[key]
+            self._seconds += trio.current_time() - started
+        self._conclude(key, priority, *outcome_of(failure, result), result)
+
+    def _conclude(
+        self, key: ObjectKey, priority: int, outcome: Outcome, failure: Exception | None, result: object
+    ) -> None:
+        """Decide when the key is reconciled again."""
+        self._outcomes[outcome] += 1
+        if outcome is Outcome.REQUEUE:
+            self._queue.add(key, priority=priority)  # not left to the informer: a predicate may ignore the change
+        elif not outcome.retried:
+            self._queue.forget(key)
+            if isinstance(result, Requeue):
+                self._queue.add(key, priority=priority, after=result.after)
+        elif not self._gone:
+            self._queue.add_rate_limited(key, priority=priority)
+        if failure is None:
+            self._failed.pop(key, None)
+        else:
+            self._report(key, outcome, failure)
+
+    def _report(self, key: ObjectKey, outcome: Outcome, failure: Exception) -> None:
+        failures = self._queue.failures(key)
+        self._failed[key] = KeyFailure(key, outcome, failures, text_of(failure))
+        self._failed.move_to_end(key)
+        if len(self._failed) > _FAILURES:
+            self._failed.popitem(last=False)
+        name = self._controller.name
+        if outcome is Outcome.CONFLICT:
+            _log.debug("controller %s: %s is reconciled again, as its cache was not current: %s", name, key, failure)
+            return
+        # Logged the 1st, 2nd, 4th, 8th, ... time that the key fails.
+        level = logging.DEBUG if failures & (failures - 1) else logging.ERROR
+        extra = {"controller": name, "key": str(key), "error": type(failure).__name__, "failures": failures}
+        text = "controller %s: reconciling %s failed (%s, failure %d of this key)"
+        _log.log(level, text, name, key, outcome, failures, exc_info=failure, extra=extra)
+
+    @property
+    def _gone(self) -> bool:
+        """Whether the reconciled resource is not served any more."""
+        return all(source.gone for source in self._sources if source.reconciled)
+
+    def _forget(self, key: ObjectKey) -> None:
+        self._applied.pop(key, None)
+        self._failed.pop(key, None)
+        self._held.pop(key, None)
+
+    # ── writes that the caches do not show yet ───────────────────────────────────────────────
+
+    def written(self, key: ObjectKey, resource: APIResource, obj: Unstructured) -> None:
+        """Have the key wait until the caches show an object that was written."""
+        for pending in self._caches.following(resource.gvr):
+            if pending.expect(obj, partial(self._seen, key)):
+                self._unseen[key] += 1
+
+    def deleted(self, key: ObjectKey, resource: APIResource, obj: Unstructured) -> None:
+        """Have the key wait until the caches do not show an object that was deleted."""
+        for pending in self._caches.following(resource.gvr):
+            if pending.expect_deleted(obj, partial(self._seen, key)):
+                self._unseen[key] += 1
+
+    def _seen(self, key: ObjectKey) -> None:
+        self._unseen[key] -= 1
+        if self._unseen[key] <= 0:
+            del self._unseen[key]
+            if (held := self._held.pop(key, None)) is not None:
+                self._queue.add(key, priority=held[0])
+
+    def _context(self, key: ObjectKey) -> Context:
+        attempt = self._queue.failures(key) + 1
+        name = self._controller.name
+        return Context(
+            key,
+            attempt,
+            client=self._client,
+            caches=self._caches,
+            writes=self,
+            applied=self._applied.setdefault(key, AppliedBefore()),
+            events=self._events,
+            log=_KeyLogger(_log, {"controller": name, "key": str(key), "attempt": attempt}),
+            field_manager=name,
+            now=self._now,
+        )
+
+    def status(self) -> ControllerStatus:
+        """Return the status."""
+        now = trio.current_time()
+        return ControllerStatus(
+            self._controller.name,
+            str(self._controller.resource),
+            self._phase,
+            self._problem,
+            tuple((str(source.watch.resource), source.informer.state) for source in self._sources),
+            self._queue.statistics(),
+            {key: now - since for key, since in self._running.items()},
+            {key: now - since for key, (_, since) in self._held.items()},
+            dict(self._outcomes),
+            tuple(reversed(self._failed.values())),
+            self._seconds,
+            self._function_errors,
+            self._last_function_error,
+        )
+
+
+class _KeyLogger(logging.LoggerAdapter[logging.Logger]):
+    """Adds controller, key and attempt to each record."""
+
+    def process(self, msg: object, kwargs: MutableMapping[str, Any]) -> tuple[object, MutableMapping[str, Any]]:
+        fields = dict(self.extra or {})
+        given = kwargs.get("extra")
+        return f"{fields['controller']} {fields['key']}: {msg}", {**kwargs, "extra": {**fields, **(given or {})}}

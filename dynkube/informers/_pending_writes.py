@@ -1,0 +1,165 @@
+"""Writes that an informer has not received yet, so that nothing acts on a cache from before its own writes.
+
+The same as the consistency that kube-controller-manager has since KEP-5647, and controller-runtime as an experiment:
+after a write, its resourceVersion is compared with the one that the cache has reached (comparable since KEP-5504).
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Never
+
+import trio
+
+from dynkube.informers._informer import Informer
+from dynkube.informers._shared_informer import SharedInformer
+from dynkube.meta import Unstructured
+from dynkube.meta._object import Key
+from dynkube.meta._versions import is_older, version_order
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Write:
+    """A write that the cache does not show yet.
+
+    Attributes:
+        key: of the object.
+        uid: of the object.
+        version: the resourceVersion that the cache has to reach.
+        deleted: whether the object has to be gone as well, or to be terminating.
+        seen: called once the cache shows the write.
+    """
+
+    key: Key
+    uid: str
+    version: str
+    deleted: bool
+    seen: Callable[[], None]
+
+
+class PendingWrites:
+    """The writes to objects of one informer that its cache does not show yet.
+
+    Not thread-safe: for the event loop's thread.
+
+    Writes are seen as well once the resource is absent, the informer is closed, or the server's resourceVersions went
+    back, as after the restore of a backup: there is nothing left to wait for.
+    """
+
+    def __init__(self, informer: Informer) -> None:
+        self._informer = informer
+        self._by_version: list[tuple[tuple[int, str], int, _Write]] = []  # a heap
+        self._deletes: dict[str, _Write] = {}  # by UID
+        self._uids: dict[str, int] = {}  # how many of the heap are of this object
+        self._count = 0
+        self._newest = ""  # resourceVersion that the cache had last
+        self._expecting = trio.Event()
+
+    def __len__(self) -> int:
+        return len(self._by_version) + len(self._deletes)
+
+    def expect(self, obj: Unstructured, seen: Callable[[], None]) -> bool:
+        """Record a write, and return whether the cache still has to show it.
+
+        Args:
+            obj: the object as the server returned it.
+            seen: called once, when the cache shows this version or a newer one. Must not raise.
+        """
+        shared = self._informer._shared
+        order = version_order(obj.resource_version)
+        if shared is None or order is None or not self._comes(shared, obj) or _reached(shared, obj.resource_version):
+            return False
+        self._count += 1
+        self._uids[obj.uid] = self._uids.get(obj.uid, 0) + 1
+        write = _Write(obj.key, obj.uid, obj.resource_version, False, seen)
+        heapq.heappush(self._by_version, (order, self._count, write))
+        self._expecting.set()
+        return True
+
+    def expect_deleted(self, obj: Unstructured, seen: Callable[[], None]) -> bool:
+        """Record that an object was deleted, and return whether the cache still has to show that.
+
+        Args:
+            obj: the object as last known, with its UID.
+            seen: called once, when the cache does not have the object, or has it with a ``deletionTimestamp``. Must not
+                raise.
+        """
+        shared = self._informer._shared
+        if shared is None or not obj.uid or obj.uid in self._deletes:
+            return False
+        write = _Write(obj.key, obj.uid, obj.resource_version, True, seen)
+        if not self._comes(shared, obj) or _shows(shared, write):
+            return False
+        self._deletes[obj.uid] = write
+        self._expecting.set()
+        return True
+
+    def refresh(self) -> None:
+        """Call ``seen`` for what the cache shows by now. Does not block."""
+        shared = self._informer._shared
+        if shared is None or shared.absent or self._went_back(shared):
+            self._all_seen()
+            return
+        while self._by_version and _reached(shared, self._by_version[0][2].version):
+            self._forget(heapq.heappop(self._by_version)[2])
+        for write in [each for each in self._deletes.values() if _shows(shared, each)]:
+            del self._deletes[write.uid]
+            write.seen()
+
+    async def follow(self) -> Never:
+        """Call :meth:`refresh` whenever the cache has changed, until cancelled."""
+        while True:
+            while not len(self):
+                self._expecting = trio.Event()
+                await self._expecting.wait()
+            shared = self._informer._shared
+            progress = None if shared is None else shared.progress
+            self.refresh()
+            if progress is None:
+                await trio.lowlevel.checkpoint()
+            elif len(self):
+                await progress.wait()
+
+    def _comes(self, shared: SharedInformer, obj: Unstructured) -> bool:
+        """Return whether the informer receives this object, or the event that it has left the selection."""
+        key = shared.key
+        if key.namespace is not None and obj.namespace != key.namespace:
+            return False
+        if key.label_selector.matches(obj.labels) or obj.uid in self._uids:
+            return True
+        known = shared.snapshot.get(obj.key)
+        return known is not None and known.uid == obj.uid
+
+    def _went_back(self, shared: SharedInformer) -> bool:
+        before, self._newest = self._newest, shared.resource_version
+        return before != "" and is_older(self._newest, before)
+
+    def _all_seen(self) -> None:
+        writes = [write for _, _, write in self._by_version] + list(self._deletes.values())
+        self._by_version.clear()
+        self._deletes.clear()
+        self._uids.clear()
+        for write in writes:
+            write.seen()
+
+    def _forget(self, write: _Write) -> None:
+        left = self._uids[write.uid] - 1
+        if left:
+            self._uids[write.uid] = left
+        else:
+            del self._uids[write.uid]
+        write.seen()
+
+
+def _reached(shared: SharedInformer, version: str) -> bool:
+    seen = shared.resource_version
+    return shared.absent or (seen != "" and not is_older(seen, version))
+
+
+def _shows(shared: SharedInformer, write: _Write) -> bool:
+    if not _reached(shared, write.version):
+        return False
+    known = shared.snapshot.get(write.key)
+    return known is None or known.uid != write.uid or known.deletion_timestamp is not None

@@ -1,0 +1,129 @@
+"""A controller for a resource that is not served yet, or no more: nothing is restarted, and others go on."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+import dynkube
+from dynkube.controllers import Context, Controller, ControllerPhase, ObjectKey, Requeue
+from dynkube.testing import APIServer, Refuse
+from tests.controllers.kit import Calls, quiet, running
+from tests.informers.kit import WIDGETS, crd, widget
+
+HOUR = 3600.0
+
+
+async def test_a_controller_begins_when_its_crd_is_installed(
+    server: APIServer, client: dynkube.Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    calls = Calls()
+    async with running(client, Controller("widgets.example.com", calls)):
+        await quiet(HOUR)
+        server.create(crd())
+        server.create(widget("a"))
+        await quiet(1)
+
+    assert calls.keys == ["default/a"]
+    assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
+
+
+async def test_a_crd_that_goes_takes_its_keys_out_and_one_that_returns_goes_on(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    calls = Calls(*[ValueError()] * 100)
+    server.create(crd(served=["v1"]))
+    server.create(widget("a"))
+    controller = Controller("widgets.example.com", calls)
+    async with running(client, controller):
+        await quiet(30)
+        failed = len(calls.keys)
+        server.delete("crds", "widgets.example.com")
+        await quiet(HOUR)
+        assert len(calls.keys) == failed
+        assert controller.status().failures == ()
+        server.create(crd(served=["v2"]))
+        server.create(widget("b") | {"apiVersion": "example.com/v2"})
+        await quiet(1)
+
+    assert calls.keys[failed] == "default/b"
+
+
+async def test_a_resource_that_is_not_served_holds_up_no_other_controller(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    calls = Calls()
+    server.create(crd())
+    server.create(widget("a"))
+    absent = Controller("gadgets.example.com", Calls())
+    async with running(client, absent, Controller(WIDGETS, calls)):
+        await quiet(1)
+        assert absent.status().phase is ControllerPhase.RUNNING
+
+    assert calls.keys == ["default/a"]
+
+
+async def test_an_owned_resource_that_is_not_served_is_reported_and_retried(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    async def reconcile(ctx: Context, key: ObjectKey) -> None:
+        await ctx.apply({"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": {"name": key.name}})
+
+    server.create(crd())
+    server.create(widget("a"))
+    controller = Controller(WIDGETS, reconcile, owns=["gadgets.example.com"])
+    async with running(client, controller):
+        await quiet(5)
+        assert "Gadget" in controller.status().failures[0].error
+        server.create(crd("gadgets"))
+        await quiet(60)
+        assert controller.status().failures == ()
+
+    assert [each["metadata"]["name"] for each in server.list("gadgets")] == ["a"]
+
+
+async def test_a_short_name_that_cannot_be_resolved_yet_is_tried_again(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    calls = Calls()
+    controller = Controller("widgets", calls)
+    async with running(client, controller):
+        await quiet(60)
+        assert controller.status().phase is ControllerPhase.SYNCING
+        assert "widgets" in controller.status().problem
+        server.create(crd())
+        server.create(widget("a"))
+        await quiet(120)
+
+    assert calls.keys == ["default/a"]
+
+
+async def test_a_watch_without_permission_holds_up_its_own_controller_only(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    refused, other = Calls(), Calls()
+    server.create(crd())
+    server.create(widget("a"))
+    fault = server.inject(Refuse(403), resource="secrets")
+    blocked = Controller(WIDGETS, refused, name="blocked", owns=["secrets"])
+    async with running(client, blocked, Controller(WIDGETS, other, name="other")):
+        await quiet(60)
+        assert (refused.keys, other.keys) == ([], ["default/a"])
+        assert [state.reason for name, state in blocked.status().informers if name == "secrets"] == ["Forbidden"]
+        fault.remove()
+        await quiet(300)
+
+    assert refused.keys == ["default/a"]
+
+
+async def test_a_requeue_of_a_resource_that_has_gone_is_dropped(server: APIServer, client: dynkube.Client) -> None:
+    calls = Calls(*[Requeue(after=10)] * 10)
+    server.create(crd())
+    server.create(widget("a"))
+    async with running(client, Controller(WIDGETS, calls)):
+        await quiet(15)
+        server.delete("crds", "widgets.example.com")
+        await quiet(HOUR)
+
+    assert calls.times == [0, 10]

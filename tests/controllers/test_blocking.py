@@ -1,0 +1,116 @@
+"""Reconciles that are plain functions: in threads, with the same verbs, and without a way to cancel them."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+import trio
+
+import dynkube
+from dynkube.controllers import BlockingContext, Controller, ObjectKey, Outcome
+from dynkube.errors import ClosedError
+from dynkube.testing import APIServer, Hang
+from tests.controllers.kit import running
+from tests.informers.kit import WIDGETS, crd, widget
+
+
+@pytest.fixture(autouse=True)
+def widgets(server: APIServer) -> None:
+    server.create(crd())
+    server.create(widget("a"))
+
+
+def config(name: str) -> dict[str, object]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"a": "b"}}
+
+
+@pytest.mark.real_time
+async def test_a_plain_function_reads_and_writes_without_await(server: APIServer, client: dynkube.Client) -> None:
+    done = trio.Event()
+    token = trio.lowlevel.current_trio_token()
+
+    def reconcile(ctx: BlockingContext, key: ObjectKey) -> None:
+        if ctx.owned():
+            token.run_sync_soon(done.set)
+            return
+        obj = ctx.get()
+        assert obj is not None
+        assert threading.current_thread() is not threading.main_thread()
+        ctx.apply(config("child"))
+        ctx.event("Created", "a child")
+        ctx.log.info("created")
+
+    async with running(client, Controller(WIDGETS, reconcile, owns=["configmaps"])):
+        await done.wait()
+
+    assert server.get("configmaps", "child", "default")["metadata"]["ownerReferences"]
+
+
+@pytest.mark.real_time
+async def test_keys_run_in_at_most_as_many_threads_as_the_concurrency(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    barrier = threading.Barrier(3)
+    done = trio.Event()
+    token = trio.lowlevel.current_trio_token()
+
+    def reconcile(ctx: BlockingContext, key: ObjectKey) -> None:
+        barrier.wait()  # of three at once
+        token.run_sync_soon(done.set)
+
+    for name in "bc":
+        server.create(widget(name))
+    async with running(client, Controller(WIDGETS, reconcile, concurrency=3)):
+        await done.wait()
+
+
+@pytest.mark.real_time
+async def test_after_its_timeout_a_thread_is_refused_and_waited_for(server: APIServer, client: dynkube.Client) -> None:
+    refused, again, released = trio.Event(), trio.Event(), threading.Event()
+    token = trio.lowlevel.current_trio_token()
+
+    def reconcile(ctx: BlockingContext, key: ObjectKey) -> None:
+        if ctx.attempt > 1:
+            token.run_sync_soon(again.set)
+            return
+        for call in (lambda: ctx.apply(config("hangs")), ctx.get, lambda: ctx.apply(config("late"))):
+            with pytest.raises(ClosedError, match="did not end in time"):
+                call()
+        token.run_sync_soon(refused.set)
+        released.wait()
+
+    server.inject(Hang(), resource="configmaps", times=1)
+    controller = Controller(WIDGETS, reconcile, timeout=0.05)
+    async with running(client, controller):
+        await refused.wait()
+        assert not again.is_set()
+        released.set()
+        await again.wait()
+        assert controller.status().outcomes[Outcome.TIMEOUT] == 1
+
+    assert server.list("configmaps") == []
+
+
+@pytest.mark.real_time
+async def test_a_thread_that_never_returns_does_not_hold_up_the_end(server: APIServer, client: dynkube.Client) -> None:
+    entered = trio.Event()
+    released = threading.Event()
+    token = trio.lowlevel.current_trio_token()
+
+    def reconcile(ctx: BlockingContext, key: ObjectKey) -> None:
+        token.run_sync_soon(entered.set)
+        released.wait()
+
+    async with running(client, Controller(WIDGETS, reconcile), shutdown=0.01):
+        await entered.wait()
+    released.set()
+
+
+async def test_the_blocking_context_has_the_methods_of_the_other() -> None:
+    await trio.lowlevel.checkpoint()
+
+    def methods(of: type) -> set[str]:
+        return {name for name in vars(of) if not name.startswith("_")}
+
+    assert methods(dynkube.controllers.Context) == methods(BlockingContext)

@@ -1,0 +1,267 @@
+"""A controller: which changes it reconciles, when, and what follows from the result."""
+
+from __future__ import annotations
+
+import pytest
+import trio
+
+import dynkube
+from dynkube.controllers import Context, Controller, ObjectKey, Outcome, Requeue, Terminal, Watch, to_index, to_label
+from dynkube.testing import APIServer
+from tests.controllers.kit import Calls, quiet, running
+from tests.informers.kit import WIDGETS, crd, widget
+
+
+@pytest.fixture(autouse=True)
+def widgets(server: APIServer) -> None:
+    server.create(crd())
+
+
+def config(name: str, **metadata: object) -> dict[str, object]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, **metadata}}
+
+
+async def test_initial_objects_and_each_change_are_reconciled(server: APIServer, client: dynkube.Client) -> None:
+    calls = Calls()
+    server.create(widget("old"))
+    async with running(client, Controller(WIDGETS, calls)):
+        await quiet(1)
+        server.create(widget("new"))
+        await quiet(1)
+        server.update(widget("old", size=2))
+        await quiet(1)
+        server.delete(WIDGETS, "new")
+        await quiet(1)
+
+    assert calls.keys == ["default/old", "default/new", "default/old", "default/new"]
+    assert [obj is not None for obj in calls.objects] == [True, True, True, False]
+
+
+async def test_what_changes_while_a_key_is_reconciled_is_one_call_afterwards(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    calls = Calls(seconds=10)
+    server.create(widget("a"))
+    async with running(client, Controller(WIDGETS, calls, concurrency=4)):
+        await quiet(1)
+        for size in range(5):
+            server.update(widget("a", size=size))
+            await quiet(1)
+        await quiet(60)
+
+    assert calls.times == [0, 10]
+    assert calls.objects[1] is not None
+    assert calls.objects[1]["spec"] == {"size": 4}
+
+
+async def test_keys_are_reconciled_at_the_same_time_up_to_the_concurrency(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    calls = Calls(seconds=10)
+    for name in "abcde":
+        server.create(widget(name))
+    async with running(client, Controller(WIDGETS, calls, concurrency=2)):
+        await quiet(60)
+
+    assert calls.times == [0, 0, 10, 10, 20]
+
+
+async def test_a_failing_key_is_retried_with_a_growing_delay_until_it_succeeds(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    calls = Calls(*[ValueError("no")] * 4)
+    server.create(widget("a"))
+    controller = Controller(WIDGETS, calls)
+    async with running(client, controller):
+        await quiet(0.02)
+        assert [each.error for each in controller.status().failures] == ["ValueError: no"]
+        await quiet(60)
+        assert controller.status().failures == ()
+
+    assert calls.times == [0, 0.005, 0.015, 0.035, 0.075]
+    assert calls.attempts == [1, 2, 3, 4, 5]
+
+
+async def test_the_delay_starts_again_after_a_success_only(server: APIServer, client: dynkube.Client) -> None:
+    calls = Calls(ValueError(), ValueError(), Requeue(after=1), ValueError(), None)
+    server.create(widget("a"))
+    async with running(client, Controller(WIDGETS, calls)):
+        await quiet(60)
+
+    assert calls.times == [0, 0.005, 0.015, 1.015, 1.02]
+
+
+async def test_a_requeue_is_reconciled_later_and_a_change_earlier(server: APIServer, client: dynkube.Client) -> None:
+    calls = Calls(Requeue(after=30), Requeue(after=30), None)
+    server.create(widget("a"))
+    async with running(client, Controller(WIDGETS, calls)):
+        await quiet(35)
+        server.update(widget("a", size=2))
+        await quiet(300)
+
+    assert calls.times == [0, 30, 35]
+
+
+async def test_a_terminal_error_is_not_retried_until_the_object_changes(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    calls = Calls(Terminal("no such theme"), None)
+    server.create(widget("a"))
+    controller = Controller(WIDGETS, calls)
+    async with running(client, controller):
+        await quiet(3600)
+        assert [each.outcome for each in controller.status().failures] == [Outcome.TERMINAL]
+        server.update(widget("a", size=2))
+        await quiet(1)
+
+    assert calls.times == [0, 3600]
+
+
+async def test_a_conflict_is_retried_and_logged_for_debugging_only(
+    server: APIServer, client: dynkube.Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    server.create(widget("a"))
+
+    async def reconcile(ctx: Context, key: ObjectKey) -> None:
+        if ctx.attempt == 1:
+            await ctx.update(widget("a") | {"metadata": {"name": "a", "resourceVersion": "1"}})
+
+    controller = Controller(WIDGETS, reconcile)
+    async with running(client, controller):
+        await quiet(1)
+        outcomes = controller.status().outcomes
+
+    assert outcomes == {Outcome.CONFLICT: 1, Outcome.SUCCESS: 1}
+    assert not [record for record in caplog.records if record.levelname != "DEBUG"]
+
+
+async def test_a_change_of_an_owned_object_reconciles_its_controller(server: APIServer, client: dynkube.Client) -> None:
+    calls = Calls()
+    owner = server.create(widget("a"))
+    server.create(widget("b"))
+    reference = {"apiVersion": "example.com/v1", "kind": "Widget", "name": "a", "uid": owner["metadata"]["uid"]}
+    async with running(client, Controller(WIDGETS, calls, owns=["configmaps"])):
+        await quiet(1)
+        server.create(config("of-a", ownerReferences=[{**reference, "controller": True}]))
+        server.create(config("not-its-controller", ownerReferences=[reference]))
+        server.create(config("of-another", ownerReferences=[{**reference, "controller": True, "uid": "gone"}]))
+        await quiet(1)
+        server.delete("configmaps", "of-a")
+        await quiet(1)
+
+    assert calls.keys[2:] == ["default/a", "default/a"]
+    assert calls.times[2:] == [1, 2]
+
+
+async def test_a_watch_maps_objects_by_a_label_an_index_or_a_function(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    calls = Calls()
+    watches = [
+        Watch("configmaps", to=to_label("widget")),
+        Watch("secrets", to=to_index("theme")),
+        Watch("namespaces", to=lambda obj: [("default", obj.name)]),
+    ]
+    server.create(widget("a", theme="dark"))
+    controller = Controller(WIDGETS, calls, watches=watches, indexes={"theme": "{.spec.theme}"})
+    async with running(client, controller):
+        await quiet(1)
+        calls.keys.clear()
+        server.create(config("one", labels={"widget": "labelled"}))
+        server.create({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "dark"}})
+        server.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "mapped"}})
+        await quiet(1)
+
+    assert sorted(calls.keys) == ["default/a", "default/labelled", "default/mapped"]
+
+
+async def test_an_update_reconciles_the_keys_of_the_object_before_and_after(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    calls = Calls()
+    server.create(config("one", labels={"widget": "a"}))
+    async with running(client, Controller(WIDGETS, calls, watches=[Watch("configmaps", to=to_label("widget"))])):
+        await quiet(1)
+        server.update(config("one", labels={"widget": "b"}))
+        await quiet(1)
+
+    assert calls.keys[0] == "default/a"
+    assert sorted(calls.keys[1:]) == ["default/a", "default/b"]
+
+
+async def test_all_objects_are_reconciled_again_at_the_resync_interval(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    calls = Calls()
+    server.create(widget("a"))
+    server.create(widget("b"))
+    async with running(client, Controller(WIDGETS, calls, resync=600)):
+        await quiet(1500)
+
+    assert sorted(calls.keys) == ["default/a"] * 3 + ["default/b"] * 3
+    assert 600 <= calls.times[2] <= 660
+
+
+async def test_changes_overtake_the_initial_objects(server: APIServer, client: dynkube.Client) -> None:
+    calls = Calls(seconds=1)
+    for number in range(20):
+        server.create(widget(f"initial-{number}"))
+    async with running(client, Controller(WIDGETS, calls)):
+        await quiet(4.5)
+        server.create(widget("new"))
+        await quiet(60)
+
+    assert calls.keys.index("default/new") == 5
+    assert len(calls.keys) == 21
+
+
+async def test_a_controller_watches_several_namespaces(server: APIServer, client: dynkube.Client) -> None:
+    calls = Calls()
+    for namespace in ("one", "two", "three"):
+        server.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+        server.create(widget("a", namespace=namespace))
+    async with running(client, Controller(WIDGETS, calls, namespace=["one", "two"])):
+        await quiet(1)
+
+    assert sorted(calls.keys) == ["one/a", "two/a"]
+    assert all(calls.objects)
+
+
+async def test_controllers_that_run_together_share_the_watch(server: APIServer, client: dynkube.Client) -> None:
+    one, two = Calls(), Calls()
+    server.create(widget("a"))
+    async with running(client, Controller(WIDGETS, one, name="one"), Controller(WIDGETS, two, name="two")):
+        await quiet(1)
+        watches = [watch for watch in server.open_watches if watch.resource.resource == "widgets"]
+
+    assert one.keys == two.keys == ["default/a"]
+    assert len(watches) == 1
+
+
+async def test_a_running_reconcile_has_time_to_end_when_the_run_is_cancelled(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    ended: list[float] = []
+
+    async def reconcile(ctx: Context, key: ObjectKey) -> None:
+        await trio.sleep(5)
+        ended.append(trio.current_time())
+
+    server.create(widget("a"))
+    server.create(widget("b"))
+    start = trio.current_time()
+    async with running(client, Controller(WIDGETS, reconcile), shutdown=10):
+        await quiet(1)
+
+    assert [at - start for at in ended] == [5]
+
+
+async def test_a_reconcile_that_does_not_end_in_time_is_cancelled(server: APIServer, client: dynkube.Client) -> None:
+    calls = Calls(seconds=1000)
+    server.create(widget("a"))
+    start = trio.current_time()
+    async with running(client, Controller(WIDGETS, calls), shutdown=10):
+        await quiet(1)
+
+    assert trio.current_time() - start == 11
+    assert not calls.running

@@ -1,0 +1,215 @@
+"""No key is reconciled before the caches show what it has written, as in controller-runtime's consistency tests."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+import trio
+
+import dynkube
+from dynkube.controllers import Context, Controller, ObjectKey, Requeue, Watch
+from dynkube.informers._pending_writes import PendingWrites
+from dynkube.testing import APIServer, Delay, Lag
+from tests.controllers.kit import quiet, running
+from tests.informers.kit import WIDGETS, crd, widget
+
+LAG = 10.0
+SEEDS_A_TEST = 50
+
+
+def pod(owner: str) -> dict[str, object]:
+    """A dependent with a name that the server chooses, as a ReplicaSet creates it."""
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"generateName": f"{owner}-"}}
+
+
+async def keep_replicas(ctx: Context, key: ObjectKey) -> Requeue | None:
+    """Create or delete one dependent at a time until there are as many as wanted: naive, as it trusts its cache."""
+    obj = ctx.get()
+    if obj is None:
+        return None
+    present, wanted = ctx.owned(), obj["spec"]["replicas"]
+    if len(present) < wanted:
+        await ctx.create(pod(key.name))
+    elif len(present) > wanted:
+        await ctx.delete(present[0])
+    return Requeue(after=0.5) if len(present) != wanted else None
+
+
+async def creates_and_deletes(seed: int) -> tuple[int, int, int]:
+    """Play a random workload, and return how many replicas were wanted last, made, and deleted."""
+    random = Random(seed)
+    wanted = random.randint(1, 4)
+    async with APIServer() as server, dynkube.connect(transport=server.transport()) as client:
+        server.create(crd())
+        server.inject(Lag(LAG * random.random() * 2), verb="watch")
+        server.inject(Delay(random.random()), chance=0.5)
+        server.create(widget("a", replicas=wanted))
+        async with running(client, Controller(WIDGETS, keep_replicas, owns=["configmaps"], concurrency=2)):
+            for _ in range(random.randint(0, 3)):
+                await trio.sleep(random.random() * 20)
+                server.update(widget("a", replicas=wanted, touched=random.random()))
+            await quiet(1000)
+            writes = [each.verb for each in server.audit if each.resource and each.resource.resource == "configmaps"]
+            left = len(server.list("configmaps"))
+    assert left == wanted
+    return wanted, writes.count("create"), writes.count("delete")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Play as many workloads as ``--seeds`` says, in tests that can run side by side."""
+    if "first" in metafunc.fixturenames:
+        metafunc.parametrize("first", range(0, metafunc.config.getoption("--seeds"), SEEDS_A_TEST))
+
+
+async def test_a_lagging_cache_makes_no_replica_too_many(first: int) -> None:
+    for seed in range(first, first + SEEDS_A_TEST):
+        wanted, creates, deletes = await creates_and_deletes(seed)
+        assert (creates, deletes) == (wanted, 0), f"seed {seed}"
+
+
+async def test_without_waiting_for_its_own_writes_the_same_controller_makes_too_many(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(PendingWrites, "expect", lambda self, obj, seen: False)
+
+    counts = [await creates_and_deletes(seed) for seed in range(SEEDS_A_TEST)]
+
+    assert sum(creates > wanted for wanted, creates, _ in counts) > SEEDS_A_TEST / 2
+
+
+async def test_wait_for_get_waits_for_the_version_that_was_written(server: APIServer, client: dynkube.Client) -> None:
+    sizes: list[object] = []
+
+    async def reconcile(ctx: Context, key: ObjectKey) -> None:
+        obj = ctx.get()
+        assert obj is not None
+        sizes.append(obj["spec"].get("size"))
+        if obj["spec"].get("size") is None:
+            await ctx.patch(obj, {"spec": {"size": 1}})
+
+    server.create(crd())
+    server.create(widget("a"))
+    server.inject(Lag(LAG), verb="watch")
+    async with running(client, Controller(WIDGETS, reconcile, resync=1)):
+        await quiet(60)
+
+    assert sizes[:1] == [None]
+    assert set(sizes[1:]) == {1}
+
+
+async def test_wait_for_list_waits_for_a_dependent_that_was_created(server: APIServer, client: dynkube.Client) -> None:
+    seen: list[int] = []
+
+    async def reconcile(ctx: Context, key: ObjectKey) -> None:
+        seen.append(len(ctx.owned()))
+        if not ctx.owned():
+            await ctx.create(pod("a"))
+
+    server.create(crd())
+    server.create(widget("a"))
+    server.inject(Lag(LAG), verb="watch")
+    async with running(client, Controller(WIDGETS, reconcile, owns=["configmaps"], resync=1)):
+        await quiet(60)
+
+    assert seen[:1] == [0]
+    assert set(seen[1:]) == {1}
+    assert len(server.list("configmaps")) == 1
+
+
+async def test_wait_for_get_waits_for_pending_deletes_by_uid(server: APIServer, client: dynkube.Client) -> None:
+    seen: list[str] = []
+
+    async def reconcile(ctx: Context, key: ObjectKey) -> None:
+        found = ctx.get("child", resource="configmaps")
+        seen.append("" if found is None else found.uid)
+        if found is not None and found.uid == first:
+            await ctx.delete(found)
+            await ctx.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "child"}})
+
+    server.create(crd())
+    first = server.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "child"}})["metadata"]["uid"]
+    server.create(widget("a"))
+    server.inject(Lag(LAG), verb="watch")
+    async with running(client, Controller(WIDGETS, reconcile, owns=["configmaps"], resync=1)):
+        await quiet(60)
+
+    second = server.get("configmaps", "child")["metadata"]["uid"]
+    assert seen[0] == first
+    assert set(seen[1:]) == {second}
+
+
+async def test_a_write_of_one_key_holds_up_no_other_key(server: APIServer, client: dynkube.Client) -> None:
+    calls: list[tuple[str, float]] = []
+
+    async def reconcile(ctx: Context, key: ObjectKey) -> None:
+        calls.append((key.name, trio.current_time()))
+        obj = ctx.get()
+        if obj is not None and key.name == "writes" and "size" not in obj["spec"]:
+            await ctx.patch(obj, {"spec": {"size": 1}})
+
+    server.create(crd())
+    server.create(widget("writes"))
+    server.create(widget("reads"))
+    server.inject(Lag(LAG), verb="watch")
+    async with running(client, Controller(WIDGETS, reconcile, resync=1)):
+        await quiet(3 * LAG)
+        started = min(at for _, at in calls)
+        assert all(at - started >= LAG for name, at in calls[2:] if name == "writes")
+        assert sum(name == "reads" for name, at in calls if at - started < LAG) >= 8
+
+
+async def test_the_status_shows_which_keys_wait_for_a_cache(server: APIServer, client: dynkube.Client) -> None:
+    server.create(crd())
+    server.create(widget("a", replicas=1))
+    server.inject(Lag(LAG), verb="watch", resource="configmaps")
+    controller = Controller(WIDGETS, keep_replicas, owns=["configmaps"])
+    async with running(client, controller):
+        await quiet(LAG + 5)  # the initial objects are late as well
+        assert list(controller.status().waiting_for_cache) == [ObjectKey("default", "a")]
+        await quiet(20)
+        assert controller.status().waiting_for_cache == {}
+
+
+async def test_a_write_that_the_informer_never_receives_is_not_waited_for(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    calls: list[float] = []
+
+    async def reconcile(ctx: Context, key: ObjectKey) -> None:
+        calls.append(trio.current_time())
+        await ctx.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"generateName": "not-selected-"}})
+
+    server.create(crd())
+    server.create(widget("a"))
+    watch = Watch("configmaps", label_selector="selected=yes")
+    async with running(client, Controller(WIDGETS, reconcile, watches=[watch])):
+        await quiet(1)
+        server.update(widget("a", size=2))
+        await quiet(1)
+
+    assert len(calls) == 2
+
+
+async def test_a_key_goes_on_when_the_resource_that_it_wrote_is_removed(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    calls: list[float] = []
+
+    async def reconcile(ctx: Context, key: ObjectKey) -> Requeue:
+        calls.append(trio.current_time())
+        if len(calls) == 1:
+            await ctx.create({"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": {"name": "a"}})
+        return Requeue(after=1)
+
+    server.create(crd())
+    server.create(crd("gadgets"))
+    server.create(widget("a"))
+    server.inject(Lag(LAG), verb="watch", resource="gadgets.v1.example.com")
+    async with running(client, Controller(WIDGETS, reconcile, owns=["gadgets.v1.example.com"])):
+        await quiet(LAG + 5)
+        assert len(calls) == 1
+        server.delete("crds", "gadgets.example.com")
+        await quiet(5)
+
+    assert len(calls) > 3
