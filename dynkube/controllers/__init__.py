@@ -9,6 +9,9 @@ from __future__ import annotations
 from dynkube.controllers._blocking_context import BlockingContext
 from dynkube.controllers._context import Context
 from dynkube.controllers._controller import Controller, Reconcile
+from dynkube.controllers._event_recorder import EventRecorder, EventRecorderStatistics
+from dynkube.controllers._leader_election import LeaderElector, LeadershipLost
+from dynkube.controllers._lease_record import LeaderElection, LeaderElectionStatus
 from dynkube.controllers._manager import run
 from dynkube.controllers._rate_limits import (
     ExponentialBackoff,
@@ -52,10 +55,16 @@ __all__ = [
     "Controller",
     "ControllerPhase",
     "ControllerStatus",
+    "EventRecorder",
+    "EventRecorderStatistics",
     "ExponentialBackoff",
     "FastSlow",
     "KeyFailure",
     "KeyLike",
+    "LeaderElection",
+    "LeaderElectionStatus",
+    "LeaderElector",
+    "LeadershipLost",
     "Mapper",
     "MaxDelay",
     "MaxOf",

@@ -330,7 +330,8 @@ class Context:
         """Set fields of the status and conditions. Sends nothing if they are set already.
 
         Other fields and other conditions stay as they are. A condition's ``lastTransitionTime`` changes only together
-        with its status, and ``observedGeneration`` is that of ``obj``.
+        with its status. ``observedGeneration`` is the generation of ``obj``; it is left out if the resource has no
+        status subresource, as each write of the status is a new generation then.
 
         Args:
             obj: the object as it was read: if it has changed since, Conflict is raised, and the key reconciled again.
@@ -346,20 +347,21 @@ class Context:
             DynkubeError: any other failure; see :class:`ResourceClient`.
             ClosedError: the reconcile has ended.
         """
+        resource = await self._resource_of(obj)
+        separate = "status" in resource.subresources
         present = obj.get("status")
         present = present if isinstance(present, Mapping) else {}
         wanted = dict(status or {})
         if conditions := tuple(conditions):
             given = present.get("conditions")
             listed = [each for each in given if isinstance(each, Mapping)] if isinstance(given, list | tuple) else []
-            generation = obj.generation or None
+            # Without the subresource, each write of the status is a new generation, which would be written again.
+            generation = obj.generation or None if separate else None
             wanted["conditions"] = merged_conditions(listed, conditions, now=self._now(), generation=generation)
         if all(present.get(name) == value for name, value in wanted.items()):
-            self._check()
             return obj
-        resource = await self._resource_of(obj)
         patch = {"metadata": {"resourceVersion": obj.resource_version}, "status": wanted}
-        return await self.patch(obj, patch, subresource="status" if "status" in resource.subresources else None)
+        return await self.patch(obj, patch, subresource="status" if separate else None)
 
     async def set_conditions(self, obj: Unstructured, *conditions: StatusCondition) -> Unstructured:
         """Set conditions in the status: :meth:`set_status` without other fields."""

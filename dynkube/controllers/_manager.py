@@ -1,18 +1,24 @@
-"""``run``: runs controllers, and ends them in order."""
+"""``run``: runs controllers, as the leader of several processes if wanted, and ends them in order."""
 
 from __future__ import annotations
 
 import math
 import random as random_module
+import socket
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
 import trio
 
 from dynkube._client import Client
 from dynkube._nursery import OwnedNursery
+from dynkube._server_text import word
 from dynkube.controllers._controller import Controller
+from dynkube.controllers._event_recorder import EventRecorder
+from dynkube.controllers._leader_election import LeaderElector
+from dynkube.controllers._lease_record import LeaderElection
 from dynkube.controllers._running import RunningController
 from dynkube.errors import ClosedError, InvalidInput
 from dynkube.meta._arguments import a_type
@@ -21,6 +27,8 @@ from dynkube.meta._arguments import a_type
 async def run(
     client: Client,
     *controllers: Controller,
+    election: LeaderElection | None = None,
+    events: bool = True,
     shutdown_timeout: float = 20.0,
     now: Callable[[], datetime] | None = None,
     random: random_module.Random | None = None,
@@ -30,57 +38,101 @@ async def run(
     Each controller opens its informers, waits for their initial objects, and reconciles. A controller whose informers
     cannot be opened or read does not hold up others: its :meth:`Controller.status` has the reason.
 
+    With ``election``, informers are opened at once, and controllers reconcile only while this process is the leader. A
+    leader that cannot renew its lease is stopped hard: all reconciles are cancelled at the renew deadline, and
+    :class:`LeadershipLost` is raised. Let the process end then, and be started again.
+
     Cancellation is graceful: no further call starts, those that run have ``shutdown_timeout`` seconds to end, and are
-    cancelled then. A second cancellation, by a scope around that of the first, changes nothing.
+    cancelled then; after that the lease is released, so that another process can take over at once.
 
     Args:
         client: an open client.
         *controllers: the controllers, with different names. Each can be run once at a time.
+        election: reconcile only as the leader of all processes with the same Lease; ``None`` for always.
+        events: whether ``ctx.event`` writes Events, which needs the permission to create and patch them.
         shutdown_timeout: seconds that running calls have to end; 0 cancels them at once.
         now: the time for timestamps; by default the system's.
-        random: for jitter; by default a generator with a random seed.
+        random: for jitter and identities; by default a generator with a random seed.
 
     Raises:
+        LeadershipLost: the lease was not renewed in time, or another process has it.
         InvalidInput: there is no controller, two have the same name, or an argument is invalid.
         ClosedError: the client is not open, or was closed; or a controller runs already.
     """
-    _check(controllers, shutdown_timeout)
+    _check(controllers, election, shutdown_timeout)
     client._layers()  # raises ClosedError here rather than in a task
     generator = random_module.Random() if random is None else random
-    clock = _utc if now is None else now
-    running = [RunningController(each, client, events=None, now=clock, random=generator) for each in controllers]
-    for declared, each in zip(controllers, running, strict=True):
-        declared._status = each.status
+    manager = _Manager(client, controllers, election, events, now or _utc, generator)
+    for controller, each in zip(controllers, manager.running, strict=True):
+        controller._status = each.status
     try:
-        await _run(running, shutdown_timeout)
+        await manager.run(shutdown_timeout)
     finally:
-        for declared in controllers:
-            declared._status = None
+        for controller in controllers:
+            controller._status = None
 
 
-async def _run(running: Sequence[RunningController], shutdown_timeout: float) -> None:
-    async with OwnedNursery() as watchers:
-        with trio.CancelScope(shield=True) as working:
-            watchers.start_soon(_stop_when_cancelled, running, working, shutdown_timeout)
-            async with OwnedNursery() as followers:
-                for each in running:
-                    followers.start_soon(each.follow)
-                async with trio.open_nursery() as workers:
-                    for each in running:
-                        workers.start_soon(each.work)
-    await trio.lowlevel.checkpoint()
+class _Manager:
+    """One call of :func:`run`."""
+
+    def __init__(
+        self,
+        client: Client,
+        controllers: Sequence[Controller],
+        election: LeaderElection | None,
+        events: bool,
+        now: Callable[[], datetime],
+        random: random_module.Random,
+    ) -> None:
+        self._elector = None if election is None else LeaderElector(client, election, rng=random, now=now)
+        instance = word(socket.gethostname()) or "unknown"
+        self._recorders = [
+            EventRecorder(client, controller=each.name, instance=instance, now=now, rng=random) if events else None
+            for each in controllers
+        ]
+        self.running = [
+            RunningController(each, client, events=recorder, now=now, random=random)
+            for each, recorder in zip(controllers, self._recorders, strict=True)
+        ]
+        self._working = trio.CancelScope(shield=True)
+        self._leads = False
+
+    async def run(self, shutdown_timeout: float) -> None:
+        """Run until cancelled."""
+        async with OwnedNursery() as watchers:
+            with self._working:
+                watchers.start_soon(self._stop_when_cancelled, shutdown_timeout)
+                async with OwnedNursery() as followers:
+                    for recorder in self._recorders:
+                        if recorder is not None:
+                            followers.start_soon(recorder.run)
+                    for each in self.running:
+                        followers.start_soon(each.follow)
+                    async with self._leadership():
+                        self._leads = True
+                        async with trio.open_nursery() as workers:
+                            for each in self.running:
+                                workers.start_soon(each.work)
+        await trio.lowlevel.checkpoint()
+
+    @asynccontextmanager
+    async def _leadership(self) -> AsyncIterator[None]:
+        if self._elector is None:
+            yield
+        else:
+            async with self._elector.leadership():
+                yield
+
+    async def _stop_when_cancelled(self, timeout: float) -> None:
+        try:
+            await trio.sleep_forever()
+        finally:
+            for each in self.running:
+                each.stop()
+            self._working.deadline = trio.current_time() + (timeout if self._leads else 0)
 
 
-async def _stop_when_cancelled(running: Sequence[RunningController], working: trio.CancelScope, timeout: float) -> None:
-    try:
-        await trio.sleep_forever()
-    finally:
-        for each in running:
-            each.stop()
-        working.deadline = trio.current_time() + timeout
-
-
-def _check(controllers: Sequence[object], shutdown_timeout: float) -> None:
+def _check(controllers: Sequence[object], election: object, shutdown_timeout: float) -> None:
     if not controllers:
         raise InvalidInput("run() has no controllers: pass at least one")
     for each in controllers:
@@ -94,6 +146,8 @@ def _check(controllers: Sequence[object], shutdown_timeout: float) -> None:
             raise InvalidInput(
                 f"{count} controllers are named {name!r}: pass name=..., which is their field manager as well"
             )
+    if election is not None and not isinstance(election, LeaderElection):
+        raise InvalidInput(f"election is {a_type(election)}: pass LeaderElection(name), or None")
     if not 0 <= shutdown_timeout < math.inf:
         raise InvalidInput(f"shutdown_timeout={shutdown_timeout!r}: pass 0 or more seconds")
 

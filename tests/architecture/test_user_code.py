@@ -129,7 +129,8 @@ def test_a_users_function_is_called_in_no_other_place() -> None:
 
 
 def test_every_parameter_that_takes_a_function_is_known() -> None:
-    takes = re.compile(r"\b(Callable|Predicate|Transform|IndexFunc|OnAdd|OnUpdate|OnDelete|OnError|Fields|Reconcile|Mapper|ChangePredicate)\b")
+    words = ("Callable", "Predicate", "Transform", "IndexFunc", "OnAdd", "OnUpdate", "OnDelete", "OnError", "Fields")
+    takes = re.compile(rf"\b({'|'.join((*words, 'Reconcile', 'Mapper', 'ChangePredicate'))})\b")
     classes = (
         dynkube.Client,
         dynkube.Informer,

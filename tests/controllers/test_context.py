@@ -139,6 +139,20 @@ async def test_a_condition_is_sent_once_and_its_time_moves_with_its_status_only(
     assert requests(server, "widgets") == ["patch"]
 
 
+async def test_a_condition_settles_if_the_resource_has_no_status_subresource(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    async def body(ctx: Context, obj: Unstructured) -> None:
+        await ctx.set_conditions(obj, StatusCondition("Ready", None, "Starting"))
+
+    server.update(crd())
+    async with running(client, reconciling(body)):
+        await quiet(1)
+
+    assert "observedGeneration" not in server.get(WIDGETS, "a")["status"]["conditions"][0]
+    assert requests(server, "widgets") == ["patch"]
+
+
 async def test_a_status_is_not_written_over_an_object_that_has_changed(
     server: APIServer, client: dynkube.Client
 ) -> None:
@@ -304,3 +318,15 @@ async def test_writes_past_the_context_are_recorded_by_wrote(server: APIServer, 
         await quiet(1)
 
     assert len(server.list("configmaps")) == 1
+
+
+async def test_an_event_is_written_about_the_reconciled_object(server: APIServer, client: dynkube.Client) -> None:
+    async def body(ctx: Context, obj: Unstructured) -> None:
+        ctx.event("Scaled", "to 3 replicas")
+
+    async with running(client, reconciling(body)):
+        await quiet(1)
+
+    (event,) = server.list("events.events.k8s.io")
+    assert (event["reason"], event["note"], event["regarding"]["name"]) == ("Scaled", "to 3 replicas", "a")
+    assert event["reportingController"] == "test"

@@ -175,12 +175,14 @@ async def test_a_body_that_lags_comes_later_in_order_and_at_its_own_pace(
     server: APIServer, client: httpx2.AsyncClient
 ) -> None:
     server.inject(Lag(10), verb="watch")
-    start, seen = trio.current_time(), []
+    start = trio.current_time()
     params = {"watch": "true", "timeoutSeconds": "5"}
     async with client.stream("GET", CONFIGS, params=params) as response, trio.open_nursery() as nursery:
         nursery.start_soon(create_each_second, server, ["a", "b", "c"])
-        async for line in response.aiter_lines():
-            seen.append((json.loads(line)["object"]["metadata"]["name"], trio.current_time() - start))
+        seen = [
+            (json.loads(line)["object"]["metadata"]["name"], trio.current_time() - start)
+            async for line in response.aiter_lines()
+        ]
 
     assert seen == [("a", 11), ("b", 12), ("c", 13)]
 

@@ -1,0 +1,60 @@
+"""The programs of docs/controllers.md do what the page says."""
+
+from __future__ import annotations
+
+import pytest
+import trio
+
+import dynkube
+from dynkube.testing import APIServer
+from tests.controllers.kit import quiet, running
+from tests.face.documents import python_blocks, run
+from tests.face.test_faults_page import CONFTEST
+from tests.face.test_testing_page import project  # noqa: F401 - a fixture
+from tests.informers.kit import crd
+
+pytest_plugins = ["pytester"]
+
+PAGE = "docs/controllers.md"
+SITE = {"apiVersion": "example.com/v1", "kind": "Website", "metadata": {"name": "shop"}, "spec": {"replicas": 2}}
+
+
+async def test_the_controller_of_the_page_makes_a_deployment_and_a_condition(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    scope = await run(python_blocks(PAGE)[0], {"dynkube": dynkube})
+    server.create(crd("websites"))
+    async with running(client, scope["websites"]):  # type: ignore[arg-type]
+        server.create(SITE)
+        await quiet(1)
+
+    assert server.get("deployments", "shop")["spec"]["replicas"] == 2
+    assert server.get("websites", "shop")["status"]["conditions"][0]["reason"] == "Starting"
+
+
+@pytest.mark.parametrize("number", [1, 2])
+async def test_the_controller_runs_until_it_is_cancelled(
+    server: APIServer, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    connect = dynkube.connect
+    monkeypatch.setattr(dynkube, "connect", lambda: connect(transport=server.transport()))
+    names = {**await run(python_blocks(PAGE)[0], {}), "dynkube": dynkube}
+    server.create(crd("websites"))
+    server.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "system"}})
+    server.create(SITE)
+    main = "await main()" if number == 2 else ""
+    with trio.move_on_after(10):
+        await run(f"{python_blocks(PAGE)[number]}\n{main}", names)
+
+    assert server.get("deployments", "shop")
+    leases = server.list("leases", namespace="system")
+    assert [lease["spec"]["holderIdentity"] for lease in leases] == ([""] if number == 2 else [])
+
+
+@pytest.mark.real_time
+def test_the_test_of_the_page_passes(project: pytest.Pytester) -> None:  # noqa: F811 - that is how fixtures work
+    project.makeconftest(CONFTEST)
+    project.makepyfile(test_block=python_blocks(PAGE)[3])
+
+    project.runpytest_subprocess("-q", "-ra").assert_outcomes(passed=1)
+    assert len(python_blocks(PAGE)) == 4
