@@ -354,7 +354,6 @@ class SharedInformer:
         self._listed = False
         if self._reflecting is not None:
             self._reflecting.cancel()
-            self._reflecting = None
 
     # ── messages from the reflector: objects ─────────────────────────────────────────────────
 

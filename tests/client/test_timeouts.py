@@ -28,7 +28,7 @@ class SlowServer(ScriptedServer):
         if request.url.path in {"/api", "/apis"}:
             await trio.sleep(self.seconds)
             return await super().handle_async_request(request)
-        if request.url.path.count("/") == 2 and "review" not in request.url.path:
+        if request.url.path in {"/api/v1", "/apis/apps", "/apis/apps/v1"}:
             return await super().handle_async_request(request)
         await trio.sleep_forever()
         raise AssertionError("not reached")
@@ -80,12 +80,12 @@ async def test_a_server_that_does_not_tell_what_it_serves_keeps_nobody_for_longe
 
 
 # Those that ask nothing more are done by then, and pages of an iteration have a timeout each.
-@pytest.mark.parametrize("verb", sorted(VERBS.keys() - {"resolve", "availability", "whoami", "iterate"}))
+@pytest.mark.parametrize("verb", sorted(VERBS.keys() - {"resolve", "availability", "api_resources", "iterate"}))
 async def test_what_it_took_to_know_the_resource_is_no_longer_there_for_the_request(verb: str) -> None:
     client = connect(SlowServer(1.5))
     begun = trio.current_time()
 
-    with pytest.raises(DeadlineExceeded):
+    with pytest.raises(DeadlineExceeded, match=r"^(?!.*discovery)"):
         await VERBS[verb](client, 2)
 
     assert trio.current_time() - begun == pytest.approx(2)

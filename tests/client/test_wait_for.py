@@ -89,6 +89,13 @@ async def test_the_deadline_says_what_was_wanted_and_what_was_seen() -> None:
     )
 
 
+async def test_without_a_timeout_of_its_own_a_wait_ends_after_30_seconds() -> None:
+    with pytest.raises(DeadlineExceeded, match="within 30 s"):
+        await wait("create", pods(5), stream(FOREVER))
+
+    assert trio.current_time() == 30
+
+
 async def test_the_deadline_says_if_the_object_was_gone() -> None:
     with pytest.raises(DeadlineExceeded, match="last seen: the object did not exist"):
         await wait("condition=Ready", pods(5, pod("a")), stream(event("DELETED", pod("a", 6)), FOREVER), timeout=20)

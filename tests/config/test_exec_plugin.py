@@ -11,12 +11,13 @@ import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import trio
 
-from dynkube.config import ExecCommand, ExecPlugin
+from dynkube.config import ExecCommand, ExecPlugin, _exec_process
 from dynkube.errors import CredentialError
 
 pytestmark = pytest.mark.real_time
@@ -92,6 +93,16 @@ async def test_garbage_is_an_error_that_does_not_repeat_it(plugin: Write, source
 async def test_a_plugin_that_hangs_is_stopped_at_the_deadline(plugin: Write) -> None:
     with pytest.raises(CredentialError, match=r"timed out after 0\.2 s and was stopped.*exec_timeout="):
         await ExecPlugin(plugin("time.sleep(3600)"), timeout=0.2).current()
+
+
+async def test_a_plugin_that_hangs_is_stopped_on_windows_which_has_no_sigkill(
+    plugin: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_exec_process, "os", SimpleNamespace(name="nt"))
+    monkeypatch.setattr(_exec_process, "signal", SimpleNamespace(SIGTERM=signal.SIGTERM))
+
+    with pytest.raises(CredentialError, match=r"timed out"):
+        await ExecPlugin(plugin("time.sleep(60)"), timeout=0.2).current()
 
 
 async def test_a_daemon_left_behind_does_not_hold_up_the_answer(plugin: Write) -> None:

@@ -153,6 +153,7 @@ def test_an_unknown_context_lists_ten_of_many() -> None:
 
 CLUSTER_FAULTS: list[tuple[dict[str, object], str]] = [
     ({"server": 6443}, "server must be a string, not a number"),
+    ({"server": True}, "server must be a string, not a boolean"),
     ({"server": "https://"}, "server 'https:///?' is not a valid URL"),
     ({"server": f"https://me:{SECRET}@api"}, "must not contain a user or password"),
     ({"certificate-authority-data": "%%%"}, "certificate-authority-data is not valid base64"),

@@ -143,6 +143,13 @@ async def test_until_the_file_can_be_read_the_fallback_serves(tmp_path: Path, cl
     assert token(await source.current()) == "real"
 
 
+async def test_a_fallback_that_serves_for_a_file_is_told_of(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        await TokenFile(tmp_path / "late", fallback="spare").current()
+
+    assert "late cannot be read: No such file" in caplog.text
+
+
 @pytest.mark.scenario("F24")
 async def test_a_projected_volume_turned_by_symlink_is_followed(tmp_path: Path, clock: Any) -> None:
     for name in ("v1", "v2"):

@@ -72,6 +72,15 @@ def test_an_event_that_is_older_than_what_was_listed_is_a_replay() -> None:
     assert replayed.changes == []
 
 
+def test_no_events_at_all_change_nothing() -> None:
+    cache = Cache()
+    replace(cache, 20, obj("a", 20))
+
+    same = cache.apply([])
+
+    assert (same.changes, same.snapshot, same.resource_version) == ([], cache.snapshot, "20")
+
+
 def test_an_equal_version_is_an_unchanged_object_while_revisions_go_up() -> None:
     cache = Cache()
     replace(cache, 20, obj("a", 10, content="x"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import product
 from random import Random
 
@@ -115,13 +116,18 @@ async def test_a_filter_that_is_replaced_during_the_first_list_is_shown_before_a
 
 
 @pytest.mark.scenario("P6")
+@pytest.mark.parametrize("pauses", [True, False], ids=["pauses after each batch", "no pauses"])
 async def test_a_predicate_that_changes_all_the_time_keeps_nobody_from_having_synced(
-    server: APIServer, client: Client
+    server: APIServer, pauses: bool
 ) -> None:
-    for number in range(100):
+    for number in range(500):
         server.create(widget(f"w{number}"))
     changing = PredicateFilter(lambda obj: True)
-    async with client.informer(WIDGETS, filter=changing) as widgets:
+    settings = ClockedSettings(cpu_clock=iter(range(10**9)).__next__, slice=0.5 if pauses else math.inf)
+    async with (
+        connect(transport=server.transport(), settings=settings) as client,
+        client.informer(WIDGETS, filter=changing) as widgets,
+    ):
 
         async def change() -> None:
             while True:

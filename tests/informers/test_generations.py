@@ -107,6 +107,27 @@ async def test_7_what_the_old_one_sent_last_is_not_taken_for_the_new_ones(server
         assert told.wrong == []
 
 
+@pytest.mark.scenario("F7", "P6")
+async def test_7_who_comes_before_the_list_of_the_new_one_waits_for_it(server: APIServer, client: Client) -> None:
+    server.create(crd())
+    async with client.informer(WIDGETS) as widgets:
+        await widgets.wait_state(LIVE)
+        server.delete(CRDS, NAME)
+        await widgets.wait_state(ABSENT)
+        fault = server.fail(resource="widgets", status=503)
+        server.create(crd())
+        server.create(widget("a"))
+        await widgets.wait_state(SYNCING)
+
+        async with client.informer(WIDGETS) as later:
+            await quiet()
+            assert not later.has_synced
+
+            fault.remove()
+            await later.wait_synced()
+            assert names(later.list()) == ["a"]
+
+
 @pytest.mark.scenario("F8", "P7")
 @pytest.mark.parametrize("streaming", [True, False])
 async def test_8_no_version_of_the_old_one_is_sent_again_and_no_old_cache_is_asked(streaming: bool) -> None:

@@ -90,6 +90,25 @@ async def test_a_stream_that_was_left_between_two_events_of_a_changed_uid_gives_
             await anext(events)
 
 
+@pytest.mark.scenario("P4")
+async def test_a_stream_whose_informer_is_stopped_between_two_events_of_a_changed_uid_gives_no_more(
+    server: APIServer, client: Client
+) -> None:
+    server.create(crd())
+    server.create(widget("a"))
+    async with client.informer(WIDGETS) as widgets, widgets.events() as events:
+        await anext(events)
+        server.delete("widgets", "a")
+        server.create(widget("a"))
+        await quiet()
+        assert isinstance(await anext(events), dynkube.Deleted)
+
+        await widgets.aclose()
+
+        with pytest.raises(StopAsyncIteration):
+            await anext(events)
+
+
 async def test_initial_objects_are_told_from_later_ones(server: APIServer, client: Client) -> None:
     seen: list[tuple[str, bool]] = []
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import trio
 
+import dynkube
 from dynkube import ABSENT, DEGRADED, LIVE, Client
 from dynkube.testing import APIServer, Disconnect, Drip, Hang, Refuse
 from tests.informers.kit import CRDS, WIDGETS, Recorder, crd, names, quiet, widget
@@ -136,6 +137,21 @@ async def test_discovery_stands_in_for_crds_that_cannot_be_listed(
             await widgets.wait_synced()
 
         assert names(widgets.list()) == ["a"]
+
+
+async def test_discovery_stands_in_for_crds_whose_list_does_not_come(server: APIServer) -> None:
+    settings = dynkube.InformerSettings(streaming_idle_timeout=10.0)
+    server.create(crd())
+    server.inject(Hang(), resource=CRDS)
+    async with (
+        dynkube.connect(transport=server.transport(), settings=settings) as client,
+        client.informer(WIDGETS) as widgets,
+    ):
+        begun = trio.current_time()
+
+        await widgets.wait_state(LIVE)
+
+        assert trio.current_time() - begun == 15
 
 
 async def test_many_absent_groups_cost_one_look_while_discovery_is_down(server: APIServer, client: Client) -> None:

@@ -43,6 +43,15 @@ async def test_managed_fields_are_not_cached(tracking: Client) -> None:
     assert "managedFields" not in config["metadata"]
 
 
+async def test_managed_fields_are_left_out_by_the_decoder_alone(
+    tracking: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr("dynkube.informers._cache.transform.cut_managed_fields")
+    await tracking.resource("configmaps").create(CONFIG)
+
+    assert "managedFields" not in (await cached(tracking.informer(CONFIGS)))["metadata"]
+
+
 async def test_without_a_transform_objects_are_cached_as_they_were_received(tracking: Client) -> None:
     written = await tracking.resource("configmaps").create(CONFIG)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import httpcore2
 import pytest
 import trio
+import trio.testing
 
 from dynkube.config import ClientConfig
 from dynkube.errors import ClosedError, ConnectionLost, TransportError
@@ -159,6 +160,19 @@ async def test_streams_do_not_take_the_connections_of_requests() -> None:
         await client.request(GET)
 
         assert server.connections == 6
+
+
+async def test_by_default_a_hundred_requests_have_connections_and_others_wait() -> None:
+    async def silent(stream: trio.abc.Stream, head: bytes) -> None:
+        await trio.sleep_forever()
+
+    async with serving(silent) as server, client_of(server.url()) as client, trio.open_nursery() as nursery:
+        for _ in range(105):
+            nursery.start_soon(client.request, GET)
+        await trio.testing.wait_all_tasks_blocked()
+
+        assert (client.statistics().connections, client.statistics().open_requests) == (100, 105)
+        nursery.cancel_scope.cancel()
 
 
 async def test_a_head_cut_anywhere_is_seen_to_end_and_nothing_beyond_it_reaches_the_parser() -> None:

@@ -43,6 +43,14 @@ def test_extensions_of_a_chunk_are_passed_over() -> None:
     assert decoder.feed(b'5;name="value" \r\nhello\r\nA \r\n0123456789') == b"hello0123456789"
 
 
+def test_a_size_line_that_is_cut_may_have_4096_bytes_by_then() -> None:
+    decoder = ChunkDecoder()
+
+    assert decoder.feed(b"5;" + b"x" * 4094) == b""
+    assert decoder.feed(b"\r\nhello") == b"hello"
+    assert decoder.fault == ""
+
+
 def test_what_follows_the_last_chunk_is_left_alone() -> None:
     decoder = ChunkDecoder()
 
@@ -60,8 +68,10 @@ def test_what_follows_the_last_chunk_is_left_alone() -> None:
         b"5\nhello",
         b"2\r\nabc\r\n",
         b"2\r\nab5\r\nhello",
+        b"2\r\nab\r\n\n",
         b"1" * 5000,
         b"1" * 16 + b"\r\n",
+        b"5;" + b"x" * 4095,
     ],
 )
 def test_what_is_no_size_of_a_chunk_is_a_fault(wire: bytes) -> None:

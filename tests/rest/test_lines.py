@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dynkube.errors import InvalidInput, ProtocolError
@@ -23,6 +23,7 @@ def test_however_a_text_is_cut_its_lines_are_the_same(parts: list[bytes]) -> Non
 
 @pytest.mark.scenario("F19")
 @given(st.lists(st.sampled_from([b"", b"ab", b"\n", b"abcde\nab", b"abcdef", b"ab\nabc\n"])))
+@example([b"abcd", b"ef\n\n"])  # the first line is too long, and neither the last one nor the chunk
 def test_a_line_raises_if_and_only_if_it_is_over_the_bound(parts: list[bytes]) -> None:
     splitter = LineSplitter(max_line=5)
     too_long = any(len(line) > 5 for line in b"".join(parts).split(b"\n"))

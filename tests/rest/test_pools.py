@@ -96,6 +96,17 @@ async def test_pools_that_are_ready_after_the_closing_are_closed_and_not_given_o
     assert [short.closed for _, short, _ in make.made] == [True]
 
 
+async def test_after_the_closing_no_pools_are_made() -> None:
+    make = Maker()
+    keeper = PoolKeeper(make)
+    await keeper.aclose()
+
+    with pytest.raises(ClosedError):
+        await keeper.acquire(OLD)
+
+    assert make.made == []
+
+
 async def silent(request: httpx2.Request) -> httpx2.Response:
     await trio.sleep_forever()
     raise AssertionError

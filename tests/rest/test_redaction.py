@@ -77,6 +77,12 @@ def test_a_password_is_found_in_each_way_of_writing_it(text: str) -> None:
     assert "s3cret" not in redact(f"you are {text}")
 
 
+def test_what_a_proxy_is_sent_for_user_and_password_is_kept_out() -> None:
+    redact = Redactor(proxy_url=f"http://me:{quote(PASSWORD, safe='')}@proxy:3128")
+
+    assert redact("407 for 'Basic bWU6cCLDpCBzM2NyZXQ='") == "407 for 'Basic <hidden>'"
+
+
 def test_the_credential_before_is_kept_out_as_well() -> None:
     redact = Redactor([Credential({"Authorization": "Bearer older-token"}), Credential()])
 

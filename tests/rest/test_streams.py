@@ -79,9 +79,10 @@ async def test_a_cut_stream_raises_after_what_had_come(make_client: MakeClient, 
         assert [await anext(stream), await anext(stream)] == [b"12", b"345"]
         with pytest.raises(
             ConnectionLost, match=r"\(watch\): the response of api.example:6443 was truncated after 5 bytes"
-        ):
+        ) as caught:
             await anext(stream)
 
+    assert caught.value.__cause__ is failure
     assert "was truncated after 5 bytes" in client.statistics().last_error
 
 

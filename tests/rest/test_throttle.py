@@ -8,7 +8,7 @@ import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynkube.errors import InvalidInput
+from dynkube.errors import DeadlineExceeded, InvalidInput
 from dynkube.rest import Limits
 from dynkube.rest._messages import Request
 from dynkube.rest._throttle import TokenBucket
@@ -76,6 +76,14 @@ async def test_without_a_rate_nothing_waits(make_client: MakeClient) -> None:
         await client.request(GET)
 
     assert trio.current_time() == 0
+
+
+async def test_a_deadline_while_waiting_for_the_rate_names_the_setting(make_client: MakeClient) -> None:
+    client = make_client(Wire(ok), limits=Limits(qps=0.1, burst=1), timeout=2)
+    await client.request(GET)
+
+    with pytest.raises(DeadlineExceeded, match=r"while waiting for the rate limit \(Limits\.qps\), 10 s"):
+        await client.request(GET)
 
 
 async def test_who_is_cancelled_while_waiting_gives_the_turn_back(make_client: MakeClient) -> None:

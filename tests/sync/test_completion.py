@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from queue import SimpleQueue
 
 import pytest
 from IPython.core.completer import provisionalcompleter
@@ -11,6 +12,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 import dynkube.errors
 import dynkube.sync
+from dynkube.telemetry import Observer, RequestInfo
 from dynkube.testing import ServerThread, serve_in_thread
 from tests.informers.kit import crd
 from tests.sync.kit import config_map
@@ -89,6 +91,16 @@ def test_connecting_costs_no_request_that_the_first_verb_would_not_make(cluster:
         k.mapper.load()
 
     assert sorted(record.path for record in cluster.audit) == ["/api", "/api/v1/namespaces/default/configmaps", "/apis"]
+
+
+def test_connecting_reads_what_is_served_before_anything_is_asked(cluster: ServerThread) -> None:
+    class Asked(Observer):
+        def request_started(self, request: RequestInfo) -> None:
+            asked.put(request.url.removeprefix(cluster.url))
+
+    asked: SimpleQueue[str] = SimpleQueue()
+    with dynkube.sync.connect(url=cluster.url, observers=[Asked()]):
+        assert {asked.get(timeout=10), asked.get(timeout=10)} == {"/api", "/apis"}
 
 
 def test_where_no_server_is_completing_says_nothing(shell: InteractiveShell) -> None:

@@ -13,7 +13,7 @@ import dynkube.sync
 from dynkube.errors import ClosedError
 from dynkube.sync._thread import Process, TrioThread
 from dynkube.testing import ServerThread
-from tests.sync.kit import CONFIGMAPS, run_script
+from tests.sync.kit import CONFIGMAPS, interrupt, run_script
 
 pytestmark = pytest.mark.real_time
 
@@ -85,8 +85,34 @@ def test_a_thread_that_ended_refuses_calls() -> None:
     thread.close()
     thread.close()
 
-    with pytest.raises(ClosedError, match="connect again"):
+    with pytest.raises(ClosedError, match=r"has ended: connect again$"):
         thread.call(trio.sleep, 0)
+
+
+def test_a_thread_that_closes_itself_goes_on() -> None:
+    thread = TrioThread()
+
+    thread.run(thread.close)
+
+    assert thread.run(os.getpid) == os.getpid()
+    thread.close()
+
+
+def test_an_interrupt_while_the_thread_starts_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[threading.Thread] = []
+
+    class Interrupted(threading.Thread):
+        def start(self) -> None:
+            started.append(self)
+            super().start()
+            interrupt()
+
+    monkeypatch.setattr(threading, "Thread", Interrupted)
+
+    with pytest.raises(KeyboardInterrupt):
+        TrioThread()
+
+    started[0].join()
 
 
 def test_the_end_of_the_thread_ends_the_calls_that_wait_for_it() -> None:

@@ -9,7 +9,9 @@ import pytest
 import trio
 
 import dynkube
-from dynkube import ABSENT, DEGRADED, LIVE, Client, Unstructured
+from dynkube import ABSENT, DEGRADED, GVR, LIVE, Client, Unstructured
+from dynkube.informers._cache.failures import FailureLog
+from dynkube.telemetry import Collection
 from dynkube.testing import APIServer
 from tests.informers.kit import CRDS, WIDGETS, crd, pod, quiet, widget
 
@@ -106,6 +108,18 @@ async def test_a_handler_that_always_fails_is_logged_at_powers_of_two(
     assert [record["count"] for record in records] == [1, 2, 4, 8, 16, 32, 64]
     assert {(r["gvr"], r["handler"], r["error"]) for r in records} == {("pods.v1", "mine", "KeyError")}
     assert handle.statistics().errors == 100
+
+
+def test_of_256_kinds_of_failures_each_is_logged_as_an_error_once_and_one_more_makes_all_new(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    failures = FailureLog(Collection(gvr=GVR("", "v1", "pods")))
+
+    for number in [*range(256), *range(256), 256, 0]:
+        failures.function_failed(f"filter {number}", ValueError())
+
+    logged = [record.getMessage() for record in caplog.records if record.levelno == logging.ERROR]
+    assert [text.split()[3] for text in logged] == [str(number) for number in [*range(257), 0]]
 
 
 async def test_crds_that_may_not_be_watched_are_told_once(
