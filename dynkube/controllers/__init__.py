@@ -10,6 +10,7 @@ from dynkube.controllers._blocking_context import BlockingContext
 from dynkube.controllers._context import Context
 from dynkube.controllers._controller import Controller, Reconcile
 from dynkube.controllers._event_recorder import EventRecorder, EventRecorderStatistics
+from dynkube.controllers._event_series import DropReason, EventType
 from dynkube.controllers._leader_election import LeaderElector, LeadershipLost
 from dynkube.controllers._lease_record import LeaderElection, LeaderElectionStatus
 from dynkube.controllers._manager import run
@@ -55,8 +56,10 @@ __all__ = [
     "Controller",
     "ControllerPhase",
     "ControllerStatus",
+    "DropReason",
     "EventRecorder",
     "EventRecorderStatistics",
+    "EventType",
     "ExponentialBackoff",
     "FastSlow",
     "KeyFailure",

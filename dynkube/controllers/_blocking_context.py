@@ -6,13 +6,14 @@ import builtins
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 import trio
 
 from dynkube.client import PatchLike, PatchTypeLike, PropagationPolicy
 from dynkube.client._objects import ObjectLike
 from dynkube.controllers._context import Context
+from dynkube.controllers._event_series import EventType
 from dynkube.controllers._status_conditions import StatusCondition
 from dynkube.controllers._watches import KeyLike, ObjectKey
 from dynkube.discovery import ResourceLike
@@ -116,7 +117,7 @@ class BlockingContext:
         reason: str,
         note: str = "",
         *,
-        type: Literal["Normal", "Warning"] = "Normal",  # noqa: A002  # the field of the Event
+        type: EventType = "Normal",  # noqa: A002  # the field of the Event
         regarding: Unstructured | None = None,
         related: Unstructured | None = None,
     ) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import builtins
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
-from typing import Literal, Protocol, TypeVar
+from typing import TypeVar
 
 import trio
 
@@ -14,45 +15,19 @@ from dynkube._client import Client
 from dynkube.client import PatchLike, PatchTypeLike, PropagationPolicy
 from dynkube.client._objects import ObjectLike, as_object, check_name
 from dynkube.controllers._applied import AppliedBefore
+from dynkube.controllers._event_recorder import EventRecorder
+from dynkube.controllers._event_series import EventType
+from dynkube.controllers._own_writes import OwnWrites
 from dynkube.controllers._owners import check_may_own, is_controlled_by, with_owner
 from dynkube.controllers._sources import Caches
 from dynkube.controllers._status_conditions import StatusCondition, merged_conditions
 from dynkube.controllers._watches import KeyLike, ObjectKey
 from dynkube.discovery import APIResource, ResourceLike
-from dynkube.errors import ClosedError, InvalidInput, NotFound
+from dynkube.errors import ClosedError, InvalidInput, NotFound, ServerError, TransportError
 from dynkube.informers import Selector
 from dynkube.meta import MISSING, LabelSelector, PatchType, Unstructured
 
 T = TypeVar("T")
-
-
-class Events(Protocol):
-    """The part of an event recorder that a context uses."""
-
-    def event(
-        self,
-        regarding: Unstructured,
-        reason: str,
-        note: str = "",
-        *,
-        type: Literal["Normal", "Warning"] = "Normal",  # noqa: A002  # the field of the Event
-        action: str | None = None,
-        related: Unstructured | None = None,
-    ) -> None:
-        """Record an event. Does not block."""
-        ...
-
-
-class Writes(Protocol):
-    """Records the writes of a reconcile, so that its key waits until the caches show them."""
-
-    def written(self, key: ObjectKey, resource: APIResource, obj: Unstructured) -> None:
-        """Record an object that the server has stored."""
-        ...
-
-    def deleted(self, key: ObjectKey, resource: APIResource, obj: Unstructured) -> None:
-        """Record an object that the server has deleted."""
-        ...
 
 
 class Context:
@@ -63,8 +38,9 @@ class Context:
     later: use what the verbs return.
 
     **Writes** go to the API server. They raise the errors of :class:`ResourceClient`; Conflict, AlreadyExists and
-    NotFound need not be caught, as the key is then reconciled again. They are made under the name of the controller as
-    field manager. Writes past these verbs, by :attr:`client`, have to be recorded with :meth:`wrote`.
+    NotFound need not be caught, as the key is then reconciled again. A write without a response may have taken effect:
+    its object is read from the server before the key is reconciled again. Writes are made under the name of the
+    controller as field manager. Those past these verbs, by :attr:`client`, have to be recorded with :meth:`wrote`.
 
     A context can be used only while its reconcile runs: later, all methods raise ClosedError.
 
@@ -82,9 +58,9 @@ class Context:
         *,
         client: Client,
         caches: Caches,
-        writes: Writes,
+        writes: OwnWrites,
         applied: AppliedBefore,
-        events: Events | None,
+        events: EventRecorder | None,
         log: logging.LoggerAdapter[logging.Logger],
         field_manager: str,
         now: Callable[[], datetime],
@@ -196,14 +172,14 @@ class Context:
         cached = self._caches.cached(resource.gvr, desired.key)
         if cached is not None and self._applied.unchanged(memory, desired, cached):
             return cached
-        stored = await self.client.resource(resource.gvr).apply(
+        request = self.client.resource(resource.gvr).apply(
             desired,
             field_manager=self._manager,
             force=force,
             subresource=subresource,
             live=MISSING if cached is None else cached,  # saves the read that tells whether anything has changed
         )
-        self._written(resource, stored)
+        stored = await self._stored(resource, desired, request)
         self._applied.remember(memory, desired, stored)
         return stored
 
@@ -244,9 +220,8 @@ class Context:
             ClosedError: the reconcile has ended.
         """
         resource, desired = await self._prepared(obj, owned=owned)
-        stored = await self.client.resource(resource.gvr).create(desired, field_manager=self._manager)
-        self._written(resource, stored)
-        return stored
+        request = self.client.resource(resource.gvr).create(desired, field_manager=self._manager)
+        return await self._stored(resource, desired, request)
 
     async def update(self, obj: ObjectLike) -> Unstructured:
         """Replace an object.
@@ -260,9 +235,8 @@ class Context:
             ClosedError: the reconcile has ended.
         """
         resource, desired = await self._prepared(obj, owned=False)
-        stored = await self.client.resource(resource.gvr).update(desired, field_manager=self._manager)
-        self._written(resource, stored)
-        return stored
+        request = self.client.resource(resource.gvr).update(desired, field_manager=self._manager)
+        return await self._stored(resource, desired, request)
 
     async def patch(
         self,
@@ -290,9 +264,7 @@ class Context:
         where = {"namespace": obj.namespace or None, "patch_type": patch_type, "field_manager": self._manager}
         client = self.client.resource(resource.gvr)
         verb = client.patch if subresource is None else client.subresource(subresource).patch
-        stored = await verb(obj.name, patch, **where)  # type: ignore[arg-type]
-        self._written(resource, stored)
-        return stored
+        return await self._stored(resource, obj, verb(obj.name, patch, **where))  # type: ignore[arg-type]
 
     async def delete(self, obj: Unstructured, *, propagation_policy: PropagationPolicy | None = "Background") -> None:
         """Delete exactly this object: not another one of its name. Returns as well if it does not exist.
@@ -310,9 +282,10 @@ class Context:
             raise InvalidInput(f"{obj!r} has no UID: pass an object from the cache or from the server")
         resource = await self._resource_of(obj)
         try:
-            left = await self.client.resource(resource.gvr).delete(
-                obj.name, namespace=obj.namespace or None, uid=obj.uid, propagation_policy=propagation_policy
-            )
+            with self._answered(resource, obj):
+                left = await self.client.resource(resource.gvr).delete(
+                    obj.name, namespace=obj.namespace or None, uid=obj.uid, propagation_policy=propagation_policy
+                )
         except NotFound:
             left = None
         if left is not None and left.deletion_timestamp is not None and left.uid == obj.uid:
@@ -377,14 +350,14 @@ class Context:
             NoMatch: the server does not serve such objects.
             ClosedError: the reconcile has ended.
         """
-        self._written(await self._resource_of(obj), obj)
+        self._writes.written(self.key, await self._resource_of(obj), obj)
 
     def event(
         self,
         reason: str,
         note: str = "",
         *,
-        type: Literal["Normal", "Warning"] = "Normal",  # noqa: A002  # the field of the Event
+        type: EventType = "Normal",  # noqa: A002  # the field of the Event
         regarding: Unstructured | None = None,
         related: Unstructured | None = None,
     ) -> None:
@@ -459,5 +432,20 @@ class Context:
         self._check()
         return resource
 
-    def _written(self, resource: APIResource, obj: Unstructured) -> None:
-        self._writes.written(self.key, resource, obj)
+    async def _stored(
+        self, resource: APIResource, obj: Unstructured, request: Coroutine[object, object, Unstructured]
+    ) -> Unstructured:
+        """Await a write, and record what the server has stored."""
+        with self._answered(resource, obj):
+            stored = await request
+        self._writes.written(self.key, resource, stored)
+        return stored
+
+    @contextmanager
+    def _answered(self, resource: APIResource, obj: Unstructured) -> Iterator[None]:
+        """Record a write that may have taken effect although no response to it arrived."""
+        try:
+            yield
+        except (TransportError, ServerError, trio.Cancelled):
+            self._writes.unanswered(self.key, resource, obj)
+            raise

@@ -194,26 +194,36 @@ class EventRecorder(Bound):
             raise InvalidInput(f"now() returned {time!r}, which has no time zone: return datetime.now(UTC)")
         self._recorded += 1
         observed, at = micro_time(time), trio.current_time()
-        identity = ObjectIdentity.of(regarding)
-        key = EventKey(type, reason, action, identity, None if related is None else ObjectIdentity.of(related))
+        about = None if related is None else ObjectIdentity.of(related)
+        key = EventKey(type, reason, action, ObjectIdentity.of(regarding), about)
         if not self._events.repeated(key, observed, at):
-            content = {
-                "eventTime": observed,
-                "type": type,
-                "reason": reason,
-                "action": action,
-                "note": limited_note(note),
-                "regarding": object_reference(regarding),
-                **({} if related is None else {"related": object_reference(related)}),
-                **self._source,
-            }
-            name = self._name_for(regarding.name, time)
-            dropped = self._events.add(EventSeries(key=key, content=content, name=name, observed=observed), at)
-            if dropped is not None:
+            content = self._content(key, observed, note, regarding, related)
+            series = EventSeries(key=key, content=content, name=self._name_for(regarding.name, time), observed=observed)
+            if (dropped := self._events.add(series, at)) is not None:
                 self._drop(dropped, f"an event about {regarding!r} with the reason {reason}")
-                return
         if len(self._events):
             self._wake.set()
+
+    def _content(
+        self, key: EventKey, observed: str, note: str, regarding: Unstructured, related: Unstructured | None
+    ) -> dict[str, object]:
+        """Return the fields of a new Event, except its name."""
+        content: dict[str, object] = {
+            "eventTime": observed,
+            "type": key.type,
+            "reason": key.reason,
+            "action": key.action,
+            "note": limited_note(note),
+            "regarding": object_reference(regarding),
+            **self._source,
+        }
+        return content if related is None else {**content, "related": object_reference(related)}
+
+    def _name_for(self, name: str, time: datetime) -> str:
+        """Return a name for an Event that no other Event of this recorder has, even if the clock stands still."""
+        nanoseconds = (time - _EPOCH) // timedelta(microseconds=1) * 1000
+        self._last_nanoseconds = max(nanoseconds, self._last_nanoseconds + 1)
+        return event_name(name, self._last_nanoseconds, self._random)
 
     def statistics(self) -> EventRecorderStatistics:
         """Return the state and the counters. Does not block."""
@@ -226,12 +236,6 @@ class EventRecorder(Bound):
             failures=self._failures,
             last_error=self._last_error,
         )
-
-    def _name_for(self, name: str, time: datetime) -> str:
-        """Return a name for an Event that no other Event of this recorder has, even if the clock stands still."""
-        nanoseconds = (time - _EPOCH) // timedelta(microseconds=1) * 1000
-        self._last_nanoseconds = max(nanoseconds, self._last_nanoseconds + 1)
-        return event_name(name, self._last_nanoseconds, self._random)
 
     # ── sending ──────────────────────────────────────────────────────────────────────────────
 
@@ -293,7 +297,6 @@ class EventRecorder(Bound):
 
     async def _attempt(self, resource: ResourceClient, series: EventSeries) -> bool:
         """Send one Event or its count; return ``False`` if that should be tried again."""
-        await trio.lowlevel.checkpoint()  # an Event may be invalid before anything is sent
         count = series.count
         try:
             await self._send(resource, series)
@@ -321,7 +324,6 @@ class EventRecorder(Bound):
             await resource.create(document)
         except AlreadyExists:
             if not attempted:  # another Event has the name
-                series.attempted = False
                 series.name = event_name(series.key.regarding.name, self._random.getrandbits(63), self._random)
                 raise
             # An earlier request has created it, although its response was not received.

@@ -90,8 +90,8 @@ class LeaderElector(Bound):
     and a write that was sent before may arrive later. If the Lease is deleted, a candidate that has just been started
     creates it at once, while its holder may still work. Changes of the wall clock have no effect. Durations are
     measured on trio's clock: it may run slower than those of other candidates by the ratio of ``renew_deadline`` to
-    ``lease_duration``. On Linux and macOS it stops while the *machine* is suspended, so that this elector leads on
-    until its next request or its deadline, although another one may have taken over meanwhile. If the process alone was
+    ``lease_duration``. On Linux and macOS it stops while the *machine* is suspended: afterwards this elector still
+    leads until its next request or its deadline, although another one may have taken over. If only the process was
     stopped, the clock goes on, and the work is cancelled at its next checkpoint.
 
     **Coordinated leader election** (KEP-4355): a leader stops if a coordinator prefers another holder, and a candidate
@@ -143,8 +143,8 @@ class LeaderElector(Bound):
         The lease is renewed until the block has ended, and then released, which takes at most half of
         ``renew_deadline``. May be entered again afterwards.
 
-        Failures are not raised while waiting: they are retried, logged once, and shown in :attr:`status`. Cancellation
-        while waiting stops it; a lease that was requested is released first, which may take as long as above.
+        Failures are not raised while waiting: they are retried, logged once, and shown in :attr:`status`. If waiting is
+        cancelled, a lease that was requested without a response is released first, which may take as long as above.
         Cancellation of the block ends the leadership like any other end of the block.
 
         Returns:
@@ -307,7 +307,7 @@ class LeaderElector(Bound):
         return await self._leases.update(self._lease.evolve(spec=record.spec()), namespace=self._namespace)
 
     async def _release(self) -> None:
-        """Release the lease if this elector holds it; not cancelled, but bounded, and nothing is raised."""
+        """Release the lease if this elector holds it. Not cancelled, but bounded; raises nothing."""
         try:
             with trio.CancelScope(shield=True), self._in_time():
                 await self._try_release()
@@ -355,13 +355,12 @@ class LeaderElector(Bound):
     @property
     def status(self) -> LeaderElectionStatus:
         """The state of this elector. Does not block."""
-        seen = self._seen
         return LeaderElectionStatus(
             identity=self._identity,
             leading=self._leading,
-            holder=word(seen.holder),
+            holder=word(self._seen.holder),
             since=self._since,
-            transitions=0 if seen.record is None else seen.record.transitions,
+            transitions=0 if self._seen.record is None else self._seen.record.transitions,
             error=self._error,
         )
 

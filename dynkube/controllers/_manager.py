@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from typing import Final
 
 import trio
 
@@ -22,6 +23,8 @@ from dynkube.controllers._lease_record import LeaderElection
 from dynkube.controllers._running import RunningController
 from dynkube.errors import ClosedError, InvalidInput
 from dynkube.meta._arguments import a_type
+
+_INSTANCE: Final = 128  # bytes of an Event's reportingInstance
 
 
 async def run(
@@ -85,7 +88,7 @@ class _Manager:
         random: random_module.Random,
     ) -> None:
         self._elector = None if election is None else LeaderElector(client, election, rng=random, now=now)
-        instance = word(socket.gethostname()) or "unknown"
+        instance = word(socket.gethostname())[:_INSTANCE] or "unknown"
         self._recorders = [
             EventRecorder(client, controller=each.name, instance=instance, now=now, rng=random) if events else None
             for each in controllers

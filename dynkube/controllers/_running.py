@@ -16,25 +16,27 @@ import trio
 from dynkube._client import Client
 from dynkube._guard import text_of
 from dynkube._logs import get_logger
+from dynkube._nursery import OwnedNursery
 from dynkube.controllers._applied import AppliedBefore
 from dynkube.controllers._calls import Caller
-from dynkube.controllers._context import Context, Events
+from dynkube.controllers._context import Context
 from dynkube.controllers._controller import Controller
+from dynkube.controllers._event_recorder import EventRecorder
+from dynkube.controllers._own_writes import OwnWrites
 from dynkube.controllers._rate_limits import ExponentialBackoff
 from dynkube.controllers._results import Outcome, Requeue, outcome_of
 from dynkube.controllers._sources import Caches, Source
 from dynkube.controllers._status import ControllerPhase, ControllerStatus, KeyFailure
 from dynkube.controllers._watches import ObjectKey, Watch
 from dynkube.controllers._work_queue import WorkQueue
-from dynkube.discovery import APIResource
 from dynkube.errors import ClosedError, DynkubeError
+from dynkube.informers._slices import Slices
 from dynkube.meta import Unstructured
 
 LOW_PRIORITY: Final = -100
 """Of initial objects and resyncs, so that what changes now is reconciled first; the same as in controller-runtime."""
 
 _FAILURES: Final = 100  # keys whose failure is kept for the status
-_SLICE: Final = 500  # keys that are added to the queue without a checkpoint
 _JITTER: Final = 0.1  # of the resync interval, so that controllers that start together do not resync together
 
 _log: Final = get_logger("dynkube.controllers")
@@ -56,7 +58,7 @@ class RunningController:
         controller: Controller,
         client: Client,
         *,
-        events: Events | None,
+        events: EventRecorder | None,
         now: Callable[[], datetime],
         random: random_module.Random,
     ) -> None:
@@ -67,6 +69,7 @@ class RunningController:
         self._random = random
         self._queue: WorkQueue[ObjectKey] = WorkQueue(rate_limiter=controller._rate_limiter())
         self._caller = Caller(controller)
+        self._slices = Slices(client._settings.cpu_clock, budget=client._settings.slice)
         self._sources: list[Source] = []
         self._caches = Caches(self._sources)
         self._synced = trio.Event()
@@ -74,8 +77,7 @@ class RunningController:
         self._problem = ""  # why an informer could not be opened
         self._active = False  # whether changes add keys to the queue
         self._running: dict[ObjectKey, float] = {}
-        self._unseen: Counter[ObjectKey] = Counter()  # writes of a key that the caches do not show yet
-        self._held: dict[ObjectKey, tuple[int, float]] = {}  # priority, and since when: keys that wait for these
+        self._own_writes = OwnWrites(client, self._caches, self._queue)
         self._applied: dict[ObjectKey, AppliedBefore] = {}
         self._outcomes: Counter[Outcome] = Counter()
         self._failed: OrderedDict[ObjectKey, KeyFailure] = OrderedDict()
@@ -151,13 +153,10 @@ class RunningController:
 
     async def _enqueue_all(self) -> None:
         """Add the keys of all cached objects, at low priority."""
-        count = 0
         for source in tuple(self._sources):
             for obj in source.informer.list():
                 self._enqueue(source, None, obj, LOW_PRIORITY)
-                count += 1
-                if count % _SLICE == 0:
-                    await trio.lowlevel.checkpoint()
+                await self._slices.checkpoint_if_due()
 
     def _function_failed(self, what: str, obj: Unstructured, exc: Exception) -> None:
         self._function_errors += 1
@@ -173,13 +172,13 @@ class RunningController:
         await self._synced.wait()
         if self._phase is ControllerPhase.STANDBY:
             self._phase = ControllerPhase.RUNNING
-        async with trio.open_nursery() as nursery:
+        async with OwnedNursery() as background, trio.open_nursery() as workers:
             self._active = True
             for _ in range(self._controller._concurrency):
-                nursery.start_soon(self._worker)
+                workers.start_soon(self._worker)
             await self._enqueue_all()
             if self._controller._resync is not None:
-                nursery.start_soon(self._resync, self._controller._resync, nursery.cancel_scope)
+                background.start_soon(self._resync, self._controller._resync)
 
     def stop(self) -> None:
         """Start no more calls. Does not block."""
@@ -187,8 +186,8 @@ class RunningController:
         self._queue.close()
         self._synced.set()
 
-    async def _resync(self, interval: float, scope: trio.CancelScope) -> None:
-        while self._phase is ControllerPhase.RUNNING:
+    async def _resync(self, interval: float) -> None:
+        while True:
             await trio.sleep(interval * (1 + _JITTER * self._random.random()))
             await self._enqueue_all()
 
@@ -206,10 +205,12 @@ class RunningController:
 
     async def _process(self, key: ObjectKey) -> None:
         priority = self._queue.priority(key)
-        for source in self._sources:
-            source.pending.refresh()
-        if key in self._unseen:
-            self._held.setdefault(key, (priority, trio.current_time()))
+        try:
+            await self._own_writes.read_back(key)
+        except DynkubeError as exc:
+            self._conclude(key, priority, Outcome.ERROR, exc, None)
+            return
+        if self._own_writes.hold(key, priority):
             return
         started = self._running[key] = trio.current_time()
         try:
@@ -230,8 +231,12 @@ class RunningController:
             self._queue.forget(key)
             if isinstance(result, Requeue):
                 self._queue.add(key, priority=priority, after=result.after)
-        elif not self._gone:
+        elif self._gone:
+            self._queue.forget(key)
+        else:
             self._queue.add_rate_limited(key, priority=priority)
+        if not self._exists(key):
+            self._applied.pop(key, None)
         if failure is None:
             self._failed.pop(key, None)
         else:
@@ -253,6 +258,12 @@ class RunningController:
         text = "controller %s: reconciling %s failed (%s, failure %d of this key)"
         _log.log(level, text, name, key, outcome, failures, exc_info=failure, extra=extra)
 
+    def _exists(self, key: ObjectKey) -> bool:
+        try:
+            return self._caches.primary.get(key) is not None
+        except ClosedError:  # not known any more
+            return True
+
     @property
     def _gone(self) -> bool:
         """Whether the reconciled resource is not served any more."""
@@ -261,28 +272,7 @@ class RunningController:
     def _forget(self, key: ObjectKey) -> None:
         self._applied.pop(key, None)
         self._failed.pop(key, None)
-        self._held.pop(key, None)
-
-    # ── writes that the caches do not show yet ───────────────────────────────────────────────
-
-    def written(self, key: ObjectKey, resource: APIResource, obj: Unstructured) -> None:
-        """Have the key wait until the caches show an object that was written."""
-        for pending in self._caches.following(resource.gvr):
-            if pending.expect(obj, partial(self._seen, key)):
-                self._unseen[key] += 1
-
-    def deleted(self, key: ObjectKey, resource: APIResource, obj: Unstructured) -> None:
-        """Have the key wait until the caches do not show an object that was deleted."""
-        for pending in self._caches.following(resource.gvr):
-            if pending.expect_deleted(obj, partial(self._seen, key)):
-                self._unseen[key] += 1
-
-    def _seen(self, key: ObjectKey) -> None:
-        self._unseen[key] -= 1
-        if self._unseen[key] <= 0:
-            del self._unseen[key]
-            if (held := self._held.pop(key, None)) is not None:
-                self._queue.add(key, priority=held[0])
+        self._own_writes.release(key)
 
     def _context(self, key: ObjectKey) -> Context:
         attempt = self._queue.failures(key) + 1
@@ -292,7 +282,7 @@ class RunningController:
             attempt,
             client=self._client,
             caches=self._caches,
-            writes=self,
+            writes=self._own_writes,
             applied=self._applied.setdefault(key, AppliedBefore()),
             events=self._events,
             log=_KeyLogger(_log, {"controller": name, "key": str(key), "attempt": attempt}),
@@ -311,7 +301,7 @@ class RunningController:
             tuple((str(source.watch.resource), source.informer.state) for source in self._sources),
             self._queue.statistics(),
             {key: now - since for key, since in self._running.items()},
-            {key: now - since for key, (_, since) in self._held.items()},
+            self._own_writes.waiting(),
             dict(self._outcomes),
             tuple(reversed(self._failed.values())),
             self._seconds,

@@ -173,6 +173,11 @@ class Caches:
             if followed is not None and (followed.group, followed.resource) == (gvr.group, gvr.resource):
                 yield source.pending
 
+    def pending(self) -> Iterator[PendingWrites]:
+        """Iterate over the pending writes of all informers."""
+        for source in self._sources:
+            yield source.pending
+
     def owned_by(self, uid: str) -> Iterator[Unstructured]:
         """Iterate over the cached objects that have an owner with this UID, of all resources mapped to their owner."""
         seen: set[str] = set()

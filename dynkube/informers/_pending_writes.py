@@ -68,15 +68,21 @@ class PendingWrites:
             seen: called once, when the cache shows this version or a newer one. Must not raise.
         """
         shared = self._informer._shared
-        order = version_order(obj.resource_version)
-        if shared is None or order is None or not self._comes(shared, obj) or _reached(shared, obj.resource_version):
+        if shared is None or not self._comes(shared, obj):
             return False
-        self._count += 1
-        self._uids[obj.uid] = self._uids.get(obj.uid, 0) + 1
-        write = _Write(obj.key, obj.uid, obj.resource_version, False, seen)
-        heapq.heappush(self._by_version, (order, self._count, write))
-        self._expecting.set()
-        return True
+        return self._expect(_Write(obj.key, obj.uid, obj.resource_version, False, seen), shared)
+
+    def expect_version(self, version: str, seen: Callable[[], None]) -> bool:
+        """Record a resourceVersion that the cache has to reach, and return whether it still has to.
+
+        If nothing changes, it does so by the next bookmark, within about a minute.
+
+        Args:
+            version: the resourceVersion of a list.
+            seen: called once, when the cache has reached it. Must not raise.
+        """
+        shared = self._informer._shared
+        return shared is not None and self._expect(_Write(("", ""), "", version, False, seen), shared)
 
     def expect_deleted(self, obj: Unstructured, seen: Callable[[], None]) -> bool:
         """Record that an object was deleted, and return whether the cache still has to show that.
@@ -121,6 +127,16 @@ class PendingWrites:
                 await trio.lowlevel.checkpoint()
             elif len(self):
                 await progress.wait()
+
+    def _expect(self, write: _Write, shared: SharedInformer) -> bool:
+        order = version_order(write.version)
+        if order is None or _reached(shared, write.version):
+            return False
+        self._count += 1
+        self._uids[write.uid] = self._uids.get(write.uid, 0) + 1
+        heapq.heappush(self._by_version, (order, self._count, write))
+        self._expecting.set()
+        return True
 
     def _comes(self, shared: SharedInformer, obj: Unstructured) -> bool:
         """Return whether the informer receives this object, or the event that it has left the selection."""

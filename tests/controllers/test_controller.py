@@ -7,6 +7,7 @@ import trio
 
 import dynkube
 from dynkube.controllers import Context, Controller, ObjectKey, Outcome, Requeue, Terminal, Watch, to_index, to_label
+from dynkube.errors import ClosedError
 from dynkube.testing import APIServer
 from tests.controllers.kit import Calls, quiet, running
 from tests.informers.kit import WIDGETS, crd, widget
@@ -265,3 +266,35 @@ async def test_a_reconcile_that_does_not_end_in_time_is_cancelled(server: APISer
 
     assert trio.current_time() - start == 11
     assert not calls.running
+
+
+async def test_a_reconcile_that_reads_while_its_client_closes_is_refused_rather_than_shown_nothing(
+    server: APIServer,
+) -> None:
+    reads: list[str] = []
+
+    async def reconcile(ctx: Context, key: ObjectKey) -> None:
+        with trio.CancelScope(shield=True):
+            await trio.sleep(5)
+        try:
+            reads.append(repr(ctx.get()))
+        except ClosedError as exc:
+            reads.append(str(exc))
+
+    server.create(widget("a"))
+    with trio.move_on_after(1):
+        async with (
+            dynkube.connect(transport=server.transport()) as client,
+            running(client, Controller(WIDGETS, reconcile)),
+        ):
+            await trio.sleep_forever()
+
+    assert reads == ["the informers of this controller are closed, as its client is"]
+
+
+async def test_a_resync_that_is_far_away_does_not_hold_up_the_end(server: APIServer, client: dynkube.Client) -> None:
+    start = trio.current_time()
+    async with running(client, Controller(WIDGETS, Calls(), resync=3600)):
+        await quiet(1)
+
+    assert trio.current_time() - start == 1

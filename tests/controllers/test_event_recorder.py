@@ -132,16 +132,14 @@ async def test_the_second_event_patches_the_first_and_later_ones_wait(
         assert (recorder.statistics().sent, recorder.statistics().patched) == (1, 1)
 
 
-async def test_another_action_is_another_event(server: APIServer, recorder: EventRecorder) -> None:
+async def test_another_action_or_related_object_is_another_event(server: APIServer, recorder: EventRecorder) -> None:
     async with running(recorder):
-        for action in ("Start", "Start", "Stop"):
-            recorder.event(pod(), "Failed", action=action)
+        for action, related in (("Start", None), ("Start", None), ("Stop", None), ("Stop", pod("db"))):
+            recorder.event(pod(), "Failed", action=action, related=related)
             await quiet()
 
-    assert sorted((each["action"], "series" in each) for each in server.list(EVENTS)) == [
-        ("Start", True),
-        ("Stop", False),
-    ]
+    found = [(each["action"], "related" in each, "series" in each) for each in server.list(EVENTS)]
+    assert sorted(found) == [("Start", False, True), ("Stop", False, False), ("Stop", True, False)]
 
 
 async def test_the_final_count_is_written_six_minutes_after_the_last_event(
@@ -188,6 +186,20 @@ async def test_an_event_that_was_deleted_meanwhile_is_created_again(server: APIS
     assert [(verb, code) for _, verb, code in writes(server)] == [("create", 201), ("patch", 404), ("create", 201)]
     assert stored(server) == {"Failed": 2}
     assert recorder.statistics().failures == 0
+
+
+async def test_an_event_that_is_created_again_is_not_patched_before(server: APIServer, recorder: EventRecorder) -> None:
+    async with running(recorder):
+        recorder.event(pod(), "Failed")
+        await quiet()
+        [event] = server.list(EVENTS)
+        server.delete(EVENTS, event["metadata"]["name"])
+        server.inject(Refuse(503), verb="create", resource=EVENTS, times=1)
+
+        recorder.event(pod(), "Failed")
+        await trio.sleep(20)
+
+    assert writes(server)[1:] == [(0, "patch", 404), (0, "create", 503), (10, "create", 201)]
 
 
 async def test_events_about_cluster_scoped_objects_are_in_the_namespace_default(
@@ -348,7 +360,7 @@ def test_only_a_server_that_cannot_answer_now_is_tried_again(failure: DynkubeErr
     assert is_temporary(failure) is temporary
 
 
-@pytest.mark.parametrize("code", [400, 401, 403, 413, 422, 500])
+@pytest.mark.parametrize("code", [400, 401, 403, 404, 413, 422, 500])
 async def test_what_the_server_rejects_is_dropped_and_logged_once(
     server: APIServer, recorder: EventRecorder, caplog: pytest.LogCaptureFixture, code: int
 ) -> None:
@@ -435,6 +447,18 @@ async def test_an_event_whose_creation_was_not_confirmed_is_not_created_twice(
     assert (recorder.statistics().sent, recorder.statistics().failures) == (1, 1)
 
 
+async def test_a_single_event_whose_creation_was_not_confirmed_is_not_patched(
+    server: APIServer, recorder: EventRecorder
+) -> None:
+    server.inject(Rewrite(rewrites.garble), verb="create", resource=EVENTS, times=1)
+    async with running(recorder):
+        recorder.event(pod(), "Failed")
+        await trio.sleep(20)
+
+    assert writes(server) == [(0, "create", 201), (10, "create", 409)]
+    assert stored(server) == {"Failed": 1}
+
+
 async def test_a_server_that_is_not_reached_at_first_gets_the_events_later(
     server: APIServer, recorder: EventRecorder
 ) -> None:
@@ -444,6 +468,22 @@ async def test_a_server_that_is_not_reached_at_first_gets_the_events_later(
         await trio.sleep(200)
 
     assert stored(server) == {"Failed": 1}
+
+
+async def test_each_kind_of_rejection_is_logged_once(
+    server: APIServer, recorder: EventRecorder, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with running(recorder):
+        for name in ("one", "two"):
+            recorder.event(pod(name), "Failed")
+            await quiet()
+        for verb, code, reason in (("create", 403, "Denied"), ("create", 422, "Invalid"), ("patch", 403, "Failed")):
+            with server.inject(Refuse(code), verb=verb, resource=EVENTS):
+                for name in ("one", "two"):
+                    recorder.event(pod(name), reason)
+                    await quiet()
+
+    assert (len(warnings(caplog)), recorder.statistics().failures) == (3, 6)
 
 
 async def test_each_outage_is_logged_once(
@@ -481,6 +521,18 @@ async def test_a_namespace_that_cannot_exist_is_refused_and_nothing_ends(
         await quiet()
 
     assert (stored(server), recorder.statistics().dropped["refused"]) == ({"Started": 1}, 1)
+
+
+async def test_invalid_events_do_not_hold_the_event_loop(recorder: EventRecorder) -> None:
+    for number in range(100):
+        recorder.event(pod(f"web-{number}", "../kube-system"), "Failed")
+    turns = 0
+    async with running(recorder):
+        while recorder.statistics().waiting:
+            await trio.lowlevel.checkpoint()
+            turns += 1
+
+    assert turns >= 100
 
 
 # ── the end ───────────────────────────────────────────────────────────────────────────────────
@@ -569,6 +621,20 @@ async def test_a_client_that_is_closed_ends_it(server: APIServer) -> None:
 
     with trio.move_on_after(0):  # nor does a closed client keep it from ending
         await recorder.run()
+
+
+async def test_a_client_that_is_closed_meanwhile_ends_it(server: APIServer) -> None:
+    async def outlive_the_client() -> None:
+        async with OwnedNursery() as nursery:
+            async with dynkube.connect(transport=server.transport()) as client:
+                recorder = recorder_of(client)
+                nursery.start_soon(recorder.run)
+                await quiet()
+            recorder.event(pod(), "Failed")
+            await trio.sleep_forever()
+
+    with pytest.raises(ClosedError):
+        await outlive_the_client()
 
 
 # ── arguments ─────────────────────────────────────────────────────────────────────────────────

@@ -10,7 +10,7 @@ import trio
 import dynkube
 from dynkube.controllers import Context, Controller, ObjectKey, Requeue, Watch
 from dynkube.informers._pending_writes import PendingWrites
-from dynkube.testing import APIServer, Delay, Lag
+from dynkube.testing import APIServer, Cut, Delay, Lag, Refuse
 from tests.controllers.kit import quiet, running
 from tests.informers.kit import WIDGETS, crd, widget
 
@@ -213,3 +213,70 @@ async def test_a_key_goes_on_when_the_resource_that_it_wrote_is_removed(
         await quiet(5)
 
     assert len(calls) > 3
+
+
+@pytest.mark.parametrize("name", [{"name": "child"}, {"generateName": "child-"}], ids=["named", "generated"])
+async def test_an_object_whose_creation_was_not_answered_is_seen_before_the_next_reconcile(
+    server: APIServer, client: dynkube.Client, name: dict[str, str]
+) -> None:
+    seen: list[int] = []
+
+    async def reconcile(ctx: Context, key: ObjectKey) -> None:
+        seen.append(len(ctx.owned()))
+        if not ctx.owned():
+            await ctx.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": name})
+
+    server.create(crd())
+    server.create(widget("a"))
+    server.inject(Lag(LAG), verb="watch")
+    server.inject(Cut("reset"), verb="create", resource="configmaps", times=1)
+    async with running(client, Controller(WIDGETS, reconcile, owns=["configmaps"])):
+        await quiet(300)
+
+    assert seen[:2] == [0, 1]
+    assert len(server.list("configmaps")) == 1
+
+
+async def test_a_delete_that_was_not_answered_is_seen_before_the_next_reconcile(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    seen: list[bool] = []
+
+    async def reconcile(ctx: Context, key: ObjectKey) -> None:
+        found = ctx.get("child", resource="configmaps")
+        seen.append(found is not None)
+        if found is not None:
+            await ctx.delete(found)
+
+    server.create(crd())
+    server.create(widget("a"))
+    server.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "child"}})
+    server.inject(Lag(LAG), verb="watch")
+    server.inject(Cut("reset"), verb="delete", resource="configmaps", times=1)
+    async with running(client, Controller(WIDGETS, reconcile, owns=["configmaps"])):
+        await quiet(300)
+
+    assert seen == [True, False]
+
+
+async def test_a_key_is_not_reconciled_while_its_unanswered_write_cannot_be_read_back(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    calls: list[float] = []
+
+    async def reconcile(ctx: Context, key: ObjectKey) -> None:
+        calls.append(trio.current_time())
+        await ctx.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "child"}})
+
+    server.create(crd())
+    server.create(widget("a"))
+    server.inject(Cut("reset"), verb="patch", resource="configmaps", times=1)
+    server.inject(Refuse(403), verb="get", resource="configmaps", duration=60)
+    controller = Controller(WIDGETS, reconcile, owns=["configmaps"])
+    async with running(client, controller):
+        await quiet(50)
+        assert len(calls) == 1
+        assert controller.status().failures[0].error.startswith("Forbidden")
+        await quiet(200)
+
+    assert len(calls) == 2

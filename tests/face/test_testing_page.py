@@ -57,7 +57,7 @@ def test_the_controller_example_passes_as_its_docstring_says(project: pytest.Pyt
 
     result = project.runpytest_subprocess(*plugins, "-p", "no:cacheprovider", str(ROOT / "examples"))
 
-    result.assert_outcomes(passed=1)
+    result.assert_outcomes(passed=5)
 
 
 def test_the_controller_example_has_fifteen_lines_of_test() -> None:

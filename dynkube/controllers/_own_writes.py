@@ -1,0 +1,109 @@
+"""Read your own writes: a key waits until the caches show what its reconciles have written."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from functools import partial
+
+import trio
+
+from dynkube._client import Client
+from dynkube.controllers._sources import Caches
+from dynkube.controllers._watches import ObjectKey
+from dynkube.controllers._work_queue import WorkQueue
+from dynkube.discovery import APIResource
+from dynkube.errors import NotFound
+from dynkube.meta import Unstructured
+
+
+class OwnWrites:
+    """The writes of one controller that its caches do not show yet, and the keys that wait for them.
+
+    Args:
+        client: reads back what may have been written.
+        caches: the caches of the controller.
+        queue: keys are added to it when they need not wait any more.
+    """
+
+    def __init__(self, client: Client, caches: Caches, queue: WorkQueue[ObjectKey]) -> None:
+        self._client = client
+        self._caches = caches
+        self._queue = queue
+        self._unseen: Counter[ObjectKey] = Counter()  # writes of a key that the caches do not show yet
+        self._unanswered: dict[ObjectKey, list[tuple[APIResource, Unstructured]]] = {}
+        self._held: dict[ObjectKey, tuple[int, float]] = {}  # priority, and since when
+
+    # ── recording ────────────────────────────────────────────────────────────────────────────
+
+    def written(self, key: ObjectKey, resource: APIResource, obj: Unstructured) -> None:
+        """Have the key wait until the caches show an object that was written."""
+        for pending in self._caches.following(resource.gvr):
+            if pending.expect(obj, partial(self._seen, key)):
+                self._unseen[key] += 1
+
+    def deleted(self, key: ObjectKey, resource: APIResource, obj: Unstructured) -> None:
+        """Have the key wait until the caches do not show an object that was deleted."""
+        for pending in self._caches.following(resource.gvr):
+            if pending.expect_deleted(obj, partial(self._seen, key)):
+                self._unseen[key] += 1
+
+    def unanswered(self, key: ObjectKey, resource: APIResource, obj: Unstructured) -> None:
+        """Have an object read from the server before the key is reconciled again."""
+        self._unanswered.setdefault(key, []).append((resource, obj))
+
+    def _seen(self, key: ObjectKey) -> None:
+        self._unseen[key] -= 1
+        if self._unseen[key] <= 0:
+            del self._unseen[key]
+            if (held := self._held.pop(key, None)) is not None:
+                self._queue.add(key, priority=held[0])
+
+    # ── waiting ──────────────────────────────────────────────────────────────────────────────
+
+    async def read_back(self, key: ObjectKey) -> None:
+        """Read from the server what unanswered writes of the key may have stored or deleted.
+
+        A request that still waits in the server may take effect later: that is not noticed.
+
+        Raises:
+            DynkubeError: a read failed; call it again.
+        """
+        while pending := self._unanswered.get(key):
+            await self._read_back(key, *pending[-1])
+            pending.pop()
+        self._unanswered.pop(key, None)
+
+    async def _read_back(self, key: ObjectKey, resource: APIResource, obj: Unstructured) -> None:
+        client = self._client.resource(resource.gvr)
+        namespace = obj.namespace or None
+        if not obj.name:  # it has a name that the server has chosen
+            version = (await client.list(namespace=namespace, limit=1)).resource_version
+            for pending in self._caches.following(resource.gvr):
+                if pending.expect_version(version, partial(self._seen, key)):
+                    self._unseen[key] += 1
+            return
+        try:
+            self.written(key, resource, await client.get(obj.name, namespace=namespace))
+        except NotFound:
+            self.deleted(key, resource, obj)
+
+    def hold(self, key: ObjectKey, priority: int) -> bool:
+        """Return whether the key has to wait; it is added to the queue when the caches show its writes."""
+        if key in self._unseen:
+            for pending in self._caches.pending():
+                pending.refresh()
+        if key not in self._unseen:
+            return False
+        self._held.setdefault(key, (priority, trio.current_time()))
+        return True
+
+    def release(self, key: ObjectKey) -> None:
+        """Let a key wait no longer, as it is not needed any more."""
+        self._held.pop(key, None)
+        self._unanswered.pop(key, None)
+
+    def waiting(self) -> Mapping[ObjectKey, float]:
+        """Return the keys that wait, with the seconds since when."""
+        now = trio.current_time()
+        return {key: now - since for key, (_, since) in self._held.items()}
