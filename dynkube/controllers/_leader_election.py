@@ -126,7 +126,7 @@ class LeaderElector(Bound):
         self._lost = ""  # why, if not by the deadline
         self._seen = UNSEEN
         self._since: datetime | None = None
-        self._lease: Unstructured | None = None  # as read or written last
+        self._lease: Unstructured | None = None  # as read or written last; None if it does not exist
         self._may_hold = False  # whether the Lease may have this identity
         self._renewed = -math.inf  # when the last successful write was started
         self._error = ""
@@ -288,7 +288,7 @@ class LeaderElector(Bound):
         before, self._may_hold = self._may_hold, True
         started = trio.current_time()
         try:
-            stored = await self._send(record, exists=seen.exists)
+            stored = await self._send(record)
         except APIError as exc:
             if exc.code < 500:
                 self._may_hold = before
@@ -297,8 +297,8 @@ class LeaderElector(Bound):
             raise ProtocolError("the response to a write has another holderIdentity than was written")
         self._renewed = started
 
-    async def _send(self, record: LeaseRecord, *, exists: bool) -> Unstructured:
-        if not exists or self._lease is None:
+    async def _send(self, record: LeaseRecord) -> Unstructured:
+        if self._lease is None:
             metadata = {"name": self._election.name, "namespace": self._namespace}
             lease = {"apiVersion": LEASES.api_version, "kind": "Lease", "metadata": metadata, "spec": record.spec()}
             return await self._leases.create(lease)
@@ -325,7 +325,7 @@ class LeaderElector(Bound):
             if seen.holder != self._identity or seen.record is None:
                 break
             try:
-                self._saw(await self._send(released_record(seen.record, time=self._times.next()), exists=True))
+                self._saw(await self._send(released_record(seen.record, time=self._times.next())))
             except Conflict:
                 if attempt == _RELEASES - 1:
                     raise

@@ -117,6 +117,17 @@ class LateResponse:
         await app(scope, receive, late)
 
 
+class ErrorAfterwards:
+    """Processes a request, and responds that it failed."""
+
+    async def apply(self, request: RequestFacts, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+        async def drop(message: Message) -> None:
+            """Send nothing."""
+
+        await app(scope, receive, drop)
+        await Refuse(500).apply(request, app, scope, receive, send)
+
+
 def lease(**spec: object) -> dict[str, Any]:
     return {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "sites"}, "spec": spec}
 
@@ -213,7 +224,44 @@ async def test_a_lease_that_was_modified_is_read_and_keeps_what_others_have_writ
         assert stored(server)["leaseTransitions"] == 0
 
 
-async def test_of_two_candidates_one_leads_and_the_other_sees_it(a: LeaderElector, b: LeaderElector) -> None:
+async def test_a_lease_that_is_not_found_by_a_renewal_is_read(server: APIServer, a: LeaderElector) -> None:
+    async with a.leadership():
+        server.inject(Refuse(404), verb="update", times=1)
+        await trio.sleep(3)
+
+        assert verbs(server) == ["get", "create", "update", "get", "update"]
+
+
+async def test_a_renewal_that_fails_otherwise_is_sent_again_at_the_retry_period(
+    server: APIServer, a: LeaderElector
+) -> None:
+    async with a.leadership():
+        server.inject(Refuse(503), verb="update", times=1)
+        await trio.sleep(3)
+        assert verbs(server) == ["get", "create", "update"]
+        await trio.sleep(2)
+        assert verbs(server) == ["update"]
+
+
+async def test_a_lease_that_could_not_be_created_again_is_read_first(server: APIServer, a: LeaderElector) -> None:
+    async with a.leadership():
+        server.delete("leases", "sites")
+        server.inject(Refuse(503), verb="create", times=1)
+        await trio.sleep(5)
+
+        assert verbs(server) == ["get", "create", "update", "get", "create", "get", "create"]
+
+
+async def test_a_duration_is_written_in_whole_seconds_that_are_not_less(
+    server: APIServer, clients: dict[str, Client]
+) -> None:
+    async with elector(clients, "a", lease_duration=1.5, renew_deadline=1.4, retry_period=1).leadership():
+        assert stored(server)["leaseDurationSeconds"] == 2
+
+
+async def test_of_two_candidates_one_leads_and_the_other_sees_it(
+    a: LeaderElector, b: LeaderElector, caplog: pytest.LogCaptureFixture
+) -> None:
     diary = Diary()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(diary.lead, a)
@@ -223,6 +271,7 @@ async def test_of_two_candidates_one_leads_and_the_other_sees_it(a: LeaderElecto
         assert [text for _, text in diary.entries] in (["a starts"], ["b starts"])
         assert a.status.leading != b.status.leading
         assert a.status.holder == b.status.holder == (a if a.status.leading else b).identity
+        assert warnings(caplog) == []
         nursery.cancel_scope.cancel()
 
 
@@ -318,6 +367,18 @@ async def test_the_work_stops_when_another_tool_has_taken_the_lease(server: APIS
     assert stored(server)["holderIdentity"] == "bing"
 
 
+async def test_a_leader_that_cleans_up_after_the_lease_was_taken_does_not_lead(
+    server: APIServer, a: LeaderElector
+) -> None:
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(Diary().lead, a, 3.0)
+        await trio.sleep(3)
+        assert a.status.leading
+        server.update(lease(**BING))
+        await until(5)
+        assert not a.status.leading
+
+
 async def test_a_deleted_lease_is_created_again_by_its_holder(
     server: APIServer, a: LeaderElector, b: LeaderElector
 ) -> None:
@@ -351,6 +412,19 @@ async def test_a_deleted_lease_is_taken_after_its_duration(server: APIServer, a:
     assert diary.entries[0] == (22, "a starts")
 
 
+async def test_a_deletion_is_as_old_as_the_first_response_after_an_outage(server: APIServer, a: LeaderElector) -> None:
+    server.create(lease(**BING))
+    diary = Diary()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(stop_after, 40, diary.lead, a)
+        await trio.sleep(1)
+        server.delete("leases", "sites")
+        await until(3)
+        server.inject(Refuse(503), when=by("a"), duration=8)
+
+    assert diary.entries[0] == (28, "a starts")  # the first response was at 12; others may have led before
+
+
 async def test_a_deletion_that_was_seen_in_an_earlier_wait_is_as_old_as_the_next_response(
     server: APIServer, a: LeaderElector
 ) -> None:
@@ -380,10 +454,10 @@ async def test_an_elector_that_lost_may_lead_again(server: APIServer, a: LeaderE
         nursery.start_soon(diary.lead, a)
         await trio.sleep(5)
         server.update(lease(**BING))
-    await stop_after(30, diary.lead, a)
+    async with a.leadership():
+        assert (trio.current_time(), a.status.leading) == (22, True)
 
-    assert diary.entries[1:3] == [(6, "a stops"), (6, "a lost to 'bing'")]
-    assert diary.entries[3:] == [(22, "a starts"), (36, "a stops")]
+    assert diary.entries == [(0, "a starts"), (6, "a stops"), (6, "a lost to 'bing'")]
 
 
 @pytest.mark.parametrize("prefers", ["b", "a"])
@@ -615,6 +689,43 @@ async def test_a_lease_that_was_acquired_by_a_cancelled_request_is_released(
     assert (trio.current_time(), stored(server)["holderIdentity"]) == (1, "")
 
 
+async def test_a_lease_that_was_acquired_by_a_request_with_a_server_error_is_released(
+    server: APIServer, a: LeaderElector
+) -> None:
+    server.inject(ErrorAfterwards(), verb="create", times=1)
+    await stop_after(1, Diary().lead, a)
+
+    assert stored(server)["holderIdentity"] == ""
+
+
+async def test_after_a_write_that_was_refused_nothing_is_released(server: APIServer, a: LeaderElector) -> None:
+    server.inject(Refuse(403), verb="create")
+    await stop_after(1, Diary().lead, a)
+
+    assert verbs(server) == ["get", "create"]
+
+
+async def test_a_lease_is_released_once(server: APIServer, a: LeaderElector) -> None:
+    async with a.leadership():
+        pass
+    server.update(lease(**BING))
+    verbs(server)
+    await stop_after(1, Diary().lead, a)
+
+    assert verbs(server) == ["get"]
+
+
+async def test_a_lease_whose_release_failed_is_read_before_it_is_acquired_again(
+    server: APIServer, a: LeaderElector
+) -> None:
+    async with a.leadership():
+        server.inject(Refuse(500), verb="update", times=1)
+    verbs(server)
+
+    async with a.leadership():
+        assert verbs(server) == ["get", "update"]
+
+
 async def test_a_lease_that_was_acquired_by_a_request_that_took_too_long_is_held(
     server: APIServer, a: LeaderElector
 ) -> None:
@@ -660,6 +771,19 @@ async def test_a_failure_is_logged_again_when_its_reason_changes(
 
     reasons = [message.split(": ")[1] for message in warnings(caplog)]
     assert reasons == ["503 ServiceUnavailable", "403 Forbidden", "503 ServiceUnavailable", reasons[-1]]
+
+
+async def test_a_failure_is_logged_again_after_a_success(
+    server: APIServer, a: LeaderElector, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    server.create(lease(**BING, leaseDurationSeconds=100))
+    server.inject(Refuse(503), when=by("a"), duration=9)
+    server.inject(Refuse(503), when=by("a"), start=19)
+    await stop_after(29, Diary().lead, a)
+
+    assert len(warnings(caplog)) == 2
+    assert caplog.text.count("Lease default/sites: requests succeed again") == 1
 
 
 async def test_a_namespace_that_does_not_exist_is_waited_for(server: APIServer, clients: dict[str, Client]) -> None:
