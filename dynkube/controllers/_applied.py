@@ -17,6 +17,7 @@ import msgspec
 from dynkube.meta import Unstructured
 
 _ENCODER: Final = msgspec.json.Encoder(order="sorted")
+_MOST: Final = 1000  # objects of one key; more are those of names that change, which are not applied again
 _VOLATILE: Final = ("resourceVersion", "managedFields", "generation")
 
 
@@ -54,16 +55,16 @@ class AppliedBefore:
 
     def remember(self, kind: str, desired: Unstructured, stored: Unstructured) -> None:
         """Record an apply and what the server returned."""
-        self._last[(kind, *desired.key)] = _Last(
+        key = (kind, *desired.key)
+        self._last.pop(key, None)
+        if len(self._last) >= _MOST:
+            del self._last[next(iter(self._last))]
+        self._last[key] = _Last(
             stored.uid,
             _digest(desired, whole=True),
             _digest(stored, whole="status" in desired),
             stored.resource_version,
         )
-
-    def forget(self, kind: str, obj: Unstructured) -> None:
-        """Forget an object, which was deleted or written in another way."""
-        self._last.pop((kind, *obj.key), None)
 
 
 def _digest(obj: Unstructured, *, whole: bool) -> bytes:

@@ -30,7 +30,7 @@ class Caller:
         self._reconcile = controller._reconcile
         self._finalizer = controller._finalizer
         self._timeout = controller._timeout
-        # One more than there are workers would never be used: each has one thread at most.
+        # A worker uses one thread at most; trio's default limiter is shared with the rest of the program.
         self._threads = trio.CapacityLimiter(controller._concurrency)
 
     async def call(self, context: Context) -> tuple[Exception | None, object]:

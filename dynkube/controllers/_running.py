@@ -261,7 +261,7 @@ class RunningController:
     def _exists(self, key: ObjectKey) -> bool:
         try:
             return self._caches.primary.get(key) is not None
-        except ClosedError:  # not known any more
+        except DynkubeError:  # the informer is closed, or the server has sent a name that cannot be one
             return True
 
     @property

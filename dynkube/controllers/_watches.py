@@ -32,10 +32,11 @@ class ObjectKey(NamedTuple):
         """Return the key of an object, or the key itself.
 
         Raises:
-            InvalidInput: it is neither an object with a name nor a pair of strings.
+            InvalidInput: it is neither an object with a name nor a pair of strings without slashes.
         """
         key: object = value.key if isinstance(value, Unstructured) else value
-        if not isinstance(key, tuple) or len(key) != 2 or not all(isinstance(part, str) for part in key) or not key[1]:
+        pair = isinstance(key, tuple) and len(key) == 2
+        if not pair or not all(isinstance(part, str) and "/" not in part for part in key) or not key[1]:
             raise InvalidInput(f"{brief(value)} is not a key: pass an object, an ObjectKey, or (namespace, name)")
         return cls(*key)
 

@@ -51,7 +51,7 @@ class PendingWrites:
     def __init__(self, informer: Informer) -> None:
         self._informer = informer
         self._by_version: list[tuple[tuple[int, str], int, _Write]] = []  # a heap
-        self._deletes: dict[str, _Write] = {}  # by UID
+        self._deletes: list[_Write] = []
         self._uids: dict[str, int] = {}  # how many of the heap are of this object
         self._count = 0
         self._newest = ""  # resourceVersion that the cache had last
@@ -93,12 +93,12 @@ class PendingWrites:
                 raise.
         """
         shared = self._informer._shared
-        if shared is None or not obj.uid or obj.uid in self._deletes:
+        if shared is None or not obj.uid:
             return False
         write = _Write(obj.key, obj.uid, obj.resource_version, True, seen)
         if not self._comes(shared, obj) or _shows(shared, write):
             return False
-        self._deletes[obj.uid] = write
+        self._deletes.append(write)
         self._expecting.set()
         return True
 
@@ -110,9 +110,10 @@ class PendingWrites:
             return
         while self._by_version and _reached(shared, self._by_version[0][2].version):
             self._forget(heapq.heappop(self._by_version)[2])
-        for write in [each for each in self._deletes.values() if _shows(shared, each)]:
-            del self._deletes[write.uid]
-            write.seen()
+        if shown := [write for write in self._deletes if _shows(shared, write)]:
+            self._deletes = [write for write in self._deletes if not _shows(shared, write)]
+            for write in shown:
+                write.seen()
 
     async def follow(self) -> Never:
         """Call :meth:`refresh` whenever the cache has changed, until cancelled."""
@@ -153,9 +154,9 @@ class PendingWrites:
         return before != "" and is_older(self._newest, before)
 
     def _all_seen(self) -> None:
-        writes = [write for _, _, write in self._by_version] + list(self._deletes.values())
+        writes = [write for _, _, write in self._by_version] + self._deletes
         self._by_version.clear()
-        self._deletes.clear()
+        self._deletes = []
         self._uids.clear()
         for write in writes:
             write.seen()

@@ -70,16 +70,17 @@ async def test_a_mapper_that_raises_or_returns_no_keys_is_reported_and_others_go
     def mapper(obj: Unstructured) -> list[tuple[str, str]]:
         if obj.name == "bad":
             raise KeyError("no")
-        return [("default", "mapped")] if obj.name == "good" else [obj.name]  # type: ignore[list-item]
+        keys: dict[str, Any] = {"good": ("default", "mapped"), "slash": ("default", "a/b"), "not-a-key": "default"}
+        return [keys[obj.name]]
 
     calls = Calls()
     controller = Controller(WIDGETS, calls, watches=[Watch("configmaps", to=mapper)])
     async with running(client, controller):
         await quiet(1)
-        for name in ("bad", "not-a-key", "good"):
+        for name in ("bad", "not-a-key", "slash", "good"):
             server.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}})
         await quiet(1)
-        assert controller.status().function_errors == 2
+        assert controller.status().function_errors == 3
         assert "is not a key" in controller.status().last_function_error
 
     assert calls.keys == ["default/a", "default/mapped"]

@@ -6,10 +6,12 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
+import trio
 
 import dynkube
 from dynkube import Unstructured
 from dynkube.controllers import Context, Controller, ObjectKey, Requeue, Result, StatusCondition
+from dynkube.controllers._applied import AppliedBefore
 from dynkube.errors import InvalidInput
 from dynkube.testing import APIServer, Refuse
 from tests.controllers.kit import quiet, running
@@ -330,3 +332,16 @@ async def test_an_event_is_written_about_the_reconciled_object(server: APIServer
     (event,) = server.list("events.events.k8s.io")
     assert (event["reason"], event["note"], event["regarding"]["name"]) == ("Scaled", "to 3 replicas", "a")
     assert event["reportingController"] == "test"
+
+
+async def test_of_what_was_applied_only_the_last_thousand_objects_are_remembered() -> None:
+    await trio.lowlevel.checkpoint()
+    applied, objects = AppliedBefore(), [Unstructured(config(f"child-{number}")) for number in range(1001)]
+    for obj in objects:
+        applied.remember("configmaps", obj, obj)
+
+    assert [applied.unchanged("configmaps", obj, obj) for obj in (objects[0], objects[1], objects[-1])] == [
+        False,
+        True,
+        True,
+    ]

@@ -86,7 +86,9 @@ def test_settings_that_cannot_work_are_refused(given: dict[str, Any], complaint:
     ],
 )
 def test_settings_at_their_limits_are_accepted(given: dict[str, Any]) -> None:
-    LeaderElection(**{"name": "sites", **given})
+    election = LeaderElection(**{"name": "sites", **given})
+
+    assert {field: getattr(election, field) for field in given} == given
 
 
 # ── reading and writing ──────────────────────────────────────────────────────────────────────

@@ -280,3 +280,27 @@ async def test_a_key_is_not_reconciled_while_its_unanswered_write_cannot_be_read
         await quiet(200)
 
     assert len(calls) == 2
+
+
+async def test_two_keys_that_delete_the_same_object_both_wait_until_it_is_gone(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    seen: dict[str, list[bool]] = {"a": [], "b": []}
+
+    async def reconcile(ctx: Context, key: ObjectKey) -> None:
+        found = ctx.get("child", resource="configmaps")
+        seen[key.name].append(found is not None)
+        if found is not None:
+            await ctx.delete(found)
+
+    server.create(crd())
+    for name in seen:
+        server.create(widget(name))
+    server.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "child"}})
+    server.inject(Lag(LAG), verb="watch")
+    async with running(client, Controller(WIDGETS, reconcile, owns=["configmaps"], resync=1)):
+        await quiet(60)
+
+    for reads in seen.values():
+        assert reads[0] is True
+        assert set(reads[1:]) == {False}
