@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol, Self, TypeAlias, runtime_checkable
+from typing import NamedTuple, Protocol, Self, TypeAlias, TypeGuard, runtime_checkable
 
 from dynkube.errors import InvalidInput
 from dynkube.informers import IndexFunc, Selector
@@ -35,8 +35,7 @@ class ObjectKey(NamedTuple):
             InvalidInput: it is neither an object with a name nor a pair of strings without slashes.
         """
         key: object = value.key if isinstance(value, Unstructured) else value
-        pair = isinstance(key, tuple) and len(key) == 2
-        if not pair or not all(isinstance(part, str) and "/" not in part for part in key) or not key[1]:
+        if not _is_a_key(key):
             raise InvalidInput(f"{brief(value)} is not a key: pass an object, an ObjectKey, or (namespace, name)")
         return cls(*key)
 
@@ -258,3 +257,9 @@ class Watch:
     def maps_to_owner(self) -> bool:
         """Whether the objects are mapped to their owner."""
         return isinstance(self.to, _ToOwner)
+
+
+def _is_a_key(value: object) -> TypeGuard[tuple[str, str]]:
+    if not isinstance(value, tuple) or len(value) != 2 or not value[1]:
+        return False
+    return all(isinstance(part, str) and "/" not in part for part in value)
