@@ -35,6 +35,7 @@ def status_card(status: ControllerStatus, now: datetime) -> Card:
         ("calls", line(outcomes, muted(f"{status.seconds / calls:.3g} s each" if calls else ""))),
         ("running", line(_keys(status.running))),
         ("waiting for cache", line(_keys(status.waiting_for_cache))),
+        ("blocked the loop", line(counted(status.blocked_loop, "time") if status.blocked_loop else "")),
         (
             "function errors",
             line(f"{status.function_errors:,}" if status.function_errors else "", status.last_function_error[:_ERROR]),

@@ -8,6 +8,7 @@ from cyclopts import App
 
 from dynkube.cli._apply import apply
 from dynkube.cli._completion import add_completion
+from dynkube.cli._controllers import run
 from dynkube.cli._demo import demo
 from dynkube.cli._diff import diff
 from dynkube.cli._drift import drift
@@ -43,6 +44,7 @@ def build_app() -> App:
     app.command(extract)
     app.command(owners)
     app.command(release)
+    app.command(run)
     app.command(serve)
     app.command(transfer)
     app.command(upgrade_managed_fields)

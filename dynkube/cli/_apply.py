@@ -10,6 +10,7 @@ import trio
 from cyclopts import Parameter
 
 from dynkube._client import Client
+from dynkube._signals import cancel_at_signal
 from dynkube._text.tables import printable
 from dynkube._text.words import several
 from dynkube.cli._arguments import read_paths
@@ -19,7 +20,6 @@ from dynkube.cli._notes import note
 from dynkube.cli._output import Output
 from dynkube.cli._prune import read_prune
 from dynkube.cli._run import FAILED, INTERRUPTED, CommandFailed
-from dynkube.cli._signals import cancel_at_signal
 from dynkube.cli._source import Source
 from dynkube.manifests import ApplyRun, Entry, Outcome
 from dynkube.manifests._report import TROUBLE

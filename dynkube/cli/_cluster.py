@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +12,7 @@ from cyclopts import Parameter
 from dynkube._client import Client
 from dynkube._connect import connect
 from dynkube.cli._run import CommandFailed
+from dynkube.telemetry import Observer
 
 
 @Parameter(name="*")
@@ -29,8 +31,11 @@ class Cluster:
     insecure: Annotated[bool, Parameter(negative="")] = False
     """With --url: do not verify the server's certificate."""
 
-    def client(self) -> Client:
+    def client(self, *, observers: Iterable[Observer] = ()) -> Client:
         """Return the client, not entered yet.
+
+        Args:
+            observers: hooks called on its requests and informers.
 
         Raises:
             CommandFailed: options exclude each other.
@@ -50,4 +55,5 @@ class Cluster:
             url=self.url,
             token=self.token,
             verify=not self.insecure,
+            observers=observers,
         )

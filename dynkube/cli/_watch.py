@@ -13,6 +13,7 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from dynkube._client import Client
+from dynkube._signals import cancel_at_signal
 from dynkube.cli._arguments import check_namespace
 from dynkube.cli._cluster import Cluster
 from dynkube.cli._columns import PrinterColumns
@@ -21,7 +22,6 @@ from dynkube.cli._lines import JSONLines, Lines, Names
 from dynkube.cli._notes import note
 from dynkube.cli._output import Nowhere, Output
 from dynkube.cli._run import CommandFailed
-from dynkube.cli._signals import cancel_at_signal
 from dynkube.cli._table import WatchTable
 from dynkube.errors import InvalidInput, InvalidJSONPath, InvalidSelector
 from dynkube.informers import Informer, JSONPathFilter

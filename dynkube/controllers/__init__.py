@@ -26,6 +26,7 @@ from dynkube.controllers._rate_limits import (
 from dynkube.controllers._results import Outcome, ReconcileTimeout, Requeue, Result, Terminal
 from dynkube.controllers._status import ControllerPhase, ControllerStatus, KeyFailure
 from dynkube.controllers._status_conditions import ConditionStatus, StatusCondition, merged_conditions
+from dynkube.controllers._status_server import StatusServer
 from dynkube.controllers._watches import (
     CacheMapper,
     ChangePredicate,
@@ -80,6 +81,7 @@ __all__ = [
     "Requeue",
     "Result",
     "StatusCondition",
+    "StatusServer",
     "Terminal",
     "TokenBucket",
     "Watch",

@@ -119,7 +119,7 @@ class Controller(Bound, Displayable):
         return self._watch.resource
 
     def status(self) -> ControllerStatus:
-        """Return the current status. Does not block; call it in the event loop's thread."""
+        """Return the current status. Does not block; on any thread."""
         return ControllerStatus(self.name, str(self.resource)) if self._status is None else self._status()
 
     def __repr__(self) -> str:

@@ -382,7 +382,12 @@ class LeaderElector(Bound):
 
     @property
     def _leading(self) -> bool:
-        return self._scope is not None and not self._lost and trio.current_time() < self._scope.deadline
+        return self._leads_at(trio.current_time())
+
+    def _leads_at(self, now: float) -> bool:
+        """Return whether this elector leads; on any thread."""
+        scope = self._scope
+        return scope is not None and not self._lost and now < scope.deadline
 
     def _failed(self, exc: DynkubeError) -> None:
         """Note a failed attempt; log it if it failed in another way than the one before."""

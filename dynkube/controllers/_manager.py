@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import random as random_module
 import socket
+import threading
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -16,15 +18,21 @@ import trio
 from dynkube._client import Client
 from dynkube._nursery import OwnedNursery
 from dynkube._server_text import word
+from dynkube._signals import cancel_at_signal
+from dynkube.controllers._blocked_loop import BlockedLoop
 from dynkube.controllers._controller import Controller
 from dynkube.controllers._event_recorder import EventRecorder
 from dynkube.controllers._leader_election import LeaderElector
 from dynkube.controllers._lease_record import LeaderElection
 from dynkube.controllers._running import RunningController
+from dynkube.controllers._status import ControllerStatus
+from dynkube.controllers._status_server import StatusServer, serve
 from dynkube.errors import ClosedError, InvalidInput
 from dynkube.meta._arguments import a_type
 
 _INSTANCE: Final = 128  # bytes of an Event's reportingInstance
+_BLOCKED: Final = 1.0  # seconds for which a reconcile may block the event loop without a warning
+_LEASE_GRACE: Final = 20.0  # seconds after the lease has expired until /livez fails; as in Kubernetes' components
 
 
 async def run(
@@ -32,9 +40,12 @@ async def run(
     *controllers: Controller,
     election: LeaderElection | None = None,
     events: bool = True,
+    server: StatusServer | None = None,
+    signals: bool = False,
     shutdown_timeout: float = 20.0,
     now: Callable[[], datetime] | None = None,
     random: random_module.Random | None = None,
+    task_status: trio.TaskStatus[str | None] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """Run controllers until cancelled.
 
@@ -46,30 +57,41 @@ async def run(
     :class:`LeadershipLost` is raised. Let the process end then, and be started again.
 
     Cancellation is graceful: no further call starts, those that run have ``shutdown_timeout`` seconds to end, and are
-    cancelled then; after that the lease is released, so that another process can take over at once.
+    cancelled then; after that the lease is released, so that another process can take over at once. With ``signals``,
+    SIGINT and SIGTERM do the same, and ``run`` returns; a second one ends the process.
 
     Args:
         client: an open client.
         *controllers: the controllers, with different names. Each can be run once at a time.
         election: reconcile only as the leader of all processes with the same Lease; ``None`` for always.
         events: whether ``ctx.event`` writes Events, which needs the permission to create and patch them.
+        server: serve health, readiness and metrics over HTTP; ``None`` for no server.
+        signals: whether the first SIGINT or SIGTERM stops the controllers. Only in the main thread.
         shutdown_timeout: seconds that running calls have to end; 0 cancels them at once.
         now: the time for timestamps; by default the system's.
         random: for jitter and identities; by default a generator with a random seed.
+        task_status: for ``nursery.start(run, ...)``, which returns when the controllers have been started; with the URL
+            of the server, or ``None``. Their informers need not be synced then.
 
     Raises:
         LeadershipLost: the lease was not renewed in time, or another process has it.
         InvalidInput: there is no controller, two have the same name, or an argument is invalid.
+        ConfigError: the server's address cannot be used, or hypercorn is not installed.
         ClosedError: the client is not open, or was closed; or a controller runs already.
     """
-    _check(controllers, election, shutdown_timeout)
+    _check(controllers, election, server, shutdown_timeout)
+    if signals and threading.current_thread() is not threading.main_thread():
+        raise InvalidInput("signals=True requires the main thread: signals are received only there; cancel run instead")
     client._layers()  # raises ClosedError here rather than in a task
     generator = random_module.Random() if random is None else random
-    manager = _Manager(client, controllers, election, events, now or _utc, generator)
+    manager = _Manager(client, controllers, election, server, events, now or _utc, generator)
     for controller, each in zip(controllers, manager.running, strict=True):
         controller._status = each.status
     try:
-        await manager.run(shutdown_timeout)
+        async with OwnedNursery() as nursery:
+            if signals:
+                await nursery.start(cancel_at_signal, nursery.cancel_scope)
+            await manager.run(shutdown_timeout, task_status)
     finally:
         for controller in controllers:
             controller._status = None
@@ -83,6 +105,7 @@ class _Manager:
         client: Client,
         controllers: Sequence[Controller],
         election: LeaderElection | None,
+        server: StatusServer | None,
         events: bool,
         now: Callable[[], datetime],
         random: random_module.Random,
@@ -93,15 +116,42 @@ class _Manager:
             EventRecorder(client, controller=each.name, instance=instance, now=now, rng=random) if events else None
             for each in controllers
         ]
+        self._blocked = BlockedLoop(time.monotonic, limit=_BLOCKED)
         self.running = [
-            RunningController(each, client, events=recorder, now=now, random=random)
+            RunningController(each, client, events=recorder, blocked=self._blocked, now=now, random=random)
             for each, recorder in zip(controllers, self._recorders, strict=True)
         ]
+        self._observers = client._observers
+        self._clock = trio.lowlevel.current_clock()
+        self._server = server
+        self._lease = "" if election is None else election.name
         self._working = trio.CancelScope(shield=True)
         self._leads = False
 
-    async def run(self, shutdown_timeout: float) -> None:
+    async def run(self, shutdown_timeout: float, task_status: trio.TaskStatus[str | None]) -> None:
         """Run until cancelled."""
+        for hook in self._observers.controllers_started:
+            hook(self)
+        try:
+            with self._blocked.watching():
+                await self._run(shutdown_timeout, task_status)
+        finally:
+            for hook in self._observers.controllers_stopped:
+                hook(self)
+
+    def statuses(self) -> list[ControllerStatus]:
+        """Return the status of each controller; on any thread."""
+        return [each.status() for each in self.running]
+
+    def leadership(self) -> tuple[str, bool] | None:
+        """Return the name of the Lease, and whether this process leads; on any thread."""
+        return None if self._elector is None else (self._lease, self._elector._leads_at(self._clock.current_time()))
+
+    def healthy(self) -> bool:
+        """Return ``False`` if this process was the leader, its lease has expired, and reconciles are still running."""
+        return self._elector is None or self._elector.healthy(_LEASE_GRACE)
+
+    async def _run(self, shutdown_timeout: float, task_status: trio.TaskStatus[str | None]) -> None:
         async with OwnedNursery() as watchers:
             with self._working:
                 watchers.start_soon(self._stop_when_cancelled, shutdown_timeout)
@@ -111,6 +161,8 @@ class _Manager:
                             followers.start_soon(recorder.run)
                     for each in self.running:
                         followers.start_soon(each.follow)
+                    url = None if self._server is None else await followers.start(serve, self._server, self)
+                    task_status.started(url)
                     async with self._leadership():
                         self._leads = True
                         async with trio.open_nursery() as workers:
@@ -135,7 +187,7 @@ class _Manager:
             self._working.deadline = trio.current_time() + (timeout if self._leads else 0)
 
 
-def _check(controllers: Sequence[object], election: object, shutdown_timeout: float) -> None:
+def _check(controllers: Sequence[object], election: object, server: object, shutdown_timeout: float) -> None:
     if not controllers:
         raise InvalidInput("run() has no controllers: pass at least one")
     for each in controllers:
@@ -151,6 +203,8 @@ def _check(controllers: Sequence[object], election: object, shutdown_timeout: fl
             )
     if election is not None and not isinstance(election, LeaderElection):
         raise InvalidInput(f"election is {a_type(election)}: pass LeaderElection(name), or None")
+    if server is not None and not isinstance(server, StatusServer):
+        raise InvalidInput(f"server is {a_type(server)}: pass StatusServer(port=8080), or None")
     if not 0 <= shutdown_timeout < math.inf:
         raise InvalidInput(f"shutdown_timeout={shutdown_timeout!r}: pass 0 or more seconds")
 

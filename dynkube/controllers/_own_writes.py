@@ -103,7 +103,6 @@ class OwnWrites:
         self._held.pop(key, None)
         self._unanswered.pop(key, None)
 
-    def waiting(self) -> Mapping[ObjectKey, float]:
-        """Return the keys that wait, with the seconds since when."""
-        now = trio.current_time()
-        return {key: now - since for key, (_, since) in self._held.items()}
+    def waiting(self, now: float) -> Mapping[ObjectKey, float]:
+        """Return the keys that wait, with the seconds since when; on any thread."""
+        return {key: now - since for key, (_, since) in tuple(self._held.items())}

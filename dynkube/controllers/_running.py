@@ -18,6 +18,7 @@ from dynkube._guard import text_of
 from dynkube._logs import get_logger
 from dynkube._nursery import OwnedNursery
 from dynkube.controllers._applied import AppliedBefore
+from dynkube.controllers._blocked_loop import BlockedLoop
 from dynkube.controllers._calls import Caller
 from dynkube.controllers._context import Context
 from dynkube.controllers._controller import Controller
@@ -32,6 +33,7 @@ from dynkube.controllers._work_queue import WorkQueue
 from dynkube.errors import ClosedError, DynkubeError
 from dynkube.informers._slices import Slices
 from dynkube.meta import Unstructured
+from dynkube.telemetry import ReconcileInfo, ReconcileOutcome
 
 LOW_PRIORITY: Final = -100
 """Of initial objects and resyncs, so that what changes now is reconciled first; the same as in controller-runtime."""
@@ -49,6 +51,7 @@ class RunningController:
         controller: the declaration.
         client: an open client.
         events: records events; ``None`` for none.
+        blocked: reports reconciles that block the event loop.
         now: the time for conditions.
         random: for jitter.
     """
@@ -59,14 +62,18 @@ class RunningController:
         client: Client,
         *,
         events: EventRecorder | None,
+        blocked: BlockedLoop,
         now: Callable[[], datetime],
         random: random_module.Random,
     ) -> None:
         self._controller = controller
         self._client = client
         self._events = events
+        self._blocked = blocked
         self._now = now
         self._random = random
+        self._clock = trio.lowlevel.current_clock()
+        self._observers = client._observers
         self._queue: WorkQueue[ObjectKey] = WorkQueue(rate_limiter=controller._rate_limiter())
         self._caller = Caller(controller)
         self._slices = Slices(client._settings.cpu_clock, budget=client._settings.slice)
@@ -212,13 +219,47 @@ class RunningController:
             return
         if self._own_writes.hold(key, priority):
             return
-        started = self._running[key] = trio.current_time()
+        self._conclude(key, priority, *await self._call(key))
+
+    async def _call(self, key: ObjectKey) -> tuple[Outcome, Exception | None, object]:
+        """Call the function, and return how it ended, the failure to report, and the result."""
+        context = self._context(key)
+        info = self._observe_start(context)
+        began = self._running[key] = trio.current_time()
+        ended: tuple[str, BaseException | None] = "cancelled", None
         try:
-            failure, result = await self._caller.call(self._context(key))
+            with self._blocked.reconciling(self._controller.name, key):
+                raised, result = await self._caller.call(context)
+            outcome, failure = ended = outcome_of(raised, result)
         finally:
+            seconds = trio.current_time() - began
+            self._seconds += seconds
             del self._running[key]
-            self._seconds += trio.current_time() - started
-        self._conclude(key, priority, *outcome_of(failure, result), result)
+            self._observe_end(info, *ended, seconds)
+        return outcome, failure, result
+
+    def _observe_start(self, context: Context) -> ReconcileInfo | None:
+        if not (self._observers.reconcile_started or self._observers.reconcile_finished):
+            return None
+        info = ReconcileInfo(
+            controller=self._controller.name,
+            resource=str(self._controller.resource),
+            namespace=context.key.namespace,
+            name=context.key.name,
+            attempt=context.attempt,
+            queued=self._queue.waited(context.key),
+        )
+        for hook in self._observers.reconcile_started:
+            hook(info)
+        return info
+
+    def _observe_end(
+        self, info: ReconcileInfo | None, result: str, error: BaseException | None, seconds: float
+    ) -> None:
+        if info is not None and self._observers.reconcile_finished:
+            outcome = ReconcileOutcome(result=str(result), seconds=seconds, error=error)
+            for hook in self._observers.reconcile_finished:
+                hook(info, outcome)
 
     def _conclude(
         self, key: ObjectKey, priority: int, outcome: Outcome, failure: Exception | None, result: object
@@ -291,20 +332,22 @@ class RunningController:
         )
 
     def status(self) -> ControllerStatus:
-        """Return the status."""
-        now = trio.current_time()
+        """Return the status; on any thread, so it iterates over copies only."""
+        now = self._clock.current_time()
         return ControllerStatus(
             self._controller.name,
             str(self._controller.resource),
             self._phase,
             self._problem,
-            tuple((str(source.watch.resource), source.informer.state) for source in self._sources),
-            self._queue.statistics(),
-            {key: now - since for key, since in self._running.items()},
-            self._own_writes.waiting(),
+            tuple((str(source.watch.resource), source.informer.state) for source in tuple(self._sources)),
+            self._queue._statistics(now),
+            {key: now - since for key, since in tuple(self._running.items())},
+            self._own_writes.waiting(now),
             dict(self._outcomes),
-            tuple(reversed(self._failed.values())),
+            tuple(self._failed.values())[::-1],
             self._seconds,
+            self._controller._concurrency,
+            self._blocked.count(self._controller.name),
             self._function_errors,
             self._last_function_error,
         )

@@ -61,6 +61,8 @@ class ControllerStatus(Displayable):
         outcomes: how many calls ended in which way.
         failures: the keys that failed last; at most 100.
         seconds: how long all calls have taken together.
+        concurrency: how many keys may be reconciled at a time.
+        blocked_loop: how often a reconcile has blocked the event loop for more than a second.
         function_errors: exceptions of mappers and predicates.
         last_function_error: the last of these.
     """
@@ -76,5 +78,7 @@ class ControllerStatus(Displayable):
     outcomes: Mapping[Outcome, int] = field(default_factory=dict)
     failures: tuple[KeyFailure, ...] = ()
     seconds: float = 0.0
+    concurrency: int = 1
+    blocked_loop: int = 0
     function_errors: int = 0
     last_function_error: str = ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 import math
 from bisect import insort
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -103,7 +103,7 @@ class WorkQueue(Generic[K]):
         self._delayed: dict[K, _Entry[K]] = {}
         self._times: list[tuple[float, int, _Entry[K]]] = []  # a heap of these; entries with another turn are outdated
         self._turns = 0
-        self._processing: dict[K, tuple[float, int]] = {}  # since when, and with which priority
+        self._processing: dict[K, tuple[float, int, float]] = {}  # since when, its priority, how long it was ready
         self._again: dict[K, _Entry[K]] = {}  # added while being processed
         self._idle = trio.lowlevel.ParkingLot()
         self._timer: trio.CancelScope | None = None  # of the one waiting task that wakes up for delayed keys
@@ -235,6 +235,16 @@ class WorkQueue(Generic[K]):
             raise InvalidInput(f"{key!r} is not being processed: call priority() between get() and done()")
         return self._processing[key][1]
 
+    def waited(self, key: K) -> float:
+        """Return for how many seconds a key was ready that is being processed, before it was taken.
+
+        Raises:
+            InvalidInput: the key is not being processed.
+        """
+        if key not in self._processing:
+            raise InvalidInput(f"{key!r} is not being processed: call waited() between get() and done()")
+        return self._processing[key][2]
+
     # ── life ─────────────────────────────────────────────────────────────────────────────────
 
     def close(self) -> None:
@@ -276,12 +286,19 @@ class WorkQueue(Generic[K]):
 
     def statistics(self) -> WorkQueueStatistics:
         """Return the state and the counters."""
-        now = trio.current_time()
-        self._release(now)
-        running = [now - began for began, _ in self._processing.values()]
+        return self._statistics(trio.current_time())
+
+    def _statistics(self, now: float) -> WorkQueueStatistics:
+        """Return the same as of now; also in another thread, so it changes nothing and iterates over copies only."""
+        running = [now - began for began, *_ in tuple(self._processing.values())]
+        delayed = tuple(self._delayed.values())
+        due = [entry.priority for entry in delayed if entry.at <= now]
+        depth = Counter(due)
+        for priority, level in tuple(self._levels.items()):
+            depth[priority] += len(level)
         return WorkQueueStatistics(
-            depth={priority: len(self._levels[priority]) for priority in reversed(self._order)},
-            delayed=len(self._delayed),
+            depth={priority: depth[priority] for priority in sorted(depth, reverse=True)},
+            delayed=len(delayed) - len(due),
             processing=len(running),
             adds=self._adds,
             retries=self._retries,
@@ -319,7 +336,7 @@ class WorkQueue(Generic[K]):
             entry = next(iter(self._levels[self._order[-1]].values()))
         key = entry.key
         self._unready(entry)
-        self._processing[key] = (now, entry.priority)
+        self._processing[key] = (now, entry.priority, now - entry.at)
         self._taken += 1
         self._queue_seconds += now - entry.at
         if self._idle and (self._ready or (self._delayed and self._timer is None)):

@@ -10,6 +10,8 @@ from dynkube.telemetry._prometheus import PrometheusMetrics
 from dynkube.telemetry._records import (
     Collection,
     HandlerRun,
+    ReconcileInfo,
+    ReconcileOutcome,
     ReflectorOutcome,
     RequestInfo,
     RequestOutcome,
@@ -23,6 +25,8 @@ __all__ = [
     "Observers",
     "OpenTelemetryTracing",
     "PrometheusMetrics",
+    "ReconcileInfo",
+    "ReconcileOutcome",
     "ReflectorOutcome",
     "RequestInfo",
     "RequestOutcome",

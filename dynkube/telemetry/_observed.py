@@ -5,7 +5,7 @@ The classes that implement them are in higher layers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from typing import Protocol
 
 from dynkube.meta import GVR
@@ -87,4 +87,46 @@ class ObservedClient(Protocol):
 
     def statistics(self) -> ObservedCounts:
         """Return the counters of the client's requests and connections."""
+        ...
+
+
+class ObservedQueue(Protocol):
+    """The attributes of :class:`dynkube.controllers.WorkQueueStatistics` that observers need."""
+
+    @property
+    def depth(self) -> Mapping[int, int]: ...
+    @property
+    def adds(self) -> int: ...
+    @property
+    def retries(self) -> int: ...
+    @property
+    def unfinished_work_seconds(self) -> float: ...
+    @property
+    def longest_running_seconds(self) -> float: ...
+
+
+class ObservedController(Protocol):
+    """The attributes of :class:`dynkube.controllers.ControllerStatus` that observers need."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def concurrency(self) -> int: ...
+    @property
+    def running(self) -> Sized: ...
+    @property
+    def waiting_for_cache(self) -> Sized: ...
+    @property
+    def queue(self) -> ObservedQueue | None: ...
+
+
+class ObservedControllers(Protocol):
+    """The controllers of one call of :func:`dynkube.controllers.run`."""
+
+    def statuses(self) -> Sequence[ObservedController]:
+        """Return the status of each controller."""
+        ...
+
+    def leadership(self) -> tuple[str, bool] | None:
+        """Return the name of the Lease, and whether this process leads; ``None`` without leader election."""
         ...

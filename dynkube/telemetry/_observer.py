@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dynkube.telemetry._observed import ObservedClient
+from dynkube.telemetry._observed import ObservedClient, ObservedControllers
 from dynkube.telemetry._records import (
     Collection,
     HandlerRun,
+    ReconcileInfo,
+    ReconcileOutcome,
     ReflectorOutcome,
     RequestInfo,
     RequestOutcome,
@@ -67,3 +69,21 @@ class Observer:
 
     def handler_ran(self, collection: Collection, run: HandlerRun) -> None:
         """A handler was called with one event, and has returned or raised."""
+
+    def controllers_started(self, controllers: ObservedControllers) -> None:
+        """Controllers were started with :func:`dynkube.controllers.run`.
+
+        Until they are stopped, the methods of ``controllers`` may be called on any thread.
+        """
+
+    def controllers_stopped(self, controllers: ObservedControllers) -> None:
+        """These controllers have ended."""
+
+    def reconcile_started(self, reconcile: ReconcileInfo) -> None:
+        """A reconcile function is about to be called; in the task that calls it, so context variables reach it.
+
+        :meth:`reconcile_finished` is called for each call, also if it fails or is cancelled, in the same task.
+        """
+
+    def reconcile_finished(self, reconcile: ReconcileInfo, outcome: ReconcileOutcome) -> None:
+        """A reconcile function has returned or raised, or was cancelled."""

@@ -11,11 +11,13 @@ from dynkube._guard import attempt
 from dynkube._logs import get_logger
 from dynkube.errors import InvalidInput
 from dynkube.meta._arguments import a_type
-from dynkube.telemetry._observed import ObservedClient
+from dynkube.telemetry._observed import ObservedClient, ObservedControllers
 from dynkube.telemetry._observer import Observer
 from dynkube.telemetry._records import (
     Collection,
     HandlerRun,
+    ReconcileInfo,
+    ReconcileOutcome,
     ReflectorOutcome,
     RequestInfo,
     RequestOutcome,
@@ -101,6 +103,18 @@ class Observers:
         )
         self.handler_ran: tuple[Hook[[Collection, HandlerRun], None], ...] = _hooks(
             given, Observer.handler_ran, [o.handler_ran for o in given]
+        )
+        self.controllers_started: tuple[Hook[[ObservedControllers], None], ...] = _hooks(
+            given, Observer.controllers_started, [o.controllers_started for o in given]
+        )
+        self.controllers_stopped: tuple[Hook[[ObservedControllers], None], ...] = _hooks(
+            given, Observer.controllers_stopped, [o.controllers_stopped for o in given]
+        )
+        self.reconcile_started: tuple[Hook[[ReconcileInfo], None], ...] = _hooks(
+            given, Observer.reconcile_started, [o.reconcile_started for o in given]
+        )
+        self.reconcile_finished: tuple[Hook[[ReconcileInfo, ReconcileOutcome], None], ...] = _hooks(
+            given, Observer.reconcile_finished, [o.reconcile_finished for o in given]
         )
 
 

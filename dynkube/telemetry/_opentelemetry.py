@@ -1,4 +1,4 @@
-"""OpenTelemetry spans: one per attempt of a request, by the HTTP conventions.
+"""OpenTelemetry spans: one per attempt of a request, by the HTTP conventions, and one per reconcile.
 
 ``k8s.*`` attributes are added. The span of a watch covers its opening only, not the minutes for which it is open.
 Traces continue in the API server, which accepts ``traceparent`` (KEP-647). Baggage is not sent, as it may have data
@@ -17,16 +17,19 @@ import trio
 
 from dynkube.errors import APIError, ConfigError
 from dynkube.telemetry._observer import Observer
-from dynkube.telemetry._records import RequestInfo, RequestOutcome
+from dynkube.telemetry._records import ReconcileInfo, ReconcileOutcome, RequestInfo, RequestOutcome
 
 if TYPE_CHECKING:
+    from contextvars import Token
+
+    from opentelemetry.context import Context
     from opentelemetry.trace import Span, TracerProvider
 
 _PORTS = {"http": 80, "https": 443}
 
 
 class OpenTelemetryTracing(Observer):
-    """Creates a span for each attempt of a client's requests.
+    """Creates a span for each attempt of a client's requests, and for each reconcile of its controllers.
 
     Pass it to the client: ``dynkube.connect(observers=[OpenTelemetryTracing()])``.
 
@@ -39,16 +42,18 @@ class OpenTelemetryTracing(Observer):
 
     def __init__(self, tracer_provider: TracerProvider | None = None) -> None:
         try:
-            from opentelemetry import trace
+            from opentelemetry import context, trace
             from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
         except ImportError as error:
             raise ConfigError(
                 "OpenTelemetryTracing requires the package opentelemetry-api: pip install 'dynkube[opentelemetry]'"
             ) from error
+        self._context = context
         self._trace = trace
         self._propagator = TraceContextTextMapPropagator()
         self._tracer = trace.get_tracer("dynkube", tracer_provider=tracer_provider)
         self._spans: dict[RequestInfo, Span] = {}
+        self._reconciles: dict[ReconcileInfo, tuple[Span, Token[Context]]] = {}
 
     def request_started(self, request: RequestInfo) -> Mapping[str, str]:
         """Start a child of the current span, and return its ``traceparent``."""
@@ -67,6 +72,31 @@ class OpenTelemetryTracing(Observer):
             span.set_attributes(_answered(outcome))
             if outcome.error is not None:
                 self._failed(span, outcome.error)
+        span.end()
+
+    def reconcile_started(self, reconcile: ReconcileInfo) -> None:
+        """Start a span, and make it the current one of the task, so that requests are its children."""
+        span = self._tracer.start_span(
+            f"reconcile {reconcile.controller}",
+            context=self._context.Context(),  # a trace of its own: a controller runs for days
+            attributes={
+                "dynkube.controller": reconcile.controller,
+                "dynkube.resource": reconcile.resource,
+                "k8s.namespace.name": reconcile.namespace,
+                "k8s.request.name": reconcile.name,
+                "dynkube.attempt": reconcile.attempt,
+            },
+        )
+        token = self._context.attach(self._trace.set_span_in_context(span))
+        self._reconciles[reconcile] = span, token
+
+    def reconcile_finished(self, reconcile: ReconcileInfo, outcome: ReconcileOutcome) -> None:
+        """End the span, with the error if there was one."""
+        span, token = self._reconciles.pop(reconcile)
+        self._context.detach(token)
+        span.set_attribute("dynkube.result", outcome.result)
+        if outcome.error is not None:
+            self._failed(span, outcome.error)
         span.end()
 
     def _failed(self, span: Span, error: BaseException) -> None:

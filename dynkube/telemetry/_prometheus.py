@@ -1,4 +1,4 @@
-"""Prometheus metrics, with client-go's names if client-go has such a metric.
+"""Prometheus metrics, with client-go's and controller-runtime's names if these have such a metric.
 
 So dashboards and alerts for client-go can be used. Requests, lists, watches and handler runs are counted in counters
 and histograms when they happen. The state of informers and connections is collected at each scrape, so a closed
@@ -9,13 +9,23 @@ kubernetes/kubernetes#73587.) Informers that differ only in their ``transform`` 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from dynkube.errors import ClosedError, ConfigError, InvalidInput
-from dynkube.telemetry._observed import ObservedClient, ObservedCounts, ObservedInformer
+from dynkube.telemetry._controller_metrics import ControllerCollector, ReconcileMetrics
+from dynkube.telemetry._metric_families import counter, gauge, single
+from dynkube.telemetry._observed import ObservedClient, ObservedControllers, ObservedCounts, ObservedInformer
 from dynkube.telemetry._observer import Observer
-from dynkube.telemetry._records import Collection, HandlerRun, ReflectorOutcome, RequestInfo, RequestOutcome
+from dynkube.telemetry._records import (
+    Collection,
+    HandlerRun,
+    ReconcileInfo,
+    ReconcileOutcome,
+    ReflectorOutcome,
+    RequestInfo,
+    RequestOutcome,
+)
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -55,17 +65,30 @@ class PrometheusMetrics(Observer):
                 "PrometheusMetrics requires the package prometheus-client: pip install 'dynkube[prometheus]'"
             ) from error
         registry = prometheus_client.REGISTRY if registry is None else registry
+        self._registry = registry
         self._name = name
         self._clients: dict[int, ObservedClient] = {}
+        self._controllers: dict[int, ObservedControllers] = {}
         try:
             self._requests = _Requests(registry)
             self._work = _Work(registry)
+            self._reconciles = ReconcileMetrics(registry)
             registry.register(_Scraped(self._clients, name))
+            registry.register(ControllerCollector(self._controllers))
         except ValueError as error:
             raise InvalidInput(
-                "the registry has client-go's metrics already: pass the same PrometheusMetrics to all clients, "
+                "the registry has metrics of these names already: pass the same PrometheusMetrics to all clients, "
                 f"or use another registry ({error})"
             ) from error
+
+    def exposition(self) -> tuple[str, bytes]:
+        """Return the content type and the content of a ``/metrics`` page: all metrics in the registry.
+
+        Takes some milliseconds for thousands of series; on any thread.
+        """
+        from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+
+        return CONTENT_TYPE_LATEST, generate_latest(self._registry)
 
     def client_opened(self, client: ObservedClient) -> None:
         """Include the client in scrapes."""
@@ -98,6 +121,22 @@ class PrometheusMetrics(Observer):
     def handler_ran(self, collection: Collection, run: HandlerRun) -> None:
         """Record the duration of one handler run."""
         self._work.handlers.labels(*self._labels(collection)).observe(run.seconds)
+
+    def controllers_started(self, controllers: ObservedControllers) -> None:
+        """Include the controllers in scrapes."""
+        self._controllers[id(controllers)] = controllers
+
+    def controllers_stopped(self, controllers: ObservedControllers) -> None:
+        """Exclude the controllers from scrapes."""
+        self._controllers.pop(id(controllers), None)
+
+    def reconcile_started(self, reconcile: ReconcileInfo) -> None:
+        """Record for how long the key was queued."""
+        self._reconciles.started(reconcile)
+
+    def reconcile_finished(self, reconcile: ReconcileInfo, outcome: ReconcileOutcome) -> None:
+        """Record one call of a reconcile function."""
+        self._reconciles.finished(reconcile, outcome)
 
     def _labels(self, collection: Collection) -> tuple[str, str, str, str]:
         gvr = collection.gvr
@@ -243,9 +282,9 @@ def _shared_names(name: str, informers: list[ObservedInformer]) -> Iterator[Metr
         if informer.resource_version.isdigit():
             version = float(informer.resource_version[-_VERSION_DIGITS:])
             versions[labels] = min(version, versions.get(labels, version))
-    yield _gauge("informer_queued_items", "Number of objects queued for handlers.", _GVR, queued.items())
+    yield gauge("informer_queued_items", "Number of objects queued for handlers.", _GVR, queued.items())
     text = "The 15 least significant digits of the last observed resourceVersion, of the informer furthest behind."
-    yield _gauge("informer_store_resource_version", text, _GVR, versions.items())
+    yield gauge("informer_store_resource_version", text, _GVR, versions.items())
 
 
 def _states(name: str, informers: list[ObservedInformer]) -> Iterator[Metric]:
@@ -254,7 +293,7 @@ def _states(name: str, informers: list[ObservedInformer]) -> Iterator[Metric]:
         for phase in _PHASES:
             samples[*_labels(name, informer), phase] |= int(informer.state.phase == phase)
     text = "1 for the current state of an informer, 0 for the others."
-    yield _gauge("dynkube_informer_state", text, (*_INFORMER, "state"), samples.items())
+    yield gauge("dynkube_informer_state", text, (*_INFORMER, "state"), samples.items())
 
 
 def _numbers(name: str, informers: list[ObservedInformer]) -> Iterator[Metric]:
@@ -270,25 +309,25 @@ def _numbers(name: str, informers: list[ObservedInformer]) -> Iterator[Metric]:
         errors[labels] += informer.handler_errors
         if informer.lag is not None:
             lag[labels] = max(informer.lag, lag.get(labels, 0.0))
-    yield _gauge("dynkube_informer_objects", "Number of objects in the cache.", _INFORMER, objects.items())
-    yield _gauge("dynkube_informer_backlog", "Number of objects queued for handlers.", _INFORMER, backlog.items())
-    yield _gauge("dynkube_informer_users", "Number of informers that share the cache.", _INFORMER, users.items())
-    yield _gauge(
+    yield gauge("dynkube_informer_objects", "Number of objects in the cache.", _INFORMER, objects.items())
+    yield gauge("dynkube_informer_backlog", "Number of objects queued for handlers.", _INFORMER, backlog.items())
+    yield gauge("dynkube_informer_users", "Number of informers that share the cache.", _INFORMER, users.items())
+    yield gauge(
         "dynkube_informer_lag_seconds",
         "Seconds since the last event or response of the server.",
         _INFORMER,
         lag.items(),
     )
-    yield _counter("dynkube_informer_restarts", "Number of watches that were restarted.", _INFORMER, restarts.items())
-    yield _counter("dynkube_informer_failures", "Number of failed lists and watches.", _INFORMER, failures.items())
-    yield _counter(
+    yield counter("dynkube_informer_restarts", "Number of watches that were restarted.", _INFORMER, restarts.items())
+    yield counter("dynkube_informer_failures", "Number of failed lists and watches.", _INFORMER, failures.items())
+    yield counter(
         "dynkube_informer_handler_errors", "Number of events for which a handler raised.", _INFORMER, errors.items()
     )
 
 
 def _of_clients(counts: list[ObservedCounts]) -> Iterator[Metric]:
-    yield _single("dynkube_client_open_watches", "Number of open watches.", sum(c.open_watches for c in counts))
-    yield _single(
+    yield single("dynkube_client_open_watches", "Number of open watches.", sum(c.open_watches for c in counts))
+    yield single(
         "dynkube_client_connections", "Number of connections, including idle ones.", sum(c.connections for c in counts)
     )
     calls: Counter[tuple[str, ...]] = Counter()
@@ -296,26 +335,4 @@ def _of_clients(counts: list[ObservedCounts]) -> Iterator[Metric]:
         for (code, status), number in count.plugin_calls.items():
             calls[str(code), status] += number
     text = "Number of exec plugin runs, by exit code and result."
-    yield _counter("rest_client_exec_plugin_call", text, ("code", "call_status"), calls.items())
-
-
-def _gauge(name: str, text: str, labels: Iterable[str], samples: Iterable[tuple[tuple[str, ...], float]]) -> Metric:
-    from prometheus_client.metrics_core import GaugeMetricFamily
-
-    family = GaugeMetricFamily(name, text, labels=tuple(labels))
-    for values, value in samples:
-        family.add_metric(values, value)
-    return family
-
-
-def _counter(name: str, text: str, labels: Iterable[str], samples: Iterable[tuple[tuple[str, ...], float]]) -> Metric:
-    from prometheus_client.metrics_core import CounterMetricFamily
-
-    family = CounterMetricFamily(name, text, labels=tuple(labels))
-    for values, value in samples:
-        family.add_metric(values, value)
-    return family
-
-
-def _single(name: str, text: str, value: float) -> Metric:
-    return _gauge(name, text, (), [((), value)])
+    yield counter("rest_client_exec_plugin_call", text, ("code", "call_status"), calls.items())

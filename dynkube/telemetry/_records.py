@@ -137,3 +137,43 @@ class HandlerRun:
     event: Literal["Added", "Updated", "Deleted"]
     seconds: float
     error: BaseException | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ReconcileInfo:
+    """One call of a controller's reconcile function, as it begins.
+
+    The same object is passed to ``reconcile_finished``. It is compared by identity and hashable, so it can be used as a
+    key for data kept until then.
+
+    Attributes:
+        controller: the name of the controller.
+        resource: the reconciled resource, as it was given.
+        namespace: of the object; ``""`` if it is cluster-scoped.
+        name: of the object.
+        attempt: 1, and one more for each failure since the key last succeeded.
+        queued: seconds for which the key was ready and waited for a worker.
+    """
+
+    controller: str
+    resource: str
+    namespace: str
+    name: str
+    attempt: int
+    queued: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReconcileOutcome:
+    """How a call of a reconcile function ended.
+
+    Attributes:
+        result: a value of :class:`dynkube.controllers.Outcome`: ``"success"``, ``"error"``, ...; ``"cancelled"`` if the
+            controller was stopped.
+        seconds: duration of the call.
+        error: the exception; ``None`` on success.
+    """
+
+    result: str
+    seconds: float
+    error: BaseException | None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import pytest
@@ -17,6 +18,7 @@ from dynkube.cli._managed import Managed
 from dynkube.cli._ownership import release, transfer, upgrade_managed_fields
 from dynkube.cli._run import exit_code
 from dynkube.errors import InvalidInput, NotFound
+from dynkube.telemetry import Observer
 from dynkube.testing import APIServer
 from tests.manifests.kit import config
 
@@ -29,8 +31,8 @@ class Embedded(Cluster):
 
     server: APIServer
 
-    def client(self) -> Client:
-        return connect(transport=self.server.transport())
+    def client(self, *, observers: Iterable[Observer] = ()) -> Client:
+        return connect(transport=self.server.transport(), observers=observers)
 
 
 async def have(server: APIServer, manager: str, **data: str) -> None:

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import logging
+import re
+import signal
+from collections.abc import Iterator
+
+import httpx2
 import pytest
 import trio
+from prometheus_client import CollectorRegistry
 
 import dynkube
+from dynkube.controllers import run as run_controllers
 from dynkube.testing import APIServer
 from tests.controllers.kit import quiet, running
 from tests.face.documents import python_blocks, run
@@ -17,6 +25,30 @@ pytest_plugins = ["pytester"]
 
 PAGE = "docs/controllers.md"
 SITE = {"apiVersion": "example.com/v1", "kind": "Website", "metadata": {"name": "shop"}, "spec": {"replicas": 2}}
+
+
+class Served(logging.Handler):
+    """Reads the URL of the probes from the log."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.started = trio.Event()
+        self.url = ""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if found := re.search(r"served at (\S+)", record.getMessage()):
+            self.url = found[1]
+            self.started.set()
+
+
+@pytest.fixture
+def served(caplog: pytest.LogCaptureFixture) -> Iterator[Served]:
+    caplog.set_level("INFO", "dynkube.controllers")
+    handler = Served()
+    logger = logging.getLogger("dynkube.controllers")
+    logger.addHandler(handler)
+    yield handler
+    logger.removeHandler(handler)
 
 
 async def test_the_controller_of_the_page_makes_a_deployment_and_a_condition(
@@ -52,9 +84,36 @@ async def test_the_controller_runs_until_it_is_cancelled(
 
 
 @pytest.mark.real_time
+async def test_the_program_of_a_pod_serves_probes_and_ends_at_a_signal(
+    server: APIServer, monkeypatch: pytest.MonkeyPatch, served: Served
+) -> None:
+    connect, registry = dynkube.connect, CollectorRegistry()
+    monkeypatch.setattr(dynkube, "connect", lambda **given: connect(transport=server.transport(), **given))
+    names = {**await run(python_blocks(PAGE)[0], {}), "dynkube": dynkube, "run": run_controllers, "registry": registry}
+    program = (
+        python_blocks(PAGE)[3]
+        .replace("port=8080", "host='127.0.0.1', port=0")
+        .replace("Metrics()", "Metrics(registry)")
+    )
+    ready = trio.Event()
+
+    async def main() -> None:
+        await run(f"{program}\nawait main()", {**names, "database_is_reachable": ready.set})
+
+    async with trio.open_nursery() as nursery, httpx2.AsyncClient() as http:
+        nursery.start_soon(main)
+        await served.started.wait()
+        assert (await http.get(f"{served.url}/readyz/database")).text == "ok"
+        assert "leader_election_master_status" in (await http.get(f"{served.url}/metrics")).text
+        signal.raise_signal(signal.SIGTERM)
+
+    assert ready.is_set()
+
+
+@pytest.mark.real_time
 def test_the_test_of_the_page_passes(project: pytest.Pytester) -> None:  # noqa: F811 - that is how fixtures work
     project.makeconftest(CONFTEST)
-    project.makepyfile(test_block=python_blocks(PAGE)[3])
+    project.makepyfile(test_block=python_blocks(PAGE)[4])
 
     project.runpytest_subprocess("-q", "-ra").assert_outcomes(passed=1)
-    assert len(python_blocks(PAGE)) == 4
+    assert len(python_blocks(PAGE)) == 5

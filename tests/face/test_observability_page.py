@@ -99,7 +99,7 @@ async def test_the_table_of_metrics_has_all_that_there_are_and_no_others(shop: A
         await pods.wait_state(LIVE)
         exposed = set(re.findall(r"^# TYPE (\S+)", generate_latest(registry).decode(), re.MULTILINE))
 
-    section = TEXT.split("## Metrics for Prometheus")[1].split("Where it differs")[0]
+    section = TEXT.split("## Metrics for Prometheus")[1].split("### Differences from client-go")[0]
     rows = [row for row in section.splitlines() if row.startswith("| `")]
     documented = {name for row in rows for name in re.findall(r"`([a-z_]+)`", row.split("|")[1])}
     assert documented == {name for name in exposed if not name.endswith("_created")}

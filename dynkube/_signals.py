@@ -1,4 +1,4 @@
-"""Cancellation by Ctrl-C, so that a command can still report what it has done."""
+"""Cancellation by signals, so that a program can end in order."""
 
 from __future__ import annotations
 
