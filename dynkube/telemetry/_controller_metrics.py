@@ -108,9 +108,8 @@ class ControllerCollector:
             statuses += run.statuses()
             if (leadership := run.leadership()) is not None:
                 leads[leadership[0],] |= int(leadership[1])
-        if leads:
-            text = "1 if this process is the leader, 0 if it is a candidate, by the name of the Lease."
-            yield gauge("leader_election_master_status", text, ("name",), leads.items())
+        text = "1 if this process is the leader, 0 if it is a candidate, by the name of the Lease."
+        yield gauge("leader_election_master_status", text, ("name",), leads.items())
         yield from _workers(statuses)
         yield from _queues(statuses)
 

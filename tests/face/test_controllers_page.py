@@ -90,11 +90,8 @@ async def test_the_program_of_a_pod_serves_probes_and_ends_at_a_signal(
     connect, registry = dynkube.connect, CollectorRegistry()
     monkeypatch.setattr(dynkube, "connect", lambda **given: connect(transport=server.transport(), **given))
     names = {**await run(python_blocks(PAGE)[0], {}), "dynkube": dynkube, "run": run_controllers, "registry": registry}
-    program = (
-        python_blocks(PAGE)[3]
-        .replace("port=8080", "host='127.0.0.1', port=0")
-        .replace("Metrics()", "Metrics(registry)")
-    )
+    program = python_blocks(PAGE)[3].replace("port=8080", "host='127.0.0.1', port=0")
+    program = program.replace("PrometheusMetrics()", "PrometheusMetrics(registry)")
     ready = trio.Event()
 
     async def main() -> None:
