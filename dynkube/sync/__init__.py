@@ -17,6 +17,7 @@ explains how the methods are generated.
 """
 
 from dynkube.sync._client import Client, Mapper, connect
+from dynkube.sync._controllers import ControllerRun, LiveStatus, run, start
 from dynkube.sync._informer import Informer, Registration
 from dynkube.sync._lists import UnstructuredList, UnstructuredTable
 from dynkube.sync._resource import ResourceClient, SubresourceClient
@@ -24,8 +25,10 @@ from dynkube.sync._streams import EventStream, ObjectIterator, States, Watch
 
 __all__ = [
     "Client",
+    "ControllerRun",
     "EventStream",
     "Informer",
+    "LiveStatus",
     "Mapper",
     "ObjectIterator",
     "Registration",
@@ -36,4 +39,6 @@ __all__ = [
     "UnstructuredTable",
     "Watch",
     "connect",
+    "run",
+    "start",
 ]

@@ -113,6 +113,10 @@ class Held(Generic[T]):
             raise
         await self._raise_error()
 
+    async def wait_ended(self) -> None:
+        """Wait until the manager was exited, by :meth:`close`, by its owner, or by itself."""
+        await self._ended.wait()
+
     async def _raise_error(self) -> None:
         error, self._error = self._error, None
         if error is not None:

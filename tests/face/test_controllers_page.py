@@ -6,6 +6,7 @@ import logging
 import re
 import signal
 from collections.abc import Iterator
+from functools import partial
 
 import httpx2
 import pytest
@@ -13,13 +14,15 @@ import trio
 from prometheus_client import CollectorRegistry
 
 import dynkube
+import dynkube.sync
 from dynkube.controllers import run as run_controllers
-from dynkube.testing import APIServer
+from dynkube.testing import APIServer, ServerThread
 from tests.controllers.kit import quiet, running
 from tests.face.documents import python_blocks, run
 from tests.face.test_faults_page import CONFTEST
 from tests.face.test_testing_page import project  # noqa: F401 - a fixture
 from tests.informers.kit import crd
+from tests.sync.conftest import cluster  # noqa: F401 - a fixture
 
 pytest_plugins = ["pytester"]
 
@@ -108,9 +111,23 @@ async def test_the_program_of_a_pod_serves_probes_and_ends_at_a_signal(
 
 
 @pytest.mark.real_time
+async def test_the_controller_runs_in_the_background_of_a_notebook(
+    cluster: ServerThread,  # noqa: F811 - that is how fixtures work
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    connect = dynkube.sync.connect
+    monkeypatch.setattr(dynkube.sync, "connect", lambda: connect(url=cluster.url))
+    names = await run(python_blocks(PAGE)[0], {})
+
+    await trio.to_thread.run_sync(partial(exec, python_blocks(PAGE)[4], names))
+
+    assert repr(names["running"]) == "<ControllerRun of websites.example.com, ended>"
+
+
+@pytest.mark.real_time
 def test_the_test_of_the_page_passes(project: pytest.Pytester) -> None:  # noqa: F811 - that is how fixtures work
     project.makeconftest(CONFTEST)
-    project.makepyfile(test_block=python_blocks(PAGE)[4])
+    project.makepyfile(test_block=python_blocks(PAGE)[5])
 
     project.runpytest_subprocess("-q", "-ra").assert_outcomes(passed=1)
-    assert len(python_blocks(PAGE)) == 5
+    assert len(python_blocks(PAGE)) == 6

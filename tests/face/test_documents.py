@@ -13,6 +13,7 @@ import trio
 import dynkube
 from dynkube.testing import APIServer
 from tests.face.documents import python_blocks, run
+from tests.informers.kit import crd
 
 MANIFEST: dict[str, Any] = {
     "apiVersion": "apps/v1",
@@ -106,6 +107,18 @@ async def test_the_informer_of_the_readme_runs(
     assert capsys.readouterr().out.startswith("LIVE (Watching) InformerStatistics(")
 
 
+async def test_the_controller_of_the_readme_runs(server: APIServer, client: dynkube.Client) -> None:
+    def deployment_for(site: dynkube.Unstructured) -> dict[str, Any]:
+        return {**MANIFEST, "metadata": {"name": site.name}}
+
+    server.create(crd("websites"))
+    server.create({"apiVersion": "example.com/v1", "kind": "Website", "metadata": {"name": "shop"}, "spec": {}})
+    with trio.move_on_after(5):
+        await run(python_blocks("README.md")[5], {"client": client, "deployment_for": deployment_for})
+
+    assert server.get("deployments", "shop")["metadata"]["ownerReferences"][0]["kind"] == "Website"
+
+
 async def test_the_test_of_the_readme_runs(
     server: APIServer, client: dynkube.Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -117,7 +130,7 @@ async def test_the_test_of_the_readme_runs(
     (tmp_path / "manifests" / "web.json").write_text(json.dumps({**MANIFEST, "metadata": {"name": "web"}}))
     monkeypatch.chdir(tmp_path)
 
-    block = python_blocks("README.md")[5]
+    block = python_blocks("README.md")[6]
     scope = await run(block, {"trio": trio, "my_controller": my_controller})
 
     await scope["test_it_scales_down_at_night"](server, client)  # type: ignore[operator]  # what the README defines
@@ -154,7 +167,7 @@ def test_every_bound_of_the_page_about_security_is_the_default() -> None:
 
 
 def test_every_block_of_python_in_the_documents_is_run() -> None:
-    assert len(python_blocks("README.md")) == 6  # one of them run by test_notebooks_page.py
+    assert len(python_blocks("README.md")) == 7  # one of them run by test_notebooks_page.py
     assert python_blocks("docs/testing.md")  # run by test_testing_page.py
     assert python_blocks("docs/observability.md")  # run by test_observability_page.py
     assert len(python_blocks("docs/security.md")) == 2

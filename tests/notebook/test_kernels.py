@@ -152,3 +152,17 @@ while not handler.statistics().handled: pass
         os.kill(process, 0)
     # The kernel is a new one from here on: this test is the last of the module.
     assert kernel.run("print('k' in globals())").printed == "False\n"
+
+
+def test_a_live_status_of_controllers_is_replaced_when_they_stop(kernel: Kernel) -> None:
+    kernel.run("""
+import dynkube.sync
+from dynkube.controllers import Controller
+running = dynkube.sync.start(k, Controller("configmaps", lambda ctx, key: None))
+""")
+    shown = kernel.run("running.live()").result["text/plain"]
+    cell = kernel.run("live = running.live(); display(live); running.stop()")
+
+    assert "configmaps" in shown
+    assert "Stopped" not in shown
+    assert "Stopped" in cell.result["text/plain"], cell.traceback
