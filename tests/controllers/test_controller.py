@@ -6,7 +6,18 @@ import pytest
 import trio
 
 import dynkube
-from dynkube.controllers import Context, Controller, ObjectKey, Outcome, Requeue, Terminal, Watch, to_index, to_label
+from dynkube.controllers import (
+    Context,
+    Controller,
+    ControllerPhase,
+    ObjectKey,
+    Outcome,
+    Requeue,
+    Terminal,
+    Watch,
+    to_index,
+    to_label,
+)
 from dynkube.errors import ClosedError
 from dynkube.testing import APIServer
 from tests.controllers.kit import Calls, quiet, running
@@ -152,6 +163,43 @@ async def test_a_change_of_an_owned_object_reconciles_its_controller(server: API
 
     assert calls.keys[2:] == ["default/a", "default/a"]
     assert calls.times[2:] == [1, 2]
+
+
+@pytest.mark.scenario("K26")
+async def test_an_owner_is_found_in_whatever_version_the_reference_names_it(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    calls = Calls()
+    uid = server.create(widget("a"))["metadata"]["uid"]
+    owner = {"name": "a", "uid": uid, "controller": True}
+    references = {
+        "none": [],
+        "another-kind": [{**owner, "apiVersion": "v1", "kind": "Pod", "uid": "of-a-pod"}],
+        "another-version": [{**owner, "apiVersion": "example.com/v1alpha1", "kind": "Widget"}],
+    }
+    async with running(client, Controller(WIDGETS, calls, owns=["configmaps"])):
+        for second, (name, given) in enumerate(references.items()):
+            await quiet(second)
+            server.create(config(name, ownerReferences=given))
+        await quiet(1)
+
+    assert (calls.keys, calls.times) == (["default/a"] * 2, [0, 3])
+
+
+@pytest.mark.scenario("K28")
+async def test_objects_that_exist_before_the_start_and_those_that_come_later_are_reconciled(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    calls = Calls()
+    server.create(widget("before"))
+    controller = Controller(WIDGETS, calls)
+    async with running(client, controller):
+        await quiet()
+        assert (controller.status().phase, calls.keys) == (ControllerPhase.RUNNING, ["default/before"])
+        server.create(widget("later"))
+        await quiet()
+
+    assert calls.keys == ["default/before", "default/later"]
 
 
 async def test_a_watch_maps_objects_by_a_label_an_index_or_a_function(

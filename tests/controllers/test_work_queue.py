@@ -314,6 +314,28 @@ async def test_a_closed_queue_gives_what_is_ready_and_takes_nothing_new() -> Non
         await queue.get()
 
 
+@pytest.mark.scenario("K25")
+async def test_what_was_added_before_the_first_worker_and_just_before_the_end_is_processed_once() -> None:
+    queue: WorkQueue[str] = WorkQueue()
+    processed: list[str] = []
+
+    async def work() -> None:
+        with suppress(ClosedError):
+            while True:
+                async with queue.item() as key:
+                    processed.append(key)
+
+    queue.add("early")
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(work)
+        await trio.testing.wait_all_tasks_blocked()
+        assert processed == ["early"]
+        queue.add("late")
+        await queue.drain()
+
+    assert processed == ["early", "late"]
+
+
 async def test_closing_ends_all_waits() -> None:
     queue: WorkQueue[str] = WorkQueue()
     ended = 0
