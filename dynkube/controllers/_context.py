@@ -26,6 +26,7 @@ from dynkube.discovery import APIResource, ResourceLike
 from dynkube.errors import ClosedError, InvalidInput, NotFound, ServerError, TransportError
 from dynkube.informers import Selector
 from dynkube.meta import MISSING, LabelSelector, PatchType, Unstructured
+from dynkube.meta._patch import merge_patch
 
 T = TypeVar("T")
 
@@ -302,13 +303,14 @@ class Context:
     ) -> Unstructured:
         """Set fields of the status and conditions. Sends nothing if they are set already.
 
-        Other fields and other conditions stay as they are. A condition's ``lastTransitionTime`` changes only together
-        with its status. ``observedGeneration`` is the generation of ``obj``; it is left out if the resource has no
-        status subresource, as each write of the status is a new generation then.
+        Other fields and other conditions stay as they are: objects within the status are merged, lists are replaced
+        (RFC 7386). A condition's ``lastTransitionTime`` changes only together with its status. ``observedGeneration``
+        is the generation of ``obj``; it is left out if the resource has no status subresource, as each write of the
+        status is a new generation then.
 
         Args:
             obj: the object as it was read: if it has changed since, Conflict is raised, and the key reconciled again.
-            status: fields to set; those with ``None`` are removed.
+            status: fields to set; those that are ``None`` are removed.
             conditions: conditions to set.
 
         Returns:
@@ -331,7 +333,7 @@ class Context:
             # Without the subresource, each write of the status is a new generation, which would be written again.
             generation = obj.generation or None if separate else None
             wanted["conditions"] = merged_conditions(listed, conditions, now=self._now(), generation=generation)
-        if all(present.get(name) == value for name, value in wanted.items()):
+        if merge_patch(present, wanted) == present:
             return obj
         patch = {"metadata": {"resourceVersion": obj.resource_version}, "status": wanted}
         return await self.patch(obj, patch, subresource="status" if separate else None)

@@ -141,6 +141,21 @@ async def test_a_condition_is_sent_once_and_its_time_moves_with_its_status_only(
     assert requests(server, "widgets") == ["patch"]
 
 
+async def test_objects_within_the_status_are_merged_and_sent_once(server: APIServer, client: dynkube.Client) -> None:
+    async def body(ctx: Context, obj: Unstructured) -> Requeue:
+        await ctx.set_status(obj, {"pods": {"ready": 3, "failed": None}, "names": ["x"], "old": None})
+        return Requeue(after=10)
+
+    stored = server.get(WIDGETS, "a")
+    status = {"pods": {"all": 5, "failed": 1}, "names": ["x", "y"], "old": 1}
+    server.update({**stored, "status": status}, subresource="status")
+    async with running(client, reconciling(body)):
+        await quiet(60)
+
+    assert server.get(WIDGETS, "a")["status"] == {"pods": {"all": 5, "ready": 3}, "names": ["x"]}
+    assert requests(server, "widgets") == ["patch"]
+
+
 async def test_a_condition_settles_if_the_resource_has_no_status_subresource(
     server: APIServer, client: dynkube.Client
 ) -> None:
