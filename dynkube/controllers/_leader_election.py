@@ -299,12 +299,14 @@ class LeaderElector(Bound):
 
     async def _send(self, record: LeaseRecord) -> Unstructured:
         if self._lease is None:
-            metadata = {"name": self._election.name, "namespace": self._namespace}
+            metadata = {"name": self._election.name, "namespace": self._namespace, "labels": self._election.labels}
             lease = {"apiVersion": LEASES.api_version, "kind": "Lease", "metadata": metadata, "spec": record.spec()}
             return await self._leases.create(lease)
         if not self._lease.resource_version:  # the update would overwrite what others have written since
             raise ProtocolError("the response to a read has no metadata.resourceVersion")
-        return await self._leases.update(self._lease.evolve(spec=record.spec()), namespace=self._namespace)
+        labels = {**self._lease.labels, **self._election.labels}
+        lease = self._lease.transform(["spec"], record.spec(), ["metadata", "labels"], labels)
+        return await self._leases.update(lease, namespace=self._namespace)
 
     async def _release(self) -> None:
         """Release the lease if this elector holds it. Not cancelled, but bounded; raises nothing."""

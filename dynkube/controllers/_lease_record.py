@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from enum import Enum
 from typing import Final
 
 from dynkube._server_text import word
 from dynkube.errors import InvalidInput
-from dynkube.meta import GVR, Unstructured
+from dynkube.meta import GVR, LabelSelector, Unstructured
 from dynkube.meta._arguments import brief, is_number
 from dynkube.meta._names import MAX_SUBDOMAIN, namespace_problem
 
@@ -52,9 +52,11 @@ class LeaderElection:
             chance.
         release_on_exit: whether the lease is released when the work has ended, so that other candidates take over at
             their next attempt. ``False`` leaves it to expire.
+        labels: labels of the Lease, set whenever it is written; its other labels are kept (client-go's
+            ``LeaseLock.Labels``).
 
     Raises:
-        InvalidInput: a name is invalid, or not ``lease_duration > renew_deadline > 1.2 * retry_period > 0``.
+        InvalidInput: a name or a label is invalid, or not ``lease_duration > renew_deadline > 1.2 * retry_period > 0``.
     """
 
     name: str
@@ -65,6 +67,7 @@ class LeaderElection:
     renew_deadline: float = 10.0
     retry_period: float = 2.0
     release_on_exit: bool = True
+    labels: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         name: object = self.name  # callers are not always type-checked
@@ -80,13 +83,18 @@ class LeaderElection:
             isinstance(identity, str) and identity.isprintable() and 0 < len(identity) <= _MAX_IDENTITY
         ):
             raise InvalidInput(f"identity={brief(identity)}: pass 1 to {_MAX_IDENTITY} printable characters, or None")
+        labels: object = self.labels
+        if not isinstance(labels, Mapping):
+            raise InvalidInput(f"labels={brief(labels)}: pass a dict of labels for the Lease")
+        LabelSelector.parse({**labels})  # raises for a key or a value that the server would reject
+        object.__setattr__(self, "labels", dict(labels))
         self._check_times()
 
     def _check_times(self) -> None:
-        for field in ("lease_duration", "renew_deadline", "retry_period"):
-            value: object = getattr(self, field)
+        for name in ("lease_duration", "renew_deadline", "retry_period"):
+            value: object = getattr(self, name)
             if not is_number(value) or not 0 < value < math.inf:
-                raise InvalidInput(f"{field}={brief(value)}: pass a positive number of seconds")
+                raise InvalidInput(f"{name}={brief(value)}: pass a positive number of seconds")
         if not 1 <= self.lease_duration <= MAX_INT32:
             raise InvalidInput(f"lease_duration={self.lease_duration!r}: pass 1 to {MAX_INT32} seconds")
         if not self.lease_duration > self.renew_deadline:

@@ -224,6 +224,18 @@ async def test_a_lease_that_was_modified_is_read_and_keeps_what_others_have_writ
         assert stored(server)["leaseTransitions"] == 0
 
 
+async def test_a_lease_has_the_labels_of_the_settings_and_keeps_others(
+    server: APIServer, clients: dict[str, Client]
+) -> None:
+    async with elector(clients, "a", labels={"ring": "sites"}).leadership():
+        created = server.get("leases", "sites")
+        assert created["metadata"]["labels"] == {"ring": "sites"}
+
+        server.update({**created, "metadata": {**created["metadata"], "labels": {"team": "web"}}})
+        await trio.sleep(5)
+        assert server.get("leases", "sites")["metadata"]["labels"] == {"team": "web", "ring": "sites"}
+
+
 async def test_a_lease_that_is_not_found_by_a_renewal_is_read(server: APIServer, a: LeaderElector) -> None:
     async with a.leadership():
         server.inject(Refuse(404), verb="update", times=1)

@@ -68,6 +68,10 @@ def test_the_defaults_are_those_of_kubernetes() -> None:
         ({"identity": "a\nb"}, "identity='a.nb': pass 1 to 512 printable"),
         ({"identity": "a" * 513}, "pass 1 to 512 printable"),
         ({"identity": 5}, "identity=5: pass 1 to 512 printable"),
+        ({"labels": "a=b"}, "labels='a=b': pass a dict of labels"),
+        ({"labels": {"a b": "c"}}, "'a b'"),
+        ({"labels": {"a": "b c"}}, "'b c'"),
+        ({"labels": {"a": 5}}, "5"),
     ],
 )
 def test_settings_that_cannot_work_are_refused(given: dict[str, Any], complaint: str) -> None:
