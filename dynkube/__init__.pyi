@@ -162,6 +162,9 @@ from .meta import (
     FieldSelector as FieldSelector,
 )
 from .meta import (
+    HashShard as HashShard,
+)
+from .meta import (
     InformerEvent as InformerEvent,
 )
 from .meta import (

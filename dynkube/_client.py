@@ -37,7 +37,7 @@ from dynkube.informers import (
 from dynkube.informers._factory import InformerFactory
 from dynkube.informers._settings import ClockedSettings
 from dynkube.manifests._verbs import ManifestVerbs
-from dynkube.meta import GVK, GVR
+from dynkube.meta import GVK, GVR, HashShard
 from dynkube.meta._gvr import check_resource
 from dynkube.rest import Limits, RESTStatistics
 from dynkube.rest._client import RESTClient
@@ -243,6 +243,7 @@ class Client(Bound, Shortcuts, ManifestVerbs):
         namespace: str | None = None,
         label_selector: Selector = None,
         field_selector: Selector = None,
+        shard: HashShard | None = None,
         filter: Filter | Predicate | None = None,  # noqa: A002  # the term users know
         transform: Transform | None = drop_managed_fields,
         indexes: Mapping[str, str | IndexFunc] | None = None,
@@ -266,6 +267,8 @@ class Client(Bound, Shortcuts, ManifestVerbs):
             namespace: ``None`` means all namespaces.
             label_selector: objects to receive, by labels; evaluated by the server, cannot be changed.
             field_selector: the same, by fields.
+            shard: one of several equal parts of the objects, by a hash; cannot be changed. Servers before 1.36, and
+                those whose feature gate ``ShardedListAndWatch`` is off, send all objects: only this part is stored.
             filter: received objects to show; evaluated locally, may be changed at any time.
             transform: applied to each object before it is stored; by default drops ``managedFields``. ``None``
                 stores objects unchanged. Must not change name, namespace, uid or resourceVersion.
@@ -288,6 +291,7 @@ class Client(Bound, Shortcuts, ManifestVerbs):
             namespace=namespace,
             label_selector=label_selector,
             field_selector=field_selector,
+            shard=shard,
             filter=filter,
             transform=transform,
             indexes=indexes,

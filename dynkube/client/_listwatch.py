@@ -17,7 +17,7 @@ from dynkube._logs import get_logger
 from dynkube.client._batches import Batches
 from dynkube.client._list_limits import Paging
 from dynkube.errors import APIError, DeadlineExceeded, ProtocolError
-from dynkube.meta import GVR, FieldSelector, LabelSelector, Unstructured, UnstructuredList
+from dynkube.meta import GVR, FieldSelector, HashShard, LabelSelector, Unstructured, UnstructuredList
 from dynkube.meta._path import resource_path
 from dynkube.meta._wire.lists import ListDecoder
 from dynkube.meta._wire.objects import ObjectDecoder
@@ -49,6 +49,7 @@ class ListWatch:
         namespace: ``None`` means all namespaces; must be ``None`` for cluster-scoped resources.
         label_selector: restrict by labels; evaluated by the server.
         field_selector: restrict by fields; evaluated by the server.
+        shard: restrict by a hash; evaluated by servers that support it (KEP-5866), ignored by others.
         decoder: decodes objects; pass one to drop managedFields or to limit the size of decoded bodies.
         honor_retry_after: retry requests when the server asks for it (Retry-After); see :class:`~dynkube.rest.Request`.
         on_malformed: called with each listed item without ``metadata.name``, which is skipped; by default a warning
@@ -75,6 +76,7 @@ class ListWatch:
         namespace: str | None = None,
         label_selector: LabelSelector,
         field_selector: FieldSelector,
+        shard: HashShard | None = None,
         decoder: ObjectDecoder | None = None,
         honor_retry_after: bool = True,
         on_malformed: Callable[[Unstructured], None] | None = None,
@@ -86,6 +88,8 @@ class ListWatch:
             self._params["labelSelector"] = str(label_selector)
         if not field_selector.empty:
             self._params["fieldSelector"] = str(field_selector)
+        if shard is not None:
+            self._params["shardSelector"] = str(shard)
         self._decoder = decoder or ObjectDecoder()
         self._obliging = honor_retry_after
         self._on_malformed = on_malformed

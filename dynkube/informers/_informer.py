@@ -44,7 +44,7 @@ from dynkube.informers._views.handlers import (
     Registration,
 )
 from dynkube.informers._waits import Waits
-from dynkube.meta import GVK, GVR, FieldSelector, LabelSelector
+from dynkube.meta import GVK, GVR, FieldSelector, HashShard, LabelSelector
 from dynkube.meta._arguments import a_type
 from dynkube.meta._path import resource_path
 
@@ -74,6 +74,7 @@ class Informer(Bound, Waits, Displayable):
         namespace: str | None = None,
         label_selector: Selector = None,
         field_selector: Selector = None,
+        shard: HashShard | None = None,
         filter: Filter | Predicate | None = None,  # noqa: A002  # the word users know
         transform: Transform | None = drop_managed_fields,
         indexes: Mapping[str, str | IndexFunc] | None = None,
@@ -89,6 +90,9 @@ class Informer(Bound, Waits, Displayable):
             resource_path(_ANYTHING, namespace=namespace)  # raises for an invalid name here rather than in a task
         self._label_selector = LabelSelector.parse(label_selector)
         self._field_selector = FieldSelector.parse(field_selector)
+        if shard is not None and not isinstance(shard, HashShard):
+            raise InvalidInput(f"shard is {a_type(shard)}: pass HashShard(index, count), or None")
+        self._shard = shard
         self._transform = transform
         self._lists = ListSettings(page_size=page_size, consistency=consistency, streaming_lists=streaming_lists)
         self._entering: trio.Event | None = None
@@ -139,7 +143,15 @@ class Informer(Bound, Waits, Displayable):
             self._check_unused()  # another task may have entered or closed it during discovery
         gvr = replace(self._gvr, version="") if gvr_to_follow(self._resource) else self._gvr
         self._factory = factory
-        key = SharingKey(gvr, self._namespace, self._label_selector, self._field_selector, self._transform, self._lists)
+        key = SharingKey(
+            gvr,
+            self._namespace,
+            self._label_selector,
+            self._field_selector,
+            self._transform,
+            self._lists,
+            self._shard,
+        )
         self._shared = shared = factory.acquire(key)
         for subscriber in self._view.subscribers:
             if isinstance(subscriber, HandlerTask):

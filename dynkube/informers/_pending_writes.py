@@ -144,6 +144,8 @@ class PendingWrites:
         key = shared.key
         if key.namespace is not None and obj.namespace != key.namespace:
             return False
+        if key.shard is not None and not key.shard.matches(obj):
+            return False
         if key.label_selector.matches(obj.labels) or obj.uid in self._uids:
             return True
         known = shared.snapshot.get(obj.key)

@@ -106,7 +106,7 @@ class SharedInformer:
         self._tracker = tracker
         self._settings = settings
         self._features = features
-        self._cache = Cache()
+        self._cache = Cache(key.shard)
         self._slices = Slices(settings.cpu_clock, budget=settings.slice)
         self._views = Fanout(self._slices)
         self._scope = trio.CancelScope()
@@ -330,6 +330,7 @@ class SharedInformer:
             namespace=self.key.namespace,
             label_selector=self.key.label_selector,
             field_selector=self.key.field_selector,
+            shard=self.key.shard,
             decoder=decoder_for(self.key.transform, bodies, self.failures.transform_failed),
             honor_retry_after=False,  # the reflector has its own backoff, so that failures are visible in the state
             on_malformed=self.failures.malformed,

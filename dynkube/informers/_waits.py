@@ -163,6 +163,8 @@ class Waits(Reads):
             raise InvalidInput(f"{obj!r} is of the API group {group!r}: this informer follows {key.gvr}")
         if key.namespace is not None and obj.namespace != key.namespace:
             raise InvalidInput(f"{obj!r} is in namespace {obj.namespace!r}: this informer follows {key.namespace!r}")
+        if key.shard is not None and not key.shard.matches(obj):
+            raise InvalidInput(f"{obj!r} is not in the informer's shard {key.shard!r}: it is never in the cache")
         left = shared.snapshot.get(obj.key) is not None or self._caught_up(obj)  # it matched before that write
         if not (key.label_selector.matches(obj.labels) or left):
             raise InvalidInput(

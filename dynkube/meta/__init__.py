@@ -17,6 +17,7 @@ from dynkube.meta._object import Unstructured
 from dynkube.meta._partial import MISSING, Missing
 from dynkube.meta._patch import PatchType
 from dynkube.meta._selectors.fields import FieldOperator, FieldRequirement, FieldSelector
+from dynkube.meta._selectors.hash_shard import HashShard
 from dynkube.meta._selectors.labels import LabelOperator, LabelRequirement, LabelSelector
 from dynkube.meta._table import UnstructuredTable
 from dynkube.meta._table_columns import TableColumn
@@ -37,6 +38,7 @@ __all__ = [
     "FrozenDict",
     "FrozenList",
     "GroupVersion",
+    "HashShard",
     "InformerEvent",
     "JSONLike",
     "JSONObject",

@@ -8,7 +8,7 @@ from typing import Final
 from dynkube._guard import attempt
 from dynkube.informers._cache.transform import Transform, drop_managed_fields
 from dynkube.informers._settings import ListSettings
-from dynkube.meta import GVR, FieldSelector, LabelSelector
+from dynkube.meta import GVR, FieldSelector, HashShard, LabelSelector
 from dynkube.telemetry import Collection
 
 
@@ -48,6 +48,7 @@ class SharingKey:
     field_selector: FieldSelector = field(default_factory=lambda: FieldSelector.parse(None))
     transform: Transform | None = field(default=drop_managed_fields, compare=False)
     lists: ListSettings = field(default_factory=ListSettings)
+    shard: HashShard | None = None
     _same_transform: _SameTransform = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

@@ -1,0 +1,126 @@
+"""Informers of one part of a collection, by a hash: on servers that filter, and on servers that do not know how."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+
+import pytest
+
+import dynkube
+from dynkube import HashShard, Unstructured
+from dynkube.errors import InvalidInput
+from dynkube.informers._pending_writes import PendingWrites
+from dynkube.testing import APIServer, Delay, RequestFacts
+from tests.informers.kit import WIDGETS, Recorder, crd, quiet, widget
+
+NAMES = {f"w{number}" for number in range(30)}
+HALVES = HashShard(0, 2), HashShard(1, 2)
+
+
+@pytest.fixture(autouse=True)
+def widgets(server: APIServer) -> None:
+    server.create(crd())
+    for name in NAMES:
+        server.create(widget(name))
+
+
+def of(shard: HashShard, server: APIServer) -> set[str]:
+    """The names of the widgets in a part."""
+    return {obj["metadata"]["name"] for obj in server.list("widgets") if shard.matches(Unstructured(obj))}
+
+
+@pytest.mark.parametrize("streaming", [True, False])
+async def test_informers_of_all_parts_have_all_objects_together_and_none_twice(
+    client: dynkube.Client, streaming: bool
+) -> None:
+    found: list[str] = []
+    for shard in HALVES:
+        async with client.informer(WIDGETS, shard=shard, streaming_lists=streaming) as informer:
+            await informer.wait_synced()
+            found += [obj.name for obj in informer.list()]
+            assert 0 < len(informer) < len(NAMES)
+
+    assert sorted(found) == sorted(NAMES)
+
+
+async def test_handlers_get_the_changes_of_one_part_only(server: APIServer, client: dynkube.Client) -> None:
+    recorder = Recorder()
+    async with client.informer(WIDGETS, shard=HALVES[0]) as informer:
+        await informer.wait_synced()
+        recorder.attach(informer)
+        await recorder.drain()
+        ours = of(HALVES[0], server)
+        for name in sorted(NAMES):
+            server.update(widget(name, size=1))
+            await quiet()
+            server.delete("widgets", name)
+            await quiet()
+
+        assert await recorder.drain() == [f"{event}/{name}" for name in sorted(ours) for event in ("update", "delete")]
+
+
+async def test_an_object_that_is_created_again_may_be_in_another_part(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    recorder, name = Recorder(), min(of(HALVES[0], server))
+    async with client.informer(WIDGETS, shard=HALVES[0]) as informer:
+        await informer.wait_synced()
+        recorder.attach(informer)
+        await recorder.drain()
+        while name in of(HALVES[0], server):
+            server.delete("widgets", name)
+            server.create(widget(name))
+
+        assert (await recorder.drain())[-1:] == [f"delete/{name}"]
+        assert informer.get(name) is None
+
+
+async def test_lists_and_watches_have_the_shard_selector(server: APIServer, client: dynkube.Client) -> None:
+    seen: dict[str, str | None] = {}
+
+    def note(request: RequestFacts) -> bool:
+        if request.resource is not None and request.resource.resource == "widgets":
+            seen[request.verb] = request.params.get("shardSelector")
+        return False
+
+    server.inject(Delay(1), when=note)
+    for streaming in (True, False):
+        async with client.informer(WIDGETS, shard=HALVES[1], streaming_lists=streaming) as informer:
+            await informer.wait_synced()
+            await quiet()
+
+    assert seen == dict.fromkeys(("list", "watch"), str(HALVES[1]))
+
+
+async def test_informers_of_different_parts_share_no_cache(client: dynkube.Client) -> None:
+    shards = [HALVES[0], HashShard(0, 2), HALVES[1], None]
+    async with AsyncExitStack() as stack:
+        for shard in shards:
+            await stack.enter_async_context(client.informer(WIDGETS, shard=shard))
+
+        assert sorted(status.users for status in client.informers()) == [1, 1, 2]
+
+
+async def test_a_write_to_another_part_is_not_waited_for(server: APIServer, client: dynkube.Client) -> None:
+    async with client.informer(WIDGETS, shard=HALVES[0]) as informer:
+        await informer.wait_synced()
+        ours = await client.get(WIDGETS, min(of(HALVES[0], server)))
+        other = await client.get(WIDGETS, min(of(HALVES[1], server)))
+        await informer.wait_for(ours)
+        with pytest.raises(InvalidInput, match=r"is not in the informer's shard HashShard\(index=0, count=2"):
+            await informer.wait_for(other)
+
+        later = ["metadata", "resourceVersion"], "1000000"
+        assert PendingWrites(informer).expect(ours.transform(*later), lambda: None)
+        assert not PendingWrites(informer).expect(other.transform(*later), lambda: None)
+
+
+async def test_a_shard_is_a_filter_function_too(server: APIServer, client: dynkube.Client) -> None:
+    async with client.informer(WIDGETS, filter=HALVES[0].matches) as informer:
+        await informer.wait_synced()
+        assert {obj.name for obj in informer} == of(HALVES[0], server)
+
+
+async def test_what_is_no_shard_is_refused(client: dynkube.Client) -> None:
+    with pytest.raises(InvalidInput, match=r"shard is a tuple: pass HashShard\(index, count\)"):
+        client.informer(WIDGETS, shard=(0, 2))  # type: ignore[arg-type]
