@@ -9,6 +9,7 @@ from __future__ import annotations
 from dynkube.controllers._blocking_context import BlockingContext
 from dynkube.controllers._context import Context
 from dynkube.controllers._controller import Controller, Reconcile
+from dynkube.controllers._controller_ring import ControllerRing
 from dynkube.controllers._event_recorder import EventRecorder, EventRecorderStatistics
 from dynkube.controllers._event_series import DropReason, EventType
 from dynkube.controllers._leader_election import LeaderElector, LeadershipLost
@@ -56,6 +57,7 @@ __all__ = [
     "Context",
     "Controller",
     "ControllerPhase",
+    "ControllerRing",
     "ControllerStatus",
     "DropReason",
     "EventRecorder",

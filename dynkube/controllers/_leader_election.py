@@ -305,8 +305,8 @@ class LeaderElector(Bound):
         if not self._lease.resource_version:  # the update would overwrite what others have written since
             raise ProtocolError("the response to a read has no metadata.resourceVersion")
         labels = {**self._lease.labels, **self._election.labels}
-        lease = self._lease.transform(["spec"], record.spec(), ["metadata", "labels"], labels)
-        return await self._leases.update(lease, namespace=self._namespace)
+        changed = self._lease.transform(["spec"], record.spec(), ["metadata", "labels"], labels)
+        return await self._leases.update(changed, namespace=self._namespace)
 
     async def _release(self) -> None:
         """Release the lease if this elector holds it. Not cancelled, but bounded; raises nothing."""

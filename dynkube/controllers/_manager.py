@@ -21,13 +21,16 @@ from dynkube._server_text import word
 from dynkube._signals import cancel_at_signal
 from dynkube.controllers._blocked_loop import BlockedLoop
 from dynkube.controllers._controller import Controller
+from dynkube.controllers._controller_ring import ControllerRing
 from dynkube.controllers._event_recorder import EventRecorder
 from dynkube.controllers._leader_election import LeaderElector
 from dynkube.controllers._lease_record import LeaderElection
 from dynkube.controllers._running import RunningController
+from dynkube.controllers._sharding import HashSharding, RingShard
 from dynkube.controllers._status import ControllerStatus
 from dynkube.controllers._status_server import StatusServer, serve
 from dynkube.errors import ClosedError, InvalidInput
+from dynkube.meta import HashShard
 from dynkube.meta._arguments import a_type
 
 _INSTANCE: Final = 128  # bytes of an Event's reportingInstance
@@ -39,6 +42,7 @@ async def run(
     client: Client,
     *controllers: Controller,
     election: LeaderElection | None = None,
+    sharding: ControllerRing | HashShard | None = None,
     events: bool = True,
     server: StatusServer | None = None,
     signals: bool = False,
@@ -56,6 +60,10 @@ async def run(
     leader that cannot renew its lease is stopped hard: all reconciles are cancelled at the renew deadline, and
     :class:`LeadershipLost` is raised. Let the process end then, and be started again.
 
+    With ``sharding``, several processes share the objects of the reconciled resources: each one caches and reconciles
+    only its own. An object that is deleted or assigned to another process is dropped without a call: use a finalizer
+    to clean up. A process that loses its shard's Lease is stopped hard in the same way.
+
     Cancellation is graceful: no further call starts, those that run have ``shutdown_timeout`` seconds to end, and are
     cancelled then; after that the lease is released, so that another process can take over at once. With ``signals``,
     SIGINT and SIGTERM do the same, and ``run`` returns; a second one ends the process.
@@ -64,6 +72,9 @@ async def run(
         client: an open client.
         *controllers: the controllers, with different names. Each can be run once at a time.
         election: reconcile only as the leader of all processes with the same Lease; ``None`` for always.
+        sharding: reconcile only some of the objects: those that a sharder assigns to this process
+            (:class:`ControllerRing`), or a fixed part of them (:class:`~dynkube.HashShard`); ``None`` for all. Not an
+            argument of the controllers, which are the same in all processes.
         events: whether ``ctx.event`` writes Events, which needs the permission to create and patch them.
         server: serve health, readiness and metrics over HTTP; ``None`` for no server.
         signals: whether the first SIGINT or SIGTERM stops the controllers. Only in the main thread.
@@ -75,16 +86,20 @@ async def run(
 
     Raises:
         LeadershipLost: the lease was not renewed in time, or another process has it.
-        InvalidInput: there is no controller, two have the same name, or an argument is invalid.
+        InvalidInput: there is no controller, two have the same name, an argument is invalid, or both ``election`` and a
+            ControllerRing are given.
         ConfigError: the server's address cannot be used, or hypercorn is not installed.
         ClosedError: the client is not open, or was closed; or a controller runs already.
     """
-    _check(controllers, election, server, shutdown_timeout)
+    _check(controllers, server, shutdown_timeout)
+    _check_lease(election, sharding)
+    if isinstance(sharding, ControllerRing):
+        _check_controlled(controllers, sharding)
     if signals and threading.current_thread() is not threading.main_thread():
         raise InvalidInput("signals=True requires the main thread: signals are received only there; cancel run instead")
     client._layers()  # raises ClosedError here rather than in a task
     generator = random_module.Random() if random is None else random
-    manager = _Manager(client, controllers, election, server, events, now or _utc, generator)
+    manager = _Manager(client, controllers, election, server, sharding, events, now or _utc, generator)
     for controller, each in zip(controllers, manager.running, strict=True):
         controller._status = each.status
     try:
@@ -106,11 +121,18 @@ class _Manager:
         controllers: Sequence[Controller],
         election: LeaderElection | None,
         server: StatusServer | None,
+        sharding: ControllerRing | HashShard | None,
         events: bool,
         now: Callable[[], datetime],
         random: random_module.Random,
     ) -> None:
+        self._sharding: RingShard | HashSharding | None = None
         self._elector = None if election is None else LeaderElector(client, election, rng=random, now=now)
+        if isinstance(sharding, ControllerRing):
+            self._sharding = RingShard(sharding, client, rng=random, now=now)
+            self._elector = self._sharding.elector
+        elif sharding is not None:
+            self._sharding = HashSharding(sharding)
         instance = word(socket.gethostname())[:_INSTANCE] or "unknown"
         self._recorders = [
             EventRecorder(client, controller=each.name, instance=instance, now=now, rng=random) if events else None
@@ -118,13 +140,20 @@ class _Manager:
         ]
         self._blocked = BlockedLoop(time.monotonic, limit=_BLOCKED)
         self.running = [
-            RunningController(each, client, events=recorder, blocked=self._blocked, now=now, random=random)
+            RunningController(
+                each,
+                client,
+                sharding=self._sharding,
+                events=recorder,
+                blocked=self._blocked,
+                now=now,
+                random=random,
+            )
             for each, recorder in zip(controllers, self._recorders, strict=True)
         ]
         self._observers = client._observers
         self._clock = trio.lowlevel.current_clock()
         self._server = server
-        self._lease = "" if election is None else election.name
         self._working = trio.CancelScope(shield=True)
         self._leads = False
 
@@ -145,7 +174,9 @@ class _Manager:
 
     def leadership(self) -> tuple[str, bool] | None:
         """Return the name of the Lease, and whether this process leads; on any thread."""
-        return None if self._elector is None else (self._lease, self._elector._leads_at(self._clock.current_time()))
+        if self._elector is None:
+            return None
+        return self._elector._election.name, self._elector._leads_at(self._clock.current_time())
 
     def healthy(self) -> bool:
         """Return ``False`` if this process was the leader, its lease has expired, and reconciles are still running."""
@@ -165,6 +196,8 @@ class _Manager:
                     task_status.started(url)
                     async with self._leadership():
                         self._leads = True
+                        if isinstance(self._sharding, RingShard):
+                            followers.start_soon(self._sharding.warn_unless_ready)
                         async with trio.open_nursery() as workers:
                             for each in self.running:
                                 workers.start_soon(each.work)
@@ -187,7 +220,7 @@ class _Manager:
             self._working.deadline = trio.current_time() + (timeout if self._leads else 0)
 
 
-def _check(controllers: Sequence[object], election: object, server: object, shutdown_timeout: float) -> None:
+def _check(controllers: Sequence[object], server: object, shutdown_timeout: float) -> None:
     if not controllers:
         raise InvalidInput("run() has no controllers: pass at least one")
     for each in controllers:
@@ -201,12 +234,33 @@ def _check(controllers: Sequence[object], election: object, server: object, shut
             raise InvalidInput(
                 f"{count} controllers are named {name!r}: pass name=..., which is their field manager as well"
             )
-    if election is not None and not isinstance(election, LeaderElection):
-        raise InvalidInput(f"election is {a_type(election)}: pass LeaderElection(name), or None")
     if server is not None and not isinstance(server, StatusServer):
         raise InvalidInput(f"server is {a_type(server)}: pass StatusServer(port=8080), or None")
     if not 0 <= shutdown_timeout < math.inf:
         raise InvalidInput(f"shutdown_timeout={shutdown_timeout!r}: pass 0 or more seconds")
+
+
+def _check_lease(election: object, sharding: object) -> None:
+    if election is not None and not isinstance(election, LeaderElection):
+        raise InvalidInput(f"election is {a_type(election)}: pass LeaderElection(name), or None")
+    if sharding is not None and not isinstance(sharding, ControllerRing | HashShard):
+        raise InvalidInput(
+            f"sharding is {a_type(sharding)}: pass ControllerRing(name), HashShard(index, count), or None"
+        )
+    if election is not None and isinstance(sharding, ControllerRing):
+        raise InvalidInput(
+            "election and a ControllerRing exclude each other: each shard of the ring has a Lease of its own"
+        )
+
+
+def _check_controlled(controllers: Sequence[Controller], ring: ControllerRing) -> None:
+    owned = {watch.resource for each in controllers for watch in each._others if watch.maps_to_owner}
+    for resource in ring.controlled:
+        if resource not in owned:
+            names = ", ".join(map(str, owned)) or "none"
+            raise InvalidInput(
+                f"controlled has {resource}, which no controller owns (owned: {names}): name it as in owns="
+            )
 
 
 def _utc() -> datetime:

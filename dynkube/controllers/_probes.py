@@ -84,8 +84,9 @@ def _not_ready(status: ControllerStatus) -> str:
         for resource, state in status.informers
         if state.phase not in {Phase.LIVE, Phase.ABSENT}
     ]
-    unopened = ["an informer cannot be opened"] if status.problem else []
-    return "; ".join([*unopened, *waiting[:_SHOWN]]) or "informers are not synced"
+    if status.problem:
+        waiting.insert(0, "the log has the reason")  # its text is not meant for everyone who can connect
+    return "; ".join(waiting[:_SHOWN]) or "informers are not synced"
 
 
 def _problem(name: str, check: Callable[[], object]) -> str:

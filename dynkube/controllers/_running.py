@@ -26,6 +26,7 @@ from dynkube.controllers._event_recorder import EventRecorder
 from dynkube.controllers._own_writes import OwnWrites
 from dynkube.controllers._rate_limits import ExponentialBackoff
 from dynkube.controllers._results import Outcome, Requeue, outcome_of
+from dynkube.controllers._sharding import Assignment, Sharding
 from dynkube.controllers._sources import Caches, Source
 from dynkube.controllers._status import ControllerPhase, ControllerStatus, KeyFailure
 from dynkube.controllers._watches import ObjectKey, Watch
@@ -50,6 +51,7 @@ class RunningController:
     Args:
         controller: the declaration.
         client: an open client.
+        sharding: which of the objects this process reconciles; ``None`` for all.
         events: records events; ``None`` for none.
         blocked: reports reconciles that block the event loop.
         now: the time for conditions.
@@ -61,6 +63,7 @@ class RunningController:
         controller: Controller,
         client: Client,
         *,
+        sharding: Sharding | None,
         events: EventRecorder | None,
         blocked: BlockedLoop,
         now: Callable[[], datetime],
@@ -68,6 +71,7 @@ class RunningController:
     ) -> None:
         self._controller = controller
         self._client = client
+        self._sharding = sharding
         self._events = events
         self._blocked = blocked
         self._now = now
@@ -86,6 +90,7 @@ class RunningController:
         self._running: dict[ObjectKey, float] = {}
         self._own_writes = OwnWrites(client, self._caches, self._queue)
         self._applied: dict[ObjectKey, AppliedBefore] = {}
+        self._given_up: dict[ObjectKey, str] = {}  # drained objects: the resourceVersion up to which that was done
         self._outcomes: Counter[Outcome] = Counter()
         self._failed: OrderedDict[ObjectKey, KeyFailure] = OrderedDict()
         self._seconds = 0.0
@@ -116,6 +121,8 @@ class RunningController:
     ) -> None:
         """Enter the informer of a watch; try again while its name cannot be resolved."""
         delays = ExponentialBackoff[None](1.0, 60.0)
+        if self._sharding is not None:
+            watch = self._sharding.watched(watch, reconciled=reconciled)
         while True:
             source = Source.of(self._client, watch, namespace, reconciled=reconciled)
             source.informer.add_handler(
@@ -154,9 +161,16 @@ class RunningController:
             self._enqueue(source, obj, None)
 
     def _enqueue(self, source: Source, old: Unstructured | None, new: Unstructured | None, priority: int = 0) -> None:
-        if self._active:
-            for key in source.keys(old, new, self._caches.primary, self._function_failed):
-                self._queue.add(key, priority=priority)
+        if not self._active:
+            return
+        obj = new if new is not None else old
+        assert obj is not None
+        if source.reconciled and self._assignment(new) is not Assignment.OURS:
+            # To be given up or dropped, whatever the predicate says.
+            self._queue.add(ObjectKey(*obj.key), priority=priority)
+            return
+        for key in source.keys(old, new, self._caches.primary, self._function_failed):
+            self._queue.add(key, priority=priority)
 
     async def _enqueue_all(self) -> None:
         """Add the keys of all cached objects, at low priority."""
@@ -217,6 +231,13 @@ class RunningController:
         except DynkubeError as exc:
             self._conclude(key, priority, Outcome.ERROR, exc, None)
             return
+        try:
+            if not await self._is_ours(key):
+                return
+        except DynkubeError as exc:
+            self._conclude(key, priority, *outcome_of(exc, None), None)
+            return
+        # No checkpoint from here until the call reads its object, which would seem to be deleted if it went meanwhile.
         if self._own_writes.hold(key, priority):
             return
         self._conclude(key, priority, *await self._call(key))
@@ -260,6 +281,35 @@ class RunningController:
             outcome = ReconcileOutcome(result=str(result), seconds=seconds, error=error)
             for hook in self._observers.reconcile_finished:
                 hook(info, outcome)
+
+    def _assignment(self, obj: Unstructured | None) -> Assignment:
+        return Assignment.OURS if self._sharding is None else self._sharding.assignment(obj)
+
+    async def _is_ours(self, key: ObjectKey) -> bool:
+        """Return whether this process reconciles a key. If its object is drained, give that up.
+
+        Not if there is no such object: the cache does not tell whether it was deleted or assigned to another process.
+        Called while the key is being processed: none of its calls is running, and none can start. If it returns
+        ``True``, there was no checkpoint.
+
+        Raises:
+            DynkubeError: the object could not be given up, or the caches are closed.
+        """
+        if self._sharding is None:
+            return True
+        obj = self._caches.primary.get(key)
+        assignment = self._sharding.assignment(obj)
+        if assignment is Assignment.OURS:
+            return True
+        if assignment is Assignment.FOREIGN or obj is None:
+            self._forget(key)
+        elif self._given_up.get(key) != obj.resource_version:  # else it was, and the cache does not show that yet
+            gvr = next(source.informer.gvr for source in self._sources if source.reconciled)
+            assert gvr is not None, "it has an object"
+            await self._sharding.give_up(self._client, gvr, obj, field_manager=self._controller.name)
+            self._given_up[key] = obj.resource_version
+        self._queue.forget(key)
+        return False
 
     def _conclude(
         self, key: ObjectKey, priority: int, outcome: Outcome, failure: Exception | None, result: object
@@ -312,6 +362,7 @@ class RunningController:
 
     def _forget(self, key: ObjectKey) -> None:
         self._applied.pop(key, None)
+        self._given_up.pop(key, None)
         self._failed.pop(key, None)
         self._own_writes.release(key)
 
@@ -338,7 +389,7 @@ class RunningController:
             self._controller.name,
             str(self._controller.resource),
             self._phase,
-            self._problem,
+            self._problem or ("" if self._sharding is None else self._sharding.problem),
             tuple((str(source.watch.resource), source.informer.state) for source in tuple(self._sources)),
             self._queue._statistics(now),
             {key: now - since for key, since in tuple(self._running.items())},

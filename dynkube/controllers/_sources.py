@@ -78,6 +78,7 @@ class Source:
             namespace=watch.namespace if watch.namespace is not None else namespace,
             label_selector=watch.label_selector,
             field_selector=watch.field_selector,
+            shard=watch.shard,
             indexes={**watch.indexes, **({OWNERS: owner_uids} if watch.maps_to_owner else {})},
         )
         return cls(watch, informer, PendingWrites(informer), reconciled)

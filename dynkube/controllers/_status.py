@@ -21,7 +21,7 @@ class ControllerPhase(StrEnum):
     SYNCING = "Syncing"
     """It waits for the initial objects of its informers."""
     STANDBY = "Standby"
-    """Its informers are synced, and another process is the leader."""
+    """Its informers are synced, and another process is the leader, or has the Lease of this shard."""
     RUNNING = "Running"
     """It reconciles."""
     STOPPING = "Stopping"
@@ -53,7 +53,8 @@ class ControllerStatus(Displayable):
         name: the name of the controller.
         resource: the reconciled resource.
         phase: what it is doing.
-        problem: why an informer cannot be opened; ``""`` if all are open.
+        problem: why an informer cannot be opened, or why no objects are assigned to this shard; ``""`` if nothing is
+            known.
         informers: the state of each informer, by resource.
         queue: the state and the counters of its work queue; ``None`` unless it runs.
         running: the keys that are being reconciled, with the seconds since when.

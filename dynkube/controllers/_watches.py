@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol, Self, TypeAlias, TypeGuard, runtime_che
 from dynkube.errors import InvalidInput
 from dynkube.informers import IndexFunc, Selector
 from dynkube.informers._dependents import owner_references
-from dynkube.meta import GVK, GVR, FieldSelector, LabelSelector, Unstructured
+from dynkube.meta import GVK, GVR, FieldSelector, HashShard, LabelSelector, Unstructured
 from dynkube.meta._arguments import a_type, brief
 from dynkube.meta._gvr import check_resource
 
@@ -227,6 +227,7 @@ class Watch:
         namespace: only objects in this namespace; ``None`` for those of the controller.
         label_selector: only objects that match; evaluated by the server.
         field_selector: the same, by fields.
+        shard: only objects in this part, by a hash; see :meth:`Client.informer`.
         predicate: which changes count; ``None`` for all.
         indexes: name to function or JSONPath, for ``ctx.by_index``.
 
@@ -239,6 +240,7 @@ class Watch:
     namespace: str | None = None
     label_selector: Selector = None
     field_selector: Selector = None
+    shard: HashShard | None = None
     predicate: ChangePredicate | None = None
     indexes: Mapping[str, str | IndexFunc] = field(default_factory=dict)
 
@@ -248,6 +250,8 @@ class Watch:
         FieldSelector.parse(self.field_selector)
         if not callable(self.to) and not isinstance(self.to, CacheMapper):
             raise InvalidInput(f"to is {a_type(self.to)}: pass a function of the object, or a mapper like to_owner()")
+        if self.shard is not None and not isinstance(self.shard, HashShard):
+            raise InvalidInput(f"shard is {a_type(self.shard)}: pass HashShard(index, count), or None")
         if self.predicate is not None and not callable(self.predicate):
             raise InvalidInput(f"predicate is {a_type(self.predicate)}: pass a function of the object before and after")
         if not isinstance(self.indexes, Mapping):

@@ -26,7 +26,8 @@ from dynkube.sync._held import Held
 from dynkube.sync._streams import within
 
 if TYPE_CHECKING:
-    from dynkube.controllers import Controller, ControllerStatus, LeaderElection, StatusServer
+    from dynkube.controllers import Controller, ControllerRing, ControllerStatus, LeaderElection, StatusServer
+    from dynkube.meta import HashShard
 
 _PERIOD: Final = 1.0  # seconds between updates of a live status
 
@@ -37,6 +38,7 @@ def run(
     client: Client,
     *controllers: Controller,
     election: LeaderElection | None = None,
+    sharding: ControllerRing | HashShard | None = None,
     events: bool = True,
     server: StatusServer | None = None,
     shutdown_timeout: float = 20.0,
@@ -50,6 +52,7 @@ def run(
         client: a client of :func:`dynkube.sync.connect`.
         *controllers: the controllers, with different names.
         election: reconcile only as the leader of all processes with the same Lease; ``None`` for always.
+        sharding: reconcile only some of the objects; ``None`` for all.
         events: whether ``ctx.event`` writes Events.
         server: serve health, readiness and metrics over HTTP; ``None`` for no server.
         shutdown_timeout: seconds that running calls have to end.
@@ -62,7 +65,13 @@ def run(
     """
     __tracebackhide__ = True
     running = start(
-        client, *controllers, election=election, events=events, server=server, shutdown_timeout=shutdown_timeout
+        client,
+        *controllers,
+        election=election,
+        sharding=sharding,
+        events=events,
+        server=server,
+        shutdown_timeout=shutdown_timeout,
     )
     try:
         running.wait()
@@ -74,6 +83,7 @@ def start(
     client: Client,
     *controllers: Controller,
     election: LeaderElection | None = None,
+    sharding: ControllerRing | HashShard | None = None,
     events: bool = True,
     server: StatusServer | None = None,
     shutdown_timeout: float = 20.0,
@@ -96,6 +106,7 @@ def start(
                     client._open,
                     *controllers,
                     election=election,
+                    sharding=sharding,
                     events=events,
                     server=server,
                     shutdown_timeout=shutdown_timeout,

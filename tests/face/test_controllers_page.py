@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 import signal
 from collections.abc import Iterator
@@ -15,6 +16,8 @@ from prometheus_client import CollectorRegistry
 
 import dynkube
 import dynkube.sync
+from dynkube import HashShard, Unstructured
+from dynkube.controllers import ControllerRing, LeaderElection
 from dynkube.controllers import run as run_controllers
 from dynkube.testing import APIServer, ServerThread
 from tests.controllers.kit import quiet, running
@@ -67,23 +70,38 @@ async def test_the_controller_of_the_page_makes_a_deployment_and_a_condition(
     assert server.get("websites", "shop")["status"]["conditions"][0]["reason"] == "Starting"
 
 
-@pytest.mark.parametrize("number", [1, 2])
+LEASES = {1: [], 2: ["websites"], 3: [], 4: ["websites-1"], 5: ["web-7f9c"]}  # by the number of the program on the page
+
+
+@pytest.mark.parametrize("number", LEASES)
 async def test_the_controller_runs_until_it_is_cancelled(
     server: APIServer, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
-    connect = dynkube.connect
+    connect, blocks = dynkube.connect, python_blocks(PAGE)
     monkeypatch.setattr(dynkube, "connect", lambda: connect(transport=server.transport()))
-    names = {**await run(python_blocks(PAGE)[0], {}), "dynkube": dynkube}
+    monkeypatch.setattr("socket.gethostname", lambda: "web-7f9c")
+    monkeypatch.setenv("SHARD", "a")
+    monkeypatch.setenv("POD_INDEX", "1")
+    names = {**await run(blocks[0], {}), "dynkube": dynkube, "LeaderElection": LeaderElection, "os": os}
     server.create(crd("websites"))
     server.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "system"}})
-    server.create(SITE)
-    main = "await main()" if number == 2 else ""
+    for shard, website in enumerate(("a", "b", "c")):
+        create_in_part(server, website, HashShard(shard, 3))
     with trio.move_on_after(10):
-        await run(f"{python_blocks(PAGE)[number]}\n{main}", names)
+        await run(f"{blocks[number]}\n{'await main()' if number > 1 else ''}", names)
 
-    assert server.get("deployments", "shop")
+    found = {deployment["metadata"]["name"] for deployment in server.list("deployments")}
+    assert found == {1: {"a", "b", "c"}, 2: {"a", "b", "c"}, 3: {"a"}, 4: {"b"}, 5: {"c"}}[number]
     leases = server.list("leases", namespace="system")
-    assert [lease["spec"]["holderIdentity"] for lease in leases] == ([""] if number == 2 else [])
+    assert [lease["metadata"]["name"] for lease in leases if not lease["spec"]["holderIdentity"]] == LEASES[number]
+
+
+def create_in_part(server: APIServer, name: str, shard: HashShard) -> None:
+    """Create a website whose UID is in a part; it is labelled with its name, and c with a shard of the ring."""
+    labels = {"example.com/shard": name} | ({ControllerRing("websites").shard_label: "web-7f9c"} if name == "c" else {})
+    site = {**SITE, "metadata": {"name": name, "labels": labels}}
+    while not shard.matches(Unstructured(server.create(site))):
+        server.delete("websites", name)
 
 
 @pytest.mark.real_time
@@ -93,7 +111,7 @@ async def test_the_program_of_a_pod_serves_probes_and_ends_at_a_signal(
     connect, registry = dynkube.connect, CollectorRegistry()
     monkeypatch.setattr(dynkube, "connect", lambda **given: connect(transport=server.transport(), **given))
     names = {**await run(python_blocks(PAGE)[0], {}), "dynkube": dynkube, "run": run_controllers, "registry": registry}
-    program = python_blocks(PAGE)[3].replace("port=8080", "host='127.0.0.1', port=0")
+    program = python_blocks(PAGE)[6].replace("port=8080", "host='127.0.0.1', port=0")
     program = program.replace("PrometheusMetrics()", "PrometheusMetrics(registry)")
     ready = trio.Event()
 
@@ -119,7 +137,7 @@ async def test_the_controller_runs_in_the_background_of_a_notebook(
     monkeypatch.setattr(dynkube.sync, "connect", lambda: connect(url=cluster.url))
     names = await run(python_blocks(PAGE)[0], {})
 
-    await trio.to_thread.run_sync(partial(exec, python_blocks(PAGE)[4], names))
+    await trio.to_thread.run_sync(partial(exec, python_blocks(PAGE)[7], names))
 
     assert repr(names["running"]) == "<ControllerRun of websites.example.com, ended>"
 
@@ -127,7 +145,7 @@ async def test_the_controller_runs_in_the_background_of_a_notebook(
 @pytest.mark.real_time
 def test_the_test_of_the_page_passes(project: pytest.Pytester) -> None:  # noqa: F811 - that is how fixtures work
     project.makeconftest(CONFTEST)
-    project.makepyfile(test_block=python_blocks(PAGE)[5])
+    project.makepyfile(test_block=python_blocks(PAGE)[8])
 
     project.runpytest_subprocess("-q", "-ra").assert_outcomes(passed=1)
-    assert len(python_blocks(PAGE)) == 6
+    assert len(python_blocks(PAGE)) == 9
