@@ -232,17 +232,31 @@ def _number(value: float, unit: str) -> str:
     return f"{value:,.{digits}f} {unit}".rstrip()
 
 
-def build_clientgo(directory: Path) -> str:
-    """Build the Go side; its path, or a name that does not exist if there is no Go."""
-    target = directory / "clientgo"
+def build_go(name: str, directory: Path) -> str:
+    """Build the program in a folder beside this file; its path, or a name that does not exist if there is no Go."""
+    target = directory / name
     if shutil.which("go") is None:
-        print("client-go left out: no Go on this machine", file=sys.stderr)
+        print(f"{name} left out: no Go on this machine", file=sys.stderr)
     else:
-        print("building the client-go side (minutes, the first time)", file=sys.stderr)
-        built = subprocess.run(["go", "build", "-o", target, "."], cwd=ROOT / "benchmarks" / "clientgo", check=False)
+        print(f"building {name} (minutes, the first time)", file=sys.stderr)
+        built = subprocess.run(["go", "build", "-o", target, "."], cwd=ROOT / "benchmarks" / name, check=False)
         if built.returncode:
-            print("client-go left out: it does not build here, see above", file=sys.stderr)
+            print(f"{name} left out: it does not build here, see above", file=sys.stderr)
     return str(target)
+
+
+def print_table_head() -> None:
+    """Print the head of the table."""
+    print("| what | dynkube | other | ratio or value | budget | held |\n|---|---|---|---|---|---|")
+
+
+def print_rows(comparison: Comparison, rounds: int) -> None:
+    """Run a comparison, and print its rows of the table."""
+    medians = run(comparison, rounds)
+    commands = "; ".join(shlex_join(side.command) for side in comparison.sides if side.name in medians)
+    print(f"| **{comparison.name}** (`{commands}`) | | | | | |")
+    for goal in comparison.goals:
+        print(f"| {' | '.join(goal.cells(medians))} |", flush=True)
 
 
 def main() -> None:
@@ -253,15 +267,10 @@ def main() -> None:
     parser.add_argument("--only", action="append", help="comparisons whose name contains this")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
-        print("| what | dynkube | other | ratio or value | budget | held |\n|---|---|---|---|---|---|")
-        for comparison in comparisons(build_clientgo(Path(directory)), options.lightkube_python):
-            if options.only and not any(word in comparison.name for word in options.only):
-                continue
-            medians = run(comparison, options.rounds)
-            commands = "; ".join(shlex_join(side.command) for side in comparison.sides if side.name in medians)
-            print(f"| **{comparison.name}** (`{commands}`) | | | | | |")
-            for goal in comparison.goals:
-                print(f"| {' | '.join(goal.cells(medians))} |", flush=True)
+        print_table_head()
+        for comparison in comparisons(build_go("clientgo", Path(directory)), options.lightkube_python):
+            if not options.only or any(word in comparison.name for word in options.only):
+                print_rows(comparison, options.rounds)
 
 
 def shlex_join(command: Command) -> str:

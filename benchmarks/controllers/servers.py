@@ -1,0 +1,88 @@
+"""Servers with custom objects, each in processes of its own: the byte server, the embedded one, a real one."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import trio
+
+import dynkube
+from benchmarks import objects
+from benchmarks.measure import ROOT, byte_server
+from dynkube.testing import ControlPlane, Endpoint
+
+WIDGETS = dynkube.GVR(objects.GROUP, objects.VERSION, objects.PLURAL)
+_WRITERS = 16
+_PATIENCE = 120.0  # seconds
+
+
+@contextmanager
+def bytes_of(count: int, size: int, folder: Path) -> Iterator[str]:
+    """Serve ``count`` objects by the byte server; gives the path of a kubeconfig."""
+    with byte_server(objects=count, size=size) as url:
+        yield str(Endpoint(url=url).write_kubeconfig(folder / "byte-server"))
+
+
+@contextmanager
+def embedded(count: int, size: int, folder: Path) -> Iterator[str]:
+    """Serve ``count`` objects by ``dynkube serve``; gives the path of a kubeconfig."""
+    command = [sys.executable, "-m", "dynkube.cli", "serve"]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    assert process.stdout is not None
+    try:
+        kubeconfig = Endpoint(url=process.stdout.readline().split()[-1]).write_kubeconfig(folder / "embedded")
+        trio.run(_fill, kubeconfig, count, size)
+        yield str(kubeconfig)
+    finally:
+        process.terminate()
+        process.wait()
+
+
+@contextmanager
+def real(assets: Path, count: int, size: int, folder: Path) -> Iterator[str]:
+    """Serve ``count`` objects by the kube-apiserver and etcd in a folder; gives the path of a kubeconfig."""
+    with ControlPlane(assets) as plane:
+        kubeconfig = plane.write_kubeconfig(folder / "real")
+        trio.run(_fill, kubeconfig, count, size)
+        yield str(kubeconfig)
+
+
+async def _fill(kubeconfig: Path, count: int, size: int) -> None:
+    """Create the CRD, the namespaces, and ``count`` objects."""
+    async with dynkube.connect(kubeconfig=kubeconfig) as client:
+        await client.resource("customresourcedefinitions").create(_crd())
+        async with client.informer(WIDGETS) as informer:
+            with trio.fail_after(_PATIENCE):
+                await informer.wait_state(dynkube.LIVE)
+        for number in range(objects.NAMESPACES):
+            await client.resource("namespaces").create(_created(objects.namespace(number)))
+        widgets = client.resource(WIDGETS)
+
+        async def create(first: int) -> None:
+            for number in range(first, count, _WRITERS):
+                await widgets.create(_created(objects.widget(number, size=size, resource_version=1)))
+
+        async with trio.open_nursery() as nursery:
+            for first in range(_WRITERS):
+                nursery.start_soon(create, first)
+
+
+def _created(rendered: bytes) -> dict[str, Any]:
+    """Return an object without what a server sets."""
+    obj: dict[str, Any] = msgspec.json.decode(rendered)
+    for field in ("creationTimestamp", "generation", "managedFields", "resourceVersion", "uid"):
+        obj["metadata"].pop(field, None)
+    return {name: value for name, value in obj.items() if name != "status"}
+
+
+def _crd() -> dict[str, Any]:
+    crd = _created(objects.crd())
+    for version in crd["spec"]["versions"]:
+        version["subresources"] = {"status": {}}
+    return crd
