@@ -76,7 +76,7 @@ INSIDE_OF_GUARDED = {
     "informers._filters.filters.close: second.close",
     "informers._filters.filters._negated: matches",
     # by finish, in the task or in a thread
-    "controllers._calls._run: asynchronous",
+    "controllers._calls._awaitable: asynchronous",
     "controllers._calls.call: function",
     "controllers._sources.keys: predicate",
     "controllers._watches.any_of: predicate",
