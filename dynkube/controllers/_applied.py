@@ -40,6 +40,9 @@ class AppliedBefore:
     def __init__(self) -> None:
         self._last: dict[tuple[str, str, str], _Last] = {}
 
+    def __len__(self) -> int:
+        return len(self._last)
+
     def unchanged(self, kind: str, desired: Unstructured, cached: Unstructured | None) -> bool:
         """Return whether an apply would change nothing.
 

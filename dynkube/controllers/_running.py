@@ -81,15 +81,14 @@ class RunningController:
         self._queue: WorkQueue[ObjectKey] = WorkQueue(rate_limiter=controller._rate_limiter())
         self._caller = Caller(controller)
         self._slices = Slices(client._settings.cpu_clock, budget=client._settings.slice)
-        self._sources: list[Source] = []
-        self._caches = Caches(self._sources)
+        self._caches = Caches()
         self._synced = trio.Event()
         self._phase = ControllerPhase.SYNCING
         self._problem = ""  # why an informer could not be opened
         self._active = False  # whether changes add keys to the queue
         self._running: dict[ObjectKey, float] = {}
         self._own_writes = OwnWrites(client, self._caches, self._queue)
-        self._applied: dict[ObjectKey, AppliedBefore] = {}
+        self._applied: dict[ObjectKey, AppliedBefore] = {}  # of keys that have applied anything
         self._given_up: dict[ObjectKey, str] = {}  # drained objects: the resourceVersion up to which that was done
         self._outcomes: Counter[Outcome] = Counter()
         self._failed: OrderedDict[ObjectKey, KeyFailure] = OrderedDict()
@@ -108,7 +107,7 @@ class RunningController:
                     await self._open(stack, nursery, controller._watch, namespace, reconciled=True)
                     for watch in controller._others:
                         await self._open(stack, nursery, watch, namespace, reconciled=False)
-                for source in self._sources:
+                for source in self._caches.sources:
                     await source.informer.wait_synced()
                 if self._phase is ControllerPhase.SYNCING:
                     self._phase = ControllerPhase.STANDBY
@@ -143,7 +142,7 @@ class RunningController:
             else:
                 break
         self._problem = ""
-        self._sources.append(source)
+        self._caches.add(source)
         nursery.start_soon(source.pending.follow)
 
     def _added(self, source: Source, obj: Unstructured) -> None:
@@ -174,7 +173,7 @@ class RunningController:
 
     async def _enqueue_all(self) -> None:
         """Add the keys of all cached objects, at low priority."""
-        for source in tuple(self._sources):
+        for source in tuple(self._caches.sources):
             for obj in source.informer.list():
                 self._enqueue(source, None, obj, LOW_PRIORITY)
                 await self._slices.checkpoint_if_due()
@@ -244,7 +243,8 @@ class RunningController:
 
     async def _call(self, key: ObjectKey) -> tuple[Outcome, Exception | None, object]:
         """Call the function, and return how it ended, the failure to report, and the result."""
-        context = self._context(key)
+        applied = self._applied.pop(key, None) or AppliedBefore()
+        context = self._context(key, applied)
         info = self._observe_start(context)
         began = self._running[key] = trio.current_time()
         ended: tuple[str, BaseException | None] = "cancelled", None
@@ -256,6 +256,8 @@ class RunningController:
             seconds = trio.current_time() - began
             self._seconds += seconds
             del self._running[key]
+            if applied and self._exists(key):
+                self._applied[key] = applied
             self._observe_end(info, *ended, seconds)
         return outcome, failure, result
 
@@ -304,7 +306,7 @@ class RunningController:
         if assignment is Assignment.FOREIGN or obj is None:
             self._forget(key)
         elif self._given_up.get(key) != obj.resource_version:  # else it was, and the cache does not show that yet
-            gvr = next(source.informer.gvr for source in self._sources if source.reconciled)
+            gvr = next(source.informer.gvr for source in self._caches.sources if source.reconciled)
             assert gvr is not None, "it has an object"
             await self._sharding.give_up(self._client, gvr, obj, field_manager=self._controller.name)
             self._given_up[key] = obj.resource_version
@@ -326,8 +328,6 @@ class RunningController:
             self._queue.forget(key)
         else:
             self._queue.add_rate_limited(key, priority=priority)
-        if not self._exists(key):
-            self._applied.pop(key, None)
         if failure is None:
             self._failed.pop(key, None)
         else:
@@ -358,7 +358,7 @@ class RunningController:
     @property
     def _gone(self) -> bool:
         """Whether the reconciled resource is not served any more."""
-        return all(source.gone for source in self._sources if source.reconciled)
+        return all(source.gone for source in self._caches.sources if source.reconciled)
 
     def _forget(self, key: ObjectKey) -> None:
         self._applied.pop(key, None)
@@ -366,7 +366,7 @@ class RunningController:
         self._failed.pop(key, None)
         self._own_writes.release(key)
 
-    def _context(self, key: ObjectKey) -> Context:
+    def _context(self, key: ObjectKey, applied: AppliedBefore) -> Context:
         attempt = self._queue.failures(key) + 1
         name = self._controller.name
         return Context(
@@ -375,7 +375,7 @@ class RunningController:
             client=self._client,
             caches=self._caches,
             writes=self._own_writes,
-            applied=self._applied.setdefault(key, AppliedBefore()),
+            applied=applied,
             events=self._events,
             log=_KeyLogger(_log, {"controller": name, "key": str(key), "attempt": attempt}),
             field_manager=name,
@@ -390,7 +390,7 @@ class RunningController:
             str(self._controller.resource),
             self._phase,
             self._problem or ("" if self._sharding is None else self._sharding.problem),
-            tuple((str(source.watch.resource), source.informer.state) for source in tuple(self._sources)),
+            tuple((str(source.watch.resource), source.informer.state) for source in self._caches.sources),
             self._queue._statistics(now),
             {key: now - since for key, since in tuple(self._running.items())},
             self._own_writes.waiting(now),

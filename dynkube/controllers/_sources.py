@@ -49,8 +49,9 @@ class Objects:
 
     def _open(self) -> Sequence[Informer]:
         """Return the informers, unless one is closed: an object that it does not show need not be gone."""
-        if any(informer.state.phase is Phase.STOPPED for informer in self._informers):
-            raise ClosedError("the informers of this controller are closed, as its client is")
+        for informer in self._informers:
+            if informer.state.phase is Phase.STOPPED:
+                raise ClosedError("the informers of this controller are closed, as its client is")
         return self._informers
 
 
@@ -128,15 +129,21 @@ def _mapped(to: Mapper | CacheMapper, obj: Unstructured, primary: Objects) -> li
 
 
 class Caches:
-    """The caches of a controller, by resource."""
+    """The caches of a controller, by resource.
 
-    def __init__(self, sources: Sequence[Source]) -> None:
-        self._sources = sources
+    Attributes:
+        sources: the watches whose informers are open; append them by :meth:`add`.
+        primary: the reconciled objects.
+    """
 
-    @property
-    def primary(self) -> Objects:
-        """The reconciled objects."""
-        return Objects([source.informer for source in self._sources if source.reconciled])
+    def __init__(self) -> None:
+        self.sources: list[Source] = []
+        self.primary = Objects(())
+
+    def add(self, source: Source) -> None:
+        """Add a watch whose informer is open."""
+        self.sources.append(source)
+        self.primary = Objects([each.informer for each in self.sources if each.reconciled])
 
     def of(self, resource: ResourceLike | None) -> Objects:
         """Return the cached objects of a resource.
@@ -150,12 +157,12 @@ class Caches:
         """
         if resource is None:
             return self.primary
-        found = [source.informer for source in self._sources if source.watch.resource == resource]
+        found = [source.informer for source in self.sources if source.watch.resource == resource]
         if not found:
             lookup = Lookup.of(resource)
-            found = [source.informer for source in self._sources if _named(lookup, source.informer.gvr)]
+            found = [source.informer for source in self.sources if _named(lookup, source.informer.gvr)]
         if not found:
-            watched = ", ".join(dict.fromkeys(str(source.watch.resource) for source in self._sources))
+            watched = ", ".join(dict.fromkeys(str(source.watch.resource) for source in self.sources))
             raise InvalidInput(
                 f"this controller does not watch {resource}, so there is no cache of it to read (watched: {watched}): "
                 "add it to owns= or watches="
@@ -164,25 +171,25 @@ class Caches:
 
     def cached(self, gvr: GVR, key: tuple[str, str]) -> Unstructured | None:
         """Return one object of a resource in this version; ``None`` if it is not cached or not watched."""
-        found = [source.informer for source in self._sources if source.informer.gvr == gvr]
+        found = [source.informer for source in self.sources if source.informer.gvr == gvr]
         return Objects(found).get(key)
 
     def following(self, gvr: GVR) -> Iterator[PendingWrites]:
         """Iterate over the pending writes of the informers of a resource, in any of its versions."""
-        for source in self._sources:
+        for source in self.sources:
             followed = source.informer.gvr
             if followed is not None and (followed.group, followed.resource) == (gvr.group, gvr.resource):
                 yield source.pending
 
     def pending(self) -> Iterator[PendingWrites]:
         """Iterate over the pending writes of all informers."""
-        for source in self._sources:
+        for source in self.sources:
             yield source.pending
 
     def owned_by(self, uid: str) -> Iterator[Unstructured]:
         """Iterate over the cached objects that have an owner with this UID, of all resources mapped to their owner."""
         seen: set[str] = set()
-        for source in self._sources:
+        for source in self.sources:
             if not source.watch.maps_to_owner:
                 continue
             for obj in source.informer.by_index(OWNERS, uid):
