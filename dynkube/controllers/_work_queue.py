@@ -127,12 +127,13 @@ class WorkQueue(Generic[K]):
         Raises:
             InvalidInput: ``after`` is not a finite number.
         """
-        if not -math.inf < after < math.inf:
+        if after and not math.isfinite(after):
             raise InvalidInput(f"after={after!r}: pass a finite number of seconds")
         if self._closed:
             return
         now = trio.current_time()
-        self._release(now)  # so that keys are in the order in which they became ready
+        if self._times:
+            self._release(now)  # so that keys are in the order in which they became ready
         at = now + after if after > 0 else now
         if (entry := self._ready.get(key)) is not None:
             if priority > entry.priority:
@@ -319,8 +320,9 @@ class WorkQueue(Generic[K]):
         if entry.turn:
             entry.turn = 0
             del self._delayed[entry.key]
-        self._ready[entry.key] = entry
-        self._level(entry.priority)[entry.key] = entry
+        key = entry.key
+        self._ready[key] = entry
+        self._level(entry.priority)[key] = entry
         if self._idle:
             self._idle.unpark()
 
