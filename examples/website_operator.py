@@ -28,7 +28,8 @@ async def reconcile(ctx: Context, key: ObjectKey) -> None:
     template = {"metadata": {"labels": labels}, "spec": {"containers": [container]}}
     replicas = site["spec"].get("replicas", 1)
     spec = {"replicas": replicas, "selector": {"matchLabels": labels}, "template": template}
-    ports = {"selector": labels, "ports": [{"port": 80}]}
+    # Before Kubernetes 1.21, server-side apply fails without the protocol: kubernetes/kubernetes#98576.
+    ports = {"selector": labels, "ports": [{"port": 80, "protocol": "TCP"}]}
     deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": key.name}, "spec": spec}
     service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": key.name}, "spec": ports}
     applied, _ = await ctx.apply_owned([deployment, service])
