@@ -1,0 +1,181 @@
+"""The rounds: the leader is killed, or stopped for longer than its lease, while Websites are written."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from random import Random
+
+import trio
+
+import dynkube
+from benchmarks.leader_kills import audit
+from benchmarks.leader_kills.lease import LOST, NAME, NAMESPACE
+from benchmarks.leader_kills.sites import Sites
+from benchmarks.measure import ROOT
+from dynkube.testing import ControlPlane
+
+_LEASES = dynkube.GVR("coordination.k8s.io", "v1", "leases")
+USERS = "operator-"
+_PROCESSES = 2
+_POLL = 0.2  # seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What to do.
+
+    Attributes:
+        sites: how many Websites there are at the end.
+        kills: how often the leader is killed.
+        stops: how often it is stopped and continued after that.
+        lease_duration: of the Lease, in seconds.
+        patience: seconds in which the next leader has to write, and all have to converge.
+        seed: of all that is random here.
+    """
+
+    sites: int = 5_000
+    kills: int = 10
+    stops: int = 4
+    lease_duration: float = 15.0
+    patience: float = 600.0
+    seed: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How and when a leader was killed or stopped."""
+
+    leader: str
+    how: str
+    time: datetime
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What happened.
+
+    Attributes:
+        ended: the leaders that were killed or stopped.
+        exits_after: seconds that those that were continued took to end.
+        others: how many of these did not end with LeadershipLost.
+        differences: what is not as the Websites say at the end.
+        writes: all writes, from the audit log.
+    """
+
+    ended: list[Ended] = field(default_factory=list)
+    exits_after: list[float] = field(default_factory=list)
+    others: int = 0
+    differences: list[str] = field(default_factory=list)
+    writes: list[audit.Write] = field(default_factory=list)
+
+
+class Processes:
+    """The processes of the operator that run; each is a user of its own."""
+
+    def __init__(self, plane: ControlPlane, options: Options) -> None:
+        self._plane = plane
+        self._options = options
+        self._count = 0
+        self.running: dict[str, subprocess.Popen[bytes]] = {}
+
+    def start(self) -> None:
+        """Start another process."""
+        self._count += 1
+        name = f"{USERS}{self._count}"
+        folder = self._plane.folder
+        endpoint = self._plane.add_user(name, groups=["system:masters"])
+        kubeconfig = endpoint.write_kubeconfig(folder / f"{name}.kubeconfig")
+        command = [sys.executable, "-m", "benchmarks.leader_kills.operator", "--kubeconfig", str(kubeconfig)]
+        command += ["--identity", name, "--lease-duration", str(self._options.lease_duration)]
+        with (folder / f"{name}.log").open("wb") as log:
+            self.running[name] = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log)
+
+    async def wait(self, name: str) -> int:
+        """Wait until a process has ended, forget it, and return its exit code."""
+        return await trio.to_thread.run_sync(self.running.pop(name).wait, abandon_on_cancel=True)
+
+    def kill_all(self) -> None:
+        """Kill those that run."""
+        for process in self.running.values():
+            process.kill()
+            process.wait()
+
+
+async def kill_leaders(plane: ControlPlane, log: Path, options: Options, report: Callable[[str], None]) -> Outcome:
+    """Do all rounds, and return what happened."""
+    processes, outcome, random = Processes(plane, options), Outcome(), Random(options.seed)
+    rounds = ["kill"] * options.kills + ["stop"] * options.stops
+    try:
+        async with dynkube.connect(kubeconfig=plane.kubeconfig()) as client, Sites(client, random) as sites:
+            for _ in range(_PROCESSES):
+                processes.start()
+            for number, what in enumerate(rounds):
+                with trio.fail_after(options.patience):
+                    async with trio.open_nursery() as nursery:
+                        share = _share(options.sites, len(rounds), number)
+                        leader = await _leader(client, processes)
+                        nursery.start_soon(sites.write, share // 2)
+                        nursery.start_soon(_write_later, sites, share - share // 2, options.lease_duration / 2)
+                        await trio.sleep(random.uniform(0.0, 2.0))
+                        await _ROUNDS[what](client, processes, leader, outcome, options)
+                report(f"round {number + 1} of {len(rounds)}: {what} of {leader}")
+            with trio.move_on_after(options.patience):
+                await sites.wait_converged()
+            outcome.differences = sites.differences()
+    finally:
+        processes.kill_all()
+    outcome.writes = audit.read(log)
+    return outcome
+
+
+async def _write_later(sites: Sites, count: int, delay: float) -> None:
+    """Write while there is no leader."""
+    await trio.sleep(delay)
+    await sites.write(count)
+
+
+async def _kill(client: dynkube.Client, processes: Processes, leader: str, outcome: Outcome, _options: Options) -> None:
+    outcome.ended.append(Ended(leader, "kill", datetime.now(UTC)))
+    processes.running[leader].kill()
+    await processes.wait(leader)
+    processes.start()
+    await _leader(client, processes)
+
+
+async def _stop(client: dynkube.Client, processes: Processes, leader: str, outcome: Outcome, options: Options) -> None:
+    """Stop the leader until another one has had the Lease for some time; then it continues, and has to exit."""
+    outcome.ended.append(Ended(leader, "stop", datetime.now(UTC)))
+    process = processes.running[leader]
+    process.send_signal(signal.SIGSTOP)
+    await _leader(client, processes, other_than=leader)
+    await trio.sleep(options.lease_duration / 3)
+    continued = trio.current_time()
+    process.send_signal(signal.SIGCONT)
+    outcome.others += await processes.wait(leader) != LOST
+    outcome.exits_after.append(trio.current_time() - continued)
+    processes.start()
+
+
+_ROUNDS = {"kill": _kill, "stop": _stop}
+
+
+async def _leader(client: dynkube.Client, processes: Processes, other_than: str = "") -> str:
+    """Wait until the Lease has a holder that runs, and return its name."""
+    leases = client.resource(_LEASES)
+    while True:
+        found = await leases.list(namespace=NAMESPACE)
+        holder = next((str(each["spec"].get("holderIdentity")) for each in found if each.name == NAME), "")
+        if holder in processes.running and holder != other_than:
+            return holder
+        await trio.sleep(_POLL)
+
+
+def _share(total: int, rounds: int, number: int) -> int:
+    """How many of ``total`` are for one of the rounds."""
+    return total * (number + 1) // rounds - total * number // rounds
