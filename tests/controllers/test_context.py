@@ -324,6 +324,24 @@ async def test_objects_are_read_by_any_name_of_their_resource(server: APIServer,
     assert found == [1, 1, True, ["child"]]
 
 
+async def test_a_deleted_object_is_not_mistaken_for_one_of_its_name_that_it_may_own(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    found: list[str | None] = []
+
+    async def reconcile(ctx: Context, key: ObjectKey) -> None:
+        obj = ctx.get()
+        found.append(None if obj is None else obj.kind)
+
+    server.create(config("a"))
+    async with running(client, Controller(WIDGETS, reconcile, owns=["configmaps"])):
+        await quiet(1)
+        server.delete(WIDGETS, "a")
+        await quiet(1)
+
+    assert found == ["Widget", None]
+
+
 async def test_writes_past_the_context_are_recorded_by_wrote(server: APIServer, client: dynkube.Client) -> None:
     async def body(ctx: Context, obj: Unstructured) -> Requeue:
         if not ctx.list("configmaps"):
