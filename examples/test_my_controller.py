@@ -1,13 +1,14 @@
 """Test of my_controller.py, without a cluster and in virtual time. Run it by ``python -m pytest examples``."""
 
-from pathlib import Path
+from datetime import UTC, datetime, timedelta
 
 import pytest
 import trio
 
 import dynkube
+from dynkube.controllers import run
 from dynkube.testing import APIServer
-from examples.my_controller import expire_sessions
+from examples.my_controller import session_expiry
 
 
 @pytest.fixture
@@ -15,11 +16,15 @@ def anyio_backend(virtual_time_backend: tuple[str, dict[str, object]]) -> tuple[
     return virtual_time_backend
 
 
+def virtual_now() -> datetime:
+    return datetime(2030, 1, 1, tzinfo=UTC) + timedelta(seconds=trio.current_time())
+
+
 @pytest.mark.anyio
+@pytest.mark.api_server(now=virtual_now, load="sessions.yaml")
 async def test_sessions_end_when_their_time_is_over(api_server: APIServer, kube_client: dynkube.Client) -> None:
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(expire_sessions, kube_client)
-        api_server.load(Path(__file__).with_name("sessions.yaml"))
+        nursery.start_soon(run, kube_client, session_expiry(virtual_now))
         await trio.sleep(61)
         assert [session["metadata"]["name"] for session in api_server.list("sessions")] == ["hour"]
         await trio.sleep(3600)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,8 @@ import trio
 import trio.testing
 
 import dynkube
-from dynkube.testing import APIServer
+from dynkube.controllers import run
+from dynkube.testing import APIServer, Lag
 from examples import lazy_informer, my_controller, watch_and_patch
 from tests.testing.engine.cluster import definition, widget
 
@@ -49,51 +51,77 @@ async def test_watch_and_patch_labels_the_pods_of_an_app(server: APIServer, clie
     assert labels(server, "db-1") == {"app": "db"}
 
 
+# ── the controller ───────────────────────────────────────────────────────────────────────────
+
 MINUTE = {"apiVersion": "example.com/v1", "kind": "Session", "metadata": {"name": "minute", "namespace": "default"}}
 
 
+def virtual_now() -> datetime:
+    return datetime(2030, 1, 1, tzinfo=UTC) + timedelta(seconds=trio.current_time())
+
+
+class Sessions:
+    """A cluster with the sessions ``hour`` and ``minute`` at first, while the controller runs."""
+
+    def __init__(self, server: APIServer) -> None:
+        self.server = server
+
+    def names(self) -> list[str]:
+        return [session["metadata"]["name"] for session in self.server.list("sessions")]
+
+
 @pytest.fixture
-async def sessions(server: APIServer, client: dynkube.Client) -> AsyncIterator[Callable[[], list[str]]]:
-    """The names of the sessions, ``hour`` and ``minute`` at first, while the controller runs."""
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(my_controller.expire_sessions, client)
+async def sessions() -> AsyncIterator[Sessions]:
+    async with (
+        APIServer(now=virtual_now) as server,
+        dynkube.connect(transport=server.transport()) as client,
+        trio.open_nursery() as nursery,
+    ):
+        nursery.start_soon(run, client, my_controller.session_expiry(virtual_now))
         server.load(Path(my_controller.__file__).with_name("sessions.yaml"))
-        yield lambda: [session["metadata"]["name"] for session in server.list("sessions")]
+        yield Sessions(server)
         nursery.cancel_scope.cancel()
 
 
-async def test_a_session_created_again_under_the_same_name_has_its_own_time(
-    server: APIServer, sessions: Callable[[], list[str]]
-) -> None:
+async def test_a_session_created_again_under_the_same_name_has_its_own_time(sessions: Sessions) -> None:
     await trio.sleep(50)
-    server.delete("sessions", "minute")
-    server.create({**MINUTE, "spec": {"seconds": 60}})
+    sessions.server.delete("sessions", "minute")
+    sessions.server.create({**MINUTE, "spec": {"seconds": 60}})
     await trio.sleep(50)
-    assert sessions() == ["hour", "minute"]
+    assert sessions.names() == ["hour", "minute"]
     await trio.sleep(11)
-    assert sessions() == ["hour"]
+    assert sessions.names() == ["hour"]
 
 
 @pytest.mark.parametrize("seconds", [30, 120])
-async def test_a_time_that_is_changed_while_it_runs_counts_from_the_beginning(
-    server: APIServer, sessions: Callable[[], list[str]], seconds: int
-) -> None:
+async def test_a_time_that_is_changed_while_it_runs_counts_from_the_beginning(sessions: Sessions, seconds: int) -> None:
     await trio.sleep(10)
-    server.update({**server.get("sessions", "minute"), "spec": {"seconds": seconds}})
+    sessions.server.update({**sessions.server.get("sessions", "minute"), "spec": {"seconds": seconds}})
     await trio.sleep(seconds - 11)
-    assert sessions() == ["hour", "minute"]
+    assert sessions.names() == ["hour", "minute"]
     await trio.sleep(2)
-    assert sessions() == ["hour"]
+    assert sessions.names() == ["hour"]
 
 
-async def test_a_session_that_could_not_be_deleted_is_tried_again(
-    server: APIServer, sessions: Callable[[], list[str]]
-) -> None:
-    server.fail(verb="delete", resource="sessions", status=403, times=1)
+async def test_a_session_that_is_extended_while_it_expires_is_not_deleted(sessions: Sessions) -> None:
+    await trio.sleep(1)
+    sessions.server.inject(Lag(10), verb="watch")
+    sessions.server.end_watches("sessions")  # so that the next one lags behind
+    await trio.sleep(54)
+    sessions.server.update({**sessions.server.get("sessions", "minute"), "spec": {"seconds": 120}})
+    await trio.sleep(10)
+    assert sessions.names() == ["hour", "minute"]
+    await trio.sleep(60)
+    assert sessions.names() == ["hour"]
+
+
+async def test_a_session_that_could_not_be_deleted_is_tried_again(sessions: Sessions) -> None:
+    refusal = sessions.server.fail(verb="delete", resource="sessions", status=403, times=1)
     await trio.sleep(61)
-    assert sessions() == ["hour", "minute"]
-    await trio.sleep(my_controller.RETRY)
-    assert sessions() == ["hour"]
+    assert (refusal.hits, sessions.names()) == (1, ["hour"])
+
+
+# ── the informer ─────────────────────────────────────────────────────────────────────────────
 
 
 class Screen(io.StringIO):
