@@ -1,4 +1,4 @@
-"""docs/testing.md and examples/test_my_controller.py, run as a reader would run them: by a pytest of their own."""
+"""docs/testing.md and the tests in examples, run as a reader would run them: by a pytest of their own."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ def test_every_script_of_the_page_runs(project: pytest.Pytester) -> None:
     assert len(scripts) == 2
 
 
-def test_the_controller_example_passes_as_its_docstring_says(project: pytest.Pytester) -> None:
+def test_the_examples_pass_as_their_docstrings_say(project: pytest.Pytester) -> None:
     plugins = [option for name in ("anyio", "pytest_timeout", "dynkube.pytest_plugin") for option in ("-p", name)]
 
     result = project.runpytest_subprocess(*plugins, "-p", "no:cacheprovider", str(ROOT / "examples"))
 
-    result.assert_outcomes(passed=5)
+    result.assert_outcomes(passed=37)
 
 
 def test_the_controller_example_has_fifteen_lines_of_test() -> None:
