@@ -62,6 +62,7 @@ async def test_lists_and_objects_have_the_paths_of_the_kubernetes_api(
     assert names(await http.get("/api/v1/configmaps?labelSelector=app%3Dweb")) == ["a"]
     assert names(await http.get("/api/v1/namespaces/other/configmaps")) == []
     assert (await http.get(f"{CONFIGS}/a")).json()["kind"] == "ConfigMap"
+    assert (await http.get("/api/v1/configmaps/a")).status_code == 404
     assert (await http.get("/api/v1/namespaces/default")).json()["kind"] == "Namespace"
     assert (await http.get("/apis/apps/v1/deployments")).json()["items"] == []
 
@@ -210,6 +211,8 @@ async def stream(app: Starlette, api_server: APIServer) -> AsyncIterator[Stream]
 async def test_a_stream_has_the_objects_and_then_the_changes(api_server: APIServer, stream: Stream) -> None:
     stream.reads.set()
     await trio.sleep(1)
+    elsewhere = config("c", app="web")
+    api_server.create({**elsewhere, "metadata": {**elsewhere["metadata"], "namespace": "kube-system"}})
     api_server.create(config("b"))
     api_server.apply({**config("a", app="web"), "data": {"changed": "yes"}})
     await trio.sleep(1)
@@ -222,12 +225,13 @@ async def test_a_stream_has_the_objects_and_then_the_changes(api_server: APIServ
     assert sorted(stream.lines[2:]) == [("ADDED", "b"), ("DELETED", "a")]
 
 
-async def test_a_client_that_disconnects_ends_its_stream(stream: Stream) -> None:
+async def test_a_client_that_disconnects_ends_its_stream(app: Starlette, stream: Stream) -> None:
     stream.reads.set()
     await trio.sleep(1)
     stream.left.set()
     with trio.fail_after(1):
         await stream.ended.wait()
+    assert app.state.facade.streams.value == facade.STREAMS
 
 
 async def test_a_slow_client_is_disconnected(

@@ -99,6 +99,10 @@ async def test_objects_are_scanned_again_when_they_or_the_rules_change(api_serve
     await trio.sleep(20)
     assert violated(api_server)["long"] == 2
 
+    api_server.delete("sessions", "hour")
+    await trio.sleep(20)
+    assert violated(api_server)["long"] == 1
+
     api_server.delete("crds", "sessions.example.com")
     await trio.sleep(20)
     assert violated(api_server)["long"] == 0
