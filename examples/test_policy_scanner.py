@@ -72,7 +72,9 @@ def violated(server: APIServer) -> dict[str, int]:
 
 
 @pytest.mark.usefixtures("scanner")
-async def test_violations_are_in_the_status_and_in_events(api_server: APIServer) -> None:
+async def test_violations_are_in_the_status_and_in_events(
+    api_server: APIServer, caplog: pytest.LogCaptureFixture
+) -> None:
     api_server.create(rules(RULES))
     await trio.sleep(20)
     assert violated(api_server) == {"long": 0, "named": 0, "owned": 4}
@@ -83,6 +85,7 @@ async def test_violations_are_in_the_status_and_in_events(api_server: APIServer)
     assert violated(api_server) == {"long": 1, "named": 1, "owned": 4}
     assert "long: sessions.v1.example.com default/minute: take an hour" in status(api_server)["violations"]
     assert events_about(api_server, "minute") == ["default/rules/long: take an hour; default/rules/named: begin with h"]
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []
 
 
 @pytest.mark.usefixtures("scanner")
@@ -189,3 +192,24 @@ async def test_nothing_is_sent_while_nothing_changes(api_server: APIServer) -> N
     api_server.forget_requests()
     await trio.sleep(250)
     assert {request.verb for request in api_server.audit} <= {"watch"}
+
+
+@pytest.mark.parametrize(
+    ("path", "check", "holds"),
+    [
+        (".spec.missing", {"exists": True}, False),
+        (".spec.missing", {"exists": False}, True),
+        (".spec.missing", {"equals": None}, False),
+        (".spec.missing", {"matches": ".*"}, False),
+        (".spec.images[*]", {"matches": "^registry/"}, False),
+        (".spec.images[*]", {"matches": ":1$"}, True),
+        (".spec.replicas", {"equals": 1}, True),
+        (".spec.replicas", {"matches": "^[1-9]$"}, True),
+        (".spec.paused", {"equals": True}, True),
+        (".spec.paused", {"equals": 1}, False),
+    ],
+)
+def test_what_a_rule_demands(path: str, check: dict[str, Any], holds: bool) -> None:
+    obj = dynkube.Unstructured({"spec": {"images": ["registry/a:1", "b:1"], "replicas": 1, "paused": True}})
+
+    assert policy_scanner.Rule(name="rule", resource="pods", path=path, **check).holds(obj) is holds

@@ -57,7 +57,7 @@ def test_the_examples_pass_as_their_docstrings_say(project: pytest.Pytester) -> 
 
     result = project.runpytest_subprocess(*plugins, "-p", "no:cacheprovider", str(ROOT / "examples"))
 
-    result.assert_outcomes(passed=37)
+    result.assert_outcomes(passed=47)
 
 
 def test_the_controller_example_has_fifteen_lines_of_test() -> None:
