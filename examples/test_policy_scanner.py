@@ -182,6 +182,10 @@ async def test_cluster_scoped_objects_have_cluster_reports(api_server: APIServer
     await trio.sleep(20)
     assert len(api_server.list("clusterpolicyreports")) == 3
 
+    api_server.delete("configmaps", "rules")
+    await trio.sleep(20)
+    assert api_server.list("clusterpolicyreports") == []
+
 
 @pytest.mark.usefixtures("scanner")
 async def test_nothing_is_sent_while_nothing_changes(api_server: APIServer) -> None:
