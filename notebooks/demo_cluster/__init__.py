@@ -1,7 +1,7 @@
-"""A small web shop on Kubernetes that runs in the notebook's own kernel: what the notebooks look at.
+"""The demo cluster of the notebooks: a small web shop, on an API server in the notebook's kernel.
 
-:func:`start` starts an API server (``dynkube.testing``) and fills it. No container runs: the parts of controllers,
-scheduler and kubelets are played, by way of dynkube's own client.
+:func:`start` starts the API server (``dynkube.testing``) and creates the objects. No container runs: what controllers,
+the scheduler and kubelets would write is written with dynkube's own client.
 """
 
 from demo_cluster._cluster import DemoCluster, start

@@ -1,4 +1,4 @@
-"""What runs in the made-up cluster."""
+"""The Deployments of the demo cluster."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ class App:
     """A Deployment.
 
     Attributes:
-        namespace: Where.
-        name: Its name, also the label ``app`` and the container's name.
-        image: Of its container.
-        replicas: How many pods.
-        age: Since when it is there.
-        tier: The label ``tier``.
-        crashes: Why its container ends over and over; empty for one that works.
+        namespace: its namespace.
+        name: its name, also that of its container, and the value of the label ``app``.
+        image: the image of its container.
+        replicas: the number of pods.
+        age: how long ago it was created.
+        tier: the value of the label ``tier``.
+        crashes: the message with which its container exits again and again; empty for one that runs.
     """
 
     namespace: str

@@ -1,4 +1,4 @@
-"""The made-up cluster: an API server in a thread, filled, and what may be made to happen in it."""
+"""The demo cluster: an API server in a thread, its objects, and the changes that notebooks simulate."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from demo_cluster._rollout import LASTS, Rollout
 from dynkube import Unstructured
 from dynkube.testing import APIServer, ServerThread, User, serve_in_thread
 
-_SEED = 2026  # the same names each time
-_ADMIN, _ADA = "admins-token", "adas-token"  # no secrets: the server listens on this machine alone, for as long as
+_SEED = 2026  # so that generated names are the same in each run
+_ADMIN, _ADA = "admins-token", "adas-token"  # not secret: the server listens on the loopback interface only
 _MANIFESTS = Path(__file__).parent / "manifests"
 
 
 class DemoCluster:
-    """A running cluster; :func:`start` makes it.
+    """A running cluster; created by :func:`start`.
 
     Attributes:
-        server: The API server.
-        kubeconfig: What leads there, for :func:`dynkube.sync.connect`: as the user ``ada``, to the namespace ``shop``.
+        server: the API server.
+        kubeconfig: for :func:`dynkube.sync.connect`, as the user ``ada`` with the namespace ``shop``.
     """
 
     def __init__(self, server: ServerThread, clock: Clock) -> None:
@@ -38,7 +38,7 @@ class DemoCluster:
         self._chance = random.Random(_SEED)
 
     def fill(self) -> None:
-        """Everything that is there when a notebook begins, each thing as old as it looks."""
+        """Create the initial objects, with creation times in the past."""
         self.server.load(_MANIFESTS)
         with dynkube.sync.connect(kubeconfig=self.server.endpoint.kubeconfig()) as k:
             controllers = Controllers(k, self._clock, self._chance)
@@ -48,14 +48,14 @@ class DemoCluster:
             self._clock.behind = timedelta()
 
     def now(self) -> datetime:
-        """The time in the cluster, which lags behind while it plays what took longer."""
+        """Return the time of the cluster's clock, which is in the past while a rollout is simulated."""
         return self._clock.now()
 
     def roll_out(self, name: str, image: str) -> Iterator[Unstructured]:
-        """Play the rollout of another image to an app, which began three quarters of an hour ago.
+        """Simulate a rollout of another image to an app, which began 45 minutes ago.
 
-        Goes as fast as it is iterated over. Each step is one change to one of its pods, and gives the pod. The
-        cluster's clock is set back by that time at once, and is right again at the end.
+        Each iteration makes one change to one pod, and yields the pod. The cluster's clock is set back by 45 minutes
+        at once, and shows the current time again at the end.
         """
         app = next(app for app in APPS if app.name == name)
         self._clock.behind = LASTS
@@ -67,7 +67,7 @@ class DemoCluster:
 
 
 def start() -> DemoCluster:
-    """Start a made-up cluster, 90 days old. It ends with the kernel."""
+    """Start a demo cluster that looks 90 days old. It is stopped when the kernel ends."""
     clock = Clock(behind=timedelta(days=90))
     server = APIServer(
         now=clock.now, random=random.Random(_SEED), rbac=True, users={_ADA: User("ada", groups=("developers",))}

@@ -1,4 +1,4 @@
-"""The parts that controllers, the scheduler and kubelets play in a cluster: one step at a time, when told to."""
+"""Simulated controllers, scheduler and kubelets: each method makes the writes of one step."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ Body = dict[str, Any]
 
 _READY = '{.status.conditions[?(@.type=="Ready")].status}'
 _EVENTS_LAST = timedelta(hours=1)
-_LETTERS = "bcdfghjklmnpqrstvwxz2456789"  # what generated names are made of: no vowels, no words
+_LETTERS = "bcdfghjklmnpqrstvwxz2456789"  # the alphabet of generated names in Kubernetes: without vowels, so that they contain no words
 
 
 class Clock:
-    """The cluster's clock, which may be set back: what happens then happened a while ago."""
+    """The cluster's clock, which can be set back, so that objects are created with times in the past."""
 
     def __init__(self, *, behind: timedelta) -> None:
         self.behind = behind
 
     def now(self) -> datetime:
-        """The time in the cluster."""
+        """Return the time of the cluster."""
         return datetime.now(UTC) - self.behind
 
     def text(self) -> str:
-        """The same as objects have it."""
+        """Return the time in the format of ``metav1.Time``."""
         return self.now().strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 class Controllers:
-    """Makes ReplicaSets of Deployments, pods of ReplicaSets, and tells how they do.
+    """Creates ReplicaSets of Deployments and pods of ReplicaSets, and writes their status.
 
     Args:
-        k: A client of the cluster.
-        clock: The cluster's clock.
-        chance: Where names come from.
+        k: a client of the cluster.
+        clock: the cluster's clock.
+        chance: the random generator for names.
     """
 
     def __init__(self, k: Client, clock: Clock, chance: random.Random) -> None:
@@ -49,7 +49,7 @@ class Controllers:
         self._scheduled = 0
 
     def deploy(self, app: App) -> list[Unstructured]:
-        """A Deployment with its Service and all that comes of it, running; returns the pods."""
+        """Create a Deployment with its Service, ReplicaSet and running pods; return the pods."""
         self._k["deployments"].apply(_deployment(app), field_manager="argocd")
         self._k["services"].apply(_service(app), field_manager="argocd")
         replica_set = self.replica_set(app, replicas=app.replicas)
@@ -61,7 +61,7 @@ class Controllers:
         return pods
 
     def replica_set(self, app: App, *, replicas: int, revision: int = 1) -> Unstructured:
-        """Of the Deployment as it is now."""
+        """Create a ReplicaSet with the current pod template of the Deployment."""
         deployment = self._k.get("deployments", app.name, namespace=app.namespace)
         mark = self._letters(9)
         labels = {"app": app.name, "tier": app.tier, "pod-template-hash": mark}
@@ -82,7 +82,7 @@ class Controllers:
         return self._k["replicasets"].create(body, field_manager="kube-controller-manager")
 
     def scale(self, deployment: Unstructured, replica_set: Unstructured, replicas: int) -> None:
-        """Have a ReplicaSet want another number of pods."""
+        """Set the number of pods of a ReplicaSet."""
         now = self._k.get("replicasets", replica_set.name, namespace=replica_set.namespace)["spec"]["replicas"]
         self._k["replicasets"].patch(
             replica_set.name,
@@ -95,7 +95,7 @@ class Controllers:
         self.event(deployment, "ScalingReplicaSet", message, "deployment-controller")
 
     def pod(self, app: App, replica_set: Unstructured) -> Unstructured:
-        """One more pod of a ReplicaSet, pending."""
+        """Create a pod of a ReplicaSet, pending."""
         body: Body = {
             "apiVersion": "v1",
             "kind": "Pod",
@@ -110,7 +110,7 @@ class Controllers:
         return self._k["pods"].create(body, field_manager="kube-controller-manager")
 
     def change_image(self, app: App) -> Unstructured:
-        """What a deployer does; returns the Deployment."""
+        """Apply the Deployment with the image of ``app``, as a deployment tool does; return it."""
         return self._k["deployments"].apply(_deployment(app), field_manager="argocd")
 
     def schedule(self, pod: Unstructured) -> Unstructured:
@@ -128,7 +128,7 @@ class Controllers:
         return self._k.get("pods", pod.name, namespace=pod.namespace)
 
     def run(self, pod: Unstructured, app: App, *, ready: bool = True) -> Unstructured:
-        """What a kubelet tells once the containers of a pod have started, and once they are ready."""
+        """Write the status of a pod whose container has started, as a kubelet does; ``ready`` if its probe succeeds."""
         ready = ready and not app.crashes
         container = {
             "name": app.name,
@@ -156,7 +156,7 @@ class Controllers:
         )
 
     def status(self, pod: Unstructured, status: Mapping[str, object], *, ready: bool, reason: str = "") -> Unstructured:
-        """Write a pod's status, as its kubelet; conditions keep their time unless they turn."""
+        """Write a pod's status as its kubelet; ``lastTransitionTime`` moves only when a condition changes."""
         wanted: Body = {"PodScheduled": "True", "Initialized": "True", "ContainersReady": ready, "Ready": ready}
         old = self._k.get("pods", pod.name, namespace=pod.namespace)
         known = _conditions(old)
@@ -167,7 +167,7 @@ class Controllers:
         return self._status("pods", pod, {**status, "conditions": conditions}, "kubelet")
 
     def report(self, app: App) -> None:
-        """Tell in the status of the Deployment and of its ReplicaSets how many pods are ready."""
+        """Write the numbers of ready pods to the status of the Deployment and of its ReplicaSets."""
         selector = {"app": app.name}
         pods = self._k["pods"].list(namespace=app.namespace, label_selector=selector)
         ready = {pod.name for pod in pods if pod.jsonpath(_READY) == ["True"]}
@@ -180,7 +180,7 @@ class Controllers:
         self._status("deployments", deployment, self._progress(deployment, pods, ready), "kube-controller-manager")
 
     def event(self, obj: Unstructured, reason: str, message: str, source: str, kind: str = "Normal") -> None:
-        """Something to read in ``kubectl describe``; not of long ago, as clusters keep events for an hour."""
+        """Create an Event, unless it would be older than an hour: clusters delete older ones."""
         if self._clock.behind > _EVENTS_LAST:
             return
         body: Body = {

@@ -1,4 +1,4 @@
-"""A rollout that takes its time: what happens to the pods of a Deployment, one change after another."""
+"""A simulated slow rollout of a Deployment, one change of a pod at a time."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from dynkube import Unstructured
 from dynkube.sync import Client
 
 LASTS = timedelta(minutes=45)
-_WARM_UP = (timedelta(minutes=6), timedelta(minutes=9), timedelta(minutes=13))  # of one pod after the other
+_WARM_UP = (timedelta(minutes=6), timedelta(minutes=9), timedelta(minutes=13))  # of the first, second and third pod
 _PROBE = "Readiness probe failed: HTTP probe failed with statuscode: 503"
 
 
 class Rollout:
-    """Replaces the pods of an app by those of another image: one more at first, then one fewer, and so on.
+    """Replaces the pods of an app one by one, with ``maxSurge: 1`` and ``maxUnavailable: 0``.
 
     Args:
-        k: A client of the cluster.
-        controllers: Who does the work.
-        clock: The cluster's clock, :data:`LASTS` behind to begin with, and right in the end.
-        app: What runs now.
-        image: What is to run.
+        k: a client of the cluster.
+        controllers: makes the changes.
+        clock: the cluster's clock, set back by :data:`LASTS`; it shows the current time at the end.
+        app: the app as it runs now.
+        image: the new image.
     """
 
     def __init__(self, k: Client, controllers: Controllers, clock: Clock, app: App, image: str) -> None:
@@ -34,7 +34,7 @@ class Rollout:
         self._app = replace(app, image=image)
 
     def steps(self) -> Iterator[Unstructured]:
-        """Play it; each step is one change to one pod, which is given as it is then."""
+        """Make the changes, one pod at a time; yield the pod after each."""
         app, controllers = self._app, self._controllers
         old = self._k["pods"].list(namespace=app.namespace, label_selector={"app": app.name})
         (before,) = self._k["replicasets"].list(namespace=app.namespace, label_selector={"app": app.name})
