@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
-from dynkube._display.cards import Block, Card, Facts, Grid, Note, Span, Tone, line, muted
+from dynkube._display.cards import Block, Card, Facts, Grid, Line, Note, Span, Tone, line, muted
 from dynkube._display.pills import pill
 from dynkube._display.registry import render
 from dynkube._text.ages import age_of, duration_text
@@ -26,13 +26,12 @@ def controller_card(controller: Controller, now: datetime) -> Card:
 @render.register(ControllerStatus)
 def status_card(status: ControllerStatus, now: datetime) -> Card:
     """Return the card of a controller's status: its queue, its informers, and the keys that fail."""
-    head = line("controller", Span(status.name, Tone.STRONG), status.resource, _phase(status.phase))
-    calls = sum(status.outcomes.values())
-    outcomes = ", ".join(f"{count:,} {outcome}" for outcome, count in status.outcomes.items())
+    resource = status.resource if status.resource != status.name else ""
+    head = line("controller", Span(status.name, Tone.STRONG), resource, _phase(status.phase))
     facts = [
         ("problem", line(Span(short(status.problem, _ERROR), Tone.BAD))),
-        ("queue", line(_queue(status.queue) if status.queue is not None else "")),
-        ("calls", line(outcomes, muted(f"{status.seconds / calls:.3g} s each" if calls else ""))),
+        ("queue", _queue(status.queue) if status.queue is not None else ()),
+        ("calls", _calls(status)),
         ("running", line(_keys(status.running))),
         ("waiting for cache", line(_keys(status.waiting_for_cache))),
         ("blocked the loop", line(counted(status.blocked_loop, "time") if status.blocked_loop else "")),
@@ -76,10 +75,21 @@ def _phase(phase: ControllerPhase) -> Span:
     return Span(phase, tone, chip=True)
 
 
-def _queue(numbers: WorkQueueStatistics) -> str:
+def _queue(numbers: WorkQueueStatistics) -> Line:
     ready = sum(numbers.depth.values())
-    average = f", {numbers.queue_seconds / numbers.taken:.3g} s in the queue on average" if numbers.taken else ""
-    return f"{ready:,} ready, {numbers.delayed:,} delayed, {numbers.processing:,} processing{average}"
+    waited = f", {_seconds(numbers.queue_seconds / numbers.taken)} in the queue on average" if numbers.taken else ""
+    return line(f"{ready:,} ready, {numbers.delayed:,} delayed, {numbers.processing:,} processing", muted(waited))
+
+
+def _calls(status: ControllerStatus) -> Line:
+    calls = sum(status.outcomes.values())
+    outcomes = ", ".join(f"{count:,} {outcome}" for outcome, count in status.outcomes.items())
+    return line(outcomes, muted(f", {_seconds(status.seconds / calls)} each on average" if calls else ""))
+
+
+def _seconds(seconds: float) -> str:
+    """Format the duration of a call or a wait, which is mostly below a second."""
+    return f"{seconds:,.1f} s" if seconds >= 1 else f"{seconds * 1000:.1f} ms"
 
 
 def _keys(keys: Mapping[ObjectKey, float]) -> str:

@@ -1,0 +1,47 @@
+"""How controllers are displayed: the phase, the queue and the calls."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from dynkube._display import card_of
+from dynkube.controllers import ControllerStatus, Outcome, WorkQueueStatistics
+from tests.display.kit import NOW, lines
+
+QUEUE = WorkQueueStatistics(
+    depth={0: 1, -100: 2},
+    delayed=3,
+    processing=4,
+    adds=10,
+    retries=0,
+    taken=2,
+    queue_seconds=0.001,
+    work_seconds=0.0,
+    unfinished_work_seconds=0.0,
+    longest_running_seconds=0.0,
+)
+SITES = ControllerStatus("sites", "websites.example.com")
+
+
+def test_the_title_has_the_name_and_the_resource_once() -> None:
+    same = replace(SITES, name="websites.example.com")
+
+    assert lines(card_of(SITES, NOW)) == ["controller · sites · websites.example.com · Stopped"]
+    assert lines(card_of(same, NOW)) == ["controller · websites.example.com · Stopped"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"), [(0.05, "12.5 ms"), (0.6, "150.0 ms"), (4.8, "1.2 s"), (8000, "2,000.0 s")], ids=str
+)
+def test_durations_of_calls_are_shown_in_their_unit(seconds: float, shown: str) -> None:
+    status = replace(SITES, outcomes={Outcome.SUCCESS: 3, Outcome.ERROR: 1}, seconds=seconds)
+
+    assert lines(card_of(status, NOW))[1] == f"calls  3 success, 1 error, {shown} each on average"
+
+
+def test_the_queue_is_shown_with_the_average_wait() -> None:
+    assert lines(card_of(replace(SITES, queue=QUEUE), NOW))[1] == (
+        "queue  3 ready, 3 delayed, 4 processing, 0.5 ms in the queue on average"
+    )
