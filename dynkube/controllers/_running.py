@@ -317,6 +317,7 @@ class RunningController:
         self, key: ObjectKey, priority: int, outcome: Outcome, failure: Exception | None, result: object
     ) -> None:
         """Decide when the key is reconciled again."""
+        failures = self._queue.failures(key) + 1  # with this one, if it is one: they may be forgotten below
         self._outcomes[outcome] += 1
         if outcome is Outcome.REQUEUE:
             self._queue.add(key, priority=priority)  # not left to the informer: a predicate may ignore the change
@@ -331,10 +332,9 @@ class RunningController:
         if failure is None:
             self._failed.pop(key, None)
         else:
-            self._report(key, outcome, failure)
+            self._report(key, outcome, failure, failures)
 
-    def _report(self, key: ObjectKey, outcome: Outcome, failure: Exception) -> None:
-        failures = self._queue.failures(key)
+    def _report(self, key: ObjectKey, outcome: Outcome, failure: Exception, failures: int) -> None:
         self._failed[key] = KeyFailure(key, outcome, failures, text_of(failure))
         self._failed.move_to_end(key)
         if len(self._failed) > _FAILURES:

@@ -122,7 +122,7 @@ async def test_a_terminal_error_is_not_retried_until_the_object_changes(
     controller = Controller(WIDGETS, calls)
     async with running(client, controller):
         await quiet(3600)
-        assert [each.outcome for each in controller.status().failures] == [Outcome.TERMINAL]
+        assert [(each.outcome, each.failures) for each in controller.status().failures] == [(Outcome.TERMINAL, 1)]
         server.update(widget("a", size=2))
         await quiet(1)
 
