@@ -1,12 +1,12 @@
-"""Runs the notebooks, each in a kernel of its own, and keeps what they show.
+"""Runs the notebooks, each in its own kernel, and stores or compares their outputs.
 
-The files in notebooks/ are sources and shown results in one. A run is the same each time as far as that can be: its
-wall clock stands still, what is random is seeded by the made-up cluster, and addresses are replaced.
+The files in notebooks/ contain the source and the outputs. Runs are reproducible: the wall clock is frozen, the demo
+cluster's random generator is seeded, and addresses and paths are replaced.
 
-    python -m tools.notebooks run [NAME ...]      runs them, and writes what they show into the files
-    python -m tools.notebooks check [NAME ...]    fails where a run shows something else than the files do
+    python -m tools.notebooks run [NAME ...]      run notebooks, and store their outputs in the files
+    python -m tools.notebooks check [NAME ...]    run notebooks, and fail if an output differs from the stored one
 
-``NAME`` is the beginning of a file's name, such as ``02``.
+``NAME`` is the beginning of a file name, such as ``02``.
 """
 
 from __future__ import annotations
@@ -29,35 +29,40 @@ from nbclient.exceptions import CellExecutionError
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "notebooks"
-PATIENCE = 120  # seconds for a cell; the slowest starts a cluster
+CELL_TIMEOUT = 120  # seconds; the slowest cell starts a cluster
 
-# Played by IPython before the first cell, in the kernel of a run only.
-_STILL_CLOCK = """\
+# Run by IPython before the first cell; only in the kernels that this module starts.
+_FREEZE_CLOCK = """\
 import datetime, time_machine
 time_machine.travel(datetime.datetime(2026, 11, 2, 9, 0, tzinfo=datetime.UTC), tick=False).start()
 """
-_WIDGET = "application/vnd.jupyter.widget-view+json"  # means nothing without its kernel
+_WIDGET = "application/vnd.jupyter.widget-view+json"  # refers to a model in the kernel
 _IMAGES = ("image/png", "image/svg+xml")
 _MARKUP = re.compile(r"(?s:<style.*?</style>|<[^>]*>)+")
 _ADDRESS = re.compile(r"(127\.0\.0\.1):\d+")
-_VARYING = (  # what may be otherwise from run to run: compared as if it were equal
+_VARYING = (  # differs between runs, and is replaced before outputs are compared
     (re.compile(r"(resourceVersion\"?:?\s*\"?)\d+"), r"\1N"),
     (re.compile(r"\b(rv=)\d+"), r"\1N"),
     (re.compile(r"\b0x[0-9a-f]{6,}\b"), "0xN"),
-    # By the clock that cannot be stopped, for timeouts go by it: how fast the machine was.
+    # Measured with the monotonic clock, which is not frozen, as timeouts depend on it.
     (re.compile(r"(last (?:change|heard)\s+)\d+s ago"), r"\1Ns ago"),
+    (re.compile(r"[\d.,]+ m?s (each|in the queue) on average"), r"N s \1 on average"),
+    # Changes that arrive while a key waits are reconciled by one call; how many do depends on timing.
+    (re.compile(r"\d+ (success\b)"), r"N \1"),
+    # A key is done a moment after its last write or log record, which is what a cell can wait for.
+    (re.compile(r"\d+ ready, \d+ delayed, \d+ processing"), "N ready, N delayed, N processing"),
 )
 
 
 class Failed(Exception):
-    """A notebook that cannot be run to its end, or shows something else than it did."""
+    """A notebook does not exist or failed."""
 
 
 def notebooks(names: Sequence[str] = ()) -> list[Path]:
-    """The notebooks whose names begin with one of ``names``; all of them without any.
+    """Return the notebooks whose file names begin with one of ``names``; all if there are no names.
 
     Raises:
-        Failed: one of the names is no notebook's.
+        Failed: no notebook's name begins with one of the names.
     """
     files = sorted(FOLDER.glob("[0-9]*.ipynb"))
     for name in names:
@@ -67,19 +72,19 @@ def notebooks(names: Sequence[str] = ()) -> list[Path]:
 
 
 def execute(file: Path) -> nbformat.NotebookNode:
-    """Run a notebook in a new kernel, and return it with what it showed.
+    """Run a notebook in a new kernel, and return it with its outputs. Blocks until it has ended.
 
     Raises:
-        Failed: a cell raised that is not tagged ``raises-exception``, or something was written to standard error.
+        Failed: a cell without the tag ``raises-exception`` raised, or something was written to standard error.
     """
     notebook: nbformat.NotebookNode = nbformat.read(file, as_version=4)
-    with tempfile.TemporaryDirectory() as settings:  # instead of the user's own, with their history and extensions
+    with tempfile.TemporaryDirectory() as settings:  # instead of the user's, which has their history and extensions
         startup = Path(settings, "profile_default", "startup")
         startup.mkdir(parents=True)
-        startup.joinpath("00-clock.py").write_text(_STILL_CLOCK)
-        client = NotebookClient(
+        startup.joinpath("00-clock.py").write_text(_FREEZE_CLOCK)
+        client = _Client(
             notebook,
-            timeout=PATIENCE,
+            timeout=CELL_TIMEOUT,
             km=_kernel_manager(settings),
             resources={"metadata": {"path": str(file.parent)}},
             record_timing=False,
@@ -90,40 +95,54 @@ def execute(file: Path) -> nbformat.NotebookNode:
         except CellExecutionError as error:
             raise Failed(f"{file.name}: {error}") from None
     _tidy(notebook)
-    if complaints := [text for name, text in _streams(notebook) if name == "stderr"]:
-        raise Failed(f"{file.name} wrote to standard error:\n{''.join(complaints)}")
+    if errors := [text for name, text in _streams(notebook) if name == "stderr"]:
+        raise Failed(f"{file.name} wrote to standard error:\n{''.join(errors)}")
     return notebook
 
 
 def write(notebook: nbformat.NotebookNode, file: Path) -> None:
-    """Write a notebook as a small diff to what it was."""
+    """Write a notebook in the format of Jupyter, so that its diff is small."""
     nbformat.validate(notebook)
     nbformat.write(notebook, file)
 
 
-def differences(stored: Mapping[str, Any], played: Mapping[str, Any]) -> str:
-    """What ``played`` shows otherwise than ``stored``, as a unified diff; empty where they agree.
+def differences(stored: Mapping[str, Any], executed: Mapping[str, Any]) -> str:
+    """Return the differences of the outputs as a unified diff; empty if there are none.
 
-    Pictures agree with each other, as they depend on fonts, and HTML counts by its words.
+    Pictures are not compared, as they depend on fonts; of HTML only the text is.
     """
-    before, after = _shown(stored), _shown(played)
-    return "\n".join(difflib.unified_diff(before, after, "stored", "shown now (make notebooks stores it)", lineterm=""))
+    before, after = _output_lines(stored), _output_lines(executed)
+    return "\n".join(difflib.unified_diff(before, after, "stored", "now (make notebooks stores it)", lineterm=""))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line; returns the exit code."""
+    """Run the command line, and return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tools.notebooks", description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("what", choices=["run", "check"])
+    parser.add_argument("command", choices=["run", "check"])
     parser.add_argument("names", nargs="*", metavar="NAME")
     options = parser.parse_args(arguments)
     failed = 0
     try:
         for file in notebooks(options.names):
-            failed += not (_run(file) if options.what == "run" else _check(file))
+            failed += not (_run(file) if options.command == "run" else _check(file))
     except Failed as error:
         print(error, file=sys.stderr)
         return 1
     return 1 if failed else 0
+
+
+class _Client(NotebookClient):
+    """Keeps outputs as their cell displayed them.
+
+    A display that is updated in the background, such as that of running controllers, would otherwise be stored with its
+    last update before the kernel ended.
+    """
+
+    def process_message(self, msg: dict[str, Any], cell: nbformat.NotebookNode, cell_index: int) -> Any:
+        """Process a message of the kernel; ignore updates of displays."""
+        if msg["msg_type"] == "update_display_data":
+            return None
+        return super().process_message(msg, cell, cell_index)
 
 
 def _run(file: Path) -> bool:
@@ -134,7 +153,7 @@ def _run(file: Path) -> bool:
 
 def _check(file: Path) -> bool:
     difference = differences(nbformat.read(file, as_version=4), execute(file))
-    print(f"{file.relative_to(ROOT)}: {'shows something else' if difference else 'as stored'}")
+    print(f"{file.relative_to(ROOT)}: {'an output differs' if difference else 'as stored'}")
     if difference:
         print(difference)
     return not difference
@@ -152,14 +171,14 @@ def _environment(settings: str) -> dict[str, str]:
 
 
 def _kernel_manager(folder: str) -> AsyncKernelManager:
-    """Of a kernel that is talked to by files in ``folder``: over TCP it warns, as anybody might listen."""
+    """Return the manager of a kernel with sockets in ``folder``; over TCP, the kernel warns that others may connect."""
     if sys.platform == "win32":
         return AsyncKernelManager(kernel_name="python3")
     return AsyncKernelManager(kernel_name="python3", transport="ipc", ip=str(Path(folder, "kernel")))
 
 
 def _tidy(notebook: nbformat.NotebookNode) -> None:
-    """Leave out what says nothing, or another thing each time."""
+    """Remove what refers to the kernel or the machine, and what differs in each run."""
     kernel = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
     notebook.metadata = nbformat.from_dict({"kernelspec": kernel, "language_info": {"name": "python"}})
     for output in _outputs(notebook):
@@ -167,22 +186,22 @@ def _tidy(notebook: nbformat.NotebookNode) -> None:
         for holder in (output, output.get("data", {})):
             for key, value in holder.items():
                 if isinstance(value, str) and key not in _IMAGES:
-                    holder[key] = _anywhere(value)
+                    holder[key] = _without_machine(value)
         if "traceback" in output:
-            output["traceback"] = [_anywhere(line) for line in output["traceback"]]
+            output["traceback"] = [_without_machine(line) for line in output["traceback"]]
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
         if cell.cell_type == "code":
             cell.outputs = _joined(cell.outputs)
 
 
-def _anywhere(text: str) -> str:
-    """Without what is so on one machine only: the folder, the port."""
+def _without_machine(text: str) -> str:
+    """Replace the path of the checkout and the port of the server."""
     return _ADDRESS.sub(r"\1:6443", text.replace(f"{ROOT}{os.sep}", ""))
 
 
 def _joined(outputs: list[Any]) -> list[Any]:
-    """Streams in one piece each, however they came."""
+    """Join consecutive pieces of a stream, whose number depends on timing."""
     joined: list[Any] = []
     for output in outputs:
         last = joined[-1] if joined else None
@@ -204,7 +223,7 @@ def _streams(notebook: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield output["name"], output["text"]
 
 
-def _shown(notebook: Mapping[str, Any]) -> list[str]:
+def _output_lines(notebook: Mapping[str, Any]) -> list[str]:
     lines: list[str] = []
     for cell in notebook["cells"]:
         if cell["cell_type"] != "code":
@@ -218,15 +237,15 @@ def _shown(notebook: Mapping[str, Any]) -> list[str]:
 def _lines(output: Mapping[str, Any]) -> Iterator[str]:
     yield f"{output['output_type']} {output.get('name', '')}".strip()
     texts = {"text": output.get("text", ""), "error": f"{output.get('ename', '')}: {output.get('evalue', '')}"}
-    texts |= {kind: _words(kind, str(text)) for kind, text in sorted(output.get("data", {}).items())}
+    texts |= {kind: _plain_text(kind, str(text)) for kind, text in sorted(output.get("data", {}).items())}
     for kind, text in texts.items():
         for pattern, replacement in _VARYING:
-            text = pattern.sub(replacement, text)  # noqa: PLW2901  # one after another
+            text = pattern.sub(replacement, text)  # noqa: PLW2901  # all patterns, in their order
         for line in text.splitlines():
             yield f"{kind} {line}"
 
 
-def _words(kind: str, text: str) -> str:
+def _plain_text(kind: str, text: str) -> str:
     if kind in _IMAGES:
         return "a picture"
     return html.unescape(_MARKUP.sub("\n", text)) if kind == "text/html" else text

@@ -1,4 +1,4 @@
-"""The notebooks, each run in a real kernel: they work, and what is stored in them is what they show."""
+"""The notebooks, each run in a kernel: they run to their end, and their outputs are those that are stored."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from tools.notebooks import PATIENCE, differences, execute, notebooks
+from tools.notebooks import CELL_TIMEOUT, differences, execute, notebooks
 
 each_notebook = pytest.mark.parametrize("file", [pytest.param(file, id=file.stem) for file in notebooks()])
 
 
 @pytest.mark.real_time
-@pytest.mark.timeout(PATIENCE * 2)
+@pytest.mark.timeout(CELL_TIMEOUT * 2)
 @each_notebook
-def test_it_runs_to_its_end_and_shows_what_is_stored(file: Path) -> None:
-    played = execute(file)
+def test_it_runs_to_its_end_with_the_stored_outputs(file: Path) -> None:
+    executed = execute(file)
 
-    assert differences(nbformat.read(file, as_version=4), played) == ""
+    assert differences(nbformat.read(file, as_version=4), executed) == ""
 
 
 @each_notebook
@@ -31,7 +31,7 @@ def test_no_cell_awaits_anything(file: Path) -> None:
 
 
 @each_notebook
-def test_it_begins_with_the_way_to_a_cluster_of_ones_own(file: Path) -> None:
+def test_its_first_cell_says_how_to_use_another_cluster(file: Path) -> None:
     first = nbformat.read(file, as_version=4).cells[0]
 
     assert first.cell_type == "markdown"

@@ -35,6 +35,16 @@ def result(**data: str) -> Any:
         pytest.param(result(image_png="aaaa"), result(image_png="bbbb"), id="pictures"),
         pytest.param(printed("last heard   0s ago"), printed("last heard   12s ago"), id="how long a run took"),
         pytest.param(
+            printed("queue  0 ready, 0 delayed, 0 processing, 0.4 ms in the queue on average"),
+            printed("queue  0 ready, 0 delayed, 1 processing, 12.0 ms in the queue on average"),
+            id="the queue of a controller",
+        ),
+        pytest.param(
+            result(text_html="<b>1 requeue, 6 success</b><i>, 9.5 ms each on average</i>"),
+            result(text_html="<b>1 requeue, 7 success</b><i>, 1,001.2 s each on average</i>"),
+            id="the calls of a controller",
+        ),
+        pytest.param(
             result(text_html="<i>last change</i><b>0s ago</b>"),
             result(text_html="<i>last change</i><b>1s ago</b>"),
             id="how long a run took, as HTML",
@@ -53,6 +63,7 @@ def test_what_differs_from_run_to_run_is_no_difference(before: Any, after: Any) 
     [
         pytest.param(printed("3 pods"), printed("4 pods"), id="text"),
         pytest.param(result(text_html="<b>3</b>"), result(text_html="<b>4</b>"), id="html"),
+        pytest.param(printed("6 success, 1 terminal"), printed("6 success, 2 terminal"), id="failures of a controller"),
         pytest.param(result(image_png="aaaa"), result(text_plain="a plot"), id="no picture"),
         pytest.param(
             new_output("error", ename="NoMatch", evalue="", traceback=[]),
@@ -92,7 +103,18 @@ def test_a_run_has_the_same_clock_each_time_and_leaves_no_traces_of_the_machine(
     source = "from datetime import *\nprint(datetime.now(UTC), '127.0.0.1:4711')"
     nbformat.write(new_notebook(cells=[new_code_cell(source)]), file)
 
-    played = execute(file)
+    executed = execute(file)
 
-    assert played.cells[0].outputs[0].text == "2026-11-02 09:00:00+00:00 127.0.0.1:6443\n"
-    assert "execution" not in played.cells[0].metadata
+    assert executed.cells[0].outputs[0].text == "2026-11-02 09:00:00+00:00 127.0.0.1:6443\n"
+    assert "execution" not in executed.cells[0].metadata
+
+
+@pytest.mark.real_time
+def test_a_display_is_stored_as_its_cell_showed_it_and_not_as_it_was_updated(tmp_path: Path) -> None:
+    file = tmp_path / "live.ipynb"
+    shown = new_code_cell("shown = display('first', display_id=True)")
+    nbformat.write(new_notebook(cells=[shown, new_code_cell("shown.update('second')")]), file)
+
+    executed = execute(file)
+
+    assert [[output.data["text/plain"] for output in cell.outputs] for cell in executed.cells] == [["'first'"], []]
