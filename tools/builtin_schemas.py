@@ -1,10 +1,10 @@
-"""Write the shapes of the built-in types, which the embedded API server goes by, from a release of Kubernetes.
+"""Write the schemas of the built-in types for the embedded API server, from a release of Kubernetes.
 
     python tools/builtin_schemas.py FOLDER RELEASE [--output FILE]
 
-``FOLDER`` holds the OpenAPI v3 documents of the release: ``api/openapi-spec/v3`` of its source. Kept are facts (names,
-types, references, required fields, defaults, merge keys) of what stable group-versions refer to; texts are not. The
-output depends on nothing but the input.
+``FOLDER`` contains the OpenAPI v3 documents of the release: ``api/openapi-spec/v3`` of its source. Only facts are
+copied (names, types, references, required fields, defaults, merge keys), no descriptions, and only those that stable
+group-versions refer to. The output depends on the input only.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
 
-# Decoded JSON of documents whose shape is known from elsewhere.
+# Decoded JSON of OpenAPI documents.
 JSONObject: TypeAlias = dict[str, Any]
 
 OUTPUT = Path(__file__).parent.parent / "dynkube/testing/_kinds/builtin_schemas.json.gz"
@@ -25,7 +25,7 @@ OUTPUT = Path(__file__).parent.parent / "dynkube/testing/_kinds/builtin_schemas.
 _KINDS_KEY = "x-kubernetes-group-version-kind"
 _REFERENCE = "#/components/schemas/"
 _STABLE = re.compile(r"(api__|apis__.+__)v[0-9]+_openapi\.json")
-# What is copied as it is; "properties", "items", "additionalProperties" and "allOf" hold schemas of their own.
+# Copied as they are. "properties", "items", "additionalProperties" and "allOf" contain schemas: see facts().
 _FACTS = (
     "$ref",
     "type",
@@ -43,10 +43,10 @@ _FACTS = (
 
 
 def main() -> None:
-    """Read the arguments, write the file and say what is in it."""
+    """Read the arguments, write the file, and print its size."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("folder", type=Path, help="OpenAPI v3 documents of a release (api/openapi-spec/v3)")
-    parser.add_argument("release", help="which release that is, like 1.36.3")
+    parser.add_argument("release", help="the version of the release, such as 1.36.3")
     parser.add_argument("--output", type=Path, default=OUTPUT)
     args = parser.parse_args()
     definitions = collect(args.folder)
@@ -55,10 +55,10 @@ def main() -> None:
 
 
 def collect(folder: Path) -> JSONObject:
-    """The definitions that the stable group-versions documented in ``folder`` use, by name.
+    """Return the definitions that the stable group-versions in ``folder`` use, by name.
 
     Raises:
-        SystemExit: There are no such documents, or two of them contradict each other.
+        SystemExit: there are no such documents, or two of them have different definitions of one name.
     """
     paths = sorted(path for path in folder.glob("*.json") if _STABLE.fullmatch(path.name))
     if not paths:
@@ -82,7 +82,7 @@ def _add(found: JSONObject, name: str, schema: JSONObject) -> None:
 
 
 def facts(schema: JSONObject) -> JSONObject:
-    """``schema`` without its texts."""
+    """Return ``schema`` without its descriptions."""
     kept: JSONObject = {key: schema[key] for key in _FACTS if key in schema}
     if kinds := schema.get(_KINDS_KEY):
         kept[_KINDS_KEY] = kinds
@@ -98,7 +98,7 @@ def facts(schema: JSONObject) -> JSONObject:
 
 
 def references(schema: object) -> Iterator[str]:
-    """The names of the definitions that ``schema`` refers to."""
+    """Yield the names of the definitions that ``schema`` refers to."""
     if isinstance(schema, dict):
         if isinstance(target := schema.get("$ref"), str):
             yield target.removeprefix(_REFERENCE)
@@ -110,15 +110,15 @@ def references(schema: object) -> Iterator[str]:
 
 
 def dangling(definitions: JSONObject) -> Iterable[str]:
-    """The names referred to that are not defined."""
+    """Return the names that are referred to and not defined."""
     return sorted(set(references(definitions)) - definitions.keys())
 
 
 def encode(release: str, definitions: JSONObject) -> bytes:
-    """The file's content, the same on every machine.
+    """Return the file's content, which is the same on every machine.
 
     Raises:
-        SystemExit: A definition refers to one that is not there.
+        SystemExit: a definition refers to one that does not exist.
     """
     if missing := dangling(definitions):
         raise SystemExit(f"not defined: {', '.join(missing)}")

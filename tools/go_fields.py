@@ -1,10 +1,10 @@
-"""Write what OpenAPI does not say about the fields of the built-in types, from the Go source of a release.
+"""Write facts about fields of the built-in types that OpenAPI lacks, from the Go source of a release.
 
     python tools/go_fields.py API_MODULE APIMACHINERY_MODULE [--output FILE]
 
-The folders are those of ``k8s.io/api`` and ``k8s.io/apimachinery`` of the release. Kept are facts: which fields are
-left out of JSON where they have the zero value of a simple type, which lists and maps are written even if they are
-empty, and which texts have a type by another name. The output depends on nothing but the input.
+The folders are those of ``k8s.io/api`` and ``k8s.io/apimachinery`` of the release. The facts are: which fields of
+simple types are omitted from JSON if they have the zero value, which lists and maps are written even if they are empty,
+and which strings have a named type. The output depends on the input only.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _STRUCT = re.compile(r"^type (\w+) struct \{\n(.*?)^\}", re.MULTILINE | re.DOTAL
 _NAMED = re.compile(r"^type (\w+) (string|bool|int|int32|int64)$", re.MULTILINE)
 _FIELD = re.compile(r'^\s+\w+\s+(\S+)\s+`json:"(\w+)((?:,\w+)*)"', re.MULTILINE)
 _SIMPLE = {"string", "bool", "int", "int32", "int64"}
-# Named texts of apimachinery that fields of all groups have.
+# Named string types of apimachinery, used in all groups.
 _SHARED = {"types.UID": "types.UID", "types.NodeName": "types.NodeName"}
 
 
 def main() -> None:
-    """Read the arguments, write the file and say what is in it."""
+    """Read the arguments, write the file, and print its size."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("api", type=Path, help="the module k8s.io/api of a release")
     parser.add_argument("apimachinery", type=Path, help="the module k8s.io/apimachinery of the same release")
@@ -48,7 +48,7 @@ def main() -> None:
 
 
 def fields_of(path: Path, package: str, named: set[str]) -> Iterator[tuple[str, Said]]:
-    """The types of one file by their published names, and of each what there is to say."""
+    """Yield the types of one file by their OpenAPI names, with the facts about their fields."""
     source, version = path.read_text(), package.rpartition(".")[2]
     for struct, body in _STRUCT.findall(source):
         kept, omitted, texts = list[str](), list[str](), dict[str, str]()
@@ -67,7 +67,7 @@ def fields_of(path: Path, package: str, named: set[str]) -> Iterator[tuple[str, 
 
 
 def encode(found: Fields) -> bytes:
-    """The file's content, the same on every machine."""
+    """Return the file's content, which is the same on every machine."""
     packed = io.BytesIO()
     with gzip.GzipFile(fileobj=packed, mode="wb", mtime=0, filename="") as file:
         file.write(json.dumps(found, sort_keys=True, separators=(",", ":")).encode())

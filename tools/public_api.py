@@ -1,7 +1,7 @@
-"""Lists the public API: ``python -m tools.public_api`` writes docs/reference/public-api.txt.
+"""Writes the list of public names: ``python -m tools.public_api`` writes docs/reference/public-api.txt.
 
-A name is public if it is in that file. tests/architecture compares it with what every public module and class shows in
-``dir()``, so that nothing becomes public, or stops being so, without a line in a diff.
+A name is public if it is in that file. tests/architecture compares the file with ``dir()`` of every public module and
+class, so that every change of the public API is a line in a diff.
 """
 
 from __future__ import annotations

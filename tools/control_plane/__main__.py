@@ -1,15 +1,15 @@
-"""The command line, which the Makefile calls.
+"""The command line of the control planes; the Makefile calls it.
 
     python -m tools.control_plane build
     python -m tools.control_plane test [--optional] [ARGUMENTS OF PYTEST]
     python -m tools.control_plane start [apiserver-old]
 
-``build`` prints ``NAME=FOLDER`` for each control plane; the folder is laid out as that of ``$KUBEBUILDER_ASSETS``.
-``test`` builds too, and runs the tests of what a cluster decides with a ``--cluster`` for each, and one for
-``$KUBEBUILDER_ASSETS`` if that is set. ``start`` prints kubeconfigs of one that runs until Ctrl-C.
+``build`` prints ``NAME=FOLDER`` for each control plane; the folder has the layout of ``$KUBEBUILDER_ASSETS``. ``test``
+builds, and runs the contract tests with one ``--cluster`` for each, and one for ``$KUBEBUILDER_ASSETS`` if it is set.
+``start`` runs one until Ctrl-C, and prints its kubeconfigs.
 
-Exit codes: 1 where a build broke; 69 (``EX_UNAVAILABLE``) where there is nothing built, no Go and no way to one, which
-``test --optional`` passes over; else pytest's.
+Exit codes: 1 if a build failed; 69 (``EX_UNAVAILABLE``) if nothing is built and Go is neither installed nor can be
+downloaded (0 with ``test --optional``); otherwise pytest's.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ TESTS = ("tests/contract", "tests/testing/control_plane")
 
 
 def main() -> int:
-    """Do what the command line says."""
+    """Run the command line, and return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tools.control_plane", description="Real API servers for tests.")
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("build", help="build what is missing, and print the folders")
-    test = commands.add_parser("test", help="run the tests of what a cluster decides", allow_abbrev=False)
-    test.add_argument("--optional", action="store_true", help="pass where no real API server is to be had")
-    start = commands.add_parser("start", help="start one, to look at what it answers")
+    commands.add_parser("build", help="build missing programs, and print the folders")
+    test = commands.add_parser("test", help="run the contract tests", allow_abbrev=False)
+    test.add_argument("--optional", action="store_true", help="succeed if no real API server is available")
+    start = commands.add_parser("start", help="start one, for manual requests")
     start.add_argument("name", choices=NAMES, nargs="?", default=NAMES[-1])
     known, rest = parser.parse_known_args()
     if rest and known.command != "test":
-        parser.error(f"what is {' '.join(rest)}?")
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
     try:
         if known.command == "start":
             return run_server(known.name)
@@ -60,14 +60,14 @@ def main() -> int:
 
 
 def run_tests(arguments: Sequence[str], *, optional: bool) -> int:
-    """Run pytest on every real API server that is to be had; returns its exit code.
+    """Run pytest on every available real API server, and return its exit code.
 
     Args:
-        arguments: Of pytest; tests among them are run instead of all.
-        optional: Whether to return 0 where none is to be had.
+        arguments: arguments of pytest; if they name tests, only these are run.
+        optional: whether to return 0 if no server is available.
 
     Raises:
-        BuildFailed: One could not be built although there is Go.
+        BuildFailed: Go is available, and a build failed.
     """
     clusters: dict[str, Path] = {}
     if assets := os.environ.get("KUBEBUILDER_ASSETS"):
@@ -80,17 +80,17 @@ def run_tests(arguments: Sequence[str], *, optional: bool) -> int:
             return 0 if optional else os.EX_UNAVAILABLE
     options = [f"--cluster={name}={folder}" for name, folder in clusters.items()]
     tests = () if any(argument.startswith("tests/") for argument in arguments) else TESTS
-    # A process for each, so that each is started once: tests/contract groups its tests by where they run.
+    # One process for each, so that each is started once: tests/contract groups its tests by server.
     jobs = ("-n", str(len(clusters)), "--dist", "loadgroup")
     command = [sys.executable, "-m", "pytest", *jobs, *tests, *options, *arguments]
-    return subprocess.run(command, cwd=ROOT, check=False).returncode  # noqa: S603 - the developer's own
+    return subprocess.run(command, cwd=ROOT, check=False).returncode  # noqa: S603 - pytest
 
 
 def run_server(name: str) -> int:
-    """Run a control plane until Ctrl-C, with an administrator and a user who has no rights."""
-    from dynkube.testing import ControlPlane  # `build` needs no library
+    """Run a control plane until Ctrl-C, with an administrator and a user without permissions."""
+    from dynkube.testing import ControlPlane  # not needed by `build`
 
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ended either way it takes its folder with it
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the folder is removed in both cases
     with ControlPlane(build_all()[name]) as plane, contextlib.suppress(KeyboardInterrupt):
         print(f"{name} {plane.version} is at {plane.url}, without controllers; Ctrl-C ends it")
         print("of the administrator:", plane.write_kubeconfig(plane.folder / "kubeconfig"))

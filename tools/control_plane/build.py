@@ -25,20 +25,20 @@ from tools.control_plane.toolchain import Go, Unavailable, find_go, run_logged
 _OPENAPI = "k8s.io/kubernetes/pkg/generated/openapi"
 _OPENAPI_FILE = "zz_generated.openapi"
 _OPENAPI_GENERATOR = "k8s.io/kube-openapi/cmd/openapi-gen"
-# Where a kube-apiserver keeps what it says of its version: in both of them in 1.20, in the former now.
+# The packages with the version of a kube-apiserver: both in 1.20, the former in current releases.
 _VERSION_PACKAGES = ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version")
 
 
 def build_all() -> dict[str, Path]:
-    """The folder of each control plane, with ``kube-apiserver`` and ``etcd``. Blocks while those not there are built.
+    """Return the folder of each control plane, with ``kube-apiserver`` and ``etcd``; build missing ones. Blocks.
 
-    ``etcdutl`` is built too; where its source cannot be downloaded the folders are good without it.
+    ``etcdutl`` is built too, but may be missing if its source cannot be downloaded.
 
-    Any number of processes may call it: one builds, and the others wait. A build that was cut off begins anew.
+    May be called by several processes at once: one builds, and the others wait. An interrupted build starts again.
 
     Raises:
-        BuildFailed: A step failed.
-        Unavailable: There are servers to build, and no Go or no source.
+        BuildFailed: a step failed.
+        Unavailable: servers have to be built, and Go or the source is not available.
     """
     planes, cache = control_planes(), cache_folder()
     folders = {name: cache / bundle.recipes[0].version / "bin" for name, bundle in planes.items()}
@@ -48,7 +48,7 @@ def build_all() -> dict[str, Path]:
         return folders
     cache.mkdir(parents=True, exist_ok=True)
     with _locked(cache / "lock"):
-        for leftover in cache.glob("build-*"):  # of one that was killed: who has the lock is alone
+        for leftover in cache.glob("build-*"):  # of a process that was killed: the lock excludes others
             shutil.rmtree(leftover)
         if missing := _missing(wanted):
             with tempfile.TemporaryDirectory(dir=cache, prefix="build-") as work:
@@ -79,7 +79,7 @@ def _build_missing(missing: Sequence[tuple[Path, Bundle]], work: Path) -> None:
 
 
 def _build(go: Go, bundle: Bundle, work: Path, folder: Path) -> None:
-    """Build programs into a folder, which has them for good only once the stamp is in it."""
+    """Build programs into a folder. The stamp is written last: without it, the folder is incomplete."""
     started = time.monotonic()
     work.mkdir()
     folder.mkdir(parents=True, exist_ok=True)
@@ -87,7 +87,7 @@ def _build(go: Go, bundle: Bundle, work: Path, folder: Path) -> None:
     log = folder / bundle.log
     log.write_bytes(b"")
     for program in [_build_program(go, recipe, work, log) for recipe in bundle.recipes]:
-        program.replace(folder / program.name)  # never written to in place: one may be running
+        program.replace(folder / program.name)  # replaced and not overwritten, as the old one may be running
     (folder / bundle.stamp).write_text(bundle.digest)
     shutil.rmtree(work)
     _say(f"{folder} has {_names(bundle)}, after {time.monotonic() - started:.0f} s")
@@ -114,7 +114,7 @@ def _build_apiserver(go: Go, recipe: Recipe, work: Path, log: Path) -> Path:
 
 
 def _vendor(go: Go, recipe: Recipe, work: Path, log: Path) -> Path:
-    """Put what a recipe needs, checked against its go.sum, into a folder of its own, where it may be written to."""
+    """Download the modules of a recipe, verified with its go.sum, into a writable folder; return it."""
     _say(f"{recipe.program} {recipe.version}: fetching the source")
     folder = work / recipe.folder.name
     shutil.copytree(recipe.folder, folder)
@@ -126,11 +126,11 @@ def _vendor(go: Go, recipe: Recipe, work: Path, log: Path) -> Path:
 
 
 def _generate_openapi(go: Go, source: Path, work: Path, log: Path) -> None:
-    """Write the definitions of the built-in types, which old releases of Kubernetes leave to the build.
+    """Generate the OpenAPI definitions of the built-in types, which old releases of Kubernetes do not contain.
 
-    Server-side apply merges by them. What a server built so tells at ``/openapi/v2`` is what stands in the release's
-    ``api/openapi-spec/swagger.json``. The generator of that time looks for packages in ``$GOPATH``, and folders of
-    vendored ones are laid out as there.
+    Server-side apply needs them for merging. With them, ``/openapi/v2`` of the built server equals the release's
+    ``api/openapi-spec/swagger.json``. The generator of these releases reads packages from ``$GOPATH``, which has the
+    same layout as a folder of vendored packages.
     """
     generator = work / "openapi-gen"
     go.run(log, source, "build", "-mod=vendor", "-o", generator, _OPENAPI_GENERATOR)
@@ -175,4 +175,4 @@ def _locked(file: Path) -> Iterator[None]:
 
 
 def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)  # standard output is for the result
+    print(text, file=sys.stderr, flush=True)  # standard output has the result only

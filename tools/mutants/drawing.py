@@ -1,4 +1,4 @@
-"""Mutants: small changes of the code, most of them cosmic-ray's, and which of them a seed draws."""
+"""Mutants: small changes of the code, mostly by cosmic-ray's operators, drawn with a seed."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from parso.tree import search_ancestor
 
 
 class LeaveOut(Operator):  # type: ignore[misc]  # cosmic-ray has no types
-    """A statement of a function that does nothing."""
+    """An operator that removes a statement of a function."""
 
     def mutation_positions(self, node: Any) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
-        """The one place of a statement, if it is one that does something."""
+        """Yield the position of a statement that has an effect."""
         if node.type == "simple_stmt" and search_ancestor(node, "funcdef"):
             first = node.children[0]
             if first.type not in {
@@ -37,14 +37,14 @@ class LeaveOut(Operator):  # type: ignore[misc]  # cosmic-ray has no types
                 yield first.start_pos, first.end_pos
 
     def mutate(self, node: Any, index: int) -> Any:
-        """Put ``pass`` in its place."""
+        """Replace the statement with ``pass``."""
         first = node.get_first_leaf()
         node.children[0] = Keyword("pass", first.start_pos, first.prefix)
         return node
 
     @classmethod
     def examples(cls) -> tuple[()]:
-        """None: cosmic-ray's own tests would want them."""
+        """Return no examples: only cosmic-ray's own tests use them."""
         return ()
 
 
@@ -59,13 +59,13 @@ class Mutant:
     column: int
 
     def code(self, root: Path) -> tuple[str, str]:
-        """The module in a checkout as it is, and with the change."""
+        """Return the source of the module in a checkout, without and with the change."""
         source = (root / self.path).read_text(encoding="utf-8")
         mutated = mutate_code(source, _operators()[self.operator], self.occurrence)
         return source, str(mutated)
 
     def compiles(self, root: Path) -> bool:
-        """Whether there is a change, and it is Python: cosmic-ray cannot change ``except trio.Cancelled``, for one."""
+        """Return whether the result is valid Python; changes of ``except trio.Cancelled``, for example, are not."""
         try:
             compile(self.code(root)[1], self.path, "exec", dont_inherit=True)
         except (SyntaxError, AttributeError):
@@ -73,7 +73,7 @@ class Mutant:
         return True
 
     def changed(self, root: Path) -> tuple[list[str], list[str]]:
-        """The lines that differ, as they are and as they become."""
+        """Return the lines that differ, before and after the change."""
         before, after = (text.splitlines() for text in self.code(root))
         start = next(number for number, (old, new) in enumerate(zip(before, after, strict=False)) if old != new)
         end = 0
@@ -95,7 +95,7 @@ _Span: TypeAlias = tuple[tuple[int, int], tuple[int, int]]
 
 
 def _unread(source: str) -> list[_Span]:
-    """What nothing but type checkers, or tools that lay out tracebacks, ever reads."""
+    """Return the positions of code that is only read by type checkers or for tracebacks."""
     return [
         ((node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset))
         for each in ast.walk(ast.parse(source))
@@ -117,7 +117,7 @@ def _unread_by(node: ast.AST) -> Iterable[Any]:
             return [node]
         case ast.If() if "TYPE_CHECKING" in ast.unparse(node.test):
             return [node]
-        case ast.keyword() if node.arg in {"frozen", "kw_only", "slots"}:  # of data classes: mypy holds us to them
+        case ast.keyword() if node.arg in {"frozen", "kw_only", "slots"}:  # of data classes: checked by mypy
             return [node]
         case ast.Call() if ast.unparse(node.func) in {"TypeVar", "ParamSpec", "cast"}:
             return [node]
@@ -125,7 +125,7 @@ def _unread_by(node: ast.AST) -> Iterable[Any]:
 
 
 def _between_operands(source: str) -> list[_Span]:
-    """Where binary operators stand; cosmic-ray takes each asterisk of a signature or a call for one as well."""
+    """Return the positions of binary operators; cosmic-ray also takes asterisks of signatures and calls for them."""
     nodes: list[Any] = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.BinOp)]
     return [((n.left.end_lineno, n.left.end_col_offset), (n.right.lineno, n.right.col_offset)) for n in nodes]
 
@@ -135,7 +135,7 @@ def _within(start: tuple[int, int], spans: Iterable[_Span]) -> bool:
 
 
 def _mutants_of(path: Path, root: Path) -> dict[tuple[int, int], list[Mutant]]:
-    """All mutants of a module, by place."""
+    """Return all mutants of a module, by position."""
     source = path.read_text(encoding="utf-8")
     unread, operators = _unread(source), _between_operands(source)
     nodes = list(ast_nodes(get_ast(source)))
@@ -157,7 +157,7 @@ def _mutants_of(path: Path, root: Path) -> dict[tuple[int, int], list[Mutant]]:
 
 
 def draw(root: Path, packages: Iterable[str], seed: int, count: int) -> list[Mutant]:
-    """As many mutants as asked for, at different places of these packages in a checkout."""
+    """Return ``count`` mutants, at different positions of these packages in a checkout."""
     places = [
         mutants
         for package in sorted(packages)

@@ -1,4 +1,4 @@
-"""A pytest plugin: runs chosen tests in a given order, and writes how long each takes to ``$MUTANTS_SECONDS``."""
+"""A pytest plugin: runs selected tests in a given order, and writes their durations to ``$MUTANTS_SECONDS``."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Write how long tests took that did not fail; the workers of xdist report to the main process."""
+    """Write the durations of tests that passed; the workers of xdist report to the main process."""
     if (file := os.environ.get("MUTANTS_SECONDS")) and not hasattr(session.config, "workerinput"):
         passed = {test: seconds for test, seconds in _seconds.items() if test not in _failed}
         Path(file).write_text(json.dumps(passed), encoding="utf-8")
