@@ -48,7 +48,7 @@ _VARYING = (  # differs between runs, and is replaced before outputs are compare
     (re.compile(r"(last (?:change|heard)\s+)\d+s ago"), r"\1Ns ago"),
     (re.compile(r"[\d.,]+ m?s (each|in the queue) on average"), r"N s \1 on average"),
     # Changes that arrive while a key waits are reconciled by one call; how many do depends on timing.
-    (re.compile(r"\d+ (success\b)"), r"N \1"),
+    (re.compile(r"\d+ (success|terminal)\b"), r"N \1"),
     # A key is done a moment after its last write or log record, which is what a cell can wait for.
     (re.compile(r"\d+ ready, \d+ delayed, \d+ processing"), "N ready, N delayed, N processing"),
 )

@@ -61,6 +61,17 @@ class DemoCluster:
         self._clock.behind = LASTS
         return self._steps(app, image)
 
+    def set_ready(self, name: str) -> None:
+        """Write the status of a Deployment in the namespace ``shop`` as if all its replicas were ready."""
+        with dynkube.sync.connect(kubeconfig=self.server.endpoint.kubeconfig(namespace="shop")) as k:
+            deployment = k["deployments"].get(name)
+            replicas = deployment["spec"]["replicas"]
+            counts = ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas")
+            status = {"observedGeneration": deployment["metadata"]["generation"], **dict.fromkeys(counts, replicas)}
+            k["deployments"].subresource("status").patch(
+                name, {"status": status}, field_manager="kube-controller-manager"
+            )
+
     def _steps(self, app: App, image: str) -> Iterator[Unstructured]:
         with dynkube.sync.connect(kubeconfig=self.server.endpoint.kubeconfig()) as k:
             yield from Rollout(k, Controllers(k, self._clock, self._chance), self._clock, app, image).steps()

@@ -63,7 +63,7 @@ def test_what_differs_from_run_to_run_is_no_difference(before: Any, after: Any) 
     [
         pytest.param(printed("3 pods"), printed("4 pods"), id="text"),
         pytest.param(result(text_html="<b>3</b>"), result(text_html="<b>4</b>"), id="html"),
-        pytest.param(printed("6 success, 1 terminal"), printed("6 success, 2 terminal"), id="failures of a controller"),
+        pytest.param(printed("6 success, 1 error"), printed("6 success, 2 error"), id="errors of a controller"),
         pytest.param(result(image_png="aaaa"), result(text_plain="a plot"), id="no picture"),
         pytest.param(
             new_output("error", ename="NoMatch", evalue="", traceback=[]),
