@@ -15,7 +15,7 @@ Body = dict[str, Any]
 
 _READY = '{.status.conditions[?(@.type=="Ready")].status}'
 _EVENTS_LAST = timedelta(hours=1)
-_LETTERS = "bcdfghjklmnpqrstvwxz2456789"  # the alphabet of generated names in Kubernetes: without vowels, so that they contain no words
+_LETTERS = "bcdfghjklmnpqrstvwxz2456789"  # the alphabet of generated names: no vowels, so that they contain no words
 
 
 class Clock:
