@@ -135,7 +135,7 @@ def test_a_build_that_breaks_tells_the_end_of_its_log_and_leaves_nothing_ready(g
 def test_says_which_go_is_there_and_which_is_needed(version: str, seen: str, go: FakeGo) -> None:
     go.is_version(version)
 
-    with pytest.raises(Unavailable, match=rf"{seen}, and {GO_PACKAGE} is no help(?s:.*)Install Go 1\.\d+.* or later"):
+    with pytest.raises(Unavailable, match=rf"{seen}, and {GO_PACKAGE} cannot be used(?s:.*)Install Go 1\.\d+.*later"):
         build_all()
 
 

