@@ -190,7 +190,7 @@ class ControllerRun(Bound, Displayable):
         return f"<ControllerRun of {names}, {'ended' if self._held.ended else 'running'}>"
 
 
-class LiveStatus(Bound):
+class LiveStatus(Bound, Displayable):
     """The cards of controllers in a notebook, updated every second; see :meth:`ControllerRun.live`.
 
     Each display of it is an output of its own. Updates end with the controllers, or with :meth:`close`.
@@ -243,11 +243,17 @@ class LiveStatus(Bound):
         return {"text/html": page(card), "text/plain": plain(card)}
 
     def __repr__(self) -> str:
-        return plain(card_of(self._run, datetime.now(UTC)))
+        return f"<LiveStatus of {self._run!r}>"
 
 
 def _not_shown(exc: Exception) -> None:
     _log.debug("a live status cannot be updated", exc_info=exc)
+
+
+@render.register(LiveStatus)
+def _live_card(live: LiveStatus, now: datetime) -> Card:
+    """Return the card of the run."""
+    return _run_card(live._run, now)
 
 
 @render.register(ControllerRun)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import fields
 from datetime import UTC, datetime
 from types import SimpleNamespace
@@ -41,6 +42,8 @@ from dynkube.notebook._live import LiveTable, PageTable, WidgetTable
 from dynkube.notebook._picture import Head, Heading, Picture, Row
 from dynkube.notebook._static import html_of, text_of
 from dynkube.rest import RESTStatistics
+from dynkube.sync._held import Held
+from dynkube.sync._thread import TrioThread
 
 # What is in the page of a live table is its own: tests/notebook have it.
 
@@ -258,6 +261,13 @@ def _blocking_verbs() -> dynkube.sync.ResourceClient:
     return shown
 
 
+def _controller_run() -> dynkube.sync.ControllerRun:
+    shown = dynkube.sync.ControllerRun.__new__(dynkube.sync.ControllerRun)  # a whole one runs, and needs a server
+    shown._controllers = (_controller(), _controller())
+    shown._held = Held(TrioThread.__new__(TrioThread), nullcontext())
+    return shown
+
+
 def _owners() -> Owners:
     manager = Manager(name=HOSTILE, operation="Update", subresource=HOSTILE, api_version=HOSTILE, time=NOW)
     return Owners([ManagedFieldsEntry(manager, FieldSet([_path()]))])
@@ -346,6 +356,8 @@ SPECIMENS: Final[dict[type, Callable[[], object]]] = {
     OwnerTree: _tree,
     Controller: _controller,
     ControllerStatus: _controller_status,
+    dynkube.sync.ControllerRun: _controller_run,
+    dynkube.sync.LiveStatus: lambda: dynkube.sync.LiveStatus(_controller_run()),
     GVR: lambda: GVR(HOSTILE, HOSTILE, HOSTILE),
     GVK: lambda: GVK(HOSTILE, HOSTILE, HOSTILE),
     APIResource: _resource,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 import threading
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 import dynkube.sync
+from dynkube._display import card_of, plain
 from dynkube.controllers import (
     BlockingContext,
     Context,
@@ -176,7 +178,7 @@ def test_an_output_that_cannot_be_updated_does_not_disturb_the_others(
 def test_several_controllers_are_displayed_as_their_cards(k: dynkube.sync.Client) -> None:
     controllers = [Controller(name, Reconciled().plain) for name in ("configmaps", "secrets")]
     with dynkube.sync.start(k, *controllers) as running:
-        text = repr(running.live())
+        text = plain(card_of(running.live(), datetime.now(UTC)))
 
     assert text.startswith("2 controllers")
     assert all(f"controller · {name}" in text for name in ("configmaps", "secrets"))
