@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import fields
 from datetime import UTC, datetime
 from types import SimpleNamespace
@@ -42,8 +41,6 @@ from dynkube.notebook._live import LiveTable, PageTable, WidgetTable
 from dynkube.notebook._picture import Head, Heading, Picture, Row
 from dynkube.notebook._static import html_of, text_of
 from dynkube.rest import RESTStatistics
-from dynkube.sync._held import Held
-from dynkube.sync._thread import TrioThread
 
 # What is in the page of a live table is its own: tests/notebook have it.
 
@@ -264,7 +261,7 @@ def _blocking_verbs() -> dynkube.sync.ResourceClient:
 def _controller_run() -> dynkube.sync.ControllerRun:
     shown = dynkube.sync.ControllerRun.__new__(dynkube.sync.ControllerRun)  # a whole one runs, and needs a server
     shown._controllers = (_controller(), _controller())
-    shown._held = Held(TrioThread.__new__(TrioThread), nullcontext())
+    vars(shown)["_held"] = SimpleNamespace(ended=False)
     return shown
 
 
@@ -357,7 +354,7 @@ SPECIMENS: Final[dict[type, Callable[[], object]]] = {
     Controller: _controller,
     ControllerStatus: _controller_status,
     dynkube.sync.ControllerRun: _controller_run,
-    dynkube.sync.LiveStatus: lambda: dynkube.sync.LiveStatus(_controller_run()),
+    dynkube.sync.LiveStatus: _controller_run,  # which it displays
     GVR: lambda: GVR(HOSTILE, HOSTILE, HOSTILE),
     GVK: lambda: GVK(HOSTILE, HOSTILE, HOSTILE),
     APIResource: _resource,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import tracemalloc
 from collections import Counter
 from contextlib import AsyncExitStack
@@ -57,7 +58,8 @@ async def test_an_absent_resource_weighs_ten_kilobytes_at_most(client: Client) -
         weight = tracemalloc.get_traced_memory()[0]
         tracemalloc.stop()
 
-    assert weight / 1000 <= 10 << 10
+    # CPython 3.14 needs 10.0 KB in a process of its own, and 11.2 KB after thousands of other tests.
+    assert weight / 1000 <= (10 if sys.version_info < (3, 14) else 12) << 10
 
 
 @pytest.mark.scenario("F1", "P12")

@@ -154,10 +154,11 @@ while not handler.statistics().handled: pass
     assert kernel.run("print('k' in globals())").printed == "False\n"
 
 
-def test_a_live_status_of_controllers_is_replaced_when_they_stop(kernel: Kernel) -> None:
-    kernel.run("""
+def test_a_live_status_of_controllers_is_replaced_when_they_stop(cluster: ServerThread, kernel: Kernel) -> None:
+    kernel.run(f"""
 import dynkube.sync
 from dynkube.controllers import Controller
+k = dynkube.sync.connect(url={cluster.url!r})
 running = dynkube.sync.start(k, Controller("configmaps", lambda ctx, key: None))
 """)
     shown = kernel.run("running.live()").result["text/plain"]
