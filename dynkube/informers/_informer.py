@@ -121,11 +121,13 @@ class Informer(Bound, Waits, Displayable):
             AmbiguousMatch: the name matches several resources.
             DiscoveryFailed: the name could not be resolved because discovery failed.
             TransportError: discovery was needed and got no usable response.
-            ClosedError: the client was not entered, or this informer was entered before.
+            ClosedError: the client was not entered, this informer was entered before, or another task is entering it.
         """
         self._check_unused()
         factory = self._factory_of()
-        self._entering = self._entering or trio.Event()
+        if self._entering is not None:
+            raise ClosedError("another task is entering this informer; create one for each with client.informer(...)")
+        self._entering = trio.Event()
         try:
             await self._enter(factory)
         finally:
@@ -140,7 +142,7 @@ class Informer(Bound, Waits, Displayable):
     async def _enter(self, factory: InformerFactory) -> None:
         if self._gvr is None:
             self._gvr = await self._look_up(factory)
-            self._check_unused()  # another task may have entered or closed it during discovery
+            self._check_unused()  # another task may have closed it during discovery
         gvr = replace(self._gvr, version="") if gvr_to_follow(self._resource) else self._gvr
         self._factory = factory
         key = SharingKey(

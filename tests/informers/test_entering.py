@@ -8,10 +8,10 @@ from contextlib import AsyncExitStack
 import pytest
 import trio
 
-from dynkube import LIVE, Client, Informer
+from dynkube import LIVE, STOPPED, Client, Informer
 from dynkube.errors import ClosedError, NoMatch
-from dynkube.testing import APIServer, Hang
-from tests.informers.kit import crd, widget
+from dynkube.testing import APIServer, Delay, Hang
+from tests.informers.kit import crd, quiet, widget
 
 
 async def first_event(informer: Informer) -> None:
@@ -55,6 +55,39 @@ async def test_who_waits_is_told_that_entering_has_failed(
         nursery.start_soon(closed_to, wait, widgets)
         with pytest.raises(NoMatch):
             await widgets.__aenter__()
+
+
+async def test_an_informer_that_is_closed_while_its_name_is_looked_up_is_not_entered(
+    client: Client, server: APIServer
+) -> None:
+    server.create(crd())
+    server.inject(Delay(5), path_prefix="/apis", times=1)
+    widgets = client.informer("widgets")
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(closed_to, Informer.__aenter__, widgets)
+        await trio.sleep(1)
+        await widgets.aclose()
+
+    assert (widgets.state.phase, server.open_watches) == (STOPPED, ())
+
+
+async def test_of_two_tasks_that_enter_an_informer_at_once_the_second_is_refused(
+    client: Client, server: APIServer
+) -> None:
+    server.create(crd())
+    server.inject(Delay(5), path_prefix="/apis", times=1)
+    widgets = client.informer("widgets")
+
+    async with AsyncExitStack() as stack, trio.open_nursery() as nursery:
+        nursery.start_soon(stack.enter_async_context, widgets)
+        await trio.sleep(1)
+        with pytest.raises(ClosedError, match="another task is entering this informer"):
+            await widgets.__aenter__()
+        await widgets.wait_state(LIVE)
+    await quiet()
+
+    assert server.open_watches == ()
 
 
 @each_wait
