@@ -124,9 +124,7 @@ class PendingWrites:
             shared = self._informer._shared
             progress = None if shared is None else shared.progress
             self.refresh()
-            if progress is None:
-                await trio.lowlevel.checkpoint()
-            elif len(self):
+            if progress is not None and len(self):
                 await progress.wait()
 
     def _expect(self, write: _Write, shared: SharedInformer) -> bool:
