@@ -65,10 +65,8 @@ class _Waiting:
                 match event:
                     case Added(obj) | Modified(obj) if self._see(obj):
                         return
-                    case Deleted(obj):
-                        self.last = obj if self.last is None else self.last
-                        if self._see(None):
-                            return
+                    case Deleted() if self._see(None):
+                        return
 
     def _see(self, obj: Unstructured | None) -> bool:
         holds = self.condition.holds(obj)
