@@ -159,7 +159,17 @@ def _traffic() -> RESTStatistics:
 
 
 def _statistics() -> InformerStatistics:
-    handler = HandlerStatistics(HOSTILE, 1, 2, 3, HOSTILE, has_synced=True)
+    handler = HandlerStatistics(
+        name=HOSTILE,
+        backlog=1,
+        handled=2,
+        errors=3,
+        last_error=HOSTILE,
+        has_synced=True,
+        coalesced=4,
+        seconds=5.0,
+        longest=6.0,
+    )
     return InformerStatistics(
         state=_state(),
         objects=1,

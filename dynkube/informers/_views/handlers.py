@@ -114,9 +114,9 @@ class HandlerStatistics:
     errors: int
     last_error: str
     has_synced: bool
-    coalesced: int = 0
-    seconds: float = 0.0
-    longest: float = 0.0
+    coalesced: int
+    seconds: float
+    longest: float
 
 
 class Registration(Bound):
