@@ -240,6 +240,18 @@ async def test_informers_are_asked_by_their_index_or_looked_through(
     assert tree.notes == ()
 
 
+async def test_an_informer_with_the_index_has_only_the_dependents_that_its_index_has(
+    server: APIServer, client: Client
+) -> None:
+    top, _ = await live_objects(server)
+    indexes = {"owner": lambda obj: [uid for uid in owner_uids(obj) if uid != top.uid]}
+    async with client.informer("configmaps", indexes=indexes) as maps:
+        await maps.wait_state(LIVE)
+
+        assert drawn(owner_tree(top, [maps])) == ["ConfigMap/top"]
+        assert drawn(owner_tree(top, [maps], index="other"))[1] == "  ConfigMap/middle"
+
+
 async def test_an_informer_that_does_not_follow_is_told_of(server: APIServer, client: Client) -> None:
     absent, late = client.informer("gadgets.v1.example.com"), client.informer("pods.v1")
     async with absent:

@@ -181,6 +181,30 @@ async def test_whoever_waits_for_what_will_not_come_is_told(
     assert widgets.state.phase is STOPPED
 
 
+@pytest.mark.scenario("F31")
+async def test_31_whoever_enters_an_informer_while_the_client_is_closed_does_not_wait_for_ever(
+    server: APIServer,
+) -> None:
+    server.create(crd())
+    server.create(widget("a"))
+    settings = dynkube.InformerSettings(slice=0)  # the cache's task has a checkpoint after each step
+
+    def leave_the_client(obj: Unstructured) -> list[str]:
+        block.cancel()
+        return []
+
+    with trio.fail_after(10):
+        async with trio.open_nursery() as nursery:
+            with trio.CancelScope() as block:
+                async with dynkube.connect(transport=server.transport(), settings=settings) as client:
+                    await (await client.informer(WIDGETS).__aenter__()).wait_state(LIVE)
+                    late = client.informer(WIDGETS, indexes={"x": leave_the_client, "y": leave_the_client})
+                    nursery.start_soon(late.__aenter__)
+                    await trio.sleep_forever()
+
+    assert (late.state.phase, watched(server)) == (STOPPED, [])
+
+
 @pytest.mark.scenario("F36")
 async def test_36_what_was_cached_is_freed_though_informer_and_handler_are_kept(
     server: APIServer, client: Client

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import AsyncExitStack
+
 import pytest
 import trio
 
 from dynkube import ABSENT, GVR, LIVE, UNKNOWN, Client
 from dynkube.errors import NoMatch
-from dynkube.testing import APIServer, Kind
+from dynkube.testing import APIServer, Kind, Refuse
 from tests.informers.folding import Subscription
 from tests.informers.kit import CRDS, WIDGETS, Recorder, crd, names, pod, quiet, widget
 
@@ -39,6 +41,22 @@ async def test_11_an_aggregated_api_that_is_down_from_the_start_is_unknown(serve
         assert names(widgets.list()) == ["a"]
 
 
+@pytest.mark.scenario("F11", "F15", "F32")
+async def test_11_many_aggregated_apis_that_are_down_from_the_start_are_unknown(
+    server: APIServer, client: Client
+) -> None:
+    groups = [f"{letter}.example.com" for letter in "abcdef"]
+    for group in groups:
+        server.register(Kind(gvr=GVR(group, "v1", "widgets"), kind="Widget", namespaced=True))
+        server.set_available(f"{group}/v1", available=False)
+    async with AsyncExitStack() as stack:
+        informers = [await stack.enter_async_context(client.informer(f"widgets.v1.{group}")) for group in groups]
+        await trio.sleep(100)
+        states = [informer.state for informer in informers]
+
+    assert [(state.phase, state.reason) for state in states] == [(UNKNOWN, "DiscoveryFailed")] * len(groups)
+
+
 @pytest.mark.scenario("F11", "P7")
 async def test_11_an_aggregated_api_may_take_over_from_a_crd_and_give_back(server: APIServer, client: Client) -> None:
     server.create(crd())
@@ -64,6 +82,25 @@ async def test_11_an_aggregated_api_may_take_over_from_a_crd_and_give_back(serve
             await widgets.wait_state(LIVE)
         await quiet()
         assert (names(told.folded.values()), told.wrong) == (["custom-again"], [])
+
+
+@pytest.mark.scenario("F11")
+async def test_11_an_aggregated_api_that_returns_is_found_where_apiservices_cannot_be_watched(
+    server: APIServer, client: Client
+) -> None:
+    server.inject(Refuse(403), resource="apiservices")
+    server.register(AGGREGATED)
+    async with client.informer(WIDGETS) as widgets:
+        await widgets.wait_state(LIVE)
+        server.unregister(AGGREGATED.gvr)
+        await widgets.wait_state(ABSENT)
+
+        server.register(AGGREGATED)
+        server.create(widget("a"))
+        with trio.fail_after(31):  # an interval of discovery
+            await widgets.wait_state(LIVE)
+
+        assert names(widgets.list()) == ["a"]
 
 
 @pytest.mark.scenario("F11")

@@ -111,6 +111,25 @@ async def test_those_who_wait_are_woken_over_a_spread_of_time() -> None:
     assert 5.5 < max(times) < 6
 
 
+class Latest(Random):
+    """Chooses the end of each range."""
+
+    def uniform(self, a: float, b: float) -> float:
+        return b
+
+
+@pytest.mark.parametrize(("number", "seconds"), [(20, 1), (21, 1.05), (200, 10)])
+async def test_no_more_than_twenty_a_second_are_woken(number: int, seconds: float) -> None:
+    waits, failure = OutageWaits(), TooManyRequests(Status(429))
+    async with trio.open_nursery() as nursery:
+        for _ in range(number):
+            nursery.start_soon(waits.sleep, 30, failure, Latest(), 1.0)
+        await trio.sleep(3)
+        waits.answered()
+
+    assert trio.current_time() == pytest.approx(3 + seconds)
+
+
 @pytest.mark.parametrize(
     ("failure", "seconds"),
     [

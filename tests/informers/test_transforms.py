@@ -52,6 +52,22 @@ async def test_managed_fields_are_left_out_by_the_decoder_alone(
     assert "managedFields" not in (await cached(tracking.informer(CONFIGS)))["metadata"]
 
 
+async def test_a_transform_that_raises_is_reported_and_the_object_is_kept_as_it_was_received(
+    tracking: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    written = await tracking.resource("configmaps").create(CONFIG)
+
+    def transform(obj: Unstructured) -> Unstructured:
+        raise LookupError(obj.name)
+
+    async with tracking.informer(CONFIGS, namespace="default", transform=transform) as informer:
+        await informer.wait_synced()
+
+        assert informer.list() == [written]
+        assert informer.statistics().last_error == f"transform on {written!r}: LookupError: a"
+    assert [record.levelname for record in caplog.records if "transform on" in record.getMessage()] == ["ERROR"]
+
+
 async def test_without_a_transform_objects_are_cached_as_they_were_received(tracking: Client) -> None:
     written = await tracking.resource("configmaps").create(CONFIG)
 
