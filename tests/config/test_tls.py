@@ -108,6 +108,21 @@ def test_the_client_certificate_is_shown_and_leaves_no_file(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_the_certificate_of_the_settings_is_shown_unless_another_is_given(
+    authority: trustme.CA, issue: Callable[[datetime], ClientCertificate]
+) -> None:
+    server = serving(authority)
+    server.verify_mode = ssl.CERT_REQUIRED
+    authority.configure_trust(server)
+    own, other = issue(FAR), issue(FAR)
+    settings = TLSSettings(ca_data=authority.cert_pem.bytes(), certificate=own)
+
+    contexts = settings.ssl_context(), settings.ssl_context(other)
+    shown = [shake_hands(context, server, "api.example").getpeercert(binary_form=True) for context in contexts]
+
+    assert shown == [ssl.PEM_cert_to_DER_cert(each.certificate_pem.decode()) for each in (own, other)]
+
+
 def test_key_files_are_readable_by_nobody_else(
     issue: Callable[[datetime], ClientCertificate], monkeypatch: pytest.MonkeyPatch
 ) -> None:

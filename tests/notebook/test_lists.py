@@ -94,6 +94,7 @@ def test_columns_for_wide_screens_are_shown_on_request(
 
     assert [line.split()[:2] for line in table.text.splitlines()[1:]] == [["Name", "Host"], ["a", "a.example"]]
     assert "Host" not in k.get("widgets").live().text
+    assert "Host" not in k["widgets"].list().live().text
 
 
 def test_columns_that_are_none_leave_no_informer(k: dynkube.sync.Client) -> None:

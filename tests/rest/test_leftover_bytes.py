@@ -51,6 +51,14 @@ async def test_what_comes_along_with_a_response_is_not_the_next_one(response: by
     assert server.connections == 2
 
 
+async def test_a_request_that_must_not_be_repeated_goes_out_on_another_connection() -> None:
+    response = answering(RESPONSES["a length"][0] + FORGED)
+    async with serving(response) as server, RESTClient(ClientConfig(server=server.url())) as client:
+        assert await bodies_of_two(client, "POST") == ["right", "right"]
+
+    assert server.connections == 2
+
+
 @pytest.mark.parametrize(("response", "method"), RESPONSES.values(), ids=RESPONSES.keys())
 async def test_what_comes_on_an_idle_connection_is_not_the_next_response(response: bytes, method: str) -> None:
     async with serving(answering(response, FORGED)) as server, RESTClient(ClientConfig(server=server.url())) as client:

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from dynkube.config import Credential, explicit_config
-from dynkube.errors import DynkubeError
+from dynkube.errors import DynkubeError, ProtocolError
 from dynkube.rest._client import RESTClient
 from dynkube.rest._messages import Request
 from dynkube.rest._redaction import Redactor
@@ -68,6 +68,16 @@ async def test_a_line_that_is_no_http_is_quoted_without_the_token(sent: bytes) -
                 await client.request(GET)
 
     assert not [text for text in told(caught.value) if TOKEN in text]
+
+
+@pytest.mark.real_time
+async def test_a_header_that_http_cannot_carry_is_an_error_without_its_value() -> None:
+    request = Request(method="GET", path="/api/v1/pods", headers={"X-Mine": " s3cret"})
+    async with serving(answering(b"")) as server, RESTClient(explicit_config(server.url())) as client:
+        with pytest.raises(ProtocolError, match="the request is not valid HTTP") as caught:
+            await client.request(request)
+
+    assert not [text for text in told(caught.value) if "s3cret" in text]
 
 
 @pytest.mark.parametrize("text", [PASSWORD, json.dumps(PASSWORD), quote(PASSWORD), repr(PASSWORD.encode())])

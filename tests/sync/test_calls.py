@@ -65,6 +65,12 @@ def test_a_watch_that_was_not_entered_says_so(k: dynkube.sync.Client) -> None:
         next(k.resource(CONFIGMAPS).watch())
 
 
+def test_a_watch_that_was_not_entered_has_nothing_pending(k: dynkube.sync.Client) -> None:
+    watch = k.resource(CONFIGMAPS).watch()
+
+    assert (watch.pending, watch.restarts, watch.last_error) == (0, 0, None)
+
+
 def test_a_watch_that_was_not_entered_is_closed_without_a_wait(k: dynkube.sync.Client) -> None:
     k.resource(CONFIGMAPS).watch().close()
 

@@ -94,6 +94,25 @@ def test_a_plain_handler_may_use_the_client(k: dynkube.sync.Client) -> None:
     assert seen == [("one", False)]
 
 
+def test_the_backlog_is_what_waits_for_a_handler_that_is_busy(k: dynkube.sync.Client) -> None:
+    for name in ("one", "two", "three"):
+        k.resource(CONFIGMAPS).create(config_map(name))
+    maps = k.informer(CONFIGMAPS, namespace="default")
+    begun, end = threading.Event(), threading.Event()
+
+    def on_add(obj: dynkube.Unstructured) -> None:
+        begun.set()
+        end.wait()
+
+    handle = maps.add_handler(on_add=on_add)
+    begun.wait()
+    waiting = handle.backlog
+    end.set()
+    handle.wait_synced(timeout=10)
+
+    assert (waiting, handle.backlog) == (2, 0)
+
+
 def test_a_handler_that_hangs_keeps_nobody_from_closing(k: dynkube.sync.Client) -> None:
     k.resource(CONFIGMAPS).create(config_map("one"))
     maps = k.informer(CONFIGMAPS, namespace="default")

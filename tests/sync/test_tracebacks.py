@@ -45,6 +45,23 @@ def test_a_function_of_the_user_stays_in_sight(k: dynkube.sync.Client) -> None:
     assert _files(caught.value)[-1] == __file__
 
 
+def test_a_cause_of_the_user_stays_in_sight_below_one_of_a_library(k: dynkube.sync.Client) -> None:
+    mine = LookupError("this is mine")
+    between = ValueError("raised nowhere in the user's code")
+
+    def broken(obj: dynkube.Unstructured) -> bool:
+        try:
+            raise mine
+        except LookupError as cause:
+            between.__cause__ = cause
+        raise InvalidInput("this is mine, too") from between
+
+    with pytest.raises(InvalidInput) as caught:
+        k.resource("namespaces").wait_for("default", broken)
+
+    assert (caught.value.__cause__, mine.__cause__) == (mine, None)
+
+
 def test_an_argument_that_a_method_does_not_take_is_told_as_by_any_function(k: dynkube.sync.Client) -> None:
     with pytest.raises(TypeError, match=r"^get\(\) got an unexpected keyword argument 'labels'") as caught:
         k.get("pods", labels="app=web")  # type: ignore[call-overload]  # the mistake to be told of
