@@ -68,6 +68,7 @@ _STAGES: Final = {
     "informers": (
         ("tests/informers", "--ignore=tests/informers/model"),
         ("tests/contract/informers", "tests/display", "tests/telemetry", "tests/sync/test_informers.py", "tests/face"),
+        ("tests/controllers",),
     ),
     "client": (
         ("tests/client",),
