@@ -109,6 +109,13 @@ def test_depth_and_number_are_limited_and_what_is_left_out_is_said(limits: Any, 
     assert tree.notes == notes
 
 
+def test_a_tree_has_ten_thousand_objects_unless_another_limit_is_given() -> None:
+    many = [thing("Pod", f"p{number}", "web") for number in range(10_000)]
+
+    assert owner_tree(WEB, [many[1:]]).notes == ()
+    assert owner_tree(WEB, [many]).notes == ("cut after 10,000 objects: a larger limit shows more",)
+
+
 def test_objects_without_a_uid_are_told_apart_by_their_names() -> None:
     drafts = [
         Unstructured(

@@ -137,6 +137,21 @@ async def test_crds_that_may_not_be_watched_are_told_once(
         assert "polling discovery as well" in records[0].getMessage()
 
 
+async def test_crds_that_are_lost_again_are_told_again(
+    server: APIServer, client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with client.informer(WIDGETS) as widgets:
+        await widgets.wait_state(ABSENT)
+        for _ in range(2):
+            with server.fail(resource=CRDS, status=403):
+                server.end_watches(CRDS)
+                await trio.sleep(600)
+            await trio.sleep(600)
+
+    texts = [record.getMessage().partition(" (")[0] for record in caplog.records]
+    assert [text for text in texts if "be read" in text] == ["CRDs cannot be read", "CRDs can be read again"] * 2
+
+
 async def test_a_crd_filter_that_fails_is_told_once_for_each_crd(
     server: APIServer, caplog: pytest.LogCaptureFixture
 ) -> None:
