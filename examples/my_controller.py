@@ -28,10 +28,7 @@ def session_expiry(now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> C
         left = created + timedelta(seconds=session["spec"]["seconds"]) - now()
         if left > timedelta(0):
             return Requeue(after=left.total_seconds())  # or earlier, when the session changes
-        # Exactly what has expired: not another session of this name, and not this one if it was extended since.
-        await ctx.client.resource(SESSIONS).delete(
-            key.name, namespace=key.namespace, uid=session.uid, resource_version=session.resource_version
-        )
+        await ctx.delete(session, unchanged=True)  # it may have been extended since
         return None
 
     return Controller(SESSIONS, reconcile)

@@ -90,9 +90,15 @@ class BlockingContext:
         verb = partial(self._context.patch, obj, patch, patch_type=patch_type, subresource=subresource)
         return self._await(verb)
 
-    def delete(self, obj: Unstructured, *, propagation_policy: PropagationPolicy | None = "Background") -> None:
+    def delete(
+        self,
+        obj: Unstructured,
+        *,
+        unchanged: bool = False,
+        propagation_policy: PropagationPolicy | None = "Background",
+    ) -> None:
         """Delete exactly this object; see :meth:`Context.delete`."""
-        self._await(partial(self._context.delete, obj, propagation_policy=propagation_policy))
+        self._await(partial(self._context.delete, obj, unchanged=unchanged, propagation_policy=propagation_policy))
 
     def set_status(
         self,

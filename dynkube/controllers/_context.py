@@ -267,25 +267,39 @@ class Context:
         verb = client.patch if subresource is None else client.subresource(subresource).patch
         return await self._stored(resource, obj, verb(obj.name, patch, **where))  # type: ignore[arg-type]
 
-    async def delete(self, obj: Unstructured, *, propagation_policy: PropagationPolicy | None = "Background") -> None:
+    async def delete(
+        self,
+        obj: Unstructured,
+        *,
+        unchanged: bool = False,
+        propagation_policy: PropagationPolicy | None = "Background",
+    ) -> None:
         """Delete exactly this object: not another one of its name. Returns as well if it does not exist.
 
         Args:
             obj: the object, with its UID.
+            unchanged: delete it only if it has not changed since it was read, as the reason to delete it may be gone.
             propagation_policy: what happens to its dependents, as for :meth:`ResourceClient.delete`.
 
         Raises:
-            InvalidInput: the object has no UID.
+            InvalidInput: the object has no UID, or no resourceVersion with ``unchanged``.
+            Conflict: another object has this name, or with ``unchanged`` the object has changed.
             DynkubeError: any other failure; see :class:`ResourceClient`.
             ClosedError: the reconcile has ended.
         """
         if not obj.uid:
             raise InvalidInput(f"{obj!r} has no UID: pass an object from the cache or from the server")
+        if unchanged and not obj.resource_version:
+            raise InvalidInput(f"{obj!r} has no resourceVersion: pass an object from the cache or from the server")
         resource = await self._resource_of(obj)
         try:
             with self._answered(resource, obj):
                 left = await self.client.resource(resource.gvr).delete(
-                    obj.name, namespace=obj.namespace or None, uid=obj.uid, propagation_policy=propagation_policy
+                    obj.name,
+                    namespace=obj.namespace or None,
+                    uid=obj.uid,
+                    resource_version=obj.resource_version if unchanged else None,
+                    propagation_policy=propagation_policy,
                 )
         except NotFound:
             left = None

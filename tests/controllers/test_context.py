@@ -12,7 +12,7 @@ import dynkube
 from dynkube import Unstructured
 from dynkube.controllers import Context, Controller, ObjectKey, Requeue, Result, StatusCondition
 from dynkube.controllers._applied import AppliedBefore
-from dynkube.errors import InvalidInput
+from dynkube.errors import Conflict, InvalidInput
 from dynkube.testing import APIServer, Refuse
 from tests.controllers.kit import quiet, running
 from tests.informers.kit import WIDGETS, crd, widget
@@ -182,6 +182,28 @@ async def test_a_status_is_not_written_over_an_object_that_has_changed(
         await quiet(1)
 
     assert server.get(WIDGETS, "a")["status"] == {"size": 2}
+
+
+@pytest.mark.parametrize("unchanged", [True, False])
+async def test_a_delete_may_require_that_the_object_has_not_changed(
+    server: APIServer, client: dynkube.Client, unchanged: bool
+) -> None:
+    errors: list[Exception] = []
+
+    async def body(ctx: Context, obj: Unstructured) -> None:
+        child = ctx.get("child", resource="configmaps")
+        if child is not None and not errors:
+            server.update({**config(), "data": {"needed": "again"}})
+            try:
+                await ctx.delete(child, unchanged=unchanged)
+            except Conflict as exc:
+                errors.append(exc)
+
+    server.create(config())
+    async with running(client, reconciling(body)):
+        await quiet(1)
+
+    assert (len(server.list("configmaps")), len(errors)) == ((1, 1) if unchanged else (0, 0))
 
 
 async def test_a_delete_of_an_object_that_was_created_again_leaves_it(
