@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dynkube.errors import InvalidInput, ProtocolError
 
-DEFAULT_MAX_LINE = 64 << 20
-
 
 class LineSplitter:
     r"""Splits a stream of bytes at ``\n``.
@@ -23,7 +21,7 @@ class LineSplitter:
 
     __slots__ = ("_max_line", "_parts", "_setting", "_size")
 
-    def __init__(self, max_line: int = DEFAULT_MAX_LINE, *, setting: str = "max_line") -> None:
+    def __init__(self, max_line: int, *, setting: str = "max_line") -> None:
         if max_line < 1:
             raise InvalidInput(f"max_line must be at least 1 byte, not {max_line}")
         self._max_line = max_line

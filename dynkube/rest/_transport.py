@@ -175,8 +175,7 @@ def _tap_of(response: httpcore2.Response, method: str) -> TappedStream | None:
     stream = response.extensions.get("network_stream")
     if not isinstance(stream, TappedStream) or not stream.at_body:
         return None
-    if method == "HEAD" or response.status in {204, 304}:  # no body, whatever the headers are
-        stream.expect(0)
+    if method == "HEAD" or response.status in {204, 304}:  # no body, whatever the headers are: the parser reads none
         return None
     fields = [(name.lower(), value.strip().lower()) for name, value in response.headers]
     codings = [value for name, value in fields if name == b"transfer-encoding"]

@@ -14,7 +14,7 @@ from dynkube.rest._lines import LineSplitter
 
 @given(st.lists(st.binary(max_size=12).map(lambda part: part.replace(b"x", b"\n"))))
 def test_however_a_text_is_cut_its_lines_are_the_same(parts: list[bytes]) -> None:
-    splitter = LineSplitter()
+    splitter = LineSplitter(1000)
 
     lines = [line for part in parts for line in splitter.feed(part)]
 
@@ -34,7 +34,7 @@ def test_a_line_raises_if_and_only_if_it_is_over_the_bound(parts: list[bytes]) -
 
 
 def test_a_line_without_an_end_is_given_at_the_finish_and_only_once() -> None:
-    splitter = LineSplitter()
+    splitter = LineSplitter(1000)
 
     assert splitter.feed(b'{"a":1}\n{"b"') == [b'{"a":1}']
     assert splitter.finish() == b'{"b"'
@@ -42,7 +42,7 @@ def test_a_line_without_an_end_is_given_at_the_finish_and_only_once() -> None:
 
 
 def test_empty_lines_and_carriage_returns_are_kept() -> None:
-    assert LineSplitter().feed(b"a\r\n\nb\n") == [b"a\r", b"", b"b"]
+    assert LineSplitter(1000).feed(b"a\r\n\nb\n") == [b"a\r", b"", b"b"]
 
 
 def test_a_bound_of_nothing_is_refused() -> None:
