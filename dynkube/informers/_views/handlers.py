@@ -197,7 +197,7 @@ class HandlerTask(Subscriber):
         self._last_error = ""
         self._failure: Exception | None = None  # the exception that the handler raised on the current event
         self._seconds = self._longest = 0.0
-        self._about: Collection | None = None
+        self._about: Collection  # set by run()
 
     async def wait_synced(self) -> None:
         """Wait until the initial objects were handled; see :class:`Registration`."""
@@ -304,9 +304,13 @@ class HandlerTask(Subscriber):
         # Logged as an error only the 1st, 2nd, 4th, 8th, ... time, as a handler that fails on one object mostly fails
         # on all.
         level = logging.DEBUG if self._errors & (self._errors - 1) else logging.ERROR
-        extra: dict[str, object] = {"handler": self.name, "error": type(exc).__name__, "count": self._errors}
-        if self._about is not None:
-            extra |= {"gvr": str(self._about.gvr), "namespace": self._about.namespace}
+        extra = {
+            "gvr": str(self._about.gvr),
+            "namespace": self._about.namespace,
+            "handler": self.name,
+            "error": type(exc).__name__,
+            "count": self._errors,
+        }
         _log.log(level, text, self.name, event, self._errors, exc_info=exc, extra=extra)
 
 
