@@ -10,7 +10,7 @@ import trio
 import dynkube
 from dynkube.controllers import Context, Controller, ObjectKey, Requeue, Watch
 from dynkube.informers._pending_writes import PendingWrites
-from dynkube.testing import APIServer, Cut, Delay, Lag, Refuse
+from dynkube.testing import APIServer, Cut, Delay, Disconnect, Hang, Lag, Refuse
 from tests.controllers.kit import quiet, running
 from tests.informers.kit import WIDGETS, crd, widget
 
@@ -235,6 +235,54 @@ async def test_an_object_whose_creation_was_not_answered_is_seen_before_the_next
 
     assert seen[:2] == [0, 1]
     assert len(server.list("configmaps")) == 1
+
+
+async def test_an_object_that_was_not_stored_is_not_waited_for_while_its_cache_is_being_listed(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    calls: list[float] = []
+
+    async def reconcile(ctx: Context, key: ObjectKey) -> None:
+        calls.append(trio.current_time())
+        await ctx.create({"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": {"name": "child"}})
+
+    server.create(crd())
+    async with running(client, Controller(WIDGETS, reconcile, owns=["gadgets.v1.example.com"])):
+        await quiet(1)
+        for verb in ("list", "watch"):
+            server.inject(Hang(), verb=verb, resource="gadgets.v1.example.com")
+        server.inject(Disconnect(), verb="create", resource="gadgets.v1.example.com", times=1)
+        server.create(crd("gadgets"))
+        server.create(widget("a"))
+        await quiet(20)
+
+    assert len(calls) == 2
+    assert len(server.list("gadgets")) == 1
+
+
+async def test_a_key_goes_on_when_an_older_backup_is_restored(server: APIServer, client: dynkube.Client) -> None:
+    calls: list[float] = []
+
+    async def reconcile(ctx: Context, key: ObjectKey) -> Requeue:
+        calls.append(trio.current_time())
+        if len(calls) == 2:
+            await ctx.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "child"}})
+        return Requeue(after=5)
+
+    server.create(crd())
+    server.create(widget("a"))
+    backup = server.snapshot()
+    for number in range(100):  # so that the server does not come to the version of the write again
+        server.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"later-{number}"}})
+    async with running(client, Controller(WIDGETS, reconcile, owns=["configmaps"])):
+        await quiet(1)
+        server.end_watches("configmaps", how="silent")
+        await quiet(10)
+        assert len(calls) == 2
+        server.restore(backup, rewind=True)
+        await quiet(300)
+
+    assert len(calls) > 3
 
 
 async def test_a_delete_that_was_not_answered_is_seen_before_the_next_reconcile(

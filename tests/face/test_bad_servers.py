@@ -12,7 +12,7 @@ import trio
 
 import dynkube
 from dynkube.errors import ConnectFailed, ConnectionLost, DiscoveryFailed, ProtocolError, TransportError
-from dynkube.testing import APIServer
+from dynkube.testing import APIServer, Refuse
 from tests.face.kit import LyingWire, Trouble, added, for_pods, html, stream
 
 
@@ -187,6 +187,13 @@ async def test_a_direct_watch_that_breaks_goes_on_and_nothing_is_lost(broken: Ca
 
     assert isinstance(event, dynkube.Added)
     assert (trouble.used, event.object.name) == (1, "web")
+
+
+async def test_a_review_of_permissions_that_is_no_object_is_an_error(server: APIServer, client: dynkube.Client) -> None:
+    server.inject(Refuse(201, body="[]", content_type="application/json"), resource="selfsubjectaccessreviews")
+
+    with pytest.raises(ProtocolError, match=r"POST /apis/\S+/selfsubjectaccessreviews: the response is not a Self"):
+        await client.auth_can_i("get", "pods")
 
 
 async def test_a_watch_that_stays_unreadable_gives_up_with_the_line() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import trio
 
-from dynkube import DEGRADED, LIVE, Client
-from dynkube.testing import APIServer
+from dynkube import DEGRADED, LIVE, Client, Unstructured
+from dynkube.testing import APIServer, Refuse, Rewrite
 from tests.informers.kit import WIDGETS, Recorder, crd, names, replace, widget
 
 
@@ -43,6 +45,26 @@ def metrics(cpu: str) -> dict[str, object]:
         "usage": {"cpu": cpu},
     }
     return {"apiVersion": "metrics.k8s.io/v1beta1", "kind": "NodeMetricsList", "metadata": {}, "items": [item]}
+
+
+def without_version(page: dict[str, Any]) -> dict[str, Any]:
+    return {**page, "metadata": {}}
+
+
+async def test_a_write_in_the_cache_is_not_waited_for_where_lists_have_no_version(
+    server: APIServer, client: Client
+) -> None:
+    server.create(crd())
+    made = Unstructured(server.create(widget("a")))
+    server.inject(Refuse(405), resource="widgets", verb="watch")
+    server.inject(Rewrite(without_version), resource="widgets", verb="list")
+    async with client.informer(WIDGETS) as widgets:
+        await widgets.wait_synced()
+
+        with trio.fail_after(60):
+            await widgets.wait_for(made)
+
+        assert names(widgets) == ["a"]
 
 
 async def test_objects_without_versions_are_compared_by_their_content(server: APIServer, client: Client) -> None:
