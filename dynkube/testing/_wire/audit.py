@@ -84,7 +84,7 @@ class RequestRecord:
         """
         try:
             return msgspec.json.decode(self.content) if self.content else None
-        except (ValueError, RecursionError):
+        except (ValueError, msgspec.DecodeError, RecursionError):  # a ValueError only since msgspec 0.21
             pass
         try:
             return yaml.load_document(self.content)
