@@ -138,7 +138,7 @@ class Caches:
 
     def __init__(self) -> None:
         self.sources: list[Source] = []
-        self.primary = Objects(())
+        self.primary: Objects = Objects(())
 
     def add(self, source: Source) -> None:
         """Add a watch whose informer is open."""
