@@ -146,11 +146,7 @@ class ProbeApp:
         if path == METRICS and self._metrics is not None:
             kind, content = await self._metrics()
             return 200, kind, content
-        return (
-            404,
-            _TEXT,
-            b"not found: there are /livez, /readyz, /healthz and, perhaps /metrics\n",
-        )
+        return 404, _TEXT, b"not found: the paths are /livez, /readyz, /healthz and, with metrics=, /metrics\n"
 
 
 def _report(

@@ -55,9 +55,10 @@ class StatusServer:
     metrics: PrometheusMetrics | None = None
 
     def __post_init__(self) -> None:
-        host, port, checks, metrics = _unchecked(
-            self.host, self.port, self.checks, self.metrics
-        )  # callers are not always type-checked
+        host: object = self.host  # callers are not always type-checked
+        port: object = self.port
+        checks: object = self.checks
+        metrics: object = self.metrics
         if not isinstance(host, str) or not _is_address(host):
             raise InvalidInput(f"host={brief(host)}: pass an IP address, like '0.0.0.0' or '127.0.0.1'")
         if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port <= 65535:
@@ -84,8 +85,12 @@ async def serve(
         import hypercorn.trio
     except ImportError as error:
         raise ConfigError("StatusServer requires the package hypercorn: pip install 'dynkube[controllers]'") from error
-    # In a thread, as thousands of series take longer than the event loop may be held.
-    metrics = None if settings.metrics is None else partial(trio.to_thread.run_sync, settings.metrics.exposition)
+    metrics = None
+    if settings.metrics is not None:
+        # In a thread, as thousands of series take longer than the event loop may be held; in one at a time, so that
+        # scrapes without end do not take the threads of the program.
+        one = trio.CapacityLimiter(1)
+        metrics = partial(trio.to_thread.run_sync, settings.metrics.exposition, limiter=one)
     app = ProbeApp(controllers, settings.checks, metrics)
     config = hypercorn.config.Config()
     config.bind = [f"fd://{_listening(settings.host, settings.port).detach()}"]
@@ -117,11 +122,6 @@ def _listening(host: str, port: int) -> socket.socket:
         raise ConfigError(
             f"cannot listen on {host} port {port}: {error.strerror or error}; choose another host or port"
         ) from error
-
-
-def _unchecked(*values: object) -> tuple[object, ...]:
-    """Return the values without their types, as callers are not always type-checked."""
-    return values
 
 
 def _is_address(host: str) -> bool:

@@ -231,8 +231,10 @@ class LiveStatus(Bound, Displayable):
 
     def _update(self) -> None:
         """Replace the outputs if something has changed."""
+        if not self._handles:
+            return
         bundle = self._bundle()
-        if not self._handles or bundle["text/html"] == self._shown:
+        if bundle["text/html"] == self._shown:
             return
         self._shown = bundle["text/html"]
         for handle in tuple(self._handles):
