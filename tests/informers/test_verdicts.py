@@ -63,6 +63,10 @@ def listed(seen: Observations, time: float, version: str = "") -> Observations:
     return seen.with_proof(ServingProof(time, version, NAMESPACED))
 
 
+def read(seen: Observations, time: float, version: str = "", *, namespaced: bool = False) -> Observations:
+    return seen.with_object(ServingProof(time, version, ServedAs("v1", namespaced)))
+
+
 def verdict(crds: CRDSource | None, seen: Observations, gvr: GVR = WIDGETS) -> str:
     """Presence and reason, and the reason why its source is lost."""
     found = judge(gvr, crds, seen, confirm_after=CONFIRM)
@@ -137,6 +141,34 @@ def test_a_crd_that_is_followed_decides_unless_objects_are_newer(
 )
 def test_crds_that_are_lost_take_nothing_away(seen: Observations, expected: str) -> None:
     assert verdict(LOST, seen) == expected
+
+
+@pytest.mark.parametrize(
+    ("crds", "seen", "expected"),
+    [
+        (FOLLOWED, read(WITH_CRD, 60, "101"), "ObjectsSeen cluster-scoped"),
+        (FOLLOWED, read(WITH_CRD, 60, "99"), "Established namespaced"),
+        (FOLLOWED, read(WITH_CRD, 60), "Established namespaced"),
+        (FOLLOWED, read(WITH_CRD, 60, "101", namespaced=True), "Established namespaced"),
+        (LOST, read(WITH_CRD, 60, "101"), "ObjectsSeen cluster-scoped"),
+        (LOST, read(WITH_CRD, 49), "Established namespaced"),
+        (LOST, read(WITH_CRD, 60), "ObjectsSeen cluster-scoped"),
+        (LOST, told(read(WITH_CRD, 60), no(70), no(99)), "ObjectsSeen cluster-scoped"),
+        (LOST, told(read(WITH_CRD, 60), no(70), no(100)), "CRDNotFound"),
+        (LOST, told(read(WITH_CRD, 60), yes(55)), "ObjectsSeen cluster-scoped"),
+        (LOST, told(read(WITH_CRD, 60), yes(65)), "Established namespaced"),
+        (FOLLOWED, listed(read(WITH_CRD, 60, "101"), 61, "102"), "ObjectsSeen cluster-scoped"),
+        (FOLLOWED, WITH_CRD.with_proof(ServingProof(60, "101", ServedAs("v1", False))), "Established namespaced"),
+    ],
+)
+def test_newer_objects_show_that_a_crd_was_replaced_by_one_of_another_scope(
+    crds: CRDSource, seen: Observations, expected: str
+) -> None:
+    found = judge(WIDGETS, crds, seen, confirm_after=CONFIRM)
+    generation = found.generation
+    scope = "" if generation is None else " namespaced" if generation.served_as.namespaced else " cluster-scoped"
+
+    assert f"{found.reason}{scope}" == expected
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,28 @@ async def test_a_write_is_waited_for_although_its_crd_was_not_seen_yet(
         assert (found.uid, found.resource_version) == (made.uid, made.resource_version)
 
 
+@pytest.mark.parametrize("fault", [Refuse(403), Drip(2000)], ids=["forbidden CRDs", "slow watch"])
+async def test_a_write_is_waited_for_although_its_crd_was_cluster_scoped_when_last_seen(
+    server: APIServer, client: Client, fault: Drip | Refuse
+) -> None:
+    server.create(crd(scope="Cluster"))
+    async with client.informer(WIDGETS, namespace="default") as widgets:
+        await widgets.wait_state(ABSENT)
+        server.inject(fault, resource=CRDS, verb="watch" if isinstance(fault, Drip) else "")
+        server.end_watches(CRDS)
+        await trio.sleep(1)
+        server.delete(CRDS, "widgets.example.com")
+        server.create(crd())
+        made = await written(client)
+
+        with trio.fail_after(10):
+            await widgets.wait_for(made)
+
+        found = widgets.get("mine", namespace="default")
+        assert found is not None
+        assert (found.uid, found.resource_version) == (made.uid, made.resource_version)
+
+
 async def test_a_write_is_waited_for_although_a_late_event_says_that_its_crd_was_deleted(
     server: APIServer, client: Client
 ) -> None:

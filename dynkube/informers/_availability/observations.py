@@ -134,6 +134,7 @@ class Observations:
         served: the newest discovery response with the resource.
         denied: the discovery responses without the resource, since ``served`` and ``proof``.
         proof: the newest response with objects of the resource.
+        object_read: the newest response with an object, whose scope it shows. A list does not: its scope is assumed.
         discovery_failure: why the last read of discovery failed; ``None`` if it succeeded.
     """
 
@@ -143,6 +144,7 @@ class Observations:
     served: Listed | None = None
     denied: Denial | None = None
     proof: ServingProof | None = None
+    object_read: ServingProof | None = None
     discovery_failure: SourceFailure | None = None
 
     def with_crd_gone(self, now: float, version: str) -> Observations:
@@ -173,6 +175,12 @@ class Observations:
         if self.proof is not None and self.proof.time >= proof.time:
             return self
         return replace(self, proof=proof, denied=later_than(self.denied, proof.time))
+
+    def with_object(self, proof: ServingProof) -> Observations:
+        """Return the observations after a response with one object of the resource."""
+        if self.object_read is not None and self.object_read.time >= proof.time:
+            return self
+        return replace(self.with_proof(proof), object_read=proof)
 
     @property
     def last_present(self) -> float:

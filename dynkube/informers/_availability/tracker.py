@@ -153,7 +153,9 @@ class AvailabilityTracker:
             if version == known or is_older(version, known):
                 return
         served_as = ServedAs(gvr.version or GroupVersion.parse(obj.api_version).version, bool(obj.namespace))
-        self.prove(gvr, obj.resource_version, served_as)
+        if gvr in self._seen:
+            self._seen[gvr] = seen.with_object(ServingProof(self._stamps.next(), obj.resource_version, served_as))
+            self._rejudge([gvr])
 
     # ── verdicts ─────────────────────────────────────────────────────────────────────────────
 

@@ -39,6 +39,8 @@ def judge(gvr: GVR, crds: CRDSource | None, seen: Observations, *, confirm_after
     CRD watch            observation                                    verdict
     ===================  =============================================  ===================================
     not listed yet       none of any source                             UNKNOWN
+    followed or lost     its CRD serves it, but a newer object has      PRESENT, in the scope of that object
+                         another scope (and discovery is not newer)
     followed             its CRD is established and serves the version  PRESENT
     lost                 the same, before the watch was lost            PRESENT, unless discovery has since
                                                                         *confirmed* that it is gone
@@ -73,6 +75,8 @@ def judge(gvr: GVR, crds: CRDSource | None, seen: Observations, *, confirm_after
     if seen.crd is None:
         return _without_crd(gvr, seen, confirm_after, lost, crds)
     if seen.crd.presence is Presence.PRESENT:
+        if (moved := _in_another_scope(crds, seen, confirm_after)) is not None:
+            return moved
         return seen.crd if crds.followed else _after_losing(gvr, crds, seen, confirm_after, lost)
     return _unless_newer(crds, seen, seen.crd, lost)
 
@@ -101,6 +105,24 @@ def _after_losing(
     if served.served_as != seen.crd.generation.served_as:
         return present("ServedUnseen", served.served_as)
     return seen.crd if seen.discovery_failure is None else replace(seen.crd, lost=lost)
+
+
+def _in_another_scope(crds: CRDSource, seen: Observations, confirm_after: float) -> Availability | None:
+    """Return the verdict if a newer object has another scope than the CRD, which was replaced then; else ``None``."""
+    assert seen.crd is not None
+    assert seen.crd.generation is not None
+    proof, known = seen.object_read, seen.crd.generation.served_as
+    if proof is None or proof.served_as.namespaced == known.namespaced:
+        return None
+    if not _is_newer(proof, crds.version, crds.failed_at, crds):
+        return None
+    if not crds.followed:
+        denied, served = later_than(seen.denied, proof.time), seen.served
+        if denied is not None and denied.last - denied.first >= confirm_after:
+            return None
+        if served is not None and served.asked > proof.time:
+            return None
+    return present("ObjectsSeen", proof.served_as)
 
 
 def _unless_newer(
