@@ -6,6 +6,7 @@ python -m benchmarks.leader_kills --folder FOLDER [--sites 5000] [--kills 10] [-
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import tempfile
 import time
@@ -50,6 +51,22 @@ async def run(folder: Path, options: Options) -> Outcome:
                 print(f"{time.perf_counter() - begun:7.1f} s  {text}", flush=True)
 
             return await kill_leaders(plane, Path(name) / "audit.log", options, report)
+
+
+async def run_until_terminated(folder: Path, options: Options) -> Outcome | None:
+    """As :func:`run`; ``None`` after SIGTERM, which ends the operators and the servers, too."""
+    with trio.open_signal_receiver(signal.SIGTERM) as signals:
+        async with trio.open_nursery() as nursery:
+
+            async def terminate() -> None:
+                await anext(signals)
+                nursery.cancel_scope.cancel()
+
+            nursery.start_soon(terminate)
+            outcome = await run(folder, options)
+            nursery.cancel_scope.cancel()
+            return outcome
+    return None
 
 
 def conclude(outcome: Outcome) -> int:
@@ -97,7 +114,8 @@ def main() -> int:
     options = Options(
         sites=given.sites, kills=given.kills, stops=given.stops, lease_duration=given.lease_duration, seed=given.seed
     )
-    return conclude(trio.run(run, given.folder, options))
+    outcome = trio.run(run_until_terminated, given.folder, options)
+    return 128 + signal.SIGTERM if outcome is None else conclude(outcome)
 
 
 if __name__ == "__main__":

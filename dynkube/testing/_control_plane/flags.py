@@ -64,7 +64,7 @@ def api_server_flags(version: tuple[int, int], folder: Path, *, port: int, etcd_
         "service-account-issuer": "https://kubernetes.default.svc.cluster.local",
         "service-account-key-file": str(certificates / "service-account.pub"),
         "service-account-signing-key-file": str(certificates / "service-account.key"),
-        "service-cluster-ip-range": "10.0.0.0/24",
+        "service-cluster-ip-range": "10.0.0.0/16",
         "tls-cert-file": str(certificates / "kube-apiserver.crt"),
         "tls-private-key-file": str(certificates / "kube-apiserver.key"),
     }

@@ -27,7 +27,7 @@ def test_rbac_is_on_and_pods_need_no_service_account() -> None:
     assert "--authorization-mode=RBAC" in flags
     assert "--disable-admission-plugins=ServiceAccount" in flags
     assert "--allow-privileged=true" in flags
-    assert "--service-cluster-ip-range=10.0.0.0/24" in flags
+    assert "--service-cluster-ip-range=10.0.0.0/16" in flags
     assert not [flag for flag in flags if "insecure" in flag or "anonymous" in flag]
 
 
