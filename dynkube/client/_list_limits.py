@@ -27,13 +27,14 @@ class Paging:
             processes them page by page.
     """
 
-    __slots__ = ("_bytes", "_empty", "_kept", "_limits", "_pages", "_request", "_tokens")
+    __slots__ = ("_bytes", "_dropped", "_empty", "_kept", "_limits", "_pages", "_request", "_tokens")
 
     def __init__(self, limits: Limits, request: str, *, kept: bool = True) -> None:
         self._limits = limits
         self._request = request
         self._kept = kept
         self._bytes = 0
+        self._dropped = 0
         self._pages = 0
         self._empty = 0
         self._tokens: set[int] = set()  # hashes: a token may be as long as a page
@@ -48,6 +49,10 @@ class Paging:
         if self._kept and self._bytes > self._limits.max_list_bytes:
             raise self._endless(f"it has more than {self._limits.max_list_bytes} bytes (Limits.max_list_bytes)")
 
+    def dropped(self, count: int) -> None:
+        """Count objects of a page that the client has left out of it: without them the page may be empty."""
+        self._dropped += count
+
     def token_after(self, page: UnstructuredList) -> str:
         """Return the continue token of a page; ``""`` if it is the last one.
 
@@ -58,7 +63,8 @@ class Paging:
         if not token:
             return ""
         self._pages += 1
-        self._empty = 0 if len(page) else self._empty + 1
+        self._empty = 0 if len(page) or self._dropped else self._empty + 1
+        self._dropped = 0
         if hash(token) in self._tokens:
             raise EndlessList(
                 f"{self._request}: page {self._pages} has the continue token of an earlier one, so the same pages "

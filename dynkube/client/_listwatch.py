@@ -14,10 +14,19 @@ from typing import Final, TypeAlias
 import trio
 
 from dynkube._logs import get_logger
-from dynkube.client._batches import Batches
+from dynkube.client._batches import Batch, Batches
 from dynkube.client._list_limits import Paging
 from dynkube.errors import APIError, DeadlineExceeded, ProtocolError
-from dynkube.meta import GVR, FieldSelector, HashShard, LabelSelector, Unstructured, UnstructuredList
+from dynkube.meta import (
+    GVR,
+    Bookmark,
+    Deleted,
+    FieldSelector,
+    HashShard,
+    LabelSelector,
+    Unstructured,
+    UnstructuredList,
+)
 from dynkube.meta._path import resource_path
 from dynkube.meta._wire.lists import ListDecoder
 from dynkube.meta._wire.objects import ObjectDecoder
@@ -49,7 +58,8 @@ class ListWatch:
         namespace: ``None`` means all namespaces; must be ``None`` for cluster-scoped resources.
         label_selector: restrict by labels; evaluated by the server.
         field_selector: restrict by fields; evaluated by the server.
-        shard: restrict by a hash; evaluated by servers that support it (KEP-5866), ignored by others.
+        shard: restrict by a hash; evaluated by servers that support it (KEP-5866). As others ignore it, lists are
+            filtered while they are decoded, and :meth:`of_shard` filters events.
         decoder: decodes objects; pass one to drop managedFields or to limit the size of decoded bodies.
         honor_retry_after: retry requests when the server asks for it (Retry-After); see :class:`~dynkube.rest.Request`.
         on_malformed: called with each listed item without ``metadata.name``, which is skipped; by default a warning
@@ -63,6 +73,7 @@ class ListWatch:
         "_params",
         "_path",
         "_rest",
+        "_shard",
         "gvr",
         "malformed",
         "namespace",
@@ -90,6 +101,7 @@ class ListWatch:
             self._params["fieldSelector"] = str(field_selector)
         if shard is not None:
             self._params["shardSelector"] = str(shard)
+        self._shard = shard
         self._decoder = decoder or ObjectDecoder()
         self._obliging = honor_retry_after
         self._on_malformed = on_malformed
@@ -162,10 +174,10 @@ class ListWatch:
                     if paging is not None:
                         paging.received(len(chunk))
                     with self._naming_the_request(stream.redact):
-                        items += listing.feed(chunk)
+                        items += self._kept(listing.feed(chunk), paging)
             if patience.cancelled_caught:
                 raise DeadlineExceeded(f"the list did not end within {seconds:g} s [GET {self._path}]")
-        return self._finished(listing, items, stream.redact)
+        return self._finished(listing, items, stream.redact, paging)
 
     def paging(self, *, kept: bool = True) -> Paging:
         """Return the limits of one list of this collection, over all its pages."""
@@ -201,14 +213,16 @@ class ListWatch:
         items: _Items = []
         for start in range(0, len(answer.body), _PIECE):
             with self._naming_the_request(answer.redact):
-                items += listing.feed(answer.body[start : start + _PIECE])
+                items += self._kept(listing.feed(answer.body[start : start + _PIECE]))
             await trio.lowlevel.checkpoint()
         return self._finished(listing, items, answer.redact)
 
-    def _finished(self, listing: ListDecoder, items: _Items, redact: Redactor) -> UnstructuredList:
+    def _finished(
+        self, listing: ListDecoder, items: _Items, redact: Redactor, paging: Paging | None = None
+    ) -> UnstructuredList:
         with self._naming_the_request(redact):
             last, envelope = listing.finish()
-        items += last
+        items += self._kept(last, paging)
         return UnstructuredList(
             self._well_formed(items),
             resource_version=envelope.resource_version,
@@ -217,6 +231,30 @@ class ListWatch:
             api_version=envelope.api_version,
             kind=envelope.kind,
         )
+
+    def _kept(self, items: _Items, paging: Paging | None = None) -> _Items:
+        """Return the listed objects that are in the shard."""
+        shard = self._shard
+        if shard is None:
+            return items
+        kept = [obj for obj in items if shard.matches(obj)]
+        if paging is not None:
+            paging.dropped(len(items) - len(kept))
+        return kept
+
+    def of_shard(self, events: Batch) -> Batch:
+        """Return watch events with deletions in place of those for objects of other shards.
+
+        So each resourceVersion reaches the caller. As an object stays in its shard, the caller has an object to delete
+        only if another one had the name before and its deletion was not sent.
+        """
+        shard = self._shard
+        if shard is None:
+            return events
+        return [
+            event if isinstance(event, Bookmark) or shard.matches(event.object) else Deleted(event.object)
+            for event in events
+        ]
 
     @contextmanager
     def _naming_the_request(self, redact: Redactor) -> Iterator[None]:

@@ -106,7 +106,7 @@ class SharedInformer:
         self._tracker = tracker
         self._settings = settings
         self._features = features
-        self._cache = Cache(key.shard)
+        self._cache = Cache()
         self._slices = Slices(settings.cpu_clock, budget=settings.slice)
         self._views = Fanout(self._slices)
         self._scope = trio.CancelScope()

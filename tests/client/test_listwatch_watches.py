@@ -8,12 +8,24 @@ import pytest
 from dynkube.client._listwatch import ListWatch
 from dynkube.config import ClientConfig
 from dynkube.errors import ConnectFailed, ConnectionLost, Forbidden, Gone, UnreadableEvent
-from dynkube.meta import GVR, Added, Bookmark, Deleted, FieldSelector, LabelSelector, Modified, WatchEvent
+from dynkube.meta import (
+    GVR,
+    Added,
+    Bookmark,
+    Deleted,
+    FieldSelector,
+    HashShard,
+    LabelSelector,
+    Modified,
+    Unstructured,
+    WatchEvent,
+)
 from dynkube.rest import Limits
 from dynkube.rest._client import RESTClient
 from tests.client.wire import ScriptedServer, bookmark, connect, event, pod, refusal, status, stream
 
 PODS = GVR("", "v1", "pods")
+OURS, FOREIGN = "74016b1e-e69e-4563-b118-2032b9463edd", "1052035b-15f2-46bd-8114-509b108c846c"
 ADDED, MODIFIED = event("ADDED", pod("a", 1)), event("MODIFIED", pod("a", 2))
 SLIM = {"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": {"name": "b"}}
 
@@ -181,3 +193,19 @@ async def test_leaving_a_watch_closes_its_connection_at_once() -> None:
         await anext(watch)
 
     assert answer.stream.closed_at == 0  # type: ignore[union-attr]  # the stream is the test's own Body
+
+
+def test_an_event_for_an_object_of_another_shard_is_a_deletion() -> None:
+    shard = HashShard(1, 2)
+    ours, foreign = Unstructured(pod("a", 1, uid=OURS)), Unstructured(pod("a", 2, uid=FOREIGN))
+    assert (shard.matches(ours), shard.matches(foreign)) == (True, False)
+    collection = ListWatch(
+        connect(ScriptedServer()).rest,
+        PODS,
+        label_selector=LabelSelector(),
+        field_selector=FieldSelector(),
+        shard=shard,
+    )
+
+    events: list[WatchEvent] = [Added(ours), Modified(foreign), Deleted(foreign), Bookmark("9")]
+    assert collection.of_shard(events) == [Added(ours), Deleted(foreign), Deleted(foreign), Bookmark("9")]

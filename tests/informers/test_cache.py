@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dynkube.informers._cache.cache import Cache, add_newest, remove_unless_newer
 from dynkube.informers._slices import Slices
-from dynkube.meta import Deleted, HashShard, Modified, Unstructured
+from dynkube.meta import Deleted, Modified, Unstructured
 from dynkube.meta._object import Key
 
 pytestmark = pytest.mark.scenario("F17", "P3")
@@ -151,15 +151,3 @@ def test_a_deletion_while_objects_are_streamed_takes_out_what_it_is_not_older_th
     remove_unless_newer(listed, obj("a", version))
 
     assert len(listed) == left
-
-
-def test_an_object_of_another_shard_under_the_same_key_is_a_deletion() -> None:
-    ours, foreign = "74016b1e-e69e-4563-b118-2032b9463edd", "1052035b-15f2-46bd-8114-509b108c846c"
-    by_list, by_event = Cache(HashShard(1, 2)), Cache(HashShard(1, 2))
-    for cache in (by_list, by_event):
-        assert replace(cache, 10, obj("a", 10, ours, "x"), obj("b", 9, foreign, "y")) == [("", "x")]
-
-    assert replace(by_list, 20, obj("a", 20, foreign, "z")) == [("x", "")]
-    version = by_event.apply([Modified(obj("a", 20, foreign, "z")), Modified(obj("c", 21, foreign))])
-    assert [(content_of(before), content_of(after)) for _, before, after in version.changes] == [("x", "")]
-    assert version.resource_version == "21"

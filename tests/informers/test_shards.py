@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
+from typing import Any
 
 import pytest
+import trio
 
 import dynkube
 from dynkube import HashShard, Unstructured
@@ -90,6 +92,32 @@ async def test_lists_and_watches_have_the_shard_selector(server: APIServer, clie
             await quiet()
 
     assert seen == dict.fromkeys(("list", "watch"), str(HALVES[1]))
+
+
+async def test_a_watch_continues_after_the_last_event_also_if_it_is_of_another_part(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    async with client.informer(WIDGETS, shard=HALVES[0]) as informer:
+        await informer.wait_synced()
+        changed = server.update(widget(min(of(HALVES[1], server)), size=1))
+        await quiet()
+        server.end_watches("widgets")
+        await trio.sleep(10)
+
+    watches = [request for request in server.requests if request.verb == "watch" and "widgets" in request.path]
+    assert watches[-1].params["resourceVersion"] == changed["metadata"]["resourceVersion"]
+
+
+async def test_pages_without_an_object_of_the_part_are_not_empty_pages(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    for number in range(100):
+        server.create(widget(f"more{number}"))
+    options: dict[str, Any] = {"page_size": 1, "streaming_lists": False, "consistency": "most_recent"}
+    async with client.informer(WIDGETS, shard=HashShard(0, 1 << 40), **options) as informer:
+        await informer.wait_state(dynkube.LIVE)
+
+        assert len(informer) == 0
 
 
 async def test_informers_of_different_parts_share_no_cache(client: dynkube.Client) -> None:

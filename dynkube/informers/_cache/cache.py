@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from dynkube.informers._cache.index import Change
 from dynkube.informers._cache.store import EMPTY, Snapshot, same_state
 from dynkube.informers._slices import Slices, batches
-from dynkube.meta import Bookmark, Deleted, HashShard, Unstructured, WatchEvent
+from dynkube.meta import Bookmark, Deleted, Unstructured, WatchEvent
 from dynkube.meta._object import Key
 from dynkube.meta._versions import is_older
 
@@ -31,17 +31,11 @@ class Version:
 
 
 class Cache:
-    """The objects of one resource; computes versions, which the owner publishes.
+    """The objects of one resource; computes versions, which the owner publishes."""
 
-    Args:
-        shard: keep only these objects; ``None`` for all. Servers that know the ``shardSelector`` send no others, but
-            only a list shows whether one does (``shardInfo``), and the next request may reach another server.
-    """
+    __slots__ = ("_versions_reused", "resource_version", "snapshot")
 
-    __slots__ = ("_shard", "_versions_reused", "resource_version", "snapshot")
-
-    def __init__(self, shard: HashShard | None = None) -> None:
-        self._shard = shard
+    def __init__(self) -> None:
         self.snapshot: Snapshot = EMPTY
         self.resource_version = ""
         """The last resourceVersion received; ``""`` before the first list."""
@@ -70,7 +64,7 @@ class Cache:
             # An older event: a replay, or (if the UID differs) the deletion of an object that was created again since.
             if known is not None and is_older(obj.resource_version, known.resource_version):
                 continue
-            if isinstance(event, Deleted) or not self._keeps(obj):
+            if isinstance(event, Deleted):
                 if known is not None:
                     editor.remove(key)
                     changes.append((key, known, None))
@@ -94,7 +88,6 @@ class Cache:
         # If resourceVersions were reused, objects of the same one may have different contents. Otherwise contents are
         # not compared: an object whose JSON is ordered differently in a watch and in a list would have to be decoded.
         compare_content = self._versions_reused or is_older(resource_version, self.resource_version)
-        objects = await self._kept(objects, slices)
         editor = self.snapshot.edit()
         changes: list[Change] = []
         for known in batches(self.snapshot):
@@ -113,18 +106,6 @@ class Cache:
             await slices.checkpoint_if_due()
         self._versions_reused = False
         return Version(changes, editor.done(), resource_version)
-
-    def _keeps(self, obj: Unstructured) -> bool:
-        return self._shard is None or self._shard.matches(obj)
-
-    async def _kept(self, objects: Mapping[Key, Unstructured], slices: Slices) -> Mapping[Key, Unstructured]:
-        if self._shard is None:
-            return objects
-        kept: dict[Key, Unstructured] = {}
-        for some in batches(objects.items()):
-            kept |= {key: obj for key, obj in some if self._keeps(obj)}
-            await slices.checkpoint_if_due()
-        return kept
 
     def publish(self, version: Version) -> None:
         """Make a version visible to readers."""
