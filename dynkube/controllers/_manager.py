@@ -26,7 +26,7 @@ from dynkube.controllers._event_recorder import EventRecorder
 from dynkube.controllers._leader_election import LeaderElector
 from dynkube.controllers._lease_record import LeaderElection
 from dynkube.controllers._running import RunningController
-from dynkube.controllers._sharding import HashSharding, RingShard
+from dynkube.controllers._sharding import HashSharding, RingShard, Sharding
 from dynkube.controllers._status import ControllerStatus
 from dynkube.controllers._status_server import StatusServer, serve
 from dynkube.errors import ClosedError, InvalidInput
@@ -126,13 +126,14 @@ class _Manager:
         now: Callable[[], datetime],
         random: random_module.Random,
     ) -> None:
-        self._sharding: RingShard | HashSharding | None = None
         self._elector = None if election is None else LeaderElector(client, election, rng=random, now=now)
+        self._ring: RingShard | None = None
+        part: Sharding | None = None
         if isinstance(sharding, ControllerRing):
-            self._sharding = RingShard(sharding, client, rng=random, now=now)
-            self._elector = self._sharding.elector
+            part = self._ring = RingShard(sharding, client, rng=random, now=now)
+            self._elector = self._ring.elector
         elif sharding is not None:
-            self._sharding = HashSharding(sharding)
+            part = HashSharding(sharding)
         instance = word(socket.gethostname())[:_INSTANCE] or "unknown"
         self._recorders = [
             EventRecorder(client, controller=each.name, instance=instance, now=now, rng=random) if events else None
@@ -143,7 +144,7 @@ class _Manager:
             RunningController(
                 each,
                 client,
-                sharding=self._sharding,
+                sharding=part,
                 events=recorder,
                 blocked=self._blocked,
                 now=now,
@@ -196,8 +197,8 @@ class _Manager:
                     task_status.started(url)
                     async with self._leadership():
                         self._leads = True
-                        if isinstance(self._sharding, RingShard):
-                            followers.start_soon(self._sharding.warn_unless_ready)
+                        if self._ring is not None:
+                            followers.start_soon(self._ring.warn_unless_ready)
                         async with trio.open_nursery() as workers:
                             for each in self.running:
                                 workers.start_soon(each.work)

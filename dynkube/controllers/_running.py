@@ -26,7 +26,7 @@ from dynkube.controllers._event_recorder import EventRecorder
 from dynkube.controllers._own_writes import OwnWrites
 from dynkube.controllers._rate_limits import ExponentialBackoff
 from dynkube.controllers._results import Outcome, Requeue, outcome_of
-from dynkube.controllers._sharding import Assignment, Sharding
+from dynkube.controllers._sharding import Sharding
 from dynkube.controllers._sources import Caches, Source
 from dynkube.controllers._status import ControllerPhase, ControllerStatus, KeyFailure
 from dynkube.controllers._watches import ObjectKey, Watch
@@ -164,7 +164,7 @@ class RunningController:
             return
         obj = new if new is not None else old
         assert obj is not None
-        if source.reconciled and self._assignment(new) is not Assignment.OURS:
+        if source.reconciled and not self._reconciles(new):
             # To be given up or dropped, whatever the predicate says.
             self._queue.add(ObjectKey(*obj.key), priority=priority)
             return
@@ -284,8 +284,8 @@ class RunningController:
             for hook in self._observers.reconcile_finished:
                 hook(info, outcome)
 
-    def _assignment(self, obj: Unstructured | None) -> Assignment:
-        return Assignment.OURS if self._sharding is None else self._sharding.assignment(obj)
+    def _reconciles(self, obj: Unstructured | None) -> bool:
+        return self._sharding is None or (obj is not None and self._sharding.reconciles(obj))
 
     async def _is_ours(self, key: ObjectKey) -> bool:
         """Return whether this process reconciles a key. If its object is drained, give that up.
@@ -300,15 +300,18 @@ class RunningController:
         if self._sharding is None:
             return True
         obj = self._caches.primary.get(key)
-        assignment = self._sharding.assignment(obj)
-        if assignment is Assignment.OURS:
+        if self._reconciles(obj):
             return True
-        if assignment is Assignment.FOREIGN or obj is None:
+        patch = None if obj is None else self._sharding.handover(obj)
+        if patch is None or obj is None:
             self._forget(key)
         elif self._given_up.get(key) != obj.resource_version:  # else it was, and the cache does not show that yet
             gvr = next(source.informer.gvr for source in self._caches.sources if source.reconciled)
             assert gvr is not None, "it has an object"
-            await self._sharding.give_up(self._client, gvr, obj, field_manager=self._controller.name)
+            manager = self._controller.name
+            resource = self._client.resource(gvr)
+            await resource.patch(obj.name, patch, namespace=obj.namespace or None, field_manager=manager)
+            _log.debug("controller %s: gave up %s, which was drained", manager, key)
             self._given_up[key] = obj.resource_version
         self._queue.forget(key)
         return False

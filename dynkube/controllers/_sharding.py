@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
-from enum import Enum
 from random import Random
 from typing import Final, Protocol
 
@@ -18,19 +17,11 @@ from dynkube._server_text import word
 from dynkube.controllers._controller_ring import STATE_LABEL, ControllerRing, shard_election
 from dynkube.controllers._leader_election import LeaderElector
 from dynkube.controllers._watches import Watch
-from dynkube.meta import GVR, HashShard, LabelSelector, Unstructured
+from dynkube.meta import HashShard, LabelSelector, Unstructured
 
 READY: Final = "ready"  # the value of STATE_LABEL with which a shard gets objects
 
 _log: Final = get_logger("dynkube.controllers")
-
-
-class Assignment(Enum):
-    """Who reconciles an object."""
-
-    OURS = "this process"
-    DRAINED = "this process no longer: it gives the object up, and another one takes it"
-    FOREIGN = "another process, or none"
 
 
 class Sharding(Protocol):
@@ -45,15 +36,14 @@ class Sharding(Protocol):
         """
         ...
 
-    def assignment(self, obj: Unstructured | None) -> Assignment:
-        """Return who reconciles an object, from the cache of a restricted watch; ``None`` if it is not there."""
+    def reconciles(self, obj: Unstructured) -> bool:
+        """Return whether this process reconciles an object of the cache of a restricted watch."""
         ...
 
-    async def give_up(self, client: Client, gvr: GVR, obj: Unstructured, *, field_manager: str) -> None:
-        """Hand a drained object over. No call of it may be running.
+    def handover(self, obj: Unstructured) -> dict[str, object] | None:
+        """Return the merge patch by which this process gives an object up; ``None`` if it has nothing to give up.
 
-        Raises:
-            DynkubeError: the request failed; Conflict if the object has changed.
+        To be sent while no reconcile of the object is running, and none can start.
         """
         ...
 
@@ -90,18 +80,20 @@ class RingShard:
         given = LabelSelector.parse(watch.label_selector).requirements
         return replace(watch, label_selector=str(LabelSelector((*given, *self._selected))))
 
-    def assignment(self, obj: Unstructured | None) -> Assignment:
-        """Return who reconciles an object."""
-        return Assignment.FOREIGN if obj is None else assignment_by(obj.labels, self._ring, self._shard)
+    def reconciles(self, obj: Unstructured) -> bool:
+        """Return whether an object is assigned to this shard, and not drained."""
+        return obj.labels.get(self._ring.shard_label) == self._shard and self._ring.drain_label not in obj.labels
 
-    async def give_up(self, client: Client, gvr: GVR, obj: Unstructured, *, field_manager: str) -> None:
-        """Remove both labels: the sharder assigns the object to another shard, in the same request."""
+    def handover(self, obj: Unstructured) -> dict[str, object] | None:
+        """Return the patch that removes both labels of a drained object.
+
+        The sharder, an admission webhook, assigns the object to another shard in the same request.
+        """
+        if obj.labels.get(self._ring.shard_label) != self._shard or self._ring.drain_label not in obj.labels:
+            return None
         labels = {self._ring.shard_label: None, self._ring.drain_label: None}
         # With the resourceVersion: a cache that lags may show the labels of an earlier assignment.
-        patch = {"metadata": {"resourceVersion": obj.resource_version, "labels": labels}}
-        resource = client.resource(gvr)
-        await resource.patch(obj.name, patch, namespace=obj.namespace or None, field_manager=field_manager)
-        _log.debug("shard %s gave up %r", self._shard, obj)
+        return {"metadata": {"resourceVersion": obj.resource_version, "labels": labels}}
 
     @property
     def problem(self) -> str:
@@ -146,26 +138,9 @@ class HashSharding:
         """Return a watch of this part of the reconciled objects; an owned object has another hash than its owner."""
         return replace(watch, shard=self._shard) if reconciled else watch
 
-    def assignment(self, obj: Unstructured | None) -> Assignment:
-        """Return who reconciles an object: the cache has only those of this part."""
-        return Assignment.FOREIGN if obj is None else Assignment.OURS
+    def reconciles(self, obj: Unstructured) -> bool:
+        """Return ``True``: the cache has only the objects of this part."""
+        return True
 
-    async def give_up(self, client: Client, gvr: GVR, obj: Unstructured, *, field_manager: str) -> None:
-        """Never called: an object stays in its part."""
-        raise NotImplementedError
-
-
-def assignment_by(labels: Mapping[str, str], ring: ControllerRing, shard: str) -> Assignment:
-    """Decide by the labels of an object who reconciles it.
-
-    ==============  ===========  =======
-    shard label     drain label  result
-    ==============  ===========  =======
-    this shard      absent       OURS
-    this shard      present      DRAINED
-    another, none   any          FOREIGN
-    ==============  ===========  =======
-    """
-    if labels.get(ring.shard_label) != shard:
-        return Assignment.FOREIGN
-    return Assignment.DRAINED if ring.drain_label in labels else Assignment.OURS
+    def handover(self, obj: Unstructured) -> None:
+        """Return ``None``: an object stays in its part."""

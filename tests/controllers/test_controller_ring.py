@@ -15,7 +15,7 @@ import pytest
 import trio
 
 import dynkube
-from dynkube import GVR
+from dynkube import Unstructured
 from dynkube.controllers import (
     Context,
     Controller,
@@ -27,7 +27,7 @@ from dynkube.controllers import (
     Requeue,
     run,
 )
-from dynkube.controllers._sharding import Assignment, RingShard, assignment_by
+from dynkube.controllers._sharding import RingShard
 from dynkube.errors import Conflict, InvalidInput
 from dynkube.testing import APIServer, Hang, Lag, Refuse, RequestFacts
 from tests.controllers.kit import Calls, quiet
@@ -222,8 +222,10 @@ async def test_what_is_given_up_is_what_the_cache_shows(server: APIServer, clien
     server.create(widget("a", labels={settings.shard_label: "pod-0", settings.drain_label: "true"}))
     seen = await client.get(WIDGETS, "a")
     server.update(widget("a", labels={settings.shard_label: "pod-1"}))  # given up before, and assigned to another shard
+    patch = shard.handover(seen)
+    assert patch is not None
     with pytest.raises(Conflict):
-        await shard.give_up(client, GVR("example.com", "v1", "widgets"), seen, field_manager="test")
+        await client.resource(WIDGETS).patch("a", patch, namespace="default")
 
     assert labels(server.get("widgets", "a")) == {settings.shard_label: "pod-1"}
 
@@ -430,20 +432,24 @@ async def test_the_label_selector_of_a_controller_holds_as_well(server: APIServe
 @pytest.mark.parametrize(
     ("object_labels", "expected"),
     [
-        ({}, Assignment.FOREIGN),
-        ({"shard": "pod-0"}, Assignment.OURS),
-        ({"shard": "pod-1"}, Assignment.FOREIGN),
-        ({"shard": ""}, Assignment.FOREIGN),
-        ({"shard": "pod-0", "drain": "true"}, Assignment.DRAINED),
-        ({"shard": "pod-0", "drain": ""}, Assignment.DRAINED),
-        ({"shard": "pod-1", "drain": "true"}, Assignment.FOREIGN),
-        ({"drain": "true"}, Assignment.FOREIGN),
+        ({}, "foreign"),
+        ({"shard": "pod-0"}, "ours"),
+        ({"shard": "pod-1"}, "foreign"),
+        ({"shard": ""}, "foreign"),
+        ({"shard": "pod-0", "drain": "true"}, "handed over"),
+        ({"shard": "pod-0", "drain": ""}, "handed over"),
+        ({"shard": "pod-1", "drain": "true"}, "foreign"),
+        ({"drain": "true"}, "foreign"),
     ],
 )
-def test_labels_decide_who_reconciles(object_labels: dict[str, str], expected: Assignment) -> None:
-    found = {f"{name}.{PREFIX}widgets": value for name, value in object_labels.items()}
+async def test_labels_decide_which_shard_reconciles_an_object(
+    client: dynkube.Client, object_labels: dict[str, str], expected: str
+) -> None:
+    shard = RingShard(ControllerRing("widgets", shard="pod-0"), client, rng=Random(1), now=wall_clock)
+    obj = Unstructured(widget("a", labels={f"{name}.{PREFIX}widgets": value for name, value in object_labels.items()}))
 
-    assert assignment_by(found, ControllerRing("widgets"), "pod-0") is expected
+    found = "ours" if shard.reconciles(obj) else "foreign" if shard.handover(obj) is None else "handed over"
+    assert found == expected
 
 
 @pytest.mark.parametrize(
