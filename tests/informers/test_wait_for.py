@@ -32,7 +32,7 @@ async def test_a_write_is_waited_for_although_its_crd_was_not_seen_yet(
     server: APIServer, client: Client, fault: Drip | Refuse | None
 ) -> None:
     if fault is not None:
-        server.inject(fault, resource=CRDS, verb="watch" if isinstance(fault, Drip) else "")
+        server.inject(fault, resource=CRDS, verb="watch" if isinstance(fault, Drip) else None)
     async with client.informer(WIDGETS) as widgets:
         await widgets.wait_state(ABSENT)
         server.create(crd())
@@ -53,7 +53,7 @@ async def test_a_write_is_waited_for_although_its_crd_was_cluster_scoped_when_la
     server.create(crd(scope="Cluster"))
     async with client.informer(WIDGETS, namespace="default") as widgets:
         await widgets.wait_state(ABSENT)
-        server.inject(fault, resource=CRDS, verb="watch" if isinstance(fault, Drip) else "")
+        server.inject(fault, resource=CRDS, verb="watch" if isinstance(fault, Drip) else None)
         server.end_watches(CRDS)
         await trio.sleep(1)
         server.delete(CRDS, "widgets.example.com")

@@ -154,6 +154,8 @@ class Faults:
             RuntimeError: ``start`` or ``duration`` is given outside of trio.
         """
         _check_effect(effect)
+        if verb == "" and resource is not None:
+            raise InvalidInput(f"verb='' with resource={resource!r} matches no request: verb=None is for all verbs")
         check_seconds("start", start)
         if not duration > 0:
             raise InvalidInput(f"duration is {duration}: pass a positive number of seconds")

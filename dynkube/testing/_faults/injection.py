@@ -55,7 +55,7 @@ class Injection:
             ``with`` block that it is used in.
 
         Raises:
-            InvalidInput: An argument is out of range.
+            InvalidInput: An argument is out of range, or ``verb=""`` is given with a resource.
             RuntimeError: ``start`` or ``duration`` is given outside of trio.
         """
         return self._faults.inject(
@@ -100,7 +100,7 @@ class Injection:
             The fault. Its ``hits`` counts how often it was applied, and its ``remove()`` removes it.
 
         Raises:
-            InvalidInput: An argument is out of range.
+            InvalidInput: An argument is out of range, or ``verb=""`` is given with a resource.
         """
         refuse = Refuse(status, retry_after=retry_after, body=body, content_type=content_type)
         return self._faults.inject(refuse, verb=verb, resource=resource, path_prefix=path_prefix, times=times)

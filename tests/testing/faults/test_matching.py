@@ -149,3 +149,8 @@ async def test_a_fault_that_makes_no_sense_is_refused(server: APIServer, wrong: 
 async def test_what_is_no_effect_is_refused_where_it_is_passed(server: APIServer, effect: Any, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         server.inject(effect)
+
+
+async def test_a_resource_without_a_verb_is_rejected_as_it_matches_no_request(server: APIServer) -> None:
+    with pytest.raises(InvalidInput, match="verb='' with resource='pods' matches no request"):
+        server.inject(Refuse(500), verb="", resource="pods")
