@@ -243,3 +243,21 @@ async def test_a_404_that_the_list_of_group_versions_contradicts_is_no_absence(
         await trio.sleep(300)
 
         assert (await recorder.drain(), widgets.state.phase) == (["add/a"], LIVE)
+
+
+@pytest.mark.parametrize(
+    ("verb", "warning"),
+    [("watch", "CRDs can be listed but not watched"), (None, "CRDs cannot be read")],
+)
+async def test_the_warning_says_whether_crds_can_still_be_listed(
+    server: APIServer, client: Client, caplog: pytest.LogCaptureFixture, verb: str | None, warning: str
+) -> None:
+    server.create(crd())
+    async with client.informer(WIDGETS) as widgets:
+        await widgets.wait_state(LIVE)
+        server.inject(Refuse(403), resource=CRDS, verb=verb)
+        server.end_watches(CRDS)
+        await trio.sleep(600)
+
+    logged = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert [message.startswith(warning) for message in logged] == [True]

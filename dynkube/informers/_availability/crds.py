@@ -81,6 +81,7 @@ class CRDWatcher:
         self._on_source = on_source
         self._on_renewed = on_renewed
         self._opened = False
+        self._only_listed = False  # whether CRDs were listed since the last healthy watch
         self._failures = 0  # consecutive failures, without a list or a healthy watch in between
         self._logged = logging.NOTSET  # the level at which the current loss was logged
         self._unwatchable = False  # whether it was logged that CRDs can only be listed
@@ -108,6 +109,7 @@ class CRDWatcher:
         """Apply a complete list; missing CRDs are recorded as deleted now."""
         before, self.crds = self.crds, {obj.name: obj for obj in objects.values()}
         source, self._failures, now = self.source, 0, self._stamp()
+        self._only_listed = not watched
         regressed_at = now if is_older(resource_version, source.version) else source.regressed_at
         self.source = CRDSource(listed_at=now, version=resource_version, regressed_at=regressed_at)
         changed = {name for name in before.keys() | self.crds.keys() if before.get(name) != self.crds.get(name)}
@@ -135,7 +137,7 @@ class CRDWatcher:
     def following(self) -> None:
         """Record that a watch is open and healthy."""
         self._failures = 0
-        self._unwatchable = False
+        self._only_listed = self._unwatchable = False
         if self.source.listed and self.source.failure is not None:
             self.source = replace(self.source, failure=None)
             self._found()
@@ -152,7 +154,7 @@ class CRDWatcher:
         if not self.source.listed or self._failures >= (_LOST_AFTER_REFUSALS if refused else _LOST_AFTER):
             # Warn only about missing permissions: that the server is down is logged with the state of each informer.
             self._lose(SourceFailure(reason_of(exc), sanitized(str(exc))), logging.WARNING if refused else logging.INFO)
-        elif isinstance(exc, APIError) and refused and not self._unwatchable:
+        elif isinstance(exc, APIError) and refused and self._only_listed and not self._unwatchable:
             self._unwatchable = True
             text = "CRDs can be listed but not watched (%s): polling their list instead"
             _log.warning(text, exc, extra={"gvr": str(CRDS), "reason": reason_of(exc)})
