@@ -46,7 +46,9 @@ def informer_card(informer: Informer, now: datetime) -> Card:
     head = line("informer", Span(resource, Tone.STRONG), where, pill(numbers.state.phase))
     shown_filter = "" if informer.filter is None else repr_of(informer.filter)
     passing = f"{len(objects):,} of {numbers.objects:,} pass the filter" if shown_filter else f"{numbers.objects:,}"
-    selectors = map(str, (informer._label_selector, informer._field_selector))
+    shard = informer._shard
+    part = "" if shard is None else f"shard {shard.index} of {shard.count}"
+    selectors = (str(informer._label_selector), str(informer._field_selector), part)
     facts = [
         ("state", _state(numbers.state, now)),
         ("objects", line(passing)),
@@ -90,7 +92,7 @@ def statuses_card(statuses: InformerStatuses, now: datetime) -> Card:
         (
             line(short(str(each.gvr), 200)),
             line(each.namespace or muted("all")),
-            line(several(list(filter(None, (each.label_selector, each.field_selector))))),
+            line(several(each._restrictions)),
             line(pill(each.state.phase, each.state.message)),
             line(short(each.state.reason, 80)),
             line(age_of(each.state.since, now)),

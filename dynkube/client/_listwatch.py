@@ -117,6 +117,7 @@ class ListWatch:
             namespace=self.namespace,
             label_selector=self._params.get("labelSelector", ""),
             field_selector=self._params.get("fieldSelector", ""),
+            shard=self._shard,
         )
 
     def pacing_itself(self) -> ListWatch:

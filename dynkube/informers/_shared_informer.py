@@ -160,6 +160,7 @@ class SharedInformer:
             namespace=collection.namespace,
             label_selector=collection.label_selector,
             field_selector=collection.field_selector,
+            shard=collection.shard,
             state=self.state,
             objects=len(self.snapshot),
             resource_version=self.resource_version,

@@ -10,7 +10,7 @@ from dynkube._displayable import Displayable
 from dynkube._text.tables import Table, shortened
 from dynkube.informers._states import State
 from dynkube.informers._views.handlers import HandlerStatistics
-from dynkube.meta import GVR
+from dynkube.meta import GVR, HashShard
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +76,7 @@ class InformerStatus:
         last_error: the last failure of any kind, as text; ``""`` if there was none.
         users: number of informers that share the cache; 0 if the last one was closed and the cache ends soon
             (``InformerSettings.linger``).
+        shard: the part of the objects that is cached; ``None`` for all.
     """
 
     gvr: GVR
@@ -95,6 +96,12 @@ class InformerStatus:
     handler_errors: int
     last_error: str
     users: int
+    shard: HashShard | None = None
+
+    @property
+    def _restrictions(self) -> list[str]:
+        shard = "" if self.shard is None else f"shard {self.shard.index} of {self.shard.count}"
+        return [text for text in (self.label_selector, self.field_selector, shard) if text]
 
     def __str__(self) -> str:
         return "  ".join(filter(None, _cells(self)))
@@ -135,7 +142,7 @@ def _cells(status: InformerStatus) -> tuple[str, ...]:
     return (
         str(status.gvr),
         status.namespace or "*",
-        ",".join(filter(None, (status.label_selector, status.field_selector))),
+        ",".join(status._restrictions),
         str(status.state.phase),
         status.state.reason,
         status.state.since.strftime("%Y-%m-%dT%H:%M:%SZ"),

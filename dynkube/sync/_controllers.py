@@ -128,7 +128,7 @@ class ControllerRun(Bound, Displayable):
         __tracebackhide__ = True
         self._thread = client._thread
         self._controllers = controllers
-        self._lives: list[LiveStatus] = []
+        self._displayed: list[LiveStatus] = []
         self._held: Held[str | None] = Held(self._thread, manager, owner=client._start)
         self.url: str | None = self._held.open()
         """The URL of the server for probes and metrics; ``None`` if there is none."""
@@ -155,7 +155,7 @@ class ControllerRun(Bound, Displayable):
         try:
             self._held.close()
         finally:
-            for live in self._lives:
+            for live in self._displayed:
                 live._update()
 
     def wait(self, *, timeout: float | None = None) -> None:
@@ -181,9 +181,7 @@ class ControllerRun(Bound, Displayable):
 
         In a terminal it is printed once.
         """
-        live = LiveStatus(self)
-        self._lives.append(live)
-        return live
+        return LiveStatus(self)
 
     def __repr__(self) -> str:
         names = ", ".join(each.name for each in self._controllers)
@@ -206,6 +204,8 @@ class LiveStatus(Bound, Displayable):
         """Update it no longer. Idempotent."""
         self._closed = True
         self._handles.clear()
+        if self in self._run._displayed:
+            self._run._displayed.remove(self)
 
     def _ipython_display_(self) -> None:
         from IPython import get_ipython  # IPython is the caller
@@ -221,6 +221,7 @@ class LiveStatus(Bound, Displayable):
         """Update an output as long as the controllers run."""
         self._handles.append(handle)
         if len(self._handles) == 1:
+            self._run._displayed.append(self)
             with suppress(ClosedError):  # they have ended meanwhile
                 self._run._thread.run(self._run._held.start, self._follow)
 

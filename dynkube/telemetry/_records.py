@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from dynkube.meta import GVR
+from dynkube.meta import GVR, HashShard
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -65,19 +65,21 @@ class RequestOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collection:
-    """The collection that an informer watches: resource, namespace and selectors.
+    """The collection that an informer watches: resource, namespace, selectors and shard.
 
     Attributes:
         gvr: the resource.
         namespace: the namespace; ``None`` for all namespaces.
         label_selector: the label selector; ``""`` for all objects.
         field_selector: the field selector; ``""`` for all objects.
+        shard: the part of these objects; ``None`` for all.
     """
 
     gvr: GVR
     namespace: str | None = None
     label_selector: str = ""
     field_selector: str = ""
+    shard: HashShard | None = None
 
     def __str__(self) -> str:
         parts = [str(self.gvr)]
@@ -85,6 +87,8 @@ class Collection:
             parts.append(f"in namespace {self.namespace}")
         if narrowed := ", ".join(filter(None, (self.label_selector, self.field_selector))):
             parts.append(f"with {narrowed}")
+        if self.shard is not None:
+            parts.append(f"(shard {self.shard.index} of {self.shard.count})")
         return " ".join(parts)
 
 

@@ -127,6 +127,8 @@ async def test_informers_of_different_parts_share_no_cache(client: dynkube.Clien
             await stack.enter_async_context(client.informer(WIDGETS, shard=shard))
 
         assert sorted(status.users for status in client.informers()) == [1, 1, 2]
+        assert {status.shard for status in client.informers()} == {*HALVES, None}
+        assert "shard 0 of 2" in str(client.informers())
 
 
 async def test_a_write_to_another_part_is_not_waited_for(server: APIServer, client: dynkube.Client) -> None:

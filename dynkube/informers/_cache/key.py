@@ -63,4 +63,5 @@ class SharingKey:
             namespace=self.namespace,
             label_selector="" if self.label_selector.empty else str(self.label_selector),
             field_selector="" if self.field_selector.empty else str(self.field_selector),
+            shard=self.shard,
         )
