@@ -1,4 +1,4 @@
-"""A handler that folds what it is told, and holds it to what informers promise (P1 to P4)."""
+"""A handler that keeps the state implied by its events, and checks the promises P1 to P4 of informers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dynkube.meta._object import Key
 
 
 class Folding:
-    """Folds what somebody is told, and notes what they should never have been told."""
+    """Keeps the state implied by the events of a handler or stream, and records violations of the promises."""
 
     def __init__(self) -> None:
         self.folded: dict[Key, Unstructured] = {}
@@ -24,15 +24,15 @@ class Folding:
 
     @property
     def over(self) -> bool:
-        """Whether nothing may be told any more."""
+        """Whether no further event may come."""
         return False
 
     def may_go_back(self, obj: Unstructured, newest: int) -> bool:
-        """Whether ``obj`` may come after ``newest``, a higher version of it: after a backup was restored."""
+        """Whether ``obj`` may come after ``newest``, a higher version of it, because a backup was restored."""
         return False
 
     def may_differ(self, obj: Unstructured) -> bool:
-        """Whether its version stands for several states: after a backup was restored, and versions counted anew."""
+        """Whether its resourceVersion stands for several states, because a restore has rewound the revisions."""
         return False
 
     def expect(self, truth: bool, otherwise: str) -> None:
@@ -67,7 +67,7 @@ class Folding:
         self.progress.set()
 
     async def wait_for(self, key: Key) -> None:
-        """Wait until an object of this key was shown."""
+        """Wait until an object with this key was delivered."""
         while key not in self.folded:
             await self.told_more()
 
@@ -78,11 +78,11 @@ class Folding:
 
 
 class Subscription(Folding):
-    """Folds what one handler is told.
+    """A handler that checks its events.
 
     Args:
-        informer: Whose handler.
-        pause: How long it takes for each event, as an async function; ``None`` for a plain one.
+        informer: the informer to subscribe to.
+        pause: seconds that the handler takes for each event, as an async function; ``None`` for a plain function.
     """
 
     def __init__(self, informer: Informer, pause: float | None = None) -> None:

@@ -1,4 +1,4 @@
-"""What informer tests share: a resource that may be absent, objects of it, and a recorder of events."""
+"""Helpers of the informer tests: a resource that may be absent, its objects, and a recorder of events."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def crd(
     scope: str = "Namespaced",
     annotations: dict[str, str] | None = None,
 ) -> dict[str, Any]:
-    """A CRD for one kind, any content allowed; its first version is the stored one."""
+    """A CRD for one kind with arbitrary content; its first version is the storage version."""
     kind = plural.removesuffix("s").capitalize()
     schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
     versions = [{"name": name, "served": True, "storage": not i, "schema": schema} for i, name in enumerate(served)]
@@ -55,20 +55,20 @@ def namespace(name: str, labels: dict[str, str] | None = None) -> dict[str, Any]
 
 
 def replace(server: APIServer, obj: dict[str, Any]) -> None:
-    """Update an object as somebody would who has just read it."""
+    """Update an object, based on its current resourceVersion."""
     metadata = obj["metadata"]
     stored = server.get(f"{obj['kind'].lower()}s", metadata["name"], metadata.get("namespace"))
     server.update({**obj, "metadata": {**metadata, "resourceVersion": stored["metadata"]["resourceVersion"]}})
 
 
 class Recorder:
-    """Notes what a handler is told: ``add/a``, ``update/a``, ``delete/a``."""
+    """Records the events of a handler: ``add/a``, ``update/a``, ``delete/a``."""
 
     def __init__(self) -> None:
         self.events: list[str] = []
 
     def attach(self, informer: Informer) -> Registration:
-        """Listen to an informer."""
+        """Add a handler to an informer."""
         return informer.add_handler(
             on_add=lambda obj: self.events.append(f"add/{obj.name}"),
             on_update=lambda old, new: self.events.append(f"update/{new.name}"),
@@ -76,7 +76,7 @@ class Recorder:
         )
 
     async def drain(self) -> list[str]:
-        """What was noted since the last call, once nothing is left to do."""
+        """Wait until all tasks wait, and return the events recorded since the last call."""
         await quiet()
         events, self.events = self.events, []
         return events
@@ -88,5 +88,5 @@ async def quiet() -> None:
 
 
 def names(objects: Iterable[Unstructured]) -> list[str]:
-    """The names of objects, sorted."""
+    """Return the names of objects, sorted."""
     return sorted(obj.name for obj in objects)

@@ -1,4 +1,4 @@
-"""G21-G23: resources that are forbidden, CRDs that may not be watched, APIs that no CRD defines."""
+"""G21-G23: forbidden resources, CRDs that may not be watched, and APIs without a CRD."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.informers.kit import CRDS, WIDGETS, Recorder, crd, names, quiet, widg
 
 
 @pytest.mark.scenario("G21", "F14", "F30", "F32", "P8")
-async def test_a_forbidden_resource_says_so_delays_no_other_and_comes_back(server: APIServer, client: Client) -> None:
+async def test_a_forbidden_resource_is_degraded_delays_no_other_and_recovers(server: APIServer, client: Client) -> None:
     for plural in ("widgets", "gadgets"):
         server.create(crd(plural))
     server.create(widget("a"))
@@ -34,7 +34,7 @@ async def test_a_forbidden_resource_says_so_delays_no_other_and_comes_back(serve
 
 
 @pytest.mark.scenario("F14")
-async def test_14_a_right_that_is_taken_away_while_watching_shows_and_keeps_what_was_known(
+async def test_14_a_permission_revoked_during_a_watch_is_shown_and_the_objects_are_kept(
     server: APIServer, client: Client
 ) -> None:
     server.create(crd())
@@ -57,9 +57,7 @@ async def test_14_a_right_that_is_taken_away_while_watching_shows_and_keeps_what
 
 
 @pytest.mark.scenario("G22", "F1", "F14")
-async def test_where_crds_may_not_be_watched_discovery_is_asked_and_the_watch_comes_back(
-    server: APIServer, client: Client
-) -> None:
+async def test_discovery_is_polled_while_crds_may_not_be_watched(server: APIServer, client: Client) -> None:
     fault = server.fail(resource=CRDS, status=403)
     recorder = Recorder()
     async with client.informer(WIDGETS) as widgets:
@@ -85,7 +83,7 @@ async def test_where_crds_may_not_be_watched_discovery_is_asked_and_the_watch_co
 
 
 @pytest.mark.scenario("G22", "F14", "F32")
-async def test_other_trouble_with_crds_that_were_forbidden_believes_no_old_ones(
+async def test_after_a_403_for_crds_other_failures_do_not_restore_outdated_crds(
     server: APIServer, client: Client
 ) -> None:
     server.create(crd())
@@ -123,7 +121,9 @@ def metrics() -> Kind:
 
 
 @pytest.mark.scenario("G23", "F11", "F15", "P8")
-async def test_an_aggregated_api_comes_fails_and_returns(server: APIServer, client: Client, metrics: Kind) -> None:
+async def test_an_aggregated_api_is_installed_fails_and_recovers(
+    server: APIServer, client: Client, metrics: Kind
+) -> None:
     group_version = "metrics.example.com/v1beta1"
     recorder = Recorder()
     async with client.informer(f"nodes.v1beta1.{metrics.gvr.group}") as nodes:
@@ -167,7 +167,7 @@ async def test_an_aggregated_api_that_is_removed_is_absent_until_it_returns(
         assert await recorder.drain() == ["add/n1"]
 
 
-async def test_an_api_without_an_apiservice_is_not_polled_for(server: APIServer, client: Client, metrics: Kind) -> None:
+async def test_an_api_without_an_apiservice_is_not_polled(server: APIServer, client: Client, metrics: Kind) -> None:
     server.register(metrics)
     async with client.informer(metrics.gvr) as nodes:
         await nodes.wait_state(LIVE)
@@ -186,7 +186,7 @@ async def test_an_api_without_an_apiservice_is_not_polled_for(server: APIServer,
 
 
 @pytest.mark.scenario("F11")
-async def test_an_absence_is_asked_about_again_by_whoever_comes_later(
+async def test_an_absent_resource_is_looked_up_again_for_a_later_informer(
     server: APIServer, client: Client, metrics: Kind
 ) -> None:
     async with client.informer(WIDGETS) as keeps_the_client_busy:
@@ -200,7 +200,7 @@ async def test_an_absence_is_asked_about_again_by_whoever_comes_later(
                 await nodes.wait_state(LIVE)
 
 
-async def test_informers_of_one_resource_agree_on_it_also_where_one_came_later(
+async def test_informers_of_one_resource_agree_on_its_state_even_if_one_was_entered_later(
     server: APIServer, client: Client
 ) -> None:
     server.create(crd())
@@ -218,7 +218,9 @@ async def test_informers_of_one_resource_agree_on_it_also_where_one_came_later(
             assert (first.state.phase, first.has_synced) == (UNKNOWN, False)
 
 
-async def test_a_crd_that_went_unseen_is_not_taken_for_an_api_that_has_none(server: APIServer, client: Client) -> None:
+async def test_a_crd_whose_deletion_was_missed_is_not_taken_for_an_aggregated_api(
+    server: APIServer, client: Client
+) -> None:
     server.create(crd())
     fault = server.fail(status=403, resource=CRDS)
     async with client.informer(WIDGETS) as widgets:

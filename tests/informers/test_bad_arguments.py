@@ -1,4 +1,4 @@
-"""What an informer refuses at once, since it would show as nothing much later."""
+"""Arguments that an informer rejects at once, as the mistake would only show later, if at all."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ async def never(obj: object) -> bool:
         (lambda c: InformerSettings(crd_filter=cast("Any", never)), "must be a synchronous function"),
     ],
 )
-async def test_an_argument_that_cannot_work_is_named(
+async def test_an_invalid_argument_is_named_in_the_error(
     client: Client, make: Callable[[Any], object], complaint: str
 ) -> None:
     with pytest.raises(InvalidInput, match=complaint):
@@ -76,13 +76,13 @@ async def test_an_argument_that_cannot_work_is_named(
 
 
 @pytest.mark.parametrize("phases", [(), ("live",), (LIVE, "FOO")])
-async def test_waiting_for_no_phase_is_refused(client: Client, phases: tuple[Any, ...]) -> None:
+async def test_waiting_for_an_invalid_phase_is_rejected(client: Client, phases: tuple[Any, ...]) -> None:
     async with client.informer(WIDGETS) as widgets:
         with pytest.raises(InvalidInput, match="one or more of UNKNOWN, ABSENT"):
             await widgets.wait_state(*phases)
 
 
-async def test_waiting_for_a_dict_is_refused(client: Client) -> None:
+async def test_waiting_for_a_dict_is_rejected(client: Client) -> None:
     async with client.informer(WIDGETS) as widgets:
         with pytest.raises(InvalidInput, match="pass what create, update or patch returned"):
             await widgets.wait_for({"metadata": {}})  # type: ignore[arg-type]  # the mistake to be told of
@@ -94,7 +94,7 @@ async def iterate(informer: Informer) -> None:
 
 
 @pytest.mark.parametrize("wait", [Informer.wait_synced, lambda i: i.wait_state(LIVE), iterate])
-async def test_waiting_on_an_informer_that_nobody_has_entered_is_refused(
+async def test_waiting_on_an_informer_that_was_not_entered_is_rejected(
     client: Client, wait: Callable[[Informer], Awaitable[object]]
 ) -> None:
     with pytest.raises(ClosedError, match=r"was not entered: use it inside 'async with client\.informer"):
@@ -109,6 +109,6 @@ async def leave_with_an_error(informer: Informer) -> None:
             raise KeyError("mine")
 
 
-async def test_what_a_cancelled_block_raises_is_not_lost(client: Client) -> None:
+async def test_an_exception_raised_in_a_cancelled_block_is_not_lost(client: Client) -> None:
     with pytest.raises(KeyError, match="mine"), trio.move_on_after(1):
         await leave_with_an_error(client.informer(WIDGETS))

@@ -1,4 +1,4 @@
-"""What lists and watch events make of the cached objects: pure, without a server."""
+"""The effect of lists and watch events on the cached objects: pure, without a server."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def by_key(*objects: Unstructured) -> dict[Key, Unstructured]:
 
 
 def replace(cache: Cache, version: int | str, *objects: Unstructured) -> list[tuple[str, str]]:
-    """Apply a list, and return of each change what the object held before and after it."""
+    """Apply a list, and return the content of each changed object before and after."""
 
     async def work() -> list[tuple[str, str]]:
         result = await cache.replace(by_key(*objects), str(version), Slices(perf_counter))
@@ -43,7 +43,7 @@ def content_of(state: Unstructured | None) -> str:
     return "" if state is None else str(state["data"]["content"])
 
 
-def test_an_older_version_of_the_same_object_in_a_newer_list_is_one_update() -> None:
+def test_an_older_version_of_an_object_in_a_newer_list_is_one_update() -> None:
     cache = Cache()
     replace(cache, 20, obj("a", 20, content="second"))
 
@@ -53,7 +53,7 @@ def test_an_older_version_of_the_same_object_in_a_newer_list_is_one_update() -> 
     assert cache.resource_version == "30"
 
 
-def test_after_such_a_list_events_are_compared_with_what_was_listed() -> None:
+def test_after_such_a_list_events_are_compared_with_the_listed_version() -> None:
     cache = Cache()
     replace(cache, 20, obj("a", 20, content="second"))
     replace(cache, 30, obj("a", 10, content="first"))
@@ -63,7 +63,7 @@ def test_after_such_a_list_events_are_compared_with_what_was_listed() -> None:
     assert [each["data"]["content"] for each in cache.snapshot] == ["third"]
 
 
-def test_an_event_that_is_older_than_what_was_listed_is_a_replay() -> None:
+def test_an_event_that_is_older_than_the_listed_version_is_a_replay() -> None:
     cache = Cache()
     replace(cache, 20, obj("a", 25, uid="2", content="from a later page"))
 
@@ -72,7 +72,7 @@ def test_an_event_that_is_older_than_what_was_listed_is_a_replay() -> None:
     assert replayed.changes == []
 
 
-def test_no_events_at_all_change_nothing() -> None:
+def test_an_empty_batch_of_events_changes_nothing() -> None:
     cache = Cache()
     replace(cache, 20, obj("a", 20))
 
@@ -81,7 +81,7 @@ def test_no_events_at_all_change_nothing() -> None:
     assert (same.changes, same.snapshot, same.resource_version) == ([], cache.snapshot, "20")
 
 
-def test_an_equal_version_is_an_unchanged_object_while_revisions_go_up() -> None:
+def test_the_same_version_is_an_unchanged_object_while_revisions_increase() -> None:
     cache = Cache()
     replace(cache, 20, obj("a", 10, content="x"))
 
@@ -91,7 +91,7 @@ def test_an_equal_version_is_an_unchanged_object_while_revisions_go_up() -> None
 @pytest.mark.parametrize(
     "listed", [15, 40], ids=["before anything was written", "after more was written than was lost"]
 )
-def test_an_equal_version_proves_nothing_after_revisions_went_back(listed: int) -> None:
+def test_the_same_version_may_be_another_state_after_revisions_went_back(listed: int) -> None:
     cache = Cache()
     replace(cache, 20, obj("a", 12, content="lost"), obj("b", 5, content="kept"))
 
@@ -106,7 +106,7 @@ STATES = st.builds(obj, st.sampled_from("abcd"), st.integers(1, 50), st.sampled_
 
 
 @given(cached=st.lists(STATES), listed=st.lists(STATES), versions=st.tuples(st.integers(1, 60), st.integers(1, 60)))
-def test_a_list_is_authoritative_whatever_versions_its_objects_carry(
+def test_a_list_is_authoritative_for_any_versions_of_its_objects(
     cached: list[Unstructured], listed: list[Unstructured], versions: tuple[int, int]
 ) -> None:
     cache = Cache()
@@ -117,7 +117,7 @@ def test_a_list_is_authoritative_whatever_versions_its_objects_carry(
     assert {each.key: each for each in cache.snapshot} == by_key(*listed)
 
 
-def test_of_two_states_in_one_list_the_newer_one_counts_wherever_it_stands() -> None:
+def test_of_two_states_in_one_list_the_newer_one_is_kept_in_any_order() -> None:
     states = [obj("a", 9), obj("a", 10, content="newest"), obj("a", 2)]
     for seed in range(6):
         shuffled = Random(seed).sample(states, 3)
@@ -128,7 +128,7 @@ def test_of_two_states_in_one_list_the_newer_one_counts_wherever_it_stands() -> 
         assert [each["data"]["content"] for each in listed.values()] == ["newest"]
 
 
-def test_of_two_objects_with_one_name_the_one_that_was_created_later_counts() -> None:
+def test_of_two_objects_with_one_name_the_one_created_later_is_kept() -> None:
     listed = by_key(obj("a", 30, uid="created again"))
 
     add_newest(listed, obj("a", 20, uid="deleted since"))
@@ -136,7 +136,7 @@ def test_of_two_objects_with_one_name_the_one_that_was_created_later_counts() ->
     assert [each.uid for each in listed.values()] == ["created again"]
 
 
-def test_where_versions_cannot_be_compared_what_was_listed_last_counts() -> None:
+def test_if_versions_cannot_be_compared_the_object_listed_last_is_kept() -> None:
     listed = by_key(obj("a", "x9", content="first"))
 
     add_newest(listed, obj("a", "x1", content="last"))
@@ -145,7 +145,7 @@ def test_where_versions_cannot_be_compared_what_was_listed_last_counts() -> None
 
 
 @pytest.mark.parametrize(("version", "left"), [(10, 1), (12, 0), (15, 0)])
-def test_a_deletion_while_objects_are_streamed_takes_out_what_it_is_not_older_than(version: int, left: int) -> None:
+def test_a_deletion_in_a_streaming_list_removes_objects_that_are_not_newer(version: int, left: int) -> None:
     listed = by_key(obj("a", 12))
 
     remove_unless_newer(listed, obj("a", version))

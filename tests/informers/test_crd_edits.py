@@ -1,4 +1,4 @@
-"""Failure modes 9 and 10: an edited CRD ends every watch at once, and a migration rewrites every object."""
+"""Failure modes 9 and 10: an edited CRD ends every watch at once, and a storage migration rewrites every object."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ MANY = 200
 
 
 def edit(server: APIServer, *served: str) -> None:
-    """Serve other versions, which ends the watches of all of them."""
+    """Serve these versions, which ends the watches of all versions."""
     server.update(crd(served=served))
 
 
 async def enter_many(stack: AsyncExitStack, client: Client) -> list[Informer]:
-    """Informers that share nothing, as their selectors differ."""
+    """Enter informers that share no cache, as their selectors differ."""
     informers = [client.informer(WIDGETS, label_selector=f"n!={number}") for number in range(MANY)]
     for informer in informers:
         await stack.enter_async_context(informer)
@@ -35,12 +35,12 @@ async def enter_many(stack: AsyncExitStack, client: Client) -> list[Informer]:
 
 
 def opened(server: APIServer) -> list[float]:
-    """When watches of widgets were asked for."""
+    """Return the times of the watch requests for widgets."""
     return [r.time for r in server.requests if r.verb == "watch" and r.resource and r.resource.resource == "widgets"]
 
 
 @pytest.mark.scenario("F9", "F22", "P13")
-async def test_9_many_informers_come_back_apart_and_each_once(server: APIServer, client: Client) -> None:
+async def test_9_many_informers_reconnect_spread_over_time_and_each_once(server: APIServer, client: Client) -> None:
     server.create(crd())
     async with AsyncExitStack() as stack:
         informers = await enter_many(stack, client)
@@ -62,7 +62,7 @@ async def test_9_many_informers_come_back_apart_and_each_once(server: APIServer,
 
 @pytest.mark.scenario("F9")
 @pytest.mark.parametrize(("spread", "latest"), [(0.0, 100.0), (5.0, 105.0)])
-async def test_9_how_far_apart_can_be_chosen(server: APIServer, spread: float, latest: float) -> None:
+async def test_9_the_spread_of_reconnects_can_be_set(server: APIServer, spread: float, latest: float) -> None:
     settings = dynkube.InformerSettings(reconnect_spread=spread)
     server.create(crd())
     client = dynkube.connect(transport=server.transport(), settings=settings)
@@ -77,7 +77,7 @@ async def test_9_how_far_apart_can_be_chosen(server: APIServer, spread: float, l
 
 
 @pytest.mark.scenario("F9")
-async def test_9_a_watch_that_ends_when_it_was_to_goes_on_at_once(server: APIServer, client: Client) -> None:
+async def test_9_a_watch_that_ends_at_its_timeout_is_opened_again_at_once(server: APIServer, client: Client) -> None:
     server.create(crd())
     async with client.informer(WIDGETS) as widgets:
         await widgets.wait_state(LIVE)
@@ -89,7 +89,7 @@ async def test_9_a_watch_that_ends_when_it_was_to_goes_on_at_once(server: APISer
 
 
 @pytest.mark.scenario("F9")
-async def test_9_the_server_counts_from_before_its_answer_arrives(server: APIServer) -> None:
+async def test_9_a_watch_may_end_early_by_the_latency_of_its_response(server: APIServer) -> None:
     settings = dynkube.InformerSettings(watch_timeout=(300, 300), reconnect_spread=100)
     server.create(crd())
     server.inject(Cut("clean", after_seconds=299.9), verb="watch", resource="widgets")
@@ -102,13 +102,13 @@ async def test_9_the_server_counts_from_before_its_answer_arrives(server: APISer
         assert [time - first for time in opened(server)] == pytest.approx([0, 299.9, 599.8, 899.7])
 
 
-def test_9_less_than_nothing_is_refused() -> None:
+def test_9_a_negative_spread_is_rejected() -> None:
     with pytest.raises(InvalidInput, match="reconnect_spread must be a number >= 0, not -1"):
         dynkube.InformerSettings(reconnect_spread=-1)
 
 
 @pytest.mark.scenario("F10", "F27", "P9")
-async def test_10_a_slow_handler_has_one_step_for_each_object_after_three_migrations(
+async def test_10_a_slow_handler_has_one_event_for_each_object_after_three_migrations(
     server: APIServer, client: Client
 ) -> None:
     server.create(crd(served=["v1", "v2"]))
@@ -138,7 +138,7 @@ async def test_10_a_slow_handler_has_one_step_for_each_object_after_three_migrat
 
 
 def migrate(server: APIServer, stored: str) -> None:
-    """Store another version, and write every object again as it is."""
+    """Store another version, and write every object again without changes."""
     definition: Any = server.get(CRDS, "widgets.example.com")
     for version in definition["spec"]["versions"]:
         version["storage"] = version["name"] == stored
@@ -148,7 +148,9 @@ def migrate(server: APIServer, stored: str) -> None:
 
 
 @pytest.mark.scenario("F10", "F35")
-async def test_10_a_migration_of_crds_themselves_disturbs_nobody(server: APIServer, client: Client) -> None:
+async def test_10_a_migration_of_the_crds_themselves_does_not_affect_informers(
+    server: APIServer, client: Client
+) -> None:
     server.create(crd())
     server.create(widget("a"))
     recorder = Recorder()

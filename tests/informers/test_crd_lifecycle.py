@@ -1,4 +1,4 @@
-"""K27, G1, G3, failure modes 3, 6 and 33: what CRDs do to their resources, seen and unseen."""
+"""K27, G1, G3, failure modes 3, 6 and 33: how changes of CRDs affect their resources, watched or missed."""
 
 from __future__ import annotations
 
@@ -17,9 +17,7 @@ from tests.informers.kit import CRDS, WIDGETS, Recorder, crd, names, replace, wi
 
 
 @pytest.mark.scenario("F3")
-async def test_3_an_established_crd_that_is_not_served_yet_is_tried_again_soon(
-    server: APIServer, client: Client
-) -> None:
+async def test_3_an_established_crd_that_is_not_served_yet_is_retried_soon(server: APIServer, client: Client) -> None:
     server.create(crd())
     server.create(widget("a"))
     server.fail(resource="widgets", status=404, times=3)
@@ -32,7 +30,7 @@ async def test_3_an_established_crd_that_is_not_served_yet_is_tried_again_soon(
 
 @pytest.mark.scenario("F6", "P7")
 @pytest.mark.parametrize("how", ["cut", "silent"])
-async def test_6_a_crd_that_goes_while_nobody_is_connected_takes_its_objects(
+async def test_6_a_crd_deleted_while_disconnected_empties_the_informer(
     server: APIServer, client: Client, how: Any
 ) -> None:
     server.create(crd())
@@ -44,7 +42,7 @@ async def test_6_a_crd_that_goes_while_nobody_is_connected_takes_its_objects(
         await trio.sleep(10)
 
         server.end_watches(how=how)
-        replace(server, widget("w0", n=1))  # which nobody sees any more
+        replace(server, widget("w0", n=1))  # a change that no watch receives
         server.delete(CRDS, "widgets.example.com")
         server.compact()
         with trio.fail_after(150):
@@ -52,12 +50,12 @@ async def test_6_a_crd_that_goes_while_nobody_is_connected_takes_its_objects(
         assert (widgets.list(), widgets.by_index("n", "0")) == ([], [])
         await trio.sleep(10)
 
-        for one in (told, slow):  # each Deleted with what was shown last, or it would be wrong
+        for one in (told, slow):  # Subscription checks that each Deleted has the object as shown last
             assert (one.folded, one.wrong, set(one.told.values())) == ({}, [], {2})
 
 
 @pytest.mark.scenario("F33", "P2")
-async def test_33_objects_made_again_unseen_are_deleted_and_added(server: APIServer, client: Client) -> None:
+async def test_33_objects_recreated_while_disconnected_are_deleted_and_added(server: APIServer, client: Client) -> None:
     server.create(crd())
     server.create(widget("a"))
     recorder = Recorder()
@@ -76,7 +74,7 @@ async def test_33_objects_made_again_unseen_are_deleted_and_added(server: APISer
 
 
 @pytest.mark.scenario("P8", "F40")
-async def test_trouble_that_lasts_an_hour_fills_no_log(
+async def test_an_hour_of_failures_logs_one_warning(
     server: APIServer, client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, logger="dynkube.informers")
@@ -92,7 +90,7 @@ async def test_trouble_that_lasts_an_hour_fills_no_log(
 
 
 @pytest.mark.scenario("K27", "F39")
-async def test_a_delete_that_was_missed_looks_like_any_other(server: APIServer, client: Client) -> None:
+async def test_a_missed_delete_is_reported_like_any_other(server: APIServer, client: Client) -> None:
     server.create(crd())
     server.create(widget("seen"))
     server.create(widget("missed"))
@@ -127,7 +125,7 @@ async def test_a_crd_that_is_not_established_is_absent_and_not_listed() -> None:
 
 
 @pytest.mark.scenario("G3", "P7")
-async def test_nothing_is_asked_of_a_resource_that_is_gone_and_it_is_said_once(
+async def test_a_deleted_resource_gets_no_requests_and_is_logged_once(
     server: APIServer, client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     server.create(crd())
@@ -145,7 +143,7 @@ async def test_nothing_is_asked_of_a_resource_that_is_gone_and_it_is_said_once(
 
 
 @pytest.mark.scenario("G1", "F2")
-async def test_a_crd_whose_names_are_taken_is_absent_with_the_servers_words_for_it(
+async def test_a_crd_whose_names_are_taken_is_absent_with_the_message_of_the_server(
     server: APIServer, client: Client
 ) -> None:
     server.create(crd())

@@ -1,4 +1,4 @@
-"""Failure mode 3: a CRD is established, or gone, and discovery and the servers of its resource hear of it later."""
+"""Failure mode 3: a CRD is established or deleted, and discovery and the servers of its resource lag behind."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tests.informers.kit import CRDS, WIDGETS, crd, names, quiet, widget
 
 
 def asked(server: APIServer) -> list[float]:
-    """When the objects of widgets were asked for."""
+    """Return the times of the requests for widgets."""
     return [r.time for r in server.requests if r.resource and r.resource.resource == "widgets"]
 
 
 @pytest.mark.scenario("F3", "P8")
 @pytest.mark.parametrize("status", [404, 503])
-async def test_3_some_seconds_of_refusals_after_establishing_are_a_pause_and_no_absence(
+async def test_3_errors_just_after_establishing_delay_the_list_and_do_not_make_it_absent(
     server: APIServer, client: Client, status: int
 ) -> None:
     seen: list[Phase] = []
@@ -50,9 +50,7 @@ async def test_3_some_seconds_of_refusals_after_establishing_are_a_pause_and_no_
 
 
 @pytest.mark.scenario("F3")
-async def test_3_discovery_that_has_not_heard_of_a_crd_keeps_no_informer_waiting(
-    server: APIServer, client: Client
-) -> None:
+async def test_3_discovery_that_does_not_list_a_crd_yet_delays_no_informer(server: APIServer, client: Client) -> None:
     server.inject(Freeze(), path_prefix="/apis")
     async with client.informer(WIDGETS) as widgets:
         assert (await widgets.wait_state(ABSENT)).reason == "CRDNotFound"
@@ -66,7 +64,7 @@ async def test_3_discovery_that_has_not_heard_of_a_crd_keeps_no_informer_waiting
 
 
 @pytest.mark.scenario("F3", "F4")
-async def test_3_a_name_that_discovery_does_not_know_yet_is_found_when_it_does(
+async def test_3_a_name_that_discovery_does_not_list_yet_is_found_as_soon_as_it_does(
     server: APIServer, client: Client
 ) -> None:
     stale = server.inject(Freeze(), path_prefix="/apis")
@@ -83,14 +81,14 @@ async def test_3_a_name_that_discovery_does_not_know_yet_is_found_when_it_does(
 
         stale.remove()
         unheard_of.remove()
-        await trio.sleep(5)  # for so long a miss is believed
+        await trio.sleep(5)  # a miss is cached for this long
 
         assert names(await client.resource("widget").list()) == ["a"]
 
 
 @pytest.mark.scenario("F3", "F11")
 @pytest.mark.parametrize("count", [1, 6], ids=["asked for by itself", "asked for with all others"])
-async def test_3_an_aggregated_api_that_is_announced_before_it_is_served_is_found(
+async def test_3_an_aggregated_api_that_is_registered_before_it_is_served_is_found(
     server: APIServer, client: Client, count: int
 ) -> None:
     gvrs = [GVR("example.com", f"v{number}", "widgets") for number in range(1, count + 1)]
@@ -115,10 +113,10 @@ async def test_3_an_aggregated_api_that_is_announced_before_it_is_served_is_foun
 
 @pytest.mark.scenario("F3", "P7")
 @pytest.mark.parametrize("readable", [True, False])
-async def test_3_discovery_that_still_lists_a_crd_that_is_gone_revives_nothing(
+async def test_3_discovery_that_still_lists_a_deleted_crd_does_not_bring_its_objects_back(
     server: APIServer, client: Client, readable: bool
 ) -> None:
-    if not readable:  # then discovery is all there is to know
+    if not readable:  # then discovery is the only source
         server.inject(Refuse(403), resource=CRDS)
     server.create(crd())
     server.create(widget("a"))

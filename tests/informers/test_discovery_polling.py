@@ -1,4 +1,4 @@
-"""Where CRDs may not be watched discovery is asked at intervals, whatever else it is asked meanwhile."""
+"""While CRDs may not be watched, discovery is polled at intervals, in spite of other discovery requests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.informers.kit import CRDS, WIDGETS, crd, quiet
 pytestmark = pytest.mark.scenario("P8")
 
 
-async def test_sight_lost_while_discovery_is_being_asked_begins_the_polling_all_the_same(
+async def test_losing_the_crd_watch_during_a_discovery_request_starts_polling(
     server: APIServer, client: Client
 ) -> None:
     server.inject(Delay(20), path_prefix="/apis/example.com", times=1)
@@ -29,14 +29,14 @@ async def test_sight_lost_while_discovery_is_being_asked_begins_the_polling_all_
             await widgets.wait_state(LIVE)
 
 
-async def test_questions_about_other_resources_put_no_poll_off(server: APIServer, client: Client) -> None:
+async def test_lookups_of_other_resources_do_not_postpone_the_poll(server: APIServer, client: Client) -> None:
     server.inject(Refuse(403), resource=CRDS)
     async with AsyncExitStack() as stack:
         widgets = await stack.enter_async_context(client.informer(WIDGETS))
         await widgets.wait_state(ABSENT)
         server.create(crd())
 
-        for number in range(12):  # one in ten seconds, so that there are never thirty without one
+        for number in range(12):  # one every ten seconds, so that there are never thirty without one
             await stack.enter_async_context(client.informer(f"others.v{number + 1}.example.org"))
             await trio.sleep(10)
         await quiet()
@@ -44,7 +44,7 @@ async def test_questions_about_other_resources_put_no_poll_off(server: APIServer
         assert widgets.state.phase is LIVE
 
 
-async def test_an_answer_from_before_a_crd_went_does_not_bring_its_resource_back(
+async def test_a_response_from_before_a_crd_was_deleted_does_not_bring_its_resource_back(
     server: APIServer, client: Client
 ) -> None:
     server.create(crd())
@@ -52,7 +52,7 @@ async def test_an_answer_from_before_a_crd_went_does_not_bring_its_resource_back
         await widgets.wait_state(LIVE)
         server.inject(Drip(50), path_prefix="/apis/example.com", when=lambda request: not request.resource, times=1)
         async with client.informer("gadgets.v1.example.com") as gadgets:
-            await trio.sleep(1)  # discovery has answered, and the answer is on its way
+            await trio.sleep(1)  # the discovery response was computed, and is still being received
             server.delete(CRDS, "widgets.example.com")
             await widgets.wait_state(ABSENT)
             revived = await nursery.start(note_revivals, widgets)
@@ -66,7 +66,7 @@ async def test_an_answer_from_before_a_crd_went_does_not_bring_its_resource_back
             nursery.cancel_scope.cancel()
 
 
-async def test_polls_add_no_questions_to_one_that_is_being_asked(server: APIServer, client: Client) -> None:
+async def test_polls_send_no_requests_besides_the_retries_of_a_failing_one(server: APIServer, client: Client) -> None:
     aggregated = Kind(gvr=GVR("example.com", "v1", "widgets"), kind="Widget", namespaced=True)
     server.register(aggregated)
     async with client.informer(WIDGETS) as widgets:
@@ -83,7 +83,7 @@ async def test_polls_add_no_questions_to_one_that_is_being_asked(server: APIServ
 
 
 async def note_revivals(widgets: Informer, task_status: trio.TaskStatus[list[Phase]]) -> None:
-    """Notes each other phase."""
+    """Record the phases other than ABSENT."""
     revived: list[Phase] = []
     task_status.started(revived)
     async with aclosing(widgets.states()) as states:

@@ -1,4 +1,4 @@
-"""F38: a provider installs hundreds of CRDs at once, and asks for little more than the objects themselves."""
+"""F38: a provider installs hundreds of CRDs at once; clients send few requests besides those for the objects."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.scenario("F38")
 
 
 def looks(server: APIServer) -> list[str]:
-    """Requests for discovery, of any form."""
+    """Return the paths of discovery requests of any form."""
     paths = [request.path for request in server.audit]
     return [path for path in paths if path in {"/api", "/apis"} or (path.count("/") <= 3 and path.startswith("/apis/"))]
 
@@ -32,7 +32,9 @@ def name(number: int) -> str:
     return f"things{number}s.v1.group{number % GROUPS}.example"
 
 
-async def test_informers_that_waited_go_live_with_a_few_looks_in_all(server: APIServer, client: Client) -> None:
+async def test_waiting_informers_go_live_with_a_few_discovery_requests_in_total(
+    server: APIServer, client: Client
+) -> None:
     async with AsyncExitStack() as stack:
         informers = [await stack.enter_async_context(client.informer(name(number))) for number in range(FOLLOWED)]
         for informer in informers:
@@ -49,7 +51,7 @@ async def test_informers_that_waited_go_live_with_a_few_looks_in_all(server: API
         assert len(listed) <= 2 * FOLLOWED
 
 
-async def test_names_that_are_looked_up_at_once_afterwards_share_a_look(server: APIServer, client: Client) -> None:
+async def test_names_looked_up_at_once_afterwards_share_a_discovery_request(server: APIServer, client: Client) -> None:
     await client.mapper.load()
     async with client.informer("configmaps.v1") as configs:
         await configs.wait_state(LIVE)

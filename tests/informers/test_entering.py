@@ -1,4 +1,4 @@
-"""Waiting on an informer while it is being entered, which may take a while where its resource has a short name."""
+"""Waiting on an informer that is being entered, which may take a while if its resource is given by a short name."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ async def closed_to(wait: Callable[[Informer], Awaitable[object]], informer: Inf
 
 
 @each_wait
-async def test_who_waits_has_what_it_waits_for_once_it_is_entered(
+async def test_a_wait_that_begins_before_entering_succeeds_once_entered(
     client: Client, server: APIServer, wait: Callable[[Informer], Awaitable[object]]
 ) -> None:
     server.create(crd())
@@ -46,9 +46,7 @@ async def test_who_waits_has_what_it_waits_for_once_it_is_entered(
 
 
 @each_wait
-async def test_who_waits_is_told_that_entering_has_failed(
-    client: Client, wait: Callable[[Informer], Awaitable[object]]
-) -> None:
+async def test_a_wait_raises_if_entering_fails(client: Client, wait: Callable[[Informer], Awaitable[object]]) -> None:
     widgets = client.informer("widgets")
 
     async with trio.open_nursery() as nursery:
@@ -72,7 +70,7 @@ async def test_an_informer_that_is_closed_while_its_name_is_looked_up_is_not_ent
     assert (widgets.state.phase, server.open_watches) == (STOPPED, ())
 
 
-async def test_of_two_tasks_that_enter_an_informer_at_once_the_second_is_refused(
+async def test_of_two_tasks_that_enter_an_informer_at_once_the_second_gets_an_error(
     client: Client, server: APIServer
 ) -> None:
     server.create(crd())
@@ -91,7 +89,7 @@ async def test_of_two_tasks_that_enter_an_informer_at_once_the_second_is_refused
 
 
 @each_wait
-async def test_who_waits_is_told_of_the_end_also_while_names_are_looked_up(
+async def test_a_wait_raises_if_the_informer_is_closed_while_names_are_looked_up(
     client: Client, server: APIServer, wait: Callable[[Informer], Awaitable[object]]
 ) -> None:
     server.inject(Hang())

@@ -1,4 +1,4 @@
-"""G13, G14: filters that several tasks change, and composed ones of which every part changes."""
+"""G13, G14: filters that several tasks change, and composed filters of which every part changes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def widgets_are_served(server: APIServer) -> None:
 
 
 @pytest.mark.scenario("G13", "P1", "P2")
-async def test_the_filter_that_was_set_last_counts_whichever_task_set_it(server: APIServer, client: Client) -> None:
+async def test_the_filter_set_last_applies_whichever_task_set_it(server: APIServer, client: Client) -> None:
     random, last = Random(13), [0]
 
     async def flip(widgets: Informer) -> None:
@@ -61,8 +61,8 @@ async def test_the_filter_that_was_set_last_counts_whichever_task_set_it(server:
 
 
 @pytest.mark.scenario("G14")
-async def test_while_every_part_changes_nothing_is_shown_that_any_part_hides(server: APIServer, client: Client) -> None:
-    """Of three parts at most two let an object pass at any time, so it must never be seen."""
+async def test_no_object_is_shown_that_a_part_hides_while_all_parts_change(server: APIServer, client: Client) -> None:
+    """Of three parts, at most two match an object at any time, so it must never be shown."""
     server.create(namespace("shop"))
     server.create(widget("hidden", "shop", labels={"team": "x"}))
     letters = ""
@@ -73,7 +73,7 @@ async def test_while_every_part_changes_nothing_is_shown_that_any_part_hides(ser
         recorder.attach(widgets)
         await widgets.wait_synced()
 
-        for is_open, letters, team in product((True, False), "hab", "xy"):  # the predicate reads letters
+        for is_open, letters, team in product((True, False), "hab", "xy"):  # the predicate uses ``letters``
             if is_open and letters == "h" and team == "x":
                 continue
             server.update(namespace("shop", {"open": "yes"} if is_open else {}))
@@ -90,13 +90,13 @@ async def test_while_every_part_changes_nothing_is_shown_that_any_part_hides(ser
 
 
 @pytest.mark.scenario("P6")
-async def test_a_filter_that_is_replaced_during_the_first_list_is_shown_before_anybody_has_synced(
+async def test_a_filter_replaced_during_the_first_list_applies_before_any_handler_has_synced(
     server: APIServer,
 ) -> None:
     for number in range(500):
         server.create(widget(f"w{number}", labels={"team": "xy"[number % 2]}))
     shown: set[str] = set()
-    # A clock that always says "time is up" makes the informer pause after each batch of objects.
+    # With a clock that has always used up its time slice, the informer pauses after each batch of objects.
     settings = ClockedSettings(cpu_clock=iter(range(10**9)).__next__, slice=0.5)
     async with connect(transport=server.transport(), settings=settings) as client:
         widgets = client.informer(WIDGETS, filter=LabelFilter("team=x"))
@@ -117,7 +117,7 @@ async def test_a_filter_that_is_replaced_during_the_first_list_is_shown_before_a
 
 @pytest.mark.scenario("P6")
 @pytest.mark.parametrize("pauses", [True, False], ids=["pauses after each batch", "no pauses"])
-async def test_a_predicate_that_changes_all_the_time_keeps_nobody_from_having_synced(
+async def test_a_predicate_that_changes_all_the_time_does_not_prevent_the_initial_sync(
     server: APIServer, pauses: bool
 ) -> None:
     for number in range(500):

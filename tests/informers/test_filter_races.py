@@ -1,4 +1,4 @@
-"""G10-G12, G20: filters that change while objects change, handlers come, or the filter cannot answer yet."""
+"""G10-G12, G20: filters that change while objects change or handlers are added, or that are not ready yet."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ async def steps(count: int) -> None:
 
 @pytest.mark.scenario("G20")
 @pytest.mark.parametrize("chosen", [None, LabelFilter("team=x")])
-async def test_a_handler_added_during_a_filter_change_gets_what_is_visible_once(
+async def test_a_handler_added_during_a_filter_change_gets_each_visible_object_once(
     server: APIServer, chosen: LabelFilter | None
 ) -> None:
     for number in range(300):
         server.create(widget(f"w{number}", labels={"team": "xy"[number % 2]}))
-    # A clock that always says "time is up" makes the informer pause after each batch of objects.
+    # With a clock that has always used up its time slice, the informer pauses after each batch of objects.
     settings = ClockedSettings(cpu_clock=iter(range(10**9)).__next__, slice=0.5)
     seen: Counter[str] = Counter()
     client = dynkube.connect(transport=server.transport(), settings=settings)
@@ -53,7 +53,7 @@ async def test_a_handler_added_during_a_filter_change_gets_what_is_visible_once(
 
 
 @pytest.mark.scenario("F34")
-async def test_what_goes_while_a_filter_cannot_answer_is_told_when_it_can(server: APIServer, client: Client) -> None:
+async def test_a_delete_while_a_filter_is_not_ready_is_delivered_when_it_is(server: APIServer, client: Client) -> None:
     fault = server.fail(resource="namespaces", status=403)
     for name in ("a", "b"):
         server.create(widget(name))
@@ -76,9 +76,7 @@ async def test_what_goes_while_a_filter_cannot_answer_is_told_when_it_can(server
 
 
 @pytest.mark.scenario("P6")
-async def test_a_handler_is_not_synced_before_a_filter_that_waits_has_answered(
-    server: APIServer, client: Client
-) -> None:
+async def test_a_handler_has_not_synced_while_its_filter_is_not_ready(server: APIServer, client: Client) -> None:
     fault = server.fail(resource="namespaces", status=403)
     server.create(widget("a"))
     seen: list[str] = []
@@ -99,13 +97,13 @@ async def test_a_handler_is_not_synced_before_a_filter_that_waits_has_answered(
 
 
 class Unbindable(Filter):
-    """A user's filter that cannot work."""
+    """A user's filter that cannot be bound."""
 
     def _bind(self, context: FilterContext) -> BoundFilter:
         raise RuntimeError("no")
 
 
-async def test_a_combination_that_cannot_work_keeps_following_nothing(client: Client) -> None:
+async def test_a_combined_filter_that_cannot_be_bound_leaves_no_informer_running(client: Client) -> None:
     async with client.informer(WIDGETS) as widgets:
         await widgets.wait_synced()
 

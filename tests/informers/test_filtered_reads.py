@@ -1,4 +1,4 @@
-"""Reads through a filter ask it about what they do not know yet, and keep nothing of objects that are gone."""
+"""Reads through a filter evaluate it only where needed, and keep no deleted object alive."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.informers.kit import WIDGETS, crd, names, namespace, quiet, replace, 
 
 
 class Asked:
-    """A predicate that counts what it was asked."""
+    """A predicate that counts its calls for each object."""
 
     def __init__(self) -> None:
         self.about: Counter[str] = Counter()
@@ -39,7 +39,7 @@ def widgets_are_served(server: APIServer) -> None:
 
 
 @pytest.mark.scenario("P1")
-async def test_a_filter_on_objects_alone_is_asked_about_what_changed(server: APIServer, client: Client) -> None:
+async def test_an_object_only_filter_is_evaluated_on_changed_objects(server: APIServer, client: Client) -> None:
     asked = Asked()
     async with client.informer(WIDGETS, filter=PredicateFilter(asked, object_only=True)) as widgets:
         await widgets.wait_synced()
@@ -57,7 +57,7 @@ async def test_a_filter_on_objects_alone_is_asked_about_what_changed(server: API
 
 
 @pytest.mark.scenario("K17", "P1")
-async def test_a_filter_on_other_things_is_asked_at_each_read(client: Client) -> None:
+async def test_a_filter_on_other_state_is_evaluated_at_each_read(client: Client) -> None:
     asked = Asked()
     async with client.informer(WIDGETS, filter=asked) as widgets:
         await widgets.wait_synced()
@@ -67,7 +67,7 @@ async def test_a_filter_on_other_things_is_asked_at_each_read(client: Client) ->
         assert (names(widgets), len(widgets)) == (["c"], 1)
 
 
-async def test_what_was_promised_to_be_steady_is_asked_again_when_notified(client: Client) -> None:
+async def test_an_object_only_filter_is_evaluated_again_after_refresh_filter(client: Client) -> None:
     asked = Asked()
     chosen = PredicateFilter(asked, object_only=True)
     async with client.informer(WIDGETS, filter=chosen) as widgets:
@@ -81,7 +81,7 @@ async def test_what_was_promised_to_be_steady_is_asked_again_when_notified(clien
         assert names(widgets) == ["c"]
 
 
-async def test_nothing_is_kept_of_objects_that_went(server: APIServer, client: Client) -> None:
+async def test_a_deleted_object_is_not_kept_alive(server: APIServer, client: Client) -> None:
     async with client.informer(WIDGETS, filter=PredicateFilter(Asked(), object_only=True)) as widgets:
         await widgets.wait_synced()
         [gone] = [weakref.ref(obj) for obj in (widgets.list(), widgets.list(), widgets.list())[2] if obj.name == "a"]
@@ -104,7 +104,7 @@ async def test_nothing_is_kept_of_objects_that_went(server: APIServer, client: C
     ],
     ids=repr,
 )
-async def test_reads_agree_with_the_filter_whatever_happens_between_them(
+async def test_reads_agree_with_the_filter_after_any_changes(
     server: APIServer, client: Client, chosen: LabelFilter
 ) -> None:
     random = Random(5)

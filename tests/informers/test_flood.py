@@ -1,4 +1,4 @@
-"""A hundred thousand events pass while a handler sleeps: nobody waits for it, and it costs a step for each object."""
+"""A hundred thousand events occur while a handler sleeps: nothing waits for it, and it queues one event per object."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OBJECTS, TIMES, ROUNDS = 10, 1000, 10
 
 
 class Flood:
-    """Makes of each change of an object that many of all objects, each with a newer version."""
+    """Repeats each watch event for ``many`` objects in total, each time with a newer version."""
 
     def __init__(self) -> None:
         self.objects: list[dict[str, object]] = []
@@ -42,7 +42,7 @@ class Flood:
 
 
 @pytest.mark.scenario("F27", "P9")
-async def test_a_sleeping_handler_has_one_step_for_each_object_after_a_hundred_thousand(server: APIServer) -> None:
+async def test_a_sleeping_handler_has_one_event_for_each_object_after_a_hundred_thousand(server: APIServer) -> None:
     flood, asleep, steps, quick = Flood(), trio.Event(), list[tuple[str, int]](), dict[str, int]()
     server.create(crd())
     flood.objects = [server.create(widget(f"w{number}")) for number in range(OBJECTS)]

@@ -1,4 +1,4 @@
-"""Who follows which resource is found the same way however many come and go."""
+"""The listeners of a resource are found in the same way however many are added and removed."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ RESOURCES = [GVR(group, version, "things") for group in ("a.example", "b.example
 
 
 @given(st.lists(st.tuples(st.sampled_from(RESOURCES), st.integers(0, 2)), max_size=40))
-def test_they_are_found_by_resource_version_and_crd(steps: list[tuple[GVR, int]]) -> None:
-    """Each step has one of three listeners come to a resource, or leave it."""
+def test_listeners_are_found_by_resource_version_and_crd(steps: list[tuple[GVR, int]]) -> None:
+    """Each step adds or removes one of three listeners of a resource."""
     heard: list[list[Availability]] = [[], [], []]
     listeners = [one.append for one in heard]
     followers, model = Followers(), dict[GVR, list[int]]()

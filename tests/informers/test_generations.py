@@ -1,4 +1,4 @@
-"""G4, failure modes 7 and 8: a CRD that is made again is another resource, whatever it is called."""
+"""G4, failure modes 7 and 8: a CRD that is created again is another resource, even with the same name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NAME = "widgets.example.com"
 
 
 def gizmos() -> dict[str, Any]:
-    """A definition of the same name and plural for another kind."""
+    """A CRD with the same name and plural for another kind."""
     body = crd()
     body["spec"]["names"] |= {"kind": "Gizmo", "singular": "gizmo", "listKind": "GizmoList"}
     return body
@@ -34,7 +34,7 @@ ANOTHER = {
 @pytest.mark.scenario("F7", "F6", "G4", "P7")
 @pytest.mark.parametrize("connection", ["watching", "cut", "silent"])
 @pytest.mark.parametrize("after", ANOTHER)
-async def test_7_the_objects_of_the_old_crd_go_and_those_of_the_new_one_come(
+async def test_7_objects_of_the_old_crd_are_deleted_and_those_of_the_new_one_added(
     server: APIServer, client: Client, after: str, connection: Any
 ) -> None:
     server.create(crd())
@@ -57,7 +57,7 @@ async def test_7_the_objects_of_the_old_crd_go_and_those_of_the_new_one_come(
 
 
 def replace_definition(server: APIServer, definition: dict[str, Any], obj: dict[str, Any]) -> None:
-    """Delete it and create another with one object, so fast that nobody sees what was between."""
+    """Delete the CRD and create another with one object, so fast that no client sees the state in between."""
     server.delete(CRDS, NAME)
     server.create(definition)
     server.create(obj)
@@ -65,7 +65,7 @@ def replace_definition(server: APIServer, definition: dict[str, Any], obj: dict[
 
 
 @pytest.mark.scenario("F7")
-async def test_7_under_another_plural_it_is_another_resource(server: APIServer, client: Client) -> None:
+async def test_7_a_crd_with_another_plural_is_another_resource(server: APIServer, client: Client) -> None:
     server.create(crd())
     server.create(widget("a"))
     async with client.informer(WIDGETS) as widgets, client.informer("thingies.v1.example.com") as thingies:
@@ -86,10 +86,12 @@ async def test_7_under_another_plural_it_is_another_resource(server: APIServer, 
 
 
 @pytest.mark.scenario("F7", "G4")
-async def test_7_what_the_old_one_sent_last_is_not_taken_for_the_new_ones(server: APIServer, client: Client) -> None:
+async def test_7_late_events_of_the_old_crd_are_not_taken_for_those_of_the_new_one(
+    server: APIServer, client: Client
+) -> None:
     async with client.informer(WIDGETS) as widgets:
         told = Subscription(widgets)
-        for _ in range(50):  # the tasks that read both streams come in another order each time
+        for _ in range(50):  # the order in which the tasks read the two streams varies
             server.create(crd())
             await widgets.wait_state(LIVE)
 
@@ -108,7 +110,9 @@ async def test_7_what_the_old_one_sent_last_is_not_taken_for_the_new_ones(server
 
 
 @pytest.mark.scenario("F7", "P6")
-async def test_7_who_comes_before_the_list_of_the_new_one_waits_for_it(server: APIServer, client: Client) -> None:
+async def test_7_an_informer_entered_before_the_list_of_the_new_crd_waits_for_it(
+    server: APIServer, client: Client
+) -> None:
     server.create(crd())
     async with client.informer(WIDGETS) as widgets:
         await widgets.wait_state(LIVE)
@@ -130,7 +134,7 @@ async def test_7_who_comes_before_the_list_of_the_new_one_waits_for_it(server: A
 
 @pytest.mark.scenario("F8", "P7")
 @pytest.mark.parametrize("streaming", [True, False])
-async def test_8_no_version_of_the_old_one_is_sent_again_and_no_old_cache_is_asked(streaming: bool) -> None:
+async def test_8_no_version_from_before_the_new_crd_is_sent(streaming: bool) -> None:
     async with APIServer(watch_list=streaming) as server, dynkube.connect(transport=server.transport()) as client:
         server.create(crd())
         async with client.informer(WIDGETS) as widgets:
@@ -152,8 +156,8 @@ async def test_8_no_version_of_the_old_one_is_sent_again_and_no_old_cache_is_ask
 
 
 @pytest.mark.scenario("F8", "P3")
-async def test_8_versions_may_begin_anew_with_the_new_one(server: APIServer) -> None:
-    """Custom resources may be kept in an etcd of their own, which may be new as well."""
+async def test_8_versions_may_start_again_with_the_new_crd(server: APIServer) -> None:
+    """Custom resources may be stored in a separate etcd, which may be new as well."""
     settings = dynkube.InformerSettings(streaming_lists=False)
     server.create(crd())
     server.create(widget("a", at=1))
@@ -174,7 +178,7 @@ async def test_8_versions_may_begin_anew_with_the_new_one(server: APIServer) -> 
 
 
 def listed(version: str, obj: dict[str, Any]) -> dict[str, Any]:
-    """A list of one object, all in this version."""
+    """A list of one object; both have this resourceVersion."""
     obj = {**obj, "metadata": {**obj["metadata"], "uid": "young", "resourceVersion": version}}
     return {"kind": "WidgetList", "apiVersion": "example.com/v1", "metadata": {"resourceVersion": version}} | {
         "items": [obj]

@@ -1,4 +1,4 @@
-"""G26, G27: handlers that end their client, and event streams that nobody reads."""
+"""G26, G27: handlers that end their client, and event streams that are not read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.informers.kit import WIDGETS, crd, quiet, replace, widget
 
 
 @pytest.mark.scenario("G26", "F28", "P10")
-async def test_a_handler_that_may_cancel_ends_the_client_with_its_own_exception(server: APIServer) -> None:
+async def test_a_handler_with_on_error_cancel_ends_the_client_with_its_exception(server: APIServer) -> None:
     server.create(crd())
     server.create(widget("a"))
 
@@ -33,7 +33,7 @@ async def test_a_handler_that_may_cancel_ends_the_client_with_its_own_exception(
 
 
 @pytest.mark.scenario("G27", "F27", "P9")
-async def test_an_event_stream_that_is_not_read_keeps_one_step_for_each_object(
+async def test_an_event_stream_that_is_not_read_keeps_one_event_for_each_object(
     server: APIServer, client: Client
 ) -> None:
     server.create(crd())
@@ -51,7 +51,7 @@ async def test_an_event_stream_that_is_not_read_keeps_one_step_for_each_object(
 
 
 @pytest.mark.scenario("F27", "P9")
-async def test_objects_that_come_and_go_unseen_cost_a_handler_that_hangs_nothing(
+async def test_objects_created_and_deleted_while_a_handler_hangs_leave_no_backlog(
     server: APIServer, client: Client
 ) -> None:
     async def hang(obj: Unstructured) -> None:
@@ -73,7 +73,7 @@ async def test_objects_that_come_and_go_unseen_cost_a_handler_that_hangs_nothing
 
 
 @pytest.mark.scenario("P4")
-async def test_a_stream_that_was_left_between_two_events_of_a_changed_uid_gives_no_more(
+async def test_a_stream_left_between_the_two_events_of_a_changed_uid_returns_no_more(
     server: APIServer, client: Client
 ) -> None:
     server.create(crd())
@@ -91,7 +91,7 @@ async def test_a_stream_that_was_left_between_two_events_of_a_changed_uid_gives_
 
 
 @pytest.mark.scenario("P4")
-async def test_a_stream_whose_informer_is_stopped_between_two_events_of_a_changed_uid_gives_no_more(
+async def test_a_stream_closed_between_the_two_events_of_a_changed_uid_returns_no_more(
     server: APIServer, client: Client
 ) -> None:
     server.create(crd())
@@ -109,7 +109,7 @@ async def test_a_stream_whose_informer_is_stopped_between_two_events_of_a_change
             await anext(events)
 
 
-async def test_initial_objects_are_told_from_later_ones(server: APIServer, client: Client) -> None:
+async def test_initial_is_true_for_initial_objects_and_false_for_later_ones(server: APIServer, client: Client) -> None:
     seen: list[tuple[str, bool]] = []
 
     async def on_add(obj: Unstructured, *, initial: bool) -> None:
@@ -128,7 +128,9 @@ async def test_initial_objects_are_told_from_later_ones(server: APIServer, clien
         assert [(event.object.name, event.initial) for event in told if isinstance(event, dynkube.Added)] == seen
 
 
-async def test_the_initial_list_of_a_later_handler_is_what_there_is_then(server: APIServer, client: Client) -> None:
+async def test_the_initial_objects_of_a_later_handler_are_those_that_exist_then(
+    server: APIServer, client: Client
+) -> None:
     seen: list[tuple[str, bool]] = []
     server.create(crd())
     async with client.informer(WIDGETS) as widgets:
@@ -142,7 +144,9 @@ async def test_the_initial_list_of_a_later_handler_is_what_there_is_then(server:
         assert seen == [("a", True)]
 
 
-async def test_objects_of_a_crd_that_comes_back_are_not_initial(server: APIServer, client: Client) -> None:
+async def test_objects_of_a_crd_created_after_the_initial_sync_are_not_initial(
+    server: APIServer, client: Client
+) -> None:
     seen: list[tuple[str, bool]] = []
     async with client.informer(WIDGETS, filter=LabelFilter("team=a")) as widgets:
         widgets.add_handler(on_add=lambda obj, initial: seen.append((obj.name, initial)))
@@ -159,7 +163,7 @@ async def test_objects_of_a_crd_that_comes_back_are_not_initial(server: APIServe
 
 
 @pytest.mark.parametrize("on_add", [lambda obj, **given: None, lambda obj, initially=None: None])
-async def test_a_function_that_does_not_ask_for_initial_is_called_without_it(
+async def test_a_function_without_the_parameter_initial_is_called_without_it(
     server: APIServer, client: Client, on_add: OnAdd
 ) -> None:
     calls: list[dict[str, object]] = []
@@ -178,7 +182,7 @@ async def test_a_function_that_does_not_ask_for_initial_is_called_without_it(
 
 
 @pytest.mark.scenario("P6")
-async def test_a_handler_of_an_informer_that_is_not_entered_is_waited_for_in_vain(server: APIServer) -> None:
+async def test_waiting_for_a_handler_of_an_informer_that_was_not_entered_raises(server: APIServer) -> None:
     async with dynkube.connect(transport=server.transport()) as client:
         handler = client.informer(WIDGETS).add_handler(on_add=print)
         with pytest.raises(ClosedError, match="was not entered"):

@@ -1,4 +1,4 @@
-"""When a reflector counts as healthy again: everyday failures, trouble, and trouble that keeps coming back."""
+"""When a reflector counts as healthy again: transient failures, persistent failures, and failures that recur."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ UNREADABLE = UnreadableEvent("not JSON")
 
 
 def trouble(health: ReflectorHealth, at: float, exc: DynkubeError = LOST) -> float:
-    """Two failures in a row, then a stream; returns how long it has to hold."""
+    """Record two consecutive failures and a stream; return for how long the stream has to hold."""
     health.failed(exc, at)
     health.failed(exc, at + 1)
     hold = health.opened(at + 2)
@@ -23,13 +23,13 @@ def trouble(health: ReflectorHealth, at: float, exc: DynkubeError = LOST) -> flo
     return hold
 
 
-def test_one_failure_is_shown_as_everyday_and_the_second_in_a_row_is_not() -> None:
+def test_the_first_failure_is_transient_and_the_second_in_a_row_is_not() -> None:
     health = ReflectorHealth()
 
     assert [health.failed(LOST, now) for now in (0, 1, 2)] == [0, 1, 2]
 
 
-def test_after_everyday_failures_a_second_or_a_word_is_proof_enough() -> None:
+def test_after_a_transient_failure_one_second_or_one_event_proves_health() -> None:
     health = ReflectorHealth()
     health.failed(LOST, 0)
 
@@ -37,7 +37,7 @@ def test_after_everyday_failures_a_second_or_a_word_is_proof_enough() -> None:
     assert health.proven_by_words(1.1)
 
 
-def test_a_stream_that_fails_soon_after_it_was_healed_is_trouble_at_its_first_failure() -> None:
+def test_a_failure_soon_after_recovery_is_not_transient() -> None:
     health = ReflectorHealth()
     health.failed(LOST, 0)
     health.healed(2)
@@ -48,7 +48,7 @@ def test_a_stream_that_fails_soon_after_it_was_healed_is_trouble_at_its_first_fa
     assert health.proven_by_words(16)
 
 
-def test_a_first_success_is_no_healing_so_a_failure_soon_after_it_is_everyday() -> None:
+def test_a_failure_soon_after_the_first_success_is_transient() -> None:
     health = ReflectorHealth()
     health.healed(0)
 
@@ -56,9 +56,7 @@ def test_a_first_success_is_no_healing_so_a_failure_soon_after_it_is_everyday() 
 
 
 @pytest.mark.parametrize(("exc", "holds"), [(LOST, [1, 10, 40, 60, 60]), (UNREADABLE, [1, 10, 40, 160, 600, 600])])
-def test_trouble_that_keeps_coming_back_has_to_stay_away_for_longer_each_time(
-    exc: DynkubeError, holds: list[float]
-) -> None:
+def test_recurring_failures_need_a_longer_time_without_failure_each_time(exc: DynkubeError, holds: list[float]) -> None:
     health = ReflectorHealth()
     seen: list[float] = []
     for number in range(len(holds)):
@@ -68,7 +66,7 @@ def test_trouble_that_keeps_coming_back_has_to_stay_away_for_longer_each_time(
     assert seen == holds
 
 
-def test_trouble_is_forgotten_after_ten_minutes_of_peace() -> None:
+def test_failures_are_forgotten_after_ten_minutes_without_any() -> None:
     health = ReflectorHealth()
     trouble(health, 0)
     health.healed(10)
@@ -78,7 +76,7 @@ def test_trouble_is_forgotten_after_ten_minutes_of_peace() -> None:
     assert trouble(health, 801) == 1
 
 
-def test_a_failure_long_after_trouble_that_had_to_stay_away_is_everyday_again() -> None:
+def test_a_failure_long_after_recurring_ones_is_transient_again() -> None:
     health = ReflectorHealth()
     trouble(health, 0)
     health.healed(10)
@@ -89,7 +87,7 @@ def test_a_failure_long_after_trouble_that_had_to_stay_away_is_everyday_again() 
     assert health.opened(802) == 1
 
 
-def test_streams_that_end_as_they_should_do_not_start_the_proof_anew() -> None:
+def test_streams_that_end_normally_do_not_restart_the_time_of_proof() -> None:
     health = ReflectorHealth()
     trouble(health, 0, UNREADABLE)
     health.healed(10)
@@ -99,7 +97,7 @@ def test_streams_that_end_as_they_should_do_not_start_the_proof_anew() -> None:
     assert health.opened(500) == 0
 
 
-def test_after_silence_only_a_word_is_proof() -> None:
+def test_after_silence_only_an_event_proves_health() -> None:
     health = ReflectorHealth()
     health.failed(StreamSilent("nothing for 90 s"), 0)
 
@@ -107,7 +105,7 @@ def test_after_silence_only_a_word_is_proof() -> None:
     assert health.proven_by_words(2)
 
 
-def test_silence_that_may_be_just_quiet_needs_no_word() -> None:
+def test_after_uncertain_silence_no_event_is_needed() -> None:
     health = ReflectorHealth()
     health.failed(StreamSilent("nothing for 90 s", certain=False), 0)
 
@@ -119,7 +117,7 @@ def refused(health: ReflectorHealth, *times: float) -> None:
         health.failed(LOST, time, listing=True)
 
 
-def test_a_complete_list_heals_the_failures_of_lists() -> None:
+def test_a_complete_list_heals_failures_of_lists() -> None:
     health = ReflectorHealth()
     refused(health, 0, 1, 5)
 
@@ -128,7 +126,7 @@ def test_a_complete_list_heals_the_failures_of_lists() -> None:
     assert health.streak == 0
 
 
-def test_a_complete_list_proves_nothing_of_watches() -> None:
+def test_a_complete_list_does_not_heal_failures_of_watches() -> None:
     health = ReflectorHealth()
     health.failed(LOST, 0)
     refused(health, 1, 2)
@@ -138,7 +136,7 @@ def test_a_complete_list_proves_nothing_of_watches() -> None:
     assert health.streak == 3
 
 
-def test_a_stream_of_initial_objects_that_was_accepted_and_broke_is_a_failure_of_watches() -> None:
+def test_a_streaming_list_that_breaks_after_its_headers_is_a_failure_of_watches() -> None:
     health = ReflectorHealth()
     refused(health, 0)
     health.opened(1)
@@ -149,7 +147,7 @@ def test_a_stream_of_initial_objects_that_was_accepted_and_broke_is_a_failure_of
     assert health.streak == 2
 
 
-def test_a_list_heals_trouble_once_and_not_each_time_that_it_comes_back() -> None:
+def test_a_list_heals_failures_once_but_not_when_they_recur() -> None:
     health = ReflectorHealth()
     refused(health, 0, 1)
     health.listed(2)
@@ -162,7 +160,7 @@ def test_a_list_heals_trouble_once_and_not_each_time_that_it_comes_back() -> Non
     assert health.opened(102) == 10
 
 
-def test_a_watch_that_fails_soon_after_a_list_healed_is_trouble_at_once() -> None:
+def test_a_watch_failure_soon_after_a_list_healed_is_not_transient() -> None:
     health = ReflectorHealth()
     refused(health, 0, 1)
     health.listed(2)

@@ -1,4 +1,4 @@
-"""The inbox of a cache's owner: messages in order, askers who wait, and an end that leaves nobody waiting."""
+"""The inbox of a cache's owner: messages in order, callers that wait for theirs, and an end that releases them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def test_the_owner_waits_until_something_is_posted() -> None:
     assert done == ["a"]
 
 
-async def test_who_asks_goes_on_once_it_is_done_and_not_when_it_is_taken() -> None:
+async def test_ask_returns_when_the_message_was_processed_and_not_when_it_was_taken() -> None:
     inbox, order = Inbox(), list[str]()
 
     async def ask() -> None:
@@ -67,7 +67,7 @@ async def test_who_asks_goes_on_once_it_is_done_and_not_when_it_is_taken() -> No
     assert order == ["done", "goes on"]
 
 
-async def test_what_was_asked_is_done_also_if_nobody_waits_for_it_any_more() -> None:
+async def test_a_message_is_processed_even_if_its_caller_was_cancelled() -> None:
     inbox, done = Inbox(), list[str]()
     with trio.move_on_after(1):
         await inbox.ask(noting(done, "a"))
@@ -77,7 +77,7 @@ async def test_what_was_asked_is_done_also_if_nobody_waits_for_it_any_more() -> 
     assert done == ["a"]
 
 
-async def test_closing_lets_askers_go_and_drops_what_waits_and_what_comes() -> None:
+async def test_closing_releases_waiting_callers_and_drops_pending_and_later_messages() -> None:
     inbox, done = Inbox(), list[str]()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(inbox.ask, noting(done, "a"))
@@ -94,7 +94,7 @@ async def test_closing_lets_askers_go_and_drops_what_waits_and_what_comes() -> N
     assert not done
 
 
-async def test_an_answered_question_leaves_nothing_behind() -> None:
+async def test_a_processed_message_leaves_no_event_behind() -> None:
     inbox, done = Inbox(), list[str]()
     before = sum(isinstance(each, trio.Event) for each in gc.get_objects())
 

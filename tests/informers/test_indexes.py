@@ -1,4 +1,4 @@
-"""What index functions may return."""
+"""The values that index functions may return."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def widgets_are_served(server: APIServer) -> None:
     server.create(crd())
 
 
-async def test_a_path_files_values_as_json_writes_them(server: APIServer, client: Client) -> None:
+async def test_a_path_indexes_values_as_json_writes_them(server: APIServer, client: Client) -> None:
     server.create(widget("a", suspend=True, replicas=3, host="x"))
     paths = {"suspend": "{.spec.suspend}", "replicas": "{.spec.replicas}", "host": "{.spec.host}"}
     async with client.informer(WIDGETS, indexes=paths) as widgets:
@@ -26,7 +26,7 @@ async def test_a_path_files_values_as_json_writes_them(server: APIServer, client
             assert names(widgets.by_index(index, value)) == ["a"], index
 
 
-async def test_a_function_may_give_what_is_in_the_object_and_it_is_filed_as_a_path_would(
+async def test_a_function_that_returns_values_of_the_object_indexes_them_as_a_path_would(
     server: APIServer, client: Client
 ) -> None:
     server.create(widget("a", suspend=True, replicas=3, host=None))
@@ -38,7 +38,7 @@ async def test_a_function_may_give_what_is_in_the_object_and_it_is_filed_as_a_pa
             assert names(widgets.by_index(index, value)) == found, index
 
 
-async def test_a_text_instead_of_a_list_is_reported_and_not_filed_by_letters(
+async def test_a_string_instead_of_a_list_is_reported_and_not_indexed_by_characters(
     server: APIServer, client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     for name in ("a", "b", "c"):

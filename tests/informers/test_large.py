@@ -1,4 +1,4 @@
-"""A collection of any size holds the event loop for a moment only: what goes through all of it pauses in between."""
+"""A large collection does not hold the event loop: work on all of its objects pauses in between."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def fail(exc: Exception, obj: Unstructured) -> None:
 
 
 def staged() -> Index:
-    """An index under construction, in which each object has a value of its own."""
+    """An index under construction, in which each object has its own value."""
     index = Index("uid", lambda obj: [obj.uid], fail)
     for some in batches(OBJECTS):
         index.stage([(obj.key, None, obj) for obj in some])
     return index
 
 
-def test_an_index_of_as_many_values_as_objects_is_prepared_in_steps_and_shown_at_once() -> None:
+def test_an_index_of_as_many_values_as_objects_is_prepared_in_steps_and_published_at_once() -> None:
     index = staged()
 
     steps = [len(index.lookup("u1")) + len(index.lookup("u999")) for _ in index.prepare()]
@@ -43,7 +43,7 @@ def test_an_index_of_as_many_values_as_objects_is_prepared_in_steps_and_shown_at
     assert (index.lookup("u1"), index.lookup("u999")) == ([OBJECTS[1]], [OBJECTS[999]])
 
 
-def test_an_index_that_is_cleared_while_it_is_prepared_shows_nothing_any_more() -> None:
+def test_an_index_that_is_cleared_during_its_preparation_is_empty() -> None:
     index = staged()
 
     for _ in index.prepare():
@@ -54,7 +54,7 @@ def test_an_index_that_is_cleared_while_it_is_prepared_shows_nothing_any_more() 
 
 
 @pytest.mark.parametrize("gone", [False, True], ids=["taking in", "emptying"])
-async def test_a_cache_pauses_while_it_takes_in_a_list_and_while_it_is_emptied(gone: bool) -> None:
+async def test_a_cache_pauses_while_a_list_is_added_and_while_it_is_emptied(gone: bool) -> None:
     cache, listed, pauses = Cache(), dict[Key, Unstructured](), count()
     slices = Slices(lambda: next(pauses), budget=1000)
     await add_page(listed, OBJECTS, slices if not gone else Slices(trio.current_time))

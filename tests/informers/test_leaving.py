@@ -1,4 +1,4 @@
-"""Who leaves, leaves nothing: no events, no tasks, no watches, no memory, and nobody who waits for ever."""
+"""Leaving an informer or client ends its events, tasks and watches, frees memory, and wakes all waiting tasks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def watched(server: APIServer) -> list[str]:
 
 
 @pytest.mark.scenario("K22")
-async def test_nothing_is_left_when_a_client_was_left(server: APIServer) -> None:
+async def test_nothing_is_left_after_leaving_a_client(server: APIServer) -> None:
     before = trio.lowlevel.current_statistics().tasks_living
     async with dynkube.connect(transport=server.transport(), settings=AT_ONCE) as client:
         async with client.informer(WIDGETS) as widgets, client.informer("pods.v1") as pods:
@@ -40,7 +40,7 @@ async def test_nothing_is_left_when_a_client_was_left(server: APIServer) -> None
 
 
 @pytest.mark.scenario("G8", "F31")
-async def test_a_handler_added_just_before_leaving_hears_nothing_and_ends(server: APIServer, client: Client) -> None:
+async def test_a_handler_added_just_before_leaving_gets_no_event_and_ends(server: APIServer, client: Client) -> None:
     server.create(crd())
     server.create(widget("a"))
     recorder = Recorder()
@@ -58,7 +58,7 @@ async def test_a_handler_added_just_before_leaving_hears_nothing_and_ends(server
 
 @pytest.mark.scenario("G8", "F37")
 @pytest.mark.parametrize("there", [False, True])
-async def test_whoever_is_cancelled_while_entering_leaves_nothing(
+async def test_cancellation_while_entering_leaves_no_task_and_no_watch(
     server: APIServer, client: Client, there: bool
 ) -> None:
     if there:
@@ -79,7 +79,7 @@ async def test_whoever_is_cancelled_while_entering_leaves_nothing(
 
 
 @pytest.mark.scenario("G8")
-async def test_cancelled_after_the_crd_came_no_watch_remains(server: APIServer, client: Client) -> None:
+async def test_cancellation_after_the_crd_was_created_leaves_no_watch(server: APIServer, client: Client) -> None:
     with trio.move_on_after(10):
         async with client.informer(WIDGETS) as widgets:
             await widgets.wait_state(ABSENT)
@@ -92,7 +92,7 @@ async def test_cancelled_after_the_crd_came_no_watch_remains(server: APIServer, 
     assert watched(server) == []
 
 
-async def test_h10_a_filter_that_was_replaced_at_once_follows_no_namespaces(server: APIServer, client: Client) -> None:
+async def test_a_filter_that_was_replaced_at_once_follows_no_namespaces(server: APIServer, client: Client) -> None:
     asked = 0
 
     def count(obj: Unstructured) -> bool:
@@ -119,7 +119,7 @@ async def test_h10_a_filter_that_was_replaced_at_once_follows_no_namespaces(serv
 
 
 @pytest.mark.scenario("G25", "F31")
-async def test_the_last_user_ends_it_and_a_new_one_starts_it_again(server: APIServer, client: Client) -> None:
+async def test_the_last_user_ends_the_watch_and_a_new_one_starts_it_again(server: APIServer, client: Client) -> None:
     server.create(crd())
     for number in range(3):
         async with client.informer(WIDGETS) as first, client.informer(WIDGETS) as second:
@@ -134,7 +134,7 @@ async def test_the_last_user_ends_it_and_a_new_one_starts_it_again(server: APISe
 
 @pytest.mark.scenario("F31")
 @pytest.mark.parametrize("steps", range(0, 24, 2))
-async def test_31_a_crd_may_come_at_any_moment_of_leaving(server: APIServer, client: Client, steps: int) -> None:
+async def test_31_a_crd_may_be_created_at_any_moment_of_leaving(server: APIServer, client: Client, steps: int) -> None:
     async with client.informer(WIDGETS) as widgets:
         await widgets.wait_synced()
         await quiet()
@@ -158,7 +158,7 @@ async def test_31_a_crd_may_come_at_any_moment_of_leaving(server: APIServer, cli
     ids=["wait_synced", "wait_state", "handler", "wait_for"],
 )
 @pytest.mark.parametrize("closes", ["informer", "client"])
-async def test_whoever_waits_for_what_will_not_come_is_told(
+async def test_waiting_tasks_get_an_error_when_the_informer_or_client_is_closed(
     server: APIServer, wait: Callable[[Informer], Awaitable[object]], closes: str
 ) -> None:
     server.create(crd())
@@ -182,12 +182,12 @@ async def test_whoever_waits_for_what_will_not_come_is_told(
 
 
 @pytest.mark.scenario("F31")
-async def test_31_whoever_enters_an_informer_while_the_client_is_closed_does_not_wait_for_ever(
+async def test_31_entering_an_informer_while_the_client_is_closed_does_not_block(
     server: APIServer,
 ) -> None:
     server.create(crd())
     server.create(widget("a"))
-    settings = dynkube.InformerSettings(slice=0)  # the cache's task has a checkpoint after each step
+    settings = dynkube.InformerSettings(slice=0)  # the cache's owner has a checkpoint after each step
 
     def leave_the_client(obj: Unstructured) -> list[str]:
         block.cancel()
@@ -206,7 +206,7 @@ async def test_31_whoever_enters_an_informer_while_the_client_is_closed_does_not
 
 
 @pytest.mark.scenario("F36")
-async def test_36_what_was_cached_is_freed_though_informer_and_handler_are_kept(
+async def test_36_the_cache_is_freed_although_informer_and_handler_are_referenced(
     server: APIServer, client: Client
 ) -> None:
     server.create(crd())
@@ -227,7 +227,7 @@ async def test_36_what_was_cached_is_freed_though_informer_and_handler_are_kept(
 
 @pytest.mark.scenario("F37")
 @pytest.mark.parametrize("fault", [{"status": 500}, {"status": 404}, {"status": 429, "retry_after": 60}])
-async def test_37_leaving_waits_for_no_delay(server: APIServer, client: Client, fault: dict[str, Any]) -> None:
+async def test_37_leaving_does_not_wait_for_a_backoff(server: APIServer, client: Client, fault: dict[str, Any]) -> None:
     server.create(crd())
     server.fail(resource="widgets", **fault)
     async with client.informer(WIDGETS):
@@ -237,7 +237,9 @@ async def test_37_leaving_waits_for_no_delay(server: APIServer, client: Client, 
     assert (trio.current_time(), watched(server)) == (3, [])
 
 
-async def test_who_leaves_before_the_handlers_are_done_has_not_synced(server: APIServer, client: Client) -> None:
+async def test_an_informer_left_before_its_handlers_have_returned_has_not_synced(
+    server: APIServer, client: Client
+) -> None:
     server.create(crd())
     server.create(widget("a"))
     outcome: list[str] = []

@@ -1,4 +1,4 @@
-"""What was just let go goes on for some seconds, for whoever comes back."""
+"""A shared watch lingers for some seconds after its last user has left, so that it can be used again."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ def asked(server: APIServer, resource: str) -> int:
 
 
 @pytest.mark.scenario("G25", "P12")
-async def test_whoever_comes_back_in_time_finds_cache_and_watch(server: APIServer, client: Client) -> None:
+async def test_an_informer_entered_within_the_linger_time_uses_the_same_cache_and_watch(
+    server: APIServer, client: Client
+) -> None:
     async with client.informer(WIDGETS) as first:
         await first.wait_state(LIVE)
     await trio.sleep(2.9)
@@ -51,7 +53,7 @@ async def test_whoever_comes_back_in_time_finds_cache_and_watch(server: APIServe
 
 
 @pytest.mark.scenario("G25")
-async def test_after_that_the_watch_ends_and_the_memory_goes(server: APIServer, client: Client) -> None:
+async def test_after_the_linger_time_the_watch_ends_and_the_cache_is_freed(server: APIServer, client: Client) -> None:
     async with client.informer(WIDGETS) as widgets:
         await widgets.wait_state(LIVE)
 
@@ -64,9 +66,7 @@ async def test_after_that_the_watch_ends_and_the_memory_goes(server: APIServer, 
         assert names(again) == ["a"]
 
 
-async def test_filters_that_are_swapped_a_hundred_times_a_second_share_one_watch(
-    server: APIServer, client: Client
-) -> None:
+async def test_filters_that_change_a_hundred_times_a_second_share_one_watch(server: APIServer, client: Client) -> None:
     async with client.informer(WIDGETS) as widgets:
         await widgets.wait_state(LIVE)
         for number in range(500):
@@ -79,7 +79,7 @@ async def test_filters_that_are_swapped_a_hundred_times_a_second_share_one_watch
 
 
 @pytest.mark.scenario("K22", "F37")
-async def test_a_client_that_is_left_waits_for_nothing_that_lingers(server: APIServer) -> None:
+async def test_closing_a_client_does_not_wait_for_lingering_watches(server: APIServer) -> None:
     before = trio.lowlevel.current_statistics().tasks_living
     settings = dynkube.InformerSettings(linger=1000)
     async with dynkube.connect(transport=server.transport(), settings=settings) as client:
@@ -92,7 +92,7 @@ async def test_a_client_that_is_left_waits_for_nothing_that_lingers(server: APIS
     assert trio.lowlevel.current_statistics().tasks_living == before
 
 
-async def test_few_linger_at_once(server: APIServer, client: Client) -> None:
+async def test_at_most_sixteen_watches_linger_at_once(server: APIServer, client: Client) -> None:
     for number in range(40):
         async with client.informer("configmaps.v1.", namespace=f"n{number}") as maps:
             await maps.wait_state(LIVE)
@@ -101,7 +101,7 @@ async def test_few_linger_at_once(server: APIServer, client: Client) -> None:
     assert lingering == [f"n{number}" for number in range(24, 40)]
 
 
-async def test_an_informer_that_is_left_after_its_client_is_closed(server: APIServer) -> None:
+async def test_an_informer_can_be_left_after_its_client_was_closed(server: APIServer) -> None:
     client = dynkube.connect(transport=server.transport())
     async with client:
         widgets = client.informer(WIDGETS)
@@ -113,6 +113,6 @@ async def test_an_informer_that_is_left_after_its_client_is_closed(server: APISe
 
 
 @pytest.mark.parametrize("given", [-1, "3", None])
-async def test_what_is_no_time_is_refused(given: object) -> None:
+async def test_an_invalid_linger_time_is_rejected(given: object) -> None:
     with pytest.raises(InvalidInput, match="linger must be a number"):
         dynkube.InformerSettings(linger=given)  # type: ignore[arg-type]

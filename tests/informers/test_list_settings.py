@@ -1,4 +1,4 @@
-"""How an informer lists: settings of the client, and of one informer."""
+"""How an informer lists: settings of the client and of one informer."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def six_widgets(server: APIServer) -> None:
 
 @pytest.fixture
 async def lister(server: APIServer) -> AsyncIterator[Client]:
-    """A client that lists instead of streaming."""
+    """A client that uses lists instead of streaming lists."""
     settings = dynkube.InformerSettings(random=Random(7), streaming_lists=False, page_size=4)
     async with dynkube.connect(transport=server.transport(), settings=settings) as client:
         yield client
 
 
 def asked(server: APIServer, verb: str = "list") -> list[dict[str, str]]:
-    """The parameters of requests for widgets; the tokens of pages are left out."""
+    """Return the parameters of requests for widgets, without the continue tokens."""
     requests = [r for r in server.requests if r.verb == verb and r.resource and r.resource.resource == "widgets"]
     return [{name: "..." if name == "continue" else value for name, value in r.params.items()} for r in requests]
 
@@ -48,7 +48,7 @@ def asked(server: APIServer, verb: str = "list") -> list[dict[str, str]]:
     ],
     ids=repr,
 )
-async def test_an_informer_lists_as_it_is_told(
+async def test_an_informer_lists_according_to_its_settings(
     server: APIServer, lister: Client, given: dict[str, Any], expected: list[dict[str, str]]
 ) -> None:
     async with lister.informer(WIDGETS, **given) as widgets:
@@ -58,7 +58,7 @@ async def test_an_informer_lists_as_it_is_told(
         assert asked(server) == expected
 
 
-async def test_the_settings_of_a_client_are_those_of_its_informers(server: APIServer) -> None:
+async def test_informers_inherit_the_settings_of_their_client(server: APIServer) -> None:
     settings = dynkube.InformerSettings(random=Random(7), streaming_lists=False, consistency="most_recent", page_size=5)
     connection = dynkube.connect(transport=server.transport(), settings=settings)
     async with connection as client, client.informer(WIDGETS) as widgets:
@@ -67,10 +67,10 @@ async def test_the_settings_of_a_client_are_those_of_its_informers(server: APISe
         assert asked(server) == [{"limit": "5"}, {"limit": "5", "continue": "..."}]
 
 
-async def test_lists_after_failures_are_the_most_recent_ones_too(server: APIServer, lister: Client) -> None:
+async def test_lists_after_failures_are_also_of_the_most_recent_state(server: APIServer, lister: Client) -> None:
     async with lister.informer(WIDGETS, consistency="most_recent", page_size=10) as widgets:
         await widgets.wait_state(LIVE)
-        await trio.sleep(70)  # the first bookmark came
+        await trio.sleep(70)  # the first bookmark was received
 
         server.inject(Refuse(410), verb="watch", resource="widgets", times=1)
         server.end_watches("widgets", how="clean")
@@ -104,9 +104,7 @@ async def test_informers_share_a_cache_only_if_they_list_in_the_same_way(server:
     ],
     ids=repr,
 )
-async def test_a_setting_that_makes_no_sense_is_refused_at_once(
-    client: Client, given: dict[str, Any], complaint: str
-) -> None:
+async def test_an_invalid_setting_is_rejected_at_once(client: Client, given: dict[str, Any], complaint: str) -> None:
     with pytest.raises(InvalidInput, match=complaint):
         client.informer(WIDGETS, **given)
     with pytest.raises(InvalidInput, match=complaint):

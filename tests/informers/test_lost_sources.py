@@ -1,4 +1,4 @@
-"""Sources of availability that are lost: error responses, dead servers. What was known stays, and the state says so."""
+"""Sources of availability that fail, by error responses or dead servers: known objects stay, and the state shows it."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ LOSSES: dict[str, Any] = {
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("seconds", [3, 600])
-async def test_crds_that_cannot_be_read_take_no_object_away(
+async def test_crds_that_cannot_be_read_remove_no_object(
     server: APIServer, client: Client, loss: str, seconds: float
 ) -> None:
     recorder = Recorder()
     async with client.informer(WIDGETS) as widgets:
         recorder.attach(widgets)
-        await widgets.wait_state(ABSENT)  # so discovery answered before there was a CRD
+        await widgets.wait_state(ABSENT)  # discovery was read before the CRD existed
         server.create(crd())
         server.create(widget("a"))
         await widgets.wait_state(LIVE)
@@ -51,7 +51,7 @@ async def test_crds_that_cannot_be_read_take_no_object_away(
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("late", [True, False])
-async def test_requests_that_all_fail_take_no_object_away(
+async def test_an_outage_of_all_requests_removes_no_object(
     server: APIServer, client: Client, loss: str, late: bool
 ) -> None:
     recorder = Recorder()
@@ -76,7 +76,7 @@ async def test_requests_that_all_fail_take_no_object_away(
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-async def test_an_absence_that_cannot_be_observed_any_more_is_degraded(
+async def test_an_absent_resource_is_degraded_while_no_source_can_confirm_it(
     server: APIServer, client: Client, loss: str
 ) -> None:
     async with client.informer(WIDGETS) as widgets:
@@ -90,7 +90,7 @@ async def test_an_absence_that_cannot_be_observed_any_more_is_degraded(
         await widgets.wait_state(ABSENT)
 
 
-async def test_a_wrong_scope_that_cannot_be_observed_any_more_is_degraded(server: APIServer, client: Client) -> None:
+async def test_a_wrong_scope_is_degraded_while_no_source_can_confirm_it(server: APIServer, client: Client) -> None:
     server.create(crd(scope="Cluster"))
     async with client.informer(WIDGETS, namespace="default") as widgets:
         await widgets.wait_state(ABSENT)
@@ -103,7 +103,7 @@ async def test_a_wrong_scope_that_cannot_be_observed_any_more_is_degraded(server
         assert (widgets.state.reason, list(widgets)) == ("Forbidden", [])
 
 
-async def test_two_answers_of_discovery_make_a_resource_absent_where_crds_are_lost(
+async def test_two_discovery_responses_make_a_resource_absent_while_crds_cannot_be_read(
     server: APIServer, client: Client
 ) -> None:
     server.create(crd())
@@ -126,7 +126,7 @@ async def test_two_answers_of_discovery_make_a_resource_absent_where_crds_are_lo
 
 
 @pytest.mark.parametrize("fault", [Refuse(500), Hang()], ids=["errors", "hanging"])
-async def test_discovery_stands_in_for_crds_that_cannot_be_listed(
+async def test_discovery_replaces_crds_that_cannot_be_listed(
     server: APIServer, client: Client, fault: Refuse | Hang
 ) -> None:
     server.create(crd())
@@ -139,7 +139,7 @@ async def test_discovery_stands_in_for_crds_that_cannot_be_listed(
         assert names(widgets.list()) == ["a"]
 
 
-async def test_discovery_stands_in_for_crds_whose_list_does_not_come(server: APIServer) -> None:
+async def test_discovery_replaces_crds_whose_list_times_out(server: APIServer) -> None:
     settings = dynkube.InformerSettings(streaming_idle_timeout=10.0)
     server.create(crd())
     server.inject(Hang(), resource=CRDS)
@@ -154,7 +154,9 @@ async def test_discovery_stands_in_for_crds_whose_list_does_not_come(server: API
         assert trio.current_time() - begun == 15
 
 
-async def test_many_absent_groups_cost_one_look_while_discovery_is_down(server: APIServer, client: Client) -> None:
+async def test_many_absent_groups_cost_one_discovery_poll_while_discovery_is_down(
+    server: APIServer, client: Client
+) -> None:
     server.inject(Refuse(503), when=lambda r: r.path.startswith("/apis/g") or r.path in {"/apis", "/api"})
     async with AsyncExitStack() as stack:
         for number in range(50):
@@ -166,7 +168,7 @@ async def test_many_absent_groups_cost_one_look_while_discovery_is_down(server: 
         assert len(server.requests) <= 300, "two documents, every 30 to 60 s"
 
 
-async def test_crds_that_can_be_listed_and_not_watched_are_followed(
+async def test_crds_that_can_be_listed_but_not_watched_are_followed(
     server: APIServer, client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     server.inject(Refuse(403), resource=CRDS, verb="watch")
@@ -184,7 +186,7 @@ async def test_crds_that_can_be_listed_and_not_watched_are_followed(
         assert (await recorder.drain(), widgets.state.phase, caplog.records) == (["add/a"], LIVE, [])
 
 
-async def test_a_crd_that_is_replaced_while_crds_are_lost_deletes_the_old_objects_alone(
+async def test_a_crd_replaced_while_crds_cannot_be_read_deletes_only_the_old_objects(
     server: APIServer, client: Client
 ) -> None:
     server.create(crd())
@@ -208,7 +210,7 @@ async def test_a_crd_that_is_replaced_while_crds_are_lost_deletes_the_old_object
         assert (await recorder.drain(), widgets.state.phase) == ([], LIVE)
 
 
-async def test_a_late_event_of_a_crd_s_end_takes_no_object_of_the_next_one_away(
+async def test_a_late_event_of_a_crds_deletion_removes_no_object_of_the_next_crd(
     server: APIServer, client: Client
 ) -> None:
     server.create(crd())
@@ -229,7 +231,7 @@ async def test_a_late_event_of_a_crd_s_end_takes_no_object_of_the_next_one_away(
         assert await recorder.drain() == ["add/old", "delete/old", "add/new"]
 
 
-async def test_a_404_that_the_list_of_group_versions_contradicts_is_no_absence(
+async def test_a_404_that_contradicts_the_list_of_group_versions_does_not_make_absent(
     server: APIServer, client: Client
 ) -> None:
     server.inject(Refuse(403), resource=CRDS)

@@ -1,4 +1,4 @@
-"""A mailbox turns "this is what there is to see" into events that alternate legally."""
+"""A mailbox turns the latest visible state of each object into a legal sequence of events."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def obj(key: Key, version: int, uid: str = "u1") -> Unstructured:
 A = ("shop", "a")
 
 
-def test_what_was_not_shown_is_added() -> None:
+def test_an_object_that_was_not_shown_is_added() -> None:
     mailbox = Mailbox()
 
     mailbox.offer(A, obj(A, 1))
@@ -33,7 +33,7 @@ def test_what_was_not_shown_is_added() -> None:
 
 
 @pytest.mark.scenario("F27", "P9")
-def test_late_changes_coalesce_into_one_step() -> None:
+def test_late_changes_coalesce_into_one_event() -> None:
     mailbox = Mailbox()
     mailbox.offer(A, obj(A, 1))
     mailbox.take()
@@ -45,7 +45,7 @@ def test_late_changes_coalesce_into_one_step() -> None:
     assert mailbox.take() == (Updated(obj(A, 1), obj(A, 99)),)
 
 
-def test_what_came_and_went_unseen_is_no_event() -> None:
+def test_an_object_created_and_deleted_before_it_was_shown_is_no_event() -> None:
     mailbox = Mailbox()
 
     mailbox.offer(A, obj(A, 1))
@@ -55,7 +55,7 @@ def test_what_came_and_went_unseen_is_no_event() -> None:
 
 
 @pytest.mark.scenario("F27", "P9")
-def test_what_came_and_went_unseen_keeps_no_entry() -> None:
+def test_an_object_created_and_deleted_before_it_was_shown_keeps_no_entry() -> None:
     mailbox = Mailbox()
 
     for number in range(100):
@@ -66,7 +66,7 @@ def test_what_came_and_went_unseen_keeps_no_entry() -> None:
 
 
 @pytest.mark.scenario("P2")
-def test_what_went_unseen_and_came_back_as_it_was_is_no_event() -> None:
+def test_an_object_that_was_hidden_and_shown_again_unchanged_is_no_event() -> None:
     mailbox = Mailbox()
     mailbox.offer(A, obj(A, 1))
     mailbox.take()
@@ -78,7 +78,7 @@ def test_what_went_unseen_and_came_back_as_it_was_is_no_event() -> None:
 
 
 @pytest.mark.scenario("F39", "P2")
-def test_a_deleted_carries_what_was_shown_last() -> None:
+def test_a_deleted_has_the_object_as_shown_last() -> None:
     mailbox = Mailbox()
     mailbox.offer(A, obj(A, 1))
     mailbox.take()
@@ -90,7 +90,7 @@ def test_a_deleted_carries_what_was_shown_last() -> None:
 
 
 @pytest.mark.scenario("F33", "P2")
-def test_another_object_of_the_same_name_is_deleted_then_added() -> None:
+def test_another_object_with_the_same_name_is_deleted_then_added() -> None:
     mailbox = Mailbox()
     mailbox.offer(A, obj(A, 1, "first"))
     mailbox.take()
@@ -100,7 +100,7 @@ def test_another_object_of_the_same_name_is_deleted_then_added() -> None:
     assert mailbox.take() == (Deleted(obj(A, 1, "first")), Added(obj(A, 2, "second"), initial=True))
 
 
-def test_the_end_of_the_initial_objects_comes_after_them_and_before_later_ones() -> None:
+def test_synced_comes_after_the_initial_objects_and_before_later_ones() -> None:
     mailbox = Mailbox()
     mailbox.offer(A, obj(A, 1))
     mailbox.mark_synced()
@@ -114,7 +114,7 @@ def test_the_end_of_the_initial_objects_comes_after_them_and_before_later_ones()
 
 
 class Folding(RuleBasedStateMachine):
-    """Whatever is offered and whenever it is taken, folding the events gives what was offered last."""
+    """For any offers taken at any time, applying the events gives the state offered last."""
 
     def __init__(self) -> None:
         super().__init__()

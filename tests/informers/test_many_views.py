@@ -1,4 +1,4 @@
-"""Many informers on one cache: each is right, and none holds the loop."""
+"""Many informers on one cache: each one gets the right events, and none holds the event loop."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.informers.kit import WIDGETS, Recorder, crd, names, quiet, replace, w
 
 
 class Steps:
-    """Notes at each round of the loop how much was done since the last one."""
+    """Records the most events delivered in one iteration of the event loop."""
 
     def __init__(self) -> None:
         self.done = 0
@@ -49,7 +49,7 @@ async def follow(stack: AsyncExitStack, client: Client, count: int, steps: Steps
 
 
 @pytest.mark.scenario("P5", "P9")
-async def test_a_change_is_shown_to_some_views_at_a_time_and_to_each_in_order(
+async def test_a_change_is_shown_to_a_few_views_at_a_time_and_to_each_in_order(
     server: APIServer, client: Client
 ) -> None:
     server.create(crd())
@@ -72,7 +72,9 @@ async def test_a_change_is_shown_to_some_views_at_a_time_and_to_each_in_order(
 
 
 @pytest.mark.scenario("P2")
-async def test_views_that_join_and_go_while_a_change_is_shown_stay_right(server: APIServer, client: Client) -> None:
+async def test_views_added_and_removed_while_a_change_is_shown_get_the_right_events(
+    server: APIServer, client: Client
+) -> None:
     server.create(crd())
     joined = Recorder()
     async with AsyncExitStack() as stack:
@@ -116,7 +118,7 @@ async def test_entering_settles_no_other_view(
         assert len(settled) == 10
 
 
-async def test_handlers_share_one_slice_and_wait_in_line_for_the_next() -> None:
+async def test_handlers_share_one_slice_and_queue_for_the_next() -> None:
     now = 0.0
     steps, left = Steps(), 24
 
@@ -125,7 +127,7 @@ async def test_handlers_share_one_slice_and_wait_in_line_for_the_next() -> None:
         turns.begin()
         for _ in range(3):
             steps.done += 1
-            now += 1.0  # each event uses up the slice
+            now += 1.0  # each event takes longer than the slice
             if turns.over:
                 await turns.wait()
         left -= 1
@@ -134,17 +136,17 @@ async def test_handlers_share_one_slice_and_wait_in_line_for_the_next() -> None:
         turns = Turns(lambda: now, 0.5, nursery.start_soon)
         for _ in range(24):
             nursery.start_soon(work)
-        await trio.lowlevel.checkpoint()  # each of them had an event
+        await trio.lowlevel.checkpoint()  # each handler got one event
         nursery.start_soon(steps.watch)
         while left:
             await trio.lowlevel.checkpoint()
         nursery.cancel_scope.cancel()
 
-    # Between two looks there are at most two rounds of the loop, with nine events each.
+    # Two checks are at most two iterations apart, with nine events each.
     assert (steps.done, 1 <= steps.most <= 18) == (72, True)
 
 
-async def test_handlers_that_waited_in_line_have_a_whole_slice() -> None:
+async def test_handlers_that_waited_for_their_turn_have_a_whole_slice() -> None:
     now, waits = 0.0, 0
 
     async def work() -> None:
@@ -161,4 +163,4 @@ async def test_handlers_that_waited_in_line_have_a_whole_slice() -> None:
         for _ in range(3):
             nursery.start_soon(work)
 
-    assert waits < 60  # 90 events; seven in each round, five of them of the first in line
+    assert waits < 60  # 90 events; seven per iteration, five of them for the first in the queue

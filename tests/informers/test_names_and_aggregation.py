@@ -1,4 +1,4 @@
-"""Failure modes 11 and 12: resources that no CRD defines, and names that several groups use."""
+"""Failure modes 11 and 12: resources without a CRD, and names that several groups use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ AGGREGATED = Kind(gvr=GVR("example.com", "v1", "widgets"), kind="Widget", namesp
 
 
 @pytest.mark.scenario("F11", "G23")
-async def test_11_what_an_aggregated_api_serves_needs_no_crd(server: APIServer, client: Client) -> None:
+async def test_11_an_aggregated_api_needs_no_crd(server: APIServer, client: Client) -> None:
     server.register(AGGREGATED)
     server.create(widget("a"))
     async with client.informer(WIDGETS) as widgets:
@@ -69,7 +69,7 @@ async def test_11_an_aggregated_api_may_take_over_from_a_crd_and_give_back(serve
         await widgets.wait_state(ABSENT)
         server.register(AGGREGATED)
         server.create(widget("aggregated"))
-        with trio.fail_after(1):  # its APIService tells
+        with trio.fail_after(1):  # by its APIService
             await widgets.wait_state(LIVE)
         assert names(widgets.list()) == ["aggregated"]
 
@@ -85,7 +85,7 @@ async def test_11_an_aggregated_api_may_take_over_from_a_crd_and_give_back(serve
 
 
 @pytest.mark.scenario("F11")
-async def test_11_an_aggregated_api_that_returns_is_found_where_apiservices_cannot_be_watched(
+async def test_11_an_aggregated_api_that_returns_is_found_although_apiservices_cannot_be_watched(
     server: APIServer, client: Client
 ) -> None:
     server.inject(Refuse(403), resource="apiservices")
@@ -97,14 +97,14 @@ async def test_11_an_aggregated_api_that_returns_is_found_where_apiservices_cann
 
         server.register(AGGREGATED)
         server.create(widget("a"))
-        with trio.fail_after(31):  # an interval of discovery
+        with trio.fail_after(31):  # one interval of polling
             await widgets.wait_state(LIVE)
 
         assert names(widgets.list()) == ["a"]
 
 
 @pytest.mark.scenario("F11")
-async def test_11_other_crds_of_a_group_say_nothing_of_its_aggregated_resources(
+async def test_11_other_crds_of_a_group_do_not_affect_its_aggregated_resources(
     server: APIServer, client: Client
 ) -> None:
     server.create(crd("gadgets"))
@@ -123,14 +123,14 @@ async def test_11_other_crds_of_a_group_say_nothing_of_its_aggregated_resources(
 
 
 def short(plural: str, group: str) -> dict[str, object]:
-    """A definition with the short name ``wd``."""
+    """A CRD with the short name ``wd``."""
     body = crd(plural, group=group)
     body["spec"]["names"]["shortNames"] = ["wd"]
     return body
 
 
 @pytest.mark.scenario("F12")
-async def test_12_a_name_of_two_groups_means_the_first_and_a_full_name_what_it_says(
+async def test_12_a_plain_name_means_the_first_of_two_groups_and_a_full_name_its_own(
     server: APIServer, client: Client
 ) -> None:
     for group in ("b.example", "a.example"):
@@ -148,7 +148,9 @@ async def test_12_a_name_of_two_groups_means_the_first_and_a_full_name_what_it_s
 
 
 @pytest.mark.scenario("F12")
-async def test_12_an_informer_keeps_what_its_name_meant_when_it_was_entered(server: APIServer, client: Client) -> None:
+async def test_12_an_informer_keeps_the_resource_to_which_its_name_was_resolved(
+    server: APIServer, client: Client
+) -> None:
     server.create(short("widgets", "b.example"))
     server.create(widget("of-b") | {"apiVersion": "b.example/v1"})
     async with client.informer("wd") as before:
@@ -166,7 +168,9 @@ async def test_12_an_informer_keeps_what_its_name_meant_when_it_was_entered(serv
 
 
 @pytest.mark.scenario("F12")
-async def test_12_core_comes_before_an_aggregated_group_that_uses_its_name(server: APIServer, client: Client) -> None:
+async def test_12_the_core_group_wins_over_an_aggregated_group_with_the_same_name(
+    server: APIServer, client: Client
+) -> None:
     server.register(Kind(gvr=GVR("metrics.k8s.io", "v1beta1", "pods"), kind="PodMetrics", namespaced=True))
     server.create(pod("core"))
     metrics = {"apiVersion": "metrics.k8s.io/v1beta1", "kind": "PodMetrics"}
@@ -182,7 +186,7 @@ async def test_12_core_comes_before_an_aggregated_group_that_uses_its_name(serve
 
 
 @pytest.mark.scenario("F12")
-async def test_12_the_beginning_of_a_group_is_not_its_name(server: APIServer, client: Client) -> None:
+async def test_12_a_prefix_of_a_group_does_not_match_it(server: APIServer, client: Client) -> None:
     server.create(crd(group="widgets.example.com"))
     server.create(crd(group="example.com.widgets.org"))
     async with client.informer(WIDGETS) as widgets:

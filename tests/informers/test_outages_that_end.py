@@ -1,4 +1,4 @@
-"""The end of an outage: what was down for all comes back for all within seconds, and nobody asks in a loop."""
+"""The end of an outage: all informers recover within seconds, and none sends requests in a loop."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ async def when_live(informer: dynkube.Informer, times: list[float]) -> None:
     times.append(trio.current_time())
 
 
-async def test_informers_that_are_answered_wake_another_for_one_request_a_pause() -> None:
+async def test_responses_to_one_informer_wake_another_for_one_request_per_pause() -> None:
     settings = InformerSettings(random=Random(5), watch_timeout=(1, 1), streaming_lists=False)
     async with (
         APIServer() as server,
@@ -93,7 +93,7 @@ async def test_an_expired_version_after_failed_connections_leads_to_a_list_at_on
     assert second - first < 0.1
 
 
-async def test_those_who_wait_are_woken_over_a_spread_of_time() -> None:
+async def test_waiting_informers_are_woken_over_a_spread_of_time() -> None:
     waits, failure, random = OutageWaits(), TooManyRequests(Status(429)), Random(1)
     times: list[float] = []
 
@@ -112,14 +112,14 @@ async def test_those_who_wait_are_woken_over_a_spread_of_time() -> None:
 
 
 class Latest(Random):
-    """Chooses the end of each range."""
+    """Returns the end of each range."""
 
     def uniform(self, a: float, b: float) -> float:
         return b
 
 
 @pytest.mark.parametrize(("number", "seconds"), [(20, 1), (21, 1.05), (200, 10)])
-async def test_no_more_than_twenty_a_second_are_woken(number: int, seconds: float) -> None:
+async def test_at_most_twenty_informers_a_second_are_woken(number: int, seconds: float) -> None:
     waits, failure = OutageWaits(), TooManyRequests(Status(429))
     async with trio.open_nursery() as nursery:
         for _ in range(number):
@@ -138,7 +138,7 @@ async def test_no_more_than_twenty_a_second_are_woken(number: int, seconds: floa
         (Gone(Status(410)), 30),
     ],
 )
-async def test_what_was_asked_for_is_kept_and_what_is_about_one_resource_waits(
+async def test_a_retry_after_and_failures_of_one_resource_are_waited_for_in_full(
     failure: dynkube.errors.APIError, seconds: float
 ) -> None:
     waits = OutageWaits()
@@ -150,7 +150,7 @@ async def test_what_was_asked_for_is_kept_and_what_is_about_one_resource_waits(
     assert seconds <= trio.current_time() < seconds + 0.1
 
 
-def test_the_first_answer_after_connections_failed_counts_as_a_first_failure() -> None:
+def test_the_first_error_response_after_failed_connections_counts_as_a_first_failure() -> None:
     health, refused, gone = ReflectorHealth(), ConnectFailed("refused"), Gone(Status(410))
     streaks = []
     for now, failure in enumerate([refused, refused, gone, gone, refused, gone]):

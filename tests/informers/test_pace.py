@@ -1,4 +1,4 @@
-"""The pauses of a reflector, and the deadlines of its streams: pure, without a server."""
+"""The pauses of a reflector and the deadlines of its streams: pure, without a server."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def settings() -> InformerSettings:
     return InformerSettings(random=Random(7))
 
 
-def test_failures_are_followed_by_longer_and_longer_pauses() -> None:
+def test_pauses_after_failures_grow() -> None:
     pace = Pace(settings())
 
     pauses = [pace.after_failure(LOST, AGAIN, now) for now in range(6)]
@@ -31,14 +31,14 @@ def test_failures_are_followed_by_longer_and_longer_pauses() -> None:
     assert all(0.8 * 2**n <= pause < 1.6 * 2**n for n, pause in enumerate(pauses))
 
 
-def test_an_immediate_recovery_takes_no_pause_and_makes_no_other_longer() -> None:
+def test_an_immediate_recovery_has_no_pause_and_does_not_lengthen_the_next() -> None:
     pace = Pace(settings())
 
     assert pace.after_failure(LOST, Recovery(Watching("7"), immediate=True), 0) == 0
     assert pace.after_failure(LOST, AGAIN, 0) < 1.6
 
 
-def test_what_is_missing_is_looked_for_sooner_until_it_was_served() -> None:
+def test_a_missing_resource_is_retried_sooner_until_it_was_served() -> None:
     pace, missing = Pace(settings()), Recovery(Watching("7"), missing=True)
 
     assert pace.after_failure(LOST, missing, 0) < 0.4
@@ -47,13 +47,13 @@ def test_what_is_missing_is_looked_for_sooner_until_it_was_served() -> None:
     assert pace.after_failure(LOST, missing, 2) < 0.4
 
 
-def test_the_pause_that_a_server_asks_for_is_kept() -> None:
+def test_a_retry_after_is_honored() -> None:
     exc = APIError.from_status(Status(429, retry_after=20.0))
 
     assert 20 <= Pace(settings()).after_failure(exc, AGAIN, 0) <= 22
 
 
-def test_after_a_stream_that_held_the_pauses_start_over() -> None:
+def test_after_a_stream_that_held_the_pauses_start_again() -> None:
     pace = Pace(settings())
     for now in range(5):
         pace.after_failure(LOST, AGAIN, now)
@@ -63,18 +63,18 @@ def test_after_a_stream_that_held_the_pauses_start_over() -> None:
     assert pace.after_failure(LOST, AGAIN, 6) < 1.6
 
 
-def test_a_watch_that_ends_on_time_is_opened_again_at_once() -> None:
+def test_a_watch_that_ends_at_its_timeout_is_opened_again_at_once() -> None:
     assert Pace(settings()).after_end(399.5, 400.0, 0, news=False) == 0
 
 
-def test_a_watch_that_ends_before_its_time_is_opened_again_within_the_spread() -> None:
+def test_a_watch_that_ends_early_is_opened_again_within_the_spread() -> None:
     pauses = [Pace(InformerSettings(random=Random(n))).after_end(100, 400, 0, news=False) for n in range(20)]
 
     assert max(pauses) <= 1
     assert len(set(pauses)) == 20
 
 
-def test_a_watch_that_ends_at_once_without_news_is_a_failure() -> None:
+def test_a_watch_that_ends_at_once_without_events_is_a_failure() -> None:
     pace = Pace(settings())
     assert pace.after_end(0.5, 400, 0, news=True) >= 0.8
 
@@ -91,7 +91,7 @@ def test_the_third_short_watch_in_a_row_is_a_failure() -> None:
         pace.after_end(5, 400, 0, news=True)
 
 
-def test_a_watch_that_lasts_ends_the_row_of_short_ones() -> None:
+def test_a_watch_that_lasts_resets_the_count_of_short_ones() -> None:
     pace = Pace(settings())
     for _ in range(2):
         pace.after_end(5, 400, 0, news=True)
@@ -103,7 +103,7 @@ def test_a_watch_that_lasts_ends_the_row_of_short_ones() -> None:
         pace.after_end(5, 400, 0, news=True)
 
 
-def test_a_resource_without_bookmarks_is_given_twice_the_time_after_each_silence() -> None:
+def test_the_idle_timeout_doubles_after_each_silence_of_a_resource_without_bookmarks() -> None:
     idle = IdleTimeout(settings())
 
     failures = [idle.expired(idle.seconds) for _ in range(4)]
@@ -112,7 +112,7 @@ def test_a_resource_without_bookmarks_is_given_twice_the_time_after_each_silence
     assert not any(each.certain for each in failures)
 
 
-def test_after_a_bookmark_silence_is_certain_and_its_time_the_usual_one() -> None:
+def test_after_a_bookmark_silence_is_certain_and_the_idle_timeout_is_the_usual_one() -> None:
     idle = IdleTimeout(settings())
     idle.expired(90)
 
@@ -122,7 +122,7 @@ def test_after_a_bookmark_silence_is_certain_and_its_time_the_usual_one() -> Non
     assert idle.expired(90).certain
 
 
-def test_a_stream_has_until_it_is_silent_and_until_its_time_is_up() -> None:
+def test_a_stream_ends_at_its_idle_timeout_or_its_total_timeout() -> None:
     stream = Stream(415, 90)
     stream.opened = 1000
     assert [stream.deadline(now) for now in (1000, 1300, 1400)] == [1090, 1390, 1415]

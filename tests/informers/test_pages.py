@@ -1,4 +1,4 @@
-"""Lists in pages, from servers that do not keep to one moment in history."""
+"""Paged lists from servers whose pages are not from one resourceVersion."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def test_an_older_state_in_a_later_page_does_not_replace_the_newer_one(ser
 
 
 @pytest.mark.scenario("P13")
-async def test_what_changed_between_two_pages_of_different_versions_is_not_lost(server: APIServer) -> None:
+async def test_a_change_between_two_pages_of_different_versions_is_not_lost(server: APIServer) -> None:
     server.create(crd())
     first = server.create(widget("a", n=1))
     replace(server, widget("a", n=2))

@@ -1,4 +1,4 @@
-"""Maps with versions: each stays as it is while others are made from it, whatever their size."""
+"""Persistent maps: each stays as it is while others are derived from it, whatever their size."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_large_maps_agree_with_a_dict_while_later_ones_are_made(key: Callable[[i
         assert sorted(past.values()) == sorted(expected.values())
 
 
-def test_what_was_large_and_is_emptied_is_an_empty_map() -> None:
+def test_a_large_map_that_is_emptied_is_an_empty_map() -> None:
     editor = filled(MANY).edit()
 
     for number in range(MANY):
@@ -59,7 +59,7 @@ def test_what_was_large_and_is_emptied_is_an_empty_map() -> None:
     assert (len(nothing), list(nothing.values()), nothing.get("name-1")) == (0, [], None)
 
 
-def test_what_is_not_there_cannot_be_removed() -> None:
+def test_removing_a_missing_key_is_an_error() -> None:
     editor = filled(3).edit()
 
     with pytest.raises(KeyError):

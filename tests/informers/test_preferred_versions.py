@@ -16,7 +16,7 @@ NAME = "widgets.example.com"
 
 
 def serve(server: APIServer, *served: str) -> None:
-    """Change which versions the CRD serves; v1 stays the stored one."""
+    """Change the versions that the CRD serves; v1 stays the storage version."""
     stored = server.get(CRDS, NAME)
     schema = stored["spec"]["versions"][0]["schema"]
     stored["spec"]["versions"] = [
@@ -26,7 +26,7 @@ def serve(server: APIServer, *served: str) -> None:
 
 
 def shown(informer: Informer) -> tuple[str, set[str]]:
-    """The version that is followed, and those of the objects."""
+    """Return the followed GVR, and the API versions of the objects."""
     return str(informer.gvr), {obj.api_version for obj in informer}
 
 
@@ -75,7 +75,7 @@ async def test_a_crd_that_serves_no_version_is_absent(server: APIServer, client:
 
 
 @pytest.mark.parametrize("status", [401, 403, 404])
-async def test_the_preferred_version_comes_from_discovery_where_crds_cannot_be_read(
+async def test_the_preferred_version_comes_from_discovery_if_crds_cannot_be_read(
     server: APIServer, client: Client, status: int
 ) -> None:
     server.inject(Refuse(status), resource=CRDS)
@@ -88,7 +88,7 @@ async def test_the_preferred_version_comes_from_discovery_where_crds_cannot_be_r
         assert shown(widgets) == ("widgets.v1.example.com", {"example.com/v1"})
 
         serve(server, "v1", "v2")
-        await trio.sleep(40)  # an interval of discovery
+        await trio.sleep(40)  # one interval of polling
         assert shown(widgets) == ("widgets.v2.example.com", {"example.com/v2"})
 
         server.delete(CRDS, NAME)
@@ -96,7 +96,7 @@ async def test_the_preferred_version_comes_from_discovery_where_crds_cannot_be_r
         assert (widgets.state.phase, list(widgets)) == (ABSENT, [])
 
 
-async def test_a_version_that_changes_while_crds_are_lost_is_followed(server: APIServer, client: Client) -> None:
+async def test_a_version_that_changes_while_crds_cannot_be_read_is_followed(server: APIServer, client: Client) -> None:
     server.create(crd(served=["v1"]))
     server.create(widget("a"))
     recorder = Recorder()
@@ -123,7 +123,7 @@ async def test_an_aggregated_api_is_followed_from_version_to_version(server: API
         await widgets.wait_state(ABSENT)
         server.register(aggregated("v1beta1"))
         server.create(widget("a") | {"apiVersion": "example.com/v1beta1"})
-        with trio.fail_after(1):  # its APIService tells
+        with trio.fail_after(1):  # by its APIService
             await widgets.wait_state(LIVE)
         assert shown(widgets) == ("widgets.v1beta1.example.com", {"example.com/v1beta1"})
 
@@ -136,9 +136,7 @@ async def test_an_aggregated_api_is_followed_from_version_to_version(server: API
 
 
 @pytest.mark.parametrize("name", ["widgets.example.com", "widget.example.com", "wd.example.com", "widgets.example"])
-async def test_other_names_with_a_group_are_completed_by_discovery(
-    server: APIServer, client: Client, name: str
-) -> None:
+async def test_other_names_with_a_group_are_resolved_by_discovery(server: APIServer, client: Client, name: str) -> None:
     definition: Any = crd(served=["v1"], group="example.com.test" if name == "widgets.example" else "example.com")
     definition["spec"]["names"]["shortNames"] = ["wd"]
     server.create(definition)
@@ -149,9 +147,7 @@ async def test_other_names_with_a_group_are_completed_by_discovery(
         assert (widgets.gvr.version, widgets.gvr.resource) == ("v1", "widgets")
 
 
-async def test_a_group_with_a_version_that_cannot_be_read_takes_no_object_away(
-    server: APIServer, client: Client
-) -> None:
+async def test_a_version_of_the_group_that_is_unavailable_removes_no_object(server: APIServer, client: Client) -> None:
     server.register(aggregated("v1beta1"))
     server.create(widget("a") | {"apiVersion": "example.com/v1beta1"})
     async with client.informer(NAME) as widgets:

@@ -1,4 +1,4 @@
-"""What a reflector does after each kind of failure."""
+"""The next state of a reflector after each kind of failure."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_each_failure_leads_to_one_next_state(
     assert recover(state, exc, streak) == expected
 
 
-def test_a_stream_that_failed_begins_again_without_the_objects_it_had() -> None:
+def test_a_stream_that_failed_starts_again_without_its_objects() -> None:
     state = Streaming()
     state.receive([Added(Unstructured({"metadata": {"name": "a"}}))])
 
@@ -110,7 +110,7 @@ def test_a_stream_that_failed_begins_again_without_the_objects_it_had() -> None:
 @pytest.mark.parametrize("state", [STREAM, LIST, RELIST, WATCH, CONFIRM, MOST_RECENT], ids=repr)
 @pytest.mark.parametrize("streak", [1, 2, 10])
 @pytest.mark.parametrize("code", [400, 403, 404, 410, 422, 429, 500, 503, 504])
-def test_only_the_end_of_streaming_is_not_followed_by_a_pause_the_second_time(
+def test_after_repeated_failures_only_the_end_of_streaming_lists_has_no_pause(
     state: ReflectorState, streak: int, code: int
 ) -> None:
     recovery = recover(state, answer(code), streak)
@@ -122,5 +122,5 @@ def test_only_the_end_of_streaming_is_not_followed_by_a_pause_the_second_time(
     ("exc", "reason"),
     [(answer(403, "Forbidden"), "Forbidden"), (answer(418), "APIError"), (ConnectFailed("x"), "ConnectFailed")],
 )
-def test_a_failure_has_a_reason_of_one_word(exc: DynkubeError, reason: str) -> None:
+def test_a_failure_has_a_one_word_reason(exc: DynkubeError, reason: str) -> None:
     assert reason_of(exc) == reason

@@ -1,4 +1,4 @@
-"""G5, G6, G8: handlers and indexes that come in any moment of a resource's coming and going."""
+"""G5, G6, G8: handlers and indexes that are added at any moment while a resource is created or deleted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROUNDS, EACH = 50, 20
 
 
 async def subscribe_at_any_moment(informer: Informer, random: Random, subscribed: list[Subscription]) -> None:
-    """Add a handler and an index, after as many steps of the scheduler as chance says."""
+    """Add a handler and an index, after a random number of steps of the scheduler."""
     for _ in range(random.randrange(60)):
         await trio.lowlevel.checkpoint()
     subscribed.append(Subscription(informer))
@@ -25,7 +25,7 @@ async def subscribe_at_any_moment(informer: Informer, random: Random, subscribed
 
 
 @pytest.mark.scenario("G5", "F29", "P2")
-async def test_a_thousand_handlers_and_indexes_that_meet_the_resource_half_way_miss_nothing(
+async def test_handlers_and_indexes_added_while_the_resource_is_created_miss_nothing(
     server: APIServer, client: Client
 ) -> None:
     random = Random(5)
@@ -52,7 +52,7 @@ async def test_a_thousand_handlers_and_indexes_that_meet_the_resource_half_way_m
 
 
 @pytest.mark.scenario("G5", "F29", "P4")
-async def test_handlers_that_come_and_go_at_any_moment_leave_nothing_behind(server: APIServer, client: Client) -> None:
+async def test_handlers_added_and_removed_at_any_moment_leave_nothing_behind(server: APIServer, client: Client) -> None:
     random, steps = Random(29), 40
     async with client.informer(WIDGETS) as widgets:
         for _ in range(100):
@@ -71,7 +71,7 @@ async def test_handlers_that_come_and_go_at_any_moment_leave_nothing_behind(serv
 
 
 @pytest.mark.scenario("G6", "P5")
-async def test_a_handler_finds_its_object_in_every_index_when_the_resource_comes_late(
+async def test_a_handler_finds_its_object_in_every_index_although_the_resource_is_created_late(
     server: APIServer, client: Client
 ) -> None:
     found: list[tuple[str, list[str]]] = []
@@ -99,7 +99,7 @@ async def test_a_handler_finds_its_object_in_every_index_when_the_resource_comes
 
 
 @pytest.mark.scenario("G8", "F31")
-async def test_a_crd_that_comes_after_everybody_left_wakes_nobody(server: APIServer, client: Client) -> None:
+async def test_a_crd_created_after_the_informer_was_left_causes_no_request(server: APIServer, client: Client) -> None:
     recorder = Recorder()
     async with client.informer("gadgets.v1.example.com") as stays:
         await stays.wait_synced()

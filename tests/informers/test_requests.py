@@ -1,4 +1,4 @@
-"""P12 and failure mode 1: how much informers ask of a server, and how often."""
+"""P12 and failure mode 1: the number of requests that informers send."""
 
 from __future__ import annotations
 
@@ -20,9 +20,7 @@ APISERVICES = "apiservices"
 
 
 @pytest.mark.scenario("F1", "P12")
-async def test_1_a_thousand_absent_crds_cost_two_watches_and_nothing_is_asked_at_intervals(
-    server: APIServer, client: Client
-) -> None:
+async def test_1_a_thousand_absent_crds_cost_two_watches_and_no_polling(server: APIServer, client: Client) -> None:
     async with trio.open_nursery() as nursery:
         informers = [client.informer(f"things.v1.g{number}.example.com") for number in range(1000)]
         for informer in informers:
@@ -42,14 +40,14 @@ async def test_1_a_thousand_absent_crds_cost_two_watches_and_nothing_is_asked_at
             nursery.start_soon(informer.aclose)
 
 
-async def test_an_absent_resource_weighs_ten_kilobytes_at_most(client: Client) -> None:
+async def test_an_absent_resource_takes_at_most_ten_kilobytes(client: Client) -> None:
     async with AsyncExitStack() as stack:
 
         async def follow(number: int) -> None:
             name = f"things{number}.v1.group{number % 50}.example.com"
             await (await stack.enter_async_context(client.informer(name))).wait_synced()
 
-        await follow(0)  # which pays for what all share
+        await follow(0)  # loads what all share
         gc.collect()
         tracemalloc.start()
         for number in range(1, 1001):
@@ -58,12 +56,12 @@ async def test_an_absent_resource_weighs_ten_kilobytes_at_most(client: Client) -
         weight = tracemalloc.get_traced_memory()[0]
         tracemalloc.stop()
 
-    # CPython 3.14 needs 10.0 KB in a process of its own, and 11.2 KB after thousands of other tests.
+    # CPython 3.14 needs 10.0 KB in a separate process, and 11.2 KB after thousands of other tests.
     assert weight / 1000 <= (10 if sys.version_info < (3, 14) else 12) << 10
 
 
 @pytest.mark.scenario("F1", "P12")
-async def test_1_apiservices_are_watched_only_while_something_is_absent(server: APIServer, client: Client) -> None:
+async def test_1_apiservices_are_watched_only_while_a_resource_is_absent(server: APIServer, client: Client) -> None:
     server.create(crd())
     async with client.informer(WIDGETS) as widgets, client.informer("pods.v1") as pods:
         await widgets.wait_state(LIVE)
@@ -82,7 +80,7 @@ async def test_1_apiservices_are_watched_only_while_something_is_absent(server: 
 
 
 @pytest.mark.scenario("F1", "F14")
-async def test_1_where_crds_may_not_be_watched_a_thousand_absent_ones_cost_one_look_in_30_seconds(
+async def test_1_a_thousand_absent_resources_cost_one_poll_in_30_seconds_if_crds_may_not_be_watched(
     server: APIServer, client: Client
 ) -> None:
     server.fail(status=403, resource=CRDS)
@@ -104,7 +102,7 @@ async def test_1_where_crds_may_not_be_watched_a_thousand_absent_ones_cost_one_l
 
 
 @pytest.mark.scenario("F1", "F11", "F14")
-async def test_1_where_apiservices_may_not_be_watched_discovery_is_asked_when_the_watch_on_crds_is_renewed(
+async def test_1_discovery_is_read_when_the_crd_watch_is_renewed_if_apiservices_may_not_be_watched(
     server: APIServer, client: Client
 ) -> None:
     refused = server.fail(status=403, resource=APISERVICES)
@@ -121,7 +119,7 @@ async def test_1_where_apiservices_may_not_be_watched_discovery_is_asked_when_th
 
 
 @pytest.mark.scenario("K5")
-async def test_nothing_is_asked_before_an_informer_is_entered(server: APIServer, client: Client) -> None:
+async def test_nothing_is_requested_before_an_informer_is_entered(server: APIServer, client: Client) -> None:
     widgets = client.informer(WIDGETS)
     widgets.add_handler(on_add=print)
     await quiet()
@@ -130,7 +128,7 @@ async def test_nothing_is_asked_before_an_informer_is_entered(server: APIServer,
 
 
 @pytest.mark.scenario("P12")
-async def test_equal_informers_share_one_watch_and_others_do_not(server: APIServer, client: Client) -> None:
+async def test_equal_informers_share_one_watch_and_different_ones_do_not(server: APIServer, client: Client) -> None:
     server.create(crd())
     equal = [client.informer(WIDGETS, label_selector=text) for text in ("a=1,b=2", "b=2,a=1", {"b": "2", "a": "1"})]
     equal.append(client.informer(WIDGETS, namespace="", label_selector="a=1,b=2"))
@@ -169,7 +167,7 @@ def only_metadata(obj: Unstructured) -> Unstructured:
 
 
 @pytest.mark.scenario("G24")
-async def test_users_with_different_transforms_see_what_each_asked_for(server: APIServer, client: Client) -> None:
+async def test_informers_with_different_transforms_show_their_own_results(server: APIServer, client: Client) -> None:
     server.create(crd())
     server.create(widget("a", n=1))
     async with client.informer(WIDGETS) as whole, client.informer(WIDGETS, transform=only_metadata) as slim:

@@ -11,7 +11,7 @@ from tests.informers.kit import CRDS, WIDGETS, crd
 RESOURCE = GVR.parse(WIDGETS)
 
 
-async def test_an_absence_is_known_once_crds_and_discovery_were_read(server: APIServer, client: Client) -> None:
+async def test_an_absence_is_known_once_crds_and_discovery_have_been_read(server: APIServer, client: Client) -> None:
     with client._layers()[1].serving(RESOURCE) as serving:
         assert (serving.known, serving.served) == (False, False)
 
@@ -20,7 +20,7 @@ async def test_an_absence_is_known_once_crds_and_discovery_were_read(server: API
         assert (serving.known, serving.served, serving.reason) == (True, False, "CRDNotFound")
 
 
-async def test_what_is_waited_for_is_served_when_its_crd_is_established(server: APIServer, client: Client) -> None:
+async def test_a_wait_ends_when_the_crd_is_established(server: APIServer, client: Client) -> None:
     with client._layers()[1].serving(RESOURCE) as serving:
         await serving.wait_known()
         server.create(crd())
@@ -39,7 +39,7 @@ async def test_nothing_is_known_while_every_source_fails(server: APIServer, clie
         assert (waiting.cancelled_caught, serving.known, serving.served) == (True, False, False)
 
 
-async def test_an_absence_that_cannot_be_observed_any_more_is_not_known(server: APIServer, client: Client) -> None:
+async def test_an_absence_is_unknown_while_no_source_can_confirm_it(server: APIServer, client: Client) -> None:
     with client._layers()[1].serving(RESOURCE) as serving:
         await serving.wait_known()
 

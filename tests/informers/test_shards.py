@@ -1,4 +1,4 @@
-"""Informers of one part of a collection, by a hash: on servers that filter, and on servers that do not know how."""
+"""Informers on one part of a collection by a hash, on servers with and without the shardSelector."""
 
 from __future__ import annotations
 
@@ -27,14 +27,12 @@ def widgets(server: APIServer) -> None:
 
 
 def of(shard: HashShard, server: APIServer) -> set[str]:
-    """The names of the widgets in a part."""
+    """Return the names of the widgets in a part."""
     return {obj["metadata"]["name"] for obj in server.list("widgets") if shard.matches(Unstructured(obj))}
 
 
 @pytest.mark.parametrize("streaming", [True, False])
-async def test_informers_of_all_parts_have_all_objects_together_and_none_twice(
-    client: dynkube.Client, streaming: bool
-) -> None:
+async def test_informers_of_all_parts_have_each_object_exactly_once(client: dynkube.Client, streaming: bool) -> None:
     found: list[str] = []
     for shard in HALVES:
         async with client.informer(WIDGETS, shard=shard, streaming_lists=streaming) as informer:
@@ -45,7 +43,7 @@ async def test_informers_of_all_parts_have_all_objects_together_and_none_twice(
     assert sorted(found) == sorted(NAMES)
 
 
-async def test_handlers_get_the_changes_of_one_part_only(server: APIServer, client: dynkube.Client) -> None:
+async def test_handlers_get_only_the_changes_of_one_part(server: APIServer, client: dynkube.Client) -> None:
     recorder = Recorder()
     async with client.informer(WIDGETS, shard=HALVES[0]) as informer:
         await informer.wait_synced()
@@ -145,12 +143,12 @@ async def test_a_write_to_another_part_is_not_waited_for(server: APIServer, clie
         assert not PendingWrites(informer).expect(other.transform(*later), lambda: None)
 
 
-async def test_a_shard_is_a_filter_function_too(server: APIServer, client: dynkube.Client) -> None:
+async def test_a_shard_can_be_used_as_a_filter_function(server: APIServer, client: dynkube.Client) -> None:
     async with client.informer(WIDGETS, filter=HALVES[0].matches) as informer:
         await informer.wait_synced()
         assert {obj.name for obj in informer} == of(HALVES[0], server)
 
 
-async def test_what_is_no_shard_is_refused(client: dynkube.Client) -> None:
+async def test_an_invalid_shard_is_rejected(client: dynkube.Client) -> None:
     with pytest.raises(InvalidInput, match=r"shard is a tuple: pass HashShard\(index, count\)"):
         client.informer(WIDGETS, shard=(0, 2))  # type: ignore[arg-type]

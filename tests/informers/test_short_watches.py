@@ -1,4 +1,4 @@
-"""Watches that the server ends before their time: what the informer makes of them depends on whether anything came."""
+"""Watches that the server ends early: the reaction depends on whether an event or bookmark was received."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dynkube.testing import APIServer, Cut
 from tests.informers.kit import WIDGETS, crd, widget
 
 
-async def test_a_watch_that_is_cut_short_without_news_is_confirmed_by_a_small_list(server: APIServer) -> None:
+async def test_a_short_watch_without_events_is_confirmed_by_a_small_list(server: APIServer) -> None:
     server.create(crd())
     server.inject(Cut("clean", after_seconds=5), verb="watch", resource="widgets", times=1)
 
@@ -23,7 +23,7 @@ async def test_a_watch_that_is_cut_short_without_news_is_confirmed_by_a_small_li
         assert (widgets.state.phase, widgets.statistics().failures) == (LIVE, 0)
 
 
-async def test_a_watch_that_is_cut_short_with_news_goes_on_from_there(server: APIServer) -> None:
+async def test_a_short_watch_with_events_continues_from_them(server: APIServer) -> None:
     server.create(crd())
     server.inject(Cut("clean", after_seconds=5), verb="watch", resource="widgets", times=1)
 
@@ -36,7 +36,7 @@ async def test_a_watch_that_is_cut_short_with_news_goes_on_from_there(server: AP
         assert (len(widgets), widgets.statistics().failures) == (1, 0)
 
 
-async def test_a_watch_that_ends_at_once_without_news_is_a_failure(server: APIServer, client: Client) -> None:
+async def test_a_watch_that_ends_at_once_without_events_is_a_failure(server: APIServer, client: Client) -> None:
     server.create(crd())
     async with client.informer(WIDGETS) as widgets:
         await widgets.wait_state(LIVE)
@@ -49,11 +49,11 @@ async def test_a_watch_that_ends_at_once_without_news_is_a_failure(server: APISe
 
 
 def listing(server: APIServer) -> Client:
-    """A client that lists before it watches: a streamed list ends with a bookmark, which is news."""
+    """A client that lists before it watches, as a streaming list ends with a bookmark."""
     settings = InformerSettings(random=Random(7), linger=0, streaming_lists=False)
     return connect(transport=server.transport(), settings=settings)
 
 
 def confirmations(server: APIServer) -> int:
-    """How many lists of one object there were."""
+    """Count the lists of one object."""
     return sum(request.params.get("limit") == "1" for request in server.requests if "widgets" in request.path)

@@ -1,4 +1,4 @@
-"""P11: streams that go silent, lists whose end never comes, resources without bookmarks."""
+"""P11: streams that go silent, lists that never end, and resources without bookmarks."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def test_21_a_silent_stream_is_noticed_after_90_seconds_and_nothing_is_los
     async with client.informer(WIDGETS) as widgets:
         recorder.attach(widgets)
         await widgets.wait_state(LIVE)
-        await trio.sleep(65)  # the last bookmark came at 60
+        await trio.sleep(65)  # the last bookmark was received at 60
         server.end_watches("widgets", how="silent")
         server.create(widget("b"))
         server.delete("widgets", "a")
@@ -62,7 +62,7 @@ def without_end_mark(request: httpx2.Request, line: bytes) -> bytes:
 
 
 @pytest.mark.scenario("F18", "P11")
-async def test_18_an_end_of_the_initial_objects_that_never_comes_leads_to_lists_for_good(server: APIServer) -> None:
+async def test_18_initial_events_that_never_end_lead_to_lists_for_good(server: APIServer) -> None:
     async with tampered(server, without_end_mark) as client, client.informer(WIDGETS) as widgets:
         await widgets.wait_synced()
 
@@ -76,7 +76,7 @@ async def test_18_an_end_of_the_initial_objects_that_never_comes_leads_to_lists_
 
 
 @pytest.mark.scenario("F18")
-async def test_18_a_server_that_refuses_streaming_lists_is_asked_once() -> None:
+async def test_18_a_server_that_rejects_streaming_lists_gets_one_such_request() -> None:
     async with APIServer(watch_list=False) as old, dynkube.connect(transport=old.transport()) as client:
         for plural in ("widgets", "gadgets"):
             old.create(crd(plural))
@@ -90,7 +90,7 @@ async def test_18_a_server_that_refuses_streaming_lists_is_asked_once() -> None:
 
 
 @pytest.mark.scenario("F18")
-async def test_18_other_bookmarks_before_the_end_of_the_initial_objects_are_no_end(server: APIServer) -> None:
+async def test_18_other_bookmarks_do_not_end_the_initial_events(server: APIServer) -> None:
     bookmark = b'{"type":"BOOKMARK","object":{"kind":"Widget","metadata":{"resourceVersion":"1"}}}\n'
 
     def early_bookmark(request: httpx2.Request, line: bytes) -> bytes:
@@ -104,7 +104,7 @@ async def test_18_other_bookmarks_before_the_end_of_the_initial_objects_are_no_e
 
 
 @pytest.mark.scenario("F21", "P11")
-async def test_a_resource_that_never_sends_bookmarks_is_listened_to_longer_each_time(server: APIServer) -> None:
+async def test_the_idle_timeout_of_a_resource_without_bookmarks_grows(server: APIServer) -> None:
     def drop_all(request: httpx2.Request, line: bytes) -> bytes:
         return b"" if b'"BOOKMARK"' in line and "/widgets" in request.url.path else line
 

@@ -1,4 +1,4 @@
-"""Who is woken when an informer ends, or its state is put in other words."""
+"""Changes of an informer's state: waiting tasks that are woken, and messages that change."""
 
 from __future__ import annotations
 
@@ -16,9 +16,7 @@ from dynkube.testing import APIServer, Refuse
 from tests.informers.kit import CRDS, WIDGETS, crd, quiet, widget
 
 
-async def test_who_waits_on_a_closed_informer_is_woken_also_if_others_share_it(
-    server: APIServer, client: Client
-) -> None:
+async def test_a_wait_on_a_closed_informer_ends_even_if_its_watch_is_shared(server: APIServer, client: Client) -> None:
     async with client.informer(WIDGETS) as other:
         mine = client.informer(WIDGETS)
         await mine.__aenter__()
@@ -37,7 +35,7 @@ async def test_who_waits_on_a_closed_informer_is_woken_also_if_others_share_it(
         assert (mine.state.phase, other.state.phase) == (STOPPED, ABSENT)
 
 
-async def test_who_has_synced_by_a_watch_reads_live(server: APIServer, client: Client) -> None:
+async def test_an_informer_that_has_synced_by_a_streaming_list_is_live(server: APIServer, client: Client) -> None:
     server.create(crd())
     server.create(widget("a"))
 
@@ -47,7 +45,7 @@ async def test_who_has_synced_by_a_watch_reads_live(server: APIServer, client: C
         assert (len(widgets), widgets.state.phase) == (1, LIVE)
 
 
-async def test_a_selector_that_the_server_does_not_take_is_told_at_once(server: APIServer, client: Client) -> None:
+async def test_a_selector_that_the_server_rejects_is_shown_at_once(server: APIServer, client: Client) -> None:
     async with client.informer("configmaps.v1", field_selector="metadata.nam=a") as maps:
         await quiet()
 
@@ -55,7 +53,7 @@ async def test_a_selector_that_the_server_does_not_take_is_told_at_once(server: 
         assert '"metadata.nam" is not a known field selector' in maps.state.message
 
 
-async def test_a_message_that_changes_is_a_new_state_of_the_same_age(server: APIServer, client: Client) -> None:
+async def test_a_changed_message_is_a_new_state_with_the_same_since(server: APIServer, client: Client) -> None:
     server.create(crd())
     first = server.inject(Refuse(403, message="not yet"), resource="widgets")
     async with client.informer(WIDGETS) as widgets, aclosing(widgets.states()) as states:
@@ -72,7 +70,7 @@ async def test_a_message_that_changes_is_a_new_state_of_the_same_age(server: API
         assert (after.phase, after.reason, after.since) == (before.phase, before.reason, before.since)
 
 
-async def test_an_absence_tells_what_there_is_instead_as_that_changes(server: APIServer, client: Client) -> None:
+async def test_the_message_of_an_absent_resource_names_the_served_versions(server: APIServer, client: Client) -> None:
     server.create(crd(served=("v1", "v2")))
     async with client.informer("widgets.v3.example.com") as widgets:
         assert "only v1, v2" in (await widgets.wait_state(ABSENT)).message
@@ -87,7 +85,7 @@ async def test_an_absence_tells_what_there_is_instead_as_that_changes(server: AP
 
 @pytest.mark.parametrize("status", [401, 403, 500])
 @pytest.mark.parametrize("streaming", [None, False], ids=["streamed", "listed"])
-async def test_a_list_that_succeeds_after_refusals_leads_to_live_without_delay(
+async def test_a_successful_list_after_error_responses_leads_to_live_without_delay(
     server: APIServer, status: int, streaming: bool | None
 ) -> None:
     server.create(crd())
@@ -104,7 +102,7 @@ async def test_a_list_that_succeeds_after_refusals_leads_to_live_without_delay(
         assert (len(widgets), widgets.state.phase) == (1, LIVE)
 
 
-async def test_a_list_that_succeeds_says_nothing_of_watches_that_are_forbidden(
+async def test_a_successful_list_does_not_lead_to_live_while_watches_are_forbidden(
     server: APIServer, client: Client
 ) -> None:
     server.create(crd())

@@ -1,4 +1,4 @@
-"""What is stopped says nothing more, can be stopped again, and keeps nothing; who stops waits for no server."""
+"""A stopped informer delivers nothing more, can be stopped again and keeps no memory; stopping waits for no server."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.informers.kit import CRDS, WIDGETS, Recorder, crd, names, quiet, repl
 
 
 @pytest.mark.scenario("F31")
-async def test_an_informer_may_be_stopped_twice_and_by_two(server: APIServer, client: Client) -> None:
+async def test_an_informer_may_be_closed_twice_and_by_two_tasks(server: APIServer, client: Client) -> None:
     server.create(crd())
     widgets = await client.informer(WIDGETS).__aenter__()
     await widgets.wait_state(LIVE)
@@ -35,14 +35,14 @@ async def test_an_informer_may_be_stopped_twice_and_by_two(server: APIServer, cl
 
 
 @pytest.mark.scenario("F31", "P4")
-async def test_after_a_stop_nothing_is_told_and_nothing_may_be_begun(server: APIServer, client: Client) -> None:
+async def test_a_closed_informer_delivers_nothing_and_takes_no_handler(server: APIServer, client: Client) -> None:
     server.create(crd())
     recorder = Recorder()
     async with client.informer(WIDGETS) as other, client.informer(WIDGETS) as widgets:
         registration = recorder.attach(widgets)
         await other.wait_state(LIVE)
         server.create(widget("a"))
-        await widgets.aclose()  # before anything of it was told
+        await widgets.aclose()  # before any event was delivered
         registration.remove()
         registration.remove()
         server.create(widget("b"))
@@ -56,7 +56,7 @@ async def test_after_a_stop_nothing_is_told_and_nothing_may_be_begun(server: API
 
 @pytest.mark.scenario("F31")
 @pytest.mark.parametrize("steps", range(0, 30, 3))
-async def test_a_new_user_in_any_moment_of_the_last_ones_leaving_has_a_watch_of_its_own(
+async def test_an_informer_entered_while_the_last_user_leaves_gets_a_new_watch(
     server: APIServer, client: Client, steps: int
 ) -> None:
     server.create(crd())
@@ -81,7 +81,7 @@ HANGING = [("widgets", "list"), ("widgets", "watch"), (CRDS, "list"), (CRDS, "wa
 
 @pytest.mark.scenario("F37")
 @pytest.mark.parametrize(("resource", "verb"), HANGING)
-async def test_leaving_waits_for_no_answer(server: APIServer, resource: str | None, verb: str | None) -> None:
+async def test_leaving_does_not_wait_for_a_response(server: APIServer, resource: str | None, verb: str | None) -> None:
     server.create(crd())
     fault = server.inject(Hang(), resource=resource, verb=verb)
 
@@ -98,7 +98,7 @@ async def test_leaving_waits_for_no_answer(server: APIServer, resource: str | No
 
 @pytest.mark.real_time
 @pytest.mark.scenario("F37")
-async def test_leaving_kills_the_plugin_that_is_being_waited_for(tmp_path: Path) -> None:
+async def test_leaving_kills_a_running_exec_plugin(tmp_path: Path) -> None:
     plugin, fifo = tmp_path / "plugin", tmp_path / "fifo"
     source = "import os, time\nopen(os.environ['FIFO'], 'w').close()\ntime.sleep(3600)"
     plugin.write_text(f"#!{sys.executable} -IS\n{source}")
@@ -119,11 +119,11 @@ async def test_leaving_kills_the_plugin_that_is_being_waited_for(tmp_path: Path)
 
     with trio.fail_after(30):
         async with dynkube.connect(kubeconfig=kubeconfig) as client, client.informer("pods.v1"):
-            await trio.to_thread.run_sync(fifo.read_text, abandon_on_cancel=True)  # it runs now
+            await trio.to_thread.run_sync(fifo.read_text, abandon_on_cancel=True)  # the plugin is running
 
 
 @pytest.mark.scenario("F30")
-async def test_a_resource_that_never_answers_holds_up_no_other(server: APIServer, client: Client) -> None:
+async def test_a_resource_without_a_response_does_not_delay_others(server: APIServer, client: Client) -> None:
     for plural in ("widgets", "gadgets"):
         server.create(crd(plural))
     server.inject(Hang(), resource="gadgets")
@@ -158,7 +158,7 @@ def change_all_unseen(server: APIServer, widgets: Informer) -> None:
 
 @pytest.mark.scenario("F36")
 @pytest.mark.parametrize("swap", [delete_the_crd, change_all, change_all_unseen])
-async def test_what_is_no_longer_shown_is_kept_by_nobody(
+async def test_objects_that_are_not_shown_any_more_are_freed(
     server: APIServer, client: Client, swap: Callable[[APIServer, Informer], None]
 ) -> None:
     server.create(crd())
@@ -180,7 +180,7 @@ async def test_what_is_no_longer_shown_is_kept_by_nobody(
 
 
 @pytest.mark.scenario("F36")
-async def test_a_filter_that_was_replaced_is_let_go(server: APIServer, client: Client) -> None:
+async def test_a_replaced_filter_is_freed(server: APIServer, client: Client) -> None:
     server.create(crd())
     server.create(widget("a"))
 

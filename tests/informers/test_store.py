@@ -1,4 +1,4 @@
-"""Snapshots never change; the next version is made beside them."""
+"""Snapshots never change; the next version is built separately."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def obj(key: Key, version: int) -> Unstructured:
 
 @pytest.mark.scenario("P1")
 @given(batches=st.lists(st.lists(st.tuples(KEYS, st.booleans()), max_size=8), max_size=6))
-def test_a_snapshot_agrees_with_a_dict_and_keeps_agreeing_while_later_ones_are_made(
+def test_a_snapshot_agrees_with_a_dict_while_later_ones_are_built(
     batches: list[list[tuple[Key, bool]]],
 ) -> None:
     snapshot, model = EMPTY, dict[Key, Unstructured]()
@@ -44,7 +44,7 @@ def test_a_snapshot_agrees_with_a_dict_and_keeps_agreeing_while_later_ones_are_m
             assert {o.key for o in past.in_namespace(namespace)} == {key for key in expected if key[0] == namespace}
 
 
-def test_an_empty_namespace_leaves_nothing_behind() -> None:
+def test_an_emptied_namespace_leaves_nothing_behind() -> None:
     editor = EMPTY.edit()
     editor.put(("shop", "a"), obj(("shop", "a"), 1))
     full = editor.done()

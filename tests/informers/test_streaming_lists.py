@@ -1,4 +1,4 @@
-"""Initial objects that come over the watch (KEP-3157)."""
+"""Streaming lists: initial objects that are received over the watch (KEP-3157)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.informers.kit import WIDGETS, crd, names, quiet, widget
 from tests.informers.wire import TamperedWire
 
 
-async def test_what_comes_in_one_piece_with_the_end_of_the_initial_objects_is_kept(server: APIServer) -> None:
+async def test_events_in_the_same_chunk_after_the_end_of_the_initial_events_are_kept(server: APIServer) -> None:
     server.create(crd())
     server.create(widget("a"))
     streamed = []

@@ -1,7 +1,7 @@
-"""Reads on other threads while an informer applies thousands of changes: each shows one whole version, nothing else.
+"""Reads on other threads while an informer applies thousands of changes: each read returns one complete version.
 
-The server's history is a total order, so what an informer publishes is always a beginning of it. The writers here
-write so that a beginning can be recognised: were a read put together of two versions, it would show.
+The server's history is totally ordered, so an informer always publishes a prefix of it. The writers here make prefixes
+recognizable: a read that mixes two versions is not one.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _threads_take_turns_all_the_time() -> Iterator[None]:
 
 @pytest.fixture
 async def client(server: APIServer) -> AsyncIterator[Client]:
-    """A client whose caches keep few bodies decoded, so that they come and go under the readers."""
+    """A client whose caches keep few decoded bodies, so that bodies are decoded and dropped while threads read."""
     settings = dynkube.InformerSettings(random=Random(7), decoded_bodies=8)
     async with dynkube.connect(transport=server.transport(), settings=settings) as client:
         yield client
@@ -45,7 +45,7 @@ async def client(server: APIServer) -> AsyncIterator[Client]:
 
 @asynccontextmanager
 async def reading(read: Callable[[], None]) -> AsyncIterator[None]:
-    """Repeat ``read`` on several threads until the block ends, and raise what it raises."""
+    """Repeat ``read`` on several threads until the block ends; exceptions of ``read`` are raised."""
     done = False
     begun = [trio.Event() for _ in range(READERS)]
 
@@ -67,7 +67,7 @@ async def reading(read: Callable[[], None]) -> AsyncIterator[None]:
 
 
 def numbered(number: int, step: int) -> dict[str, object]:
-    """The object written at a step: the last so many steps are what a whole version shows."""
+    """The object written at a step; a complete version has the objects of consecutive steps."""
     name, labels = f"w{number}", {"step": str(step), "group": str(number % GROUPS)}
     return widget(name, f"ns{number % 2}", labels, step=step, nested={"steps": [step] * 20})
 
@@ -81,7 +81,7 @@ def consecutive(found: list[int], stride: int, many: int) -> bool:
 
 
 async def write(server: APIServer, first: int, last: int) -> Unstructured:
-    """Replace one object after the other, round and round; several arrive as one batch. Gives the last one."""
+    """Replace one object after the other, some of them in one batch; return the last one."""
     written: dict[str, object] = {}
     for step in range(first, last):
         name, where = f"w{step % OBJECTS}", f"ns{step % OBJECTS % 2}"
@@ -90,7 +90,7 @@ async def write(server: APIServer, first: int, last: int) -> Unstructured:
         written = server.update({**obj, "metadata": {**obj["metadata"], "resourceVersion": version}})  # type: ignore[dict-item]  # made above
         if step % 7 == 0:
             await trio.lowlevel.checkpoint()
-        if step % 500 == 0:  # history is gone, and a list brings what was missed
+        if step % 500 == 0:  # history is compacted, and a list brings the missed changes
             server.compact()
             server.end_watches("widgets", how="cut")
     return Unstructured(written)
@@ -109,7 +109,7 @@ async def widgets(server: APIServer, client: Client) -> AsyncIterator[Informer]:
         yield informer
 
 
-async def test_a_list_is_one_version_whole(server: APIServer, client: Client) -> None:
+async def test_a_list_is_one_complete_version(server: APIServer, client: Client) -> None:
     async with widgets(server, client) as informer:
 
         def read() -> None:
@@ -121,7 +121,7 @@ async def test_a_list_is_one_version_whole(server: APIServer, client: Client) ->
             await informer.wait_for(await write(server, OBJECTS, 1600))
 
 
-async def test_an_index_is_one_version_whole_and_agrees_with_its_objects(server: APIServer, client: Client) -> None:
+async def test_an_index_is_one_complete_version_and_agrees_with_its_objects(server: APIServer, client: Client) -> None:
     async with widgets(server, client) as informer:
 
         def read() -> None:
@@ -138,7 +138,7 @@ async def test_an_index_is_one_version_whole_and_agrees_with_its_objects(server:
             await informer.wait_for(last)
 
 
-async def test_an_object_never_goes_back_and_its_body_is_that_of_its_header(server: APIServer, client: Client) -> None:
+async def test_an_object_never_goes_back_and_its_body_matches_its_header(server: APIServer, client: Client) -> None:
     async with widgets(server, client) as informer:
 
         def read() -> None:
@@ -156,7 +156,7 @@ async def test_an_object_never_goes_back_and_its_body_is_that_of_its_header(serv
             await write(server, OBJECTS, 1200)
 
 
-async def test_bodies_that_come_and_go_are_read_by_many_at_once(server: APIServer, client: Client) -> None:
+async def test_bodies_that_are_decoded_and_dropped_are_read_by_many_threads(server: APIServer, client: Client) -> None:
     async with widgets(server, client) as informer:
 
         def read() -> None:
@@ -170,7 +170,7 @@ async def test_bodies_that_come_and_go_are_read_by_many_at_once(server: APIServe
             await write(server, OBJECTS, 600)
 
 
-async def test_a_filter_that_changes_shows_one_answer_or_the_other(server: APIServer, client: Client) -> None:
+async def test_while_a_filter_changes_reads_show_the_old_or_the_new_result(server: APIServer, client: Client) -> None:
     async with widgets(server, client) as informer:
         none, one, two = LabelFilter("nobody"), LabelFilter("group=1"), LabelFilter("group in (2,3)")
         expected = [{"0", "1", "2", "3"}, {"1"}, {"2", "3"}]
@@ -188,7 +188,9 @@ async def test_a_filter_that_changes_shows_one_answer_or_the_other(server: APISe
 
 
 @pytest.mark.scenario("F34")
-async def test_namespaces_that_change_show_all_objects_of_one_or_none(server: APIServer, client: Client) -> None:
+async def test_while_namespaces_change_reads_show_all_objects_of_a_namespace_or_none(
+    server: APIServer, client: Client
+) -> None:
     async with widgets(server, client) as informer:
         async with informer.events() as events:
             informer.set_filter(NamespaceFilter("chosen"))
@@ -200,7 +202,8 @@ async def test_namespaces_that_change_show_all_objects_of_one_or_none(server: AP
             count = dict.fromkeys(("ns0", "ns1"), 0)
             for obj in informer.list():
                 count[obj.namespace] += 1
-            # One is chosen before the other no longer is: a version without either was never published.
+            # The next namespace is chosen before the previous one is released, so no version without either was
+            # published.
             assert set(count.values()) in ({OBJECTS // 2}, {0, OBJECTS // 2})
 
         async with reading(read):
@@ -209,7 +212,7 @@ async def test_namespaces_that_change_show_all_objects_of_one_or_none(server: AP
                 await trio.lowlevel.checkpoint()
                 label(server, f"ns{round_ % 2}", chosen=False)
                 await trio.lowlevel.checkpoint()
-                if round_ % 20 == 0:  # the filter that is let go follows no namespaces any more, under the readers
+                if round_ % 20 == 0:  # the replaced filter stops following namespaces during the reads
                     informer.set_filter(NamespaceFilter("chosen"))
                     await informer.wait_state(dynkube.LIVE)
 

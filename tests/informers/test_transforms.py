@@ -1,4 +1,4 @@
-"""Transforms: by default informers drop managedFields, and keep everything without a transform."""
+"""Transforms: by default informers drop managedFields; without a transform they keep everything."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def tracking() -> AsyncIterator[Client]:
 
 
 async def cached(informer: Informer) -> Unstructured:
-    """Return the only object of an informer's cache in the namespace default."""
+    """Return the only cached object in the namespace default."""
     async with informer:
         await informer.wait_synced()
         [found] = [obj for obj in informer if obj.namespace == "default"]

@@ -1,4 +1,4 @@
-"""The states of a reflector, and what successes and failures make of them: pure, without a server."""
+"""The states of a reflector, and their changes by successes and failures: pure, without a server."""
 
 from __future__ import annotations
 
@@ -43,28 +43,28 @@ def test_a_watch_advances_to_the_last_version_and_never_back(version: str, after
 
 
 @pytest.mark.parametrize("version", ["", "7", "9"])
-def test_a_server_that_has_got_as_far_is_watched_on(version: str) -> None:
+def test_a_server_that_is_not_behind_is_watched_again(version: str) -> None:
     assert Confirming("7").confirm(version) == Watching("7")
 
 
-def test_a_server_that_is_behind_what_it_has_sent_went_back() -> None:
+def test_a_server_that_is_behind_its_own_events_went_back() -> None:
     with pytest.raises(ResourceVersionRegressed, match="the server is at resourceVersion 6, but had sent 7"):
         Confirming("7").confirm("6")
 
 
 @pytest.mark.parametrize("version", ["", "0", "7", "9"])
-def test_a_list_that_is_as_recent_as_was_asked_leads_to_its_watch(version: str) -> None:
+def test_a_list_that_is_as_recent_as_requested_leads_to_its_watch(version: str) -> None:
     assert Listing(version).complete("9") == Watching("9")
 
 
-def test_a_list_that_is_older_than_was_asked_is_refused() -> None:
+def test_a_list_that_is_older_than_requested_is_rejected() -> None:
     with pytest.raises(
         ResourceVersionRegressed, match="received a list of resourceVersion 6, requested not older than 7"
     ):
         Listing("7").complete("6")
 
 
-def test_a_bookmark_that_is_older_than_what_was_seen_is_refused() -> None:
+def test_a_bookmark_that_is_older_than_the_last_version_is_rejected() -> None:
     Watching("7").check_bookmark("7")
     with pytest.raises(ResourceVersionRegressed, match="received a bookmark of resourceVersion 6 after 7"):
         Watching("7").check_bookmark("6")
@@ -101,13 +101,13 @@ def test_initial_events_may_come_in_many_batches() -> None:
     ("state", "version"),
     [(Watching("7"), "7"), (Confirming("7"), "7"), (Listing("7"), "7"), (Listing("0"), ""), (Streaming(), "")],
 )
-def test_a_state_says_how_far_the_server_was_followed(state: ReflectorState, version: str) -> None:
+def test_a_state_has_the_last_version_followed(state: ReflectorState, version: str) -> None:
     assert followed(state) == version
 
 
 @dataclass(frozen=True)
 class Success:
-    """A list, the end of initial events, or an event, of this version."""
+    """A list, the end of initial events, or an event, with this version."""
 
     version: int
 
@@ -133,7 +133,7 @@ FAILURES: st.SearchStrategy[DynkubeError] = st.one_of(
 
 
 def step(state: ReflectorState, event: Success | DynkubeError, streak: int) -> ReflectorState:
-    """What the reflector does, without requests."""
+    """Return the next state of the reflector, without requests."""
     if isinstance(event, DynkubeError):
         return recover(state, event, streak).state
     try:
@@ -159,7 +159,7 @@ def test_a_watch_goes_back_only_after_a_list_of_the_most_recent_state(events: li
 
 
 @given(st.lists(st.one_of(SUCCESSES, FAILURES), max_size=20), st.lists(FAILURES, min_size=1, max_size=20))
-def test_whatever_has_failed_two_successes_lead_to_a_watch_of_what_the_server_has(
+def test_after_any_failures_two_successes_lead_to_a_watch_from_the_servers_version(
     before: list[Success | DynkubeError], failures: list[DynkubeError]
 ) -> None:
     state: ReflectorState = Streaming()
@@ -175,7 +175,7 @@ def test_whatever_has_failed_two_successes_lead_to_a_watch_of_what_the_server_ha
 
 
 @given(st.lists(FAILURES.filter(lambda exc: getattr(exc, "code", 0) != 404), min_size=4, max_size=10))
-def test_a_stream_that_fails_again_and_again_is_given_up_for_a_list(failures: list[DynkubeError]) -> None:
+def test_a_stream_that_fails_repeatedly_is_replaced_by_a_list(failures: list[DynkubeError]) -> None:
     state: ReflectorState = Streaming()
     for streak, failure in enumerate(failures):
         state = step(state, failure, streak)

@@ -1,4 +1,4 @@
-"""P13: what goes wrong on the wire loses nothing, whatever form it takes."""
+"""P13: failures on the wire lose no change, whatever their form."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ def times(server: APIServer, verb: str = "watch") -> list[float]:
 
 @pytest.mark.scenario("F22", "P13")
 @pytest.mark.parametrize("how", ["clean", "cut"])
-async def test_22_a_watch_that_ends_goes_on_where_it_was(server: APIServer, client: Client, how: Any) -> None:
+async def test_22_a_watch_that_ends_continues_from_its_last_version(
+    server: APIServer, client: Client, how: Any
+) -> None:
     recorder = Recorder()
     async with client.informer(WIDGETS) as widgets:
         recorder.attach(widgets)
@@ -58,7 +60,7 @@ async def test_22_a_watch_that_ends_goes_on_where_it_was(server: APIServer, clie
 
 @pytest.mark.scenario("F16", "P13")
 @pytest.mark.parametrize("form", ["event", "status", "at once"])
-async def test_16_an_expired_version_gives_the_difference(form: str) -> None:
+async def test_16_after_an_expired_version_only_the_changes_are_delivered(form: str) -> None:
     style: Any = "status" if form == "status" else "event"
     recorder = Recorder()
     async with APIServer(expired_watch=style) as server, dynkube.connect(transport=server.transport()) as client:
@@ -84,7 +86,7 @@ async def test_16_an_expired_version_gives_the_difference(form: str) -> None:
 
 
 @pytest.mark.scenario("F16", "P13", "F20")
-async def test_16_an_expired_page_leads_to_one_whole_list() -> None:
+async def test_16_an_expired_page_leads_to_one_full_list() -> None:
     async with APIServer(watch_list=False) as server, dynkube.connect(transport=server.transport()) as client:
         server.create(crd())
         for number in range(4):
@@ -102,7 +104,7 @@ async def test_16_an_expired_page_leads_to_one_whole_list() -> None:
 
 
 @pytest.mark.scenario("F17")
-async def test_17_a_version_the_server_has_not_reached_asks_for_what_there_is(
+async def test_17_a_version_that_the_server_has_not_reached_leads_to_a_list_of_the_most_recent_state(
     server: APIServer, client: Client
 ) -> None:
     async with client.informer(WIDGETS) as widgets:
@@ -134,9 +136,7 @@ LINES = {
 
 @pytest.mark.scenario("F19")
 @pytest.mark.parametrize("line", LINES.values(), ids=LINES.keys())
-async def test_19_a_stream_that_makes_no_sense_is_given_up_for_a_list(
-    server: APIServer, client: Client, line: bytes
-) -> None:
+async def test_19_an_unreadable_stream_is_replaced_by_a_list(server: APIServer, client: Client, line: bytes) -> None:
     recorder = Recorder()
     async with client.informer(WIDGETS) as widgets:
         recorder.attach(widgets)
@@ -157,7 +157,7 @@ DEEP = (
 
 @pytest.mark.scenario("F19")
 @pytest.mark.parametrize("body", [DEEP, DEEP[:40] + b"\xff", b"[" * 100_000, b"\xff"])
-async def test_19_a_list_that_makes_no_sense_keeps_what_was_known_and_is_asked_for_again(
+async def test_19_an_unreadable_list_removes_no_object_and_is_repeated(
     server: APIServer, client: Client, body: bytes
 ) -> None:
     async with client.informer(WIDGETS) as widgets:
@@ -174,7 +174,7 @@ async def test_19_a_list_that_makes_no_sense_keeps_what_was_known_and_is_asked_f
 
 
 @pytest.mark.scenario("F35")
-async def test_35_a_list_of_what_is_known_tells_nobody_anything(server: APIServer, client: Client) -> None:
+async def test_35_a_list_without_changes_causes_no_event(server: APIServer, client: Client) -> None:
     recorder = Recorder()
     async with client.informer(WIDGETS) as widgets:
         recorder.attach(widgets)
@@ -193,7 +193,7 @@ async def test_35_a_list_of_what_is_known_tells_nobody_anything(server: APIServe
 
 
 @pytest.mark.scenario("K10", "F40")
-async def test_an_api_on_which_every_call_fails_is_counted_and_shown(server: APIServer, client: Client) -> None:
+async def test_a_resource_whose_requests_all_fail_is_counted_and_shown(server: APIServer, client: Client) -> None:
     server.fail(resource="widgets", status=500)
 
     async with client.informer(WIDGETS) as widgets:
@@ -205,7 +205,7 @@ async def test_an_api_on_which_every_call_fails_is_counted_and_shown(server: API
 
 
 @pytest.mark.scenario("F13", "P8")
-async def test_13_one_resource_that_fails_is_degraded_and_the_others_are_not(server: APIServer, client: Client) -> None:
+async def test_13_a_failing_resource_is_degraded_and_the_others_are_not(server: APIServer, client: Client) -> None:
     server.create(crd("gadgets"))
     async with client.informer(WIDGETS) as widgets, client.informer("gadgets.v1.example.com") as gadgets:
         await widgets.wait_state(LIVE)
@@ -230,7 +230,7 @@ async def test_delays_between_failures_are_those_of_client_go(server: APIServer)
             await widgets.wait_synced()
 
     random = Random(3)
-    random.uniform(300, 600)  # the watch of CRDs draws its timeout first
+    random.uniform(300, 600)  # the timeout of the CRD watch is drawn first
     backoff, expected = Backoff(random=random), [0.0]
     while len(expected) < 9:
         expected.append(expected[-1] + backoff.next(expected[-1]))
@@ -242,7 +242,7 @@ async def test_delays_between_failures_are_those_of_client_go(server: APIServer)
 
 @pytest.mark.scenario("F23", "P13")
 @pytest.mark.parametrize("retry_after", [45, "Sat, 01 Jan 2000 00:00:00 GMT"])
-async def test_23_a_server_that_sheds_load_is_given_the_time_it_asks_for(
+async def test_23_a_retry_after_of_an_overloaded_server_is_honored(
     server: APIServer, client: Client, retry_after: Any
 ) -> None:
     server.fail(resource="widgets", status=429, retry_after=retry_after, times=1)

@@ -1,4 +1,4 @@
-"""Turns: handlers with many events continue in the order in which they came, a few in each iteration of the loop."""
+"""Turns: handlers with many events continue in the order of their requests, a few per iteration of the event loop."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import trio
 from dynkube.informers._views.turns import Turns
 
 
-async def test_who_had_a_turn_waits_behind_the_others() -> None:
+async def test_a_handler_that_had_a_turn_waits_for_the_others() -> None:
     turns: list[int] = []
     async with trio.open_nursery() as nursery:
         shared = Turns(lambda: 0.0, 0.0, nursery.start_soon)
@@ -23,5 +23,5 @@ async def test_who_had_a_turn_waits_behind_the_others() -> None:
             await trio.lowlevel.checkpoint()
         nursery.cancel_scope.cancel()
 
-    # Eight continue in one iteration, in any order, and the other twelve, or eleven at the start, are before them then.
+    # Eight continue in one iteration, in any order; the other twelve (eleven at the start) then have their turn first.
     assert all(len({*turns[start : start + 10]}) == 10 for start in range(490))

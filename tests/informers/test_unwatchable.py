@@ -1,4 +1,4 @@
-"""Resources that can be listed and not watched: they are listed at intervals, and shown as such."""
+"""Resources that can be listed but not watched: they are listed at intervals, and DEGRADED."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.informers.kit import WIDGETS, Recorder, crd, names, replace, widget
 
 @pytest.mark.scenario("F14")
 @pytest.mark.parametrize(("status", "reason"), [(403, "Forbidden"), (405, "MethodNotAllowed")])
-async def test_14_where_only_watching_is_refused_lists_keep_the_cache_near_the_truth(
+async def test_14_while_only_watches_are_forbidden_lists_update_the_cache(
     server: APIServer, client: Client, status: int, reason: str
 ) -> None:
     server.create(crd())
@@ -51,7 +51,7 @@ def without_version(page: dict[str, Any]) -> dict[str, Any]:
     return {**page, "metadata": {}}
 
 
-async def test_a_write_in_the_cache_is_not_waited_for_where_lists_have_no_version(
+async def test_wait_for_returns_if_the_object_is_cached_although_lists_have_no_version(
     server: APIServer, client: Client
 ) -> None:
     server.create(crd())
@@ -84,7 +84,7 @@ async def test_objects_without_versions_are_compared_by_their_content(server: AP
 
 
 @pytest.mark.scenario("F13")
-async def test_conversion_that_fails_in_streaming_leads_to_lists(server: APIServer, client: Client) -> None:
+async def test_a_failing_conversion_of_a_streaming_list_leads_to_lists(server: APIServer, client: Client) -> None:
     server.create(crd())
     server.create(widget("a"))
     server.fail(resource="widgets", verb="watch", status=500, times=4)

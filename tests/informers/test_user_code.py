@@ -1,4 +1,4 @@
-"""P10: users' functions that fail are reported, and end neither their informer nor another one."""
+"""P10: failures of users' functions are reported, and end no informer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.informers.kit import WIDGETS, Recorder, crd, names, quiet, widget
 
 
 class NoTextError(Exception):
-    """An exception whose text fails."""
+    """An exception whose ``__str__`` raises."""
 
     def __str__(self) -> str:
         raise IndexError("no text")
@@ -34,7 +34,7 @@ def widgets_are_served(server: APIServer) -> None:
 
 @asynccontextmanager
 async def beside_another(client: Client) -> AsyncIterator[None]:
-    """Another informer of the client has to go on."""
+    """Check that another informer of the client continues."""
     async with client.informer("configmaps.v1.") as other:
         await other.wait_synced()
         yield
@@ -50,7 +50,7 @@ async def clean_up_badly() -> None:
 
 
 @pytest.mark.scenario("P10")
-async def test_a_nursery_of_a_handler_that_fails_while_it_is_cancelled(client: Client) -> None:
+async def test_a_handler_whose_nursery_fails_during_cancellation_is_reported(client: Client) -> None:
     errors: list[Exception] = []
 
     async def on_add(obj: Unstructured) -> None:
@@ -71,7 +71,7 @@ async def test_a_nursery_of_a_handler_that_fails_while_it_is_cancelled(client: C
 
 
 @pytest.mark.scenario("P10")
-async def test_a_handler_that_fails_while_it_is_cancelled_can_end_the_client(server: APIServer) -> None:
+async def test_a_handler_that_fails_during_cancellation_can_end_the_client(server: APIServer) -> None:
     async def on_add(obj: Unstructured) -> None:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(clean_up_badly)
@@ -89,7 +89,7 @@ async def test_a_handler_that_fails_while_it_is_cancelled_can_end_the_client(ser
 
 
 @pytest.mark.parametrize("given", ["log", "callback"])
-async def test_an_exception_without_a_text(client: Client, given: str) -> None:
+async def test_an_exception_whose_str_raises_is_reported(client: Client, given: str) -> None:
     def fail(*args: object) -> None:
         raise NoTextError
 
@@ -100,7 +100,7 @@ async def test_an_exception_without_a_text(client: Client, given: str) -> None:
         assert handle.statistics().last_error == "NoTextError: (its __str__ failed)"
 
 
-async def test_a_text_of_a_megabyte_is_cut(client: Client) -> None:
+async def test_a_message_of_a_megabyte_is_cut(client: Client) -> None:
     def fail(obj: Unstructured) -> None:
         raise ValueError("x" * 1_000_000)
 
@@ -113,7 +113,7 @@ async def test_a_text_of_a_megabyte_is_cut(client: Client) -> None:
 
 
 class Failing(Filter):
-    """A filter of a user's own, one function of which fails, always or once it is armed."""
+    """A user's filter of which one function raises, always or once it is armed."""
 
     __slots__ = ("armed", "which")
 
@@ -136,7 +136,7 @@ class Failing(Filter):
 
 @pytest.mark.scenario("P10")
 @pytest.mark.parametrize("which", ["matches", "ready", "pending", "at_once", "close"])
-async def test_a_filter_that_fails_is_reported_and_replaced(client: Client, which: str) -> None:
+async def test_a_filter_that_raises_is_reported_and_can_be_replaced(client: Client, which: str) -> None:
     recorder = Recorder()
     async with beside_another(client), client.informer(WIDGETS, filter=Failing(which)) as widgets:
         recorder.attach(widgets)
@@ -153,7 +153,7 @@ async def test_a_filter_that_fails_is_reported_and_replaced(client: Client, whic
 
 
 class NeverReady(Filter):
-    """A filter that is not ready, and may not say why."""
+    """A filter that is never ready; its ``pending`` text may be empty."""
 
     __slots__ = ("pending",)
 
@@ -175,9 +175,7 @@ async def test_an_informer_is_syncing_while_its_filter_is_not_ready(client: Clie
 
 
 @pytest.mark.parametrize("which", ["ready", "at_once"])
-async def test_a_filter_that_cannot_answer_hides_nothing_that_was_shown(
-    server: APIServer, client: Client, which: str
-) -> None:
+async def test_a_filter_that_raises_causes_no_delete(server: APIServer, client: Client, which: str) -> None:
     recorder = Recorder()
     failing = Failing(which, armed=False)
     async with client.informer(WIDGETS, filter=failing) as widgets:
@@ -195,7 +193,7 @@ async def test_a_filter_that_cannot_answer_hides_nothing_that_was_shown(
         assert (names(widgets), widgets.state.phase) == (["a", "b", "c"], LIVE)
 
 
-async def test_both_parts_of_a_filter_are_closed_where_the_first_fails(server: APIServer, client: Client) -> None:
+async def test_both_parts_of_a_filter_are_closed_although_the_first_raises(server: APIServer, client: Client) -> None:
     both = Failing("close") & dynkube.NamespaceFilter("team=a")
     async with client.informer(WIDGETS, filter=both) as widgets:
         await trio.sleep(1)
@@ -208,7 +206,7 @@ async def test_both_parts_of_a_filter_are_closed_where_the_first_fails(server: A
 
 @dataclass
 class Unhashable:
-    """A transform that is equal to others of its class, and has no hash."""
+    """A transform that is equal to others of its class, and not hashable."""
 
     calls: int = 0
 
@@ -217,7 +215,7 @@ class Unhashable:
         return obj
 
 
-async def test_a_transform_that_cannot_be_hashed_has_a_cache_of_its_own(client: Client) -> None:
+async def test_a_transform_that_cannot_be_hashed_has_its_own_cache(client: Client) -> None:
     one, other = Unhashable(), Unhashable()
     async with (
         client.informer(WIDGETS, transform=one) as first,
@@ -232,7 +230,7 @@ async def test_a_transform_that_cannot_be_hashed_has_a_cache_of_its_own(client: 
 
 
 class Values:
-    """Whose texts fail, as an index function's values or a handler's name."""
+    """A function without a name or signature, whose results cannot be formatted."""
 
     def __getattribute__(self, name: str) -> Any:
         if name in ("__qualname__", "__signature__", "__wrapped__"):
@@ -246,7 +244,7 @@ class Values:
         raise NoTextError
 
 
-async def test_an_index_whose_values_have_no_text(client: Client) -> None:
+async def test_index_values_whose_str_raises_are_reported(client: Client) -> None:
     async with client.informer(WIDGETS, indexes={"x": Values()}) as widgets:
         await widgets.wait_synced()
 
@@ -254,7 +252,7 @@ async def test_an_index_whose_values_have_no_text(client: Client) -> None:
         assert widgets.statistics().last_error.startswith("index 'x' on <Widget")
 
 
-async def test_a_handler_that_tells_nothing_of_itself(client: Client) -> None:
+async def test_a_handler_without_name_and_signature_is_called(client: Client) -> None:
     async with client.informer(WIDGETS) as widgets:
         handle = widgets.add_handler(on_add=Values())  # type: ignore[arg-type]
         await handle.wait_synced()
@@ -267,7 +265,7 @@ class Group(Observer):
         raise ExceptionGroup("observers", [NoTextError()])
 
 
-async def test_an_observer_that_fails(server: APIServer) -> None:
+async def test_an_observer_that_raises_does_not_affect_informers(server: APIServer) -> None:
     async with (
         dynkube.connect(transport=server.transport(), observers=[Group()]) as client,
         beside_another(client),
@@ -284,7 +282,7 @@ async def ends_by(server: APIServer, use: Callable[[Informer], Awaitable[None]])
 
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
 @pytest.mark.parametrize("where", ["handler", "async handler", "filter", "index"])
-async def test_the_end_of_a_program_is_no_failure_in_the_main_thread(
+async def test_an_exit_or_interrupt_in_a_users_function_is_raised_in_the_main_thread(
     server: APIServer, kind: type[BaseException], where: str
 ) -> None:
     def leave(obj: Unstructured) -> Any:

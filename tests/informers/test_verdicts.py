@@ -1,4 +1,4 @@
-"""The verdict on a resource, from what each source has observed: row by row, and in any order."""
+"""Whether a resource is served, judged from the observations of each source: in tables, and in any order."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def read(seen: Observations, time: float, version: str = "", *, namespaced: bool
 
 
 def verdict(crds: CRDSource | None, seen: Observations, gvr: GVR = WIDGETS) -> str:
-    """Presence and reason, and the reason why its source is lost."""
+    """Return the presence and its reason, and the reason why its source is lost."""
     found = judge(gvr, crds, seen, confirm_after=CONFIRM)
     return f"{found.presence.name} {found.reason}" + (f", lost: {found.lost.reason}" if found.lost else "")
 
@@ -88,7 +88,7 @@ def verdict(crds: CRDSource | None, seen: Observations, gvr: GVR = WIDGETS) -> s
         (FOLLOWED, told(NOTHING, yes(20), no(30)), "ABSENT CRDNotFound"),
     ],
 )
-def test_a_resource_without_a_crd_is_judged_by_discovery(crds: CRDSource, seen: Observations, expected: str) -> None:
+def test_without_a_crd_discovery_decides(crds: CRDSource, seen: Observations, expected: str) -> None:
     assert verdict(crds, seen) == expected
 
 
@@ -112,9 +112,7 @@ def test_a_resource_without_a_crd_is_judged_by_discovery(crds: CRDSource, seen: 
         (RESTORED, listed(GONE, 71, "99"), "PRESENT ObjectsSeen"),
     ],
 )
-def test_a_crd_that_is_followed_decides_unless_objects_are_newer(
-    crds: CRDSource, seen: Observations, expected: str
-) -> None:
+def test_a_followed_crd_decides_unless_objects_are_newer(crds: CRDSource, seen: Observations, expected: str) -> None:
     assert verdict(crds, seen) == expected
 
 
@@ -139,7 +137,7 @@ def test_a_crd_that_is_followed_decides_unless_objects_are_newer(
         (replace(told(GONE, no(60)), discovery_failure=REFUSED), "ABSENT CRDNotFound, lost: Forbidden"),
     ],
 )
-def test_crds_that_are_lost_take_nothing_away(seen: Observations, expected: str) -> None:
+def test_lost_crds_make_nothing_absent_without_discovery(seen: Observations, expected: str) -> None:
     assert verdict(LOST, seen) == expected
 
 
@@ -181,11 +179,11 @@ def test_newer_objects_show_that_a_crd_was_replaced_by_one_of_another_scope(
         (told(listed(told(NOTHING, yes(20)), 25), no(30), yes(40), no(60)), "PRESENT ObjectsSeen"),
     ],
 )
-def test_what_was_listed_is_absent_once_discovery_has_said_so_twice(seen: Observations, expected: str) -> None:
+def test_a_listed_resource_is_absent_once_discovery_has_left_it_out_twice(seen: Observations, expected: str) -> None:
     assert verdict(FOLLOWED, seen) == expected
 
 
-def test_an_answer_from_when_crds_were_lost_is_asked_for_again_once_they_are_listed() -> None:
+def test_a_discovery_response_from_before_crds_were_listed_is_requested_again() -> None:
     seen = told(NOTHING, yes(20, crds_followed=False))
 
     found = judge(WIDGETS, CRDSource(listed_at=30), seen, confirm_after=CONFIRM)
@@ -216,7 +214,7 @@ proofs = moments
 
 @given(st.lists(answers, max_size=8), st.lists(proofs, max_size=3), st.randoms(use_true_random=False))
 @pytest.mark.parametrize("crds", [None, PENDING, UNREADABLE, FOLLOWED, LOST], ids=str)
-def test_no_order_of_observations_gives_absent_from_stale_ones(
+def test_stale_observations_never_give_absent_in_any_order(
     crds: CRDSource | None, said: list[tuple[bool, float]], seen_at: list[float], random: Random
 ) -> None:
     observations = [yes(asked) if served else no(asked) for served, asked in said]

@@ -1,4 +1,4 @@
-"""``wait_for``: read your writes, also of a resource that counts as absent."""
+"""``wait_for``: read your own writes, even of a resource that still counts as absent."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def config(name: str, namespace: str = "default", **labels: str) -> dict[str, ob
 
 
 async def written(client: Client) -> Unstructured:
-    """A widget, created as soon as the server takes it."""
+    """Create a widget as soon as the server accepts it."""
     while True:
         try:
             return await client.resource("widgets.v1.example.com").create(widget("mine"))
@@ -28,7 +28,7 @@ async def written(client: Client) -> Unstructured:
 
 
 @pytest.mark.parametrize("fault", [None, Drip(2000), Refuse(403)], ids=["in order", "slow watch", "forbidden CRDs"])
-async def test_a_write_is_waited_for_although_its_crd_was_not_seen_yet(
+async def test_wait_for_waits_for_a_write_although_its_crd_was_not_seen_yet(
     server: APIServer, client: Client, fault: Drip | Refuse | None
 ) -> None:
     if fault is not None:
@@ -47,7 +47,7 @@ async def test_a_write_is_waited_for_although_its_crd_was_not_seen_yet(
 
 
 @pytest.mark.parametrize("fault", [Refuse(403), Drip(2000)], ids=["forbidden CRDs", "slow watch"])
-async def test_a_write_is_waited_for_although_its_crd_was_cluster_scoped_when_last_seen(
+async def test_wait_for_waits_for_a_write_although_its_crd_was_cluster_scoped_when_last_seen(
     server: APIServer, client: Client, fault: Drip | Refuse
 ) -> None:
     server.create(crd(scope="Cluster"))
@@ -68,14 +68,14 @@ async def test_a_write_is_waited_for_although_its_crd_was_cluster_scoped_when_la
         assert (found.uid, found.resource_version) == (made.uid, made.resource_version)
 
 
-async def test_a_write_is_waited_for_although_a_late_event_says_that_its_crd_was_deleted(
+async def test_wait_for_waits_for_a_write_although_a_late_event_deletes_its_crd(
     server: APIServer, client: Client
 ) -> None:
     server.create(crd())
     async with client.informer(WIDGETS) as widgets:
         await widgets.wait_state(LIVE)
         server.delete(CRDS, "widgets.example.com")
-        server.end_watches(CRDS)  # the deletion comes with the next list
+        server.end_watches(CRDS)  # the deletion is seen in the next list
         server.create(crd())
         made = Unstructured(server.create(widget("mine")))
 
@@ -87,7 +87,7 @@ async def test_a_write_is_waited_for_although_a_late_event_says_that_its_crd_was
         assert found.uid == made.uid
 
 
-async def test_a_write_before_the_crd_went_is_not_waited_for(server: APIServer, client: Client) -> None:
+async def test_wait_for_returns_for_a_write_before_the_crd_was_deleted(server: APIServer, client: Client) -> None:
     server.create(crd())
     async with client.informer(WIDGETS) as widgets:
         await widgets.wait_state(LIVE)
@@ -101,7 +101,7 @@ async def test_a_write_before_the_crd_went_is_not_waited_for(server: APIServer, 
         assert widgets.state.phase is ABSENT
 
 
-async def test_an_object_of_a_resource_that_is_gone_is_given_up_where_crds_cannot_be_read(
+async def test_wait_for_returns_when_the_resource_is_gone_and_crds_cannot_be_read(
     server: APIServer, client: Client
 ) -> None:
     server.create(crd())
@@ -125,7 +125,7 @@ async def test_an_object_of_a_resource_that_is_gone_is_given_up_where_crds_canno
         (widget("a", labels={"team": "a"}), "is of the API group 'example.com': this informer follows configmaps.v1"),
     ],
 )
-async def test_an_object_that_the_informer_never_gets_is_refused(
+async def test_wait_for_rejects_an_object_that_the_informer_never_gets(
     client: Client, other: dict[str, object], problem: str
 ) -> None:
     obj = Unstructured(other | {"metadata": {**other["metadata"], "resourceVersion": "999999"}})  # type: ignore[dict-item]
@@ -136,7 +136,7 @@ async def test_an_object_that_the_informer_never_gets_is_refused(
             await configs.wait_for(obj)
 
 
-async def test_an_object_that_leaves_the_selector_is_waited_for(server: APIServer, client: Client) -> None:
+async def test_wait_for_waits_for_an_object_that_leaves_the_selector(server: APIServer, client: Client) -> None:
     configs = client.resource(CONFIGS)
     await configs.create(config("a", team="a"))
     async with client.informer(CONFIGS, namespace="default", label_selector="team=a") as followed:
@@ -148,7 +148,7 @@ async def test_an_object_that_leaves_the_selector_is_waited_for(server: APIServe
         assert followed.list() == []
 
 
-async def test_a_write_is_newer_than_an_answer_of_discovery_that_is_on_its_way(
+async def test_wait_for_waits_for_a_write_that_is_newer_than_a_pending_discovery_response(
     server: APIServer, client: Client
 ) -> None:
     server.create(crd("gadgets"))

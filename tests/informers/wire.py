@@ -1,4 +1,4 @@
-"""A wire that can be tampered with between the embedded server and a client."""
+"""A transport between the embedded server and a client that can modify responses."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ Edit = Callable[[httpx2.Request, bytes], bytes]
 
 
 class TamperedWire(httpx2.AsyncBaseTransport):
-    """Passes everything on, each line of a watch through ``edit``; what becomes empty is never delivered."""
+    """Passes each line of a watch through ``edit``, and everything else unchanged; empty lines are dropped."""
 
     def __init__(self, server: APIServer, edit: Edit) -> None:
         self._under = server.transport()
         self._edit = edit
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send it on; only answers to watches are touched."""
+        """Send the request; only responses to watches are modified."""
         response = await self._under.handle_async_request(request)
         if request.url.params.get("watch") == "true" and response.status_code == 200:
             assert isinstance(response.stream, httpx2.AsyncByteStream)
@@ -27,7 +27,7 @@ class TamperedWire(httpx2.AsyncBaseTransport):
         return response
 
     async def aclose(self) -> None:
-        """Close what is under it."""
+        """Close the underlying transport."""
         await self._under.aclose()
 
 

@@ -1,4 +1,4 @@
-"""Faults that last: what an informer makes of each, and what a resuming watch does."""
+"""Lasting faults: the state in which an informer settles, and what a resuming watch does."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ class Lasting:
     """A fault on one resource that lasts for an hour.
 
     Attributes:
-        number: the failure mode it is a form of.
-        effect: what happens.
-        verb: to which requests; ``None`` for all of the resource.
-        reason: of the state that an informer settles in.
-        phase: of that state.
-        requests: how many an informer may send in the hour.
+        number: the number of the failure mode.
+        effect: the injected fault.
+        verb: the verb of the affected requests; ``None`` for all requests for the resource.
+        reason: the reason of the state in which an informer settles.
+        phase: the phase of that state.
+        requests: how many requests an informer may send in the hour.
         changes: how often its state may change until it settles.
-        writes: seconds between writes of the object named ``POISON``, if somebody writes it.
+        writes: seconds between writes of the object named ``POISON``; ``None`` for no writes.
         recovery: seconds after the end of the fault within which the informer has to be live.
-        raised: what a resuming watch raises; ``None`` if it goes on.
+        raised: the exception that a resuming watch raises; ``None`` if it continues.
     """
 
     number: str
@@ -53,7 +53,7 @@ class Lasting:
     raised: type[DynkubeError] | None = None
 
     def begin(self, server: APIServer, resource: str) -> Callable[[], None]:
-        """Have it happen, also to those who watch already; returns what ends it."""
+        """Inject the fault and cut the open watches, so that it affects them too; return a function that ends it."""
         fault = server.inject(self.effect, verb=self.verb, resource=resource)
         server.end_watches(resource, how="cut")
         return fault.remove

@@ -1,4 +1,4 @@
-"""F22, F23: many informers lose their server together, and come back spread over time, each of them once."""
+"""F22, F23: many informers lose their server at once and reconnect spread over time, each of them once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MANY = 60
 
 @pytest.fixture
 async def informers(server: APIServer, client: Client) -> AsyncIterator[list[Informer]]:
-    """Live for a while, each with a watch of its own."""
+    """Informers that have been live for a while, each with its own watch."""
     server.create(crd())
     async with AsyncExitStack() as stack:
         made = [client.informer(WIDGETS, label_selector=f"n notin (x{number})") for number in range(MANY)]
@@ -31,13 +31,13 @@ async def informers(server: APIServer, client: Client) -> AsyncIterator[list[Inf
 
 
 def watches(server: APIServer) -> list[float]:
-    """When watches on widgets began."""
+    """Return the times of the watch requests for widgets."""
     return sorted(r.time for r in server.requests if r.verb == "watch" and r.resource and r.resource.group != "")
 
 
 @pytest.mark.scenario("F22", "F9", "P13")
 @pytest.mark.parametrize("how", ["clean", "cut", "reset"])
-async def test_streams_that_end_together_begin_again_one_by_one(
+async def test_watches_that_end_together_are_opened_again_spread_over_time(
     how: Any, server: APIServer, informers: list[Informer]
 ) -> None:
     since = [informer.state.since for informer in informers]
@@ -54,7 +54,7 @@ async def test_streams_that_end_together_begin_again_one_by_one(
 
 
 @pytest.mark.scenario("F22", "P13")
-async def test_after_an_outage_everybody_is_back_soon_after_the_first_and_not_in_one_moment(
+async def test_after_an_outage_all_informers_reconnect_soon_after_the_first_but_not_at_once(
     server: APIServer, informers: list[Informer]
 ) -> None:
     outage = server.inject(Disconnect())
@@ -74,7 +74,7 @@ async def test_after_an_outage_everybody_is_back_soon_after_the_first_and_not_in
 
 
 @pytest.mark.scenario("F23")
-async def test_who_is_told_the_same_time_does_not_come_back_at_the_same_time(
+async def test_watches_with_the_same_retry_after_are_not_opened_again_at_once(
     server: APIServer, informers: list[Informer]
 ) -> None:
     server.inject(Refuse(429, retry_after=60), verb="watch", resource="widgets", times=MANY)

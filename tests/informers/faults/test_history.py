@@ -1,4 +1,4 @@
-"""F16 to F18, F20: a history that is gone, goes back, or is told in pieces."""
+"""F16 to F18, F20: history that was compacted, goes back, or is sent in pages."""
 
 from __future__ import annotations
 
@@ -25,9 +25,7 @@ def widgets_are_served(server: APIServer) -> None:
 
 
 @pytest.mark.scenario("F17", "P13")
-async def test_a_backup_that_was_restored_is_followed_although_numbers_come_again(
-    server: APIServer, client: Client
-) -> None:
+async def test_a_restored_backup_with_reused_revisions_is_followed(server: APIServer, client: Client) -> None:
     for name in ("kept", "changed", "deleted"):
         server.create(widget(name, n=1))
     backup = server.snapshot()
@@ -52,9 +50,7 @@ async def test_a_backup_that_was_restored_is_followed_although_numbers_come_agai
 
 @pytest.mark.scenario("F17", "P3", "P13")
 @pytest.mark.parametrize("streaming", [True, False], ids=["streamed", "listed"])
-async def test_a_backup_that_was_restored_with_later_revisions_is_followed_at_once(
-    server: APIServer, streaming: bool
-) -> None:
+async def test_a_restored_backup_with_later_revisions_is_followed_at_once(server: APIServer, streaming: bool) -> None:
     for name in ("kept", "changed", "deleted"):
         server.create(widget(name, n=1))
     backup = server.snapshot()
@@ -69,7 +65,7 @@ async def test_a_backup_that_was_restored_with_later_revisions_is_followed_at_on
         await widgets.wait_state(LIVE)
         assert len(await recorder.drain()) == 3
 
-        server.restore(backup)  # the count of revisions goes on, the objects have the versions of the backup
+        server.restore(backup)  # revisions continue; the objects have the versions of the backup
         await trio.sleep(60)
 
         assert sorted(await recorder.drain()) == ["add/deleted", "delete/created", "update/changed"]
@@ -80,7 +76,7 @@ async def test_a_backup_that_was_restored_with_later_revisions_is_followed_at_on
 
 @pytest.mark.scenario("F17", "P3", "P13")
 @pytest.mark.parametrize("silence", [90.0, 1000.0], ids=["silent", "ended"])
-async def test_a_backup_with_earlier_revisions_is_noticed_before_the_first_bookmark(
+async def test_a_restored_backup_with_earlier_revisions_is_noticed_before_the_first_bookmark(
     server: APIServer, silence: float
 ) -> None:
     server.create(widget("a", n=1))
@@ -91,7 +87,7 @@ async def test_a_backup_with_earlier_revisions_is_noticed_before_the_first_bookm
     async with connection as client, client.informer(WIDGETS) as widgets:
         await widgets.wait_state(LIVE)
 
-        server.restore(backup, rewind=True)  # a watch from a later version is silent: no bookmark either
+        server.restore(backup, rewind=True)  # a watch from a later version gets nothing: no bookmark either
         await trio.sleep(settings.watch_timeout[1])
 
         assert [obj["spec"]["n"] for obj in widgets] == [1]
@@ -99,7 +95,9 @@ async def test_a_backup_with_earlier_revisions_is_noticed_before_the_first_bookm
 
 
 @pytest.mark.scenario("F17", "P2")
-async def test_one_version_of_one_object_in_two_pasts_is_told_as_a_change(server: APIServer, client: Client) -> None:
+async def test_two_states_of_an_object_with_the_same_resource_version_are_an_update(
+    server: APIServer, client: Client
+) -> None:
     server.create(widget("a", n=1))
     backup = server.snapshot()
     replace(server, widget("a", n=2))
@@ -125,7 +123,7 @@ async def test_one_version_of_one_object_in_two_pasts_is_told_as_a_change(server
 
 
 @pytest.mark.scenario("F17", "P3")
-async def test_a_server_that_lags_takes_nothing_back(server: APIServer, client: Client) -> None:
+async def test_a_lagging_server_reverts_no_object(server: APIServer, client: Client) -> None:
     server.create(widget("a", n=1))
     async with client.informer(WIDGETS) as widgets:
         told = Subscription(widgets)
@@ -145,7 +143,7 @@ async def test_a_server_that_lags_takes_nothing_back(server: APIServer, client: 
 
 
 @pytest.mark.scenario("F17", "P3")
-async def test_a_list_that_is_older_than_asked_for_is_not_believed(server: APIServer, client: Client) -> None:
+async def test_a_list_that_is_older_than_requested_is_rejected(server: APIServer, client: Client) -> None:
     server.create(widget("a", n=1))
     async with client.informer(WIDGETS) as widgets:
         told = Subscription(widgets)
@@ -166,7 +164,7 @@ async def test_a_list_that_is_older_than_asked_for_is_not_believed(server: APISe
 
 @pytest.mark.scenario("F16", "F18")
 @pytest.mark.parametrize("effect", [Refuse(410), Rewrite(rewrites.expired, skip=1, times=1)], ids=["status", "event"])
-async def test_410_while_a_list_is_streamed_leads_to_one_plain_list(
+async def test_a_410_during_a_streaming_list_leads_to_one_plain_list(
     server: APIServer, client: Client, effect: Any
 ) -> None:
     for name in ("a", "b", "c"):
@@ -182,7 +180,7 @@ async def test_410_while_a_list_is_streamed_leads_to_one_plain_list(
 
 
 @pytest.mark.scenario("F18")
-async def test_a_server_known_to_stream_lists_is_believed_although_one_stream_broke_off(
+async def test_a_broken_stream_does_not_disable_streaming_lists_that_have_worked_before(
     server: APIServer, client: Client
 ) -> None:
     for plural in ("gadgets", "gizmos"):
@@ -190,7 +188,7 @@ async def test_a_server_known_to_stream_lists_is_believed_although_one_stream_br
     server.create(widget("a"))
     async with client.informer("gadgets.v1.example.com") as gadgets:
         await gadgets.wait_state(LIVE)
-        server.inject(Cut("clean"), verb="watch", resource="widgets", times=1)  # a server that shuts down
+        server.inject(Cut("clean"), verb="watch", resource="widgets", times=1)  # as from a server that shuts down
         async with client.informer(WIDGETS) as widgets, client.informer("gizmos.v1.example.com") as gizmos:
             await widgets.wait_state(LIVE)
             await gizmos.wait_state(LIVE)
@@ -200,7 +198,7 @@ async def test_a_server_known_to_stream_lists_is_believed_although_one_stream_br
 
 
 @pytest.mark.scenario("F20", "F16")
-async def test_a_page_that_expires_in_the_middle_costs_one_whole_list_and_nothing_is_lost(server: APIServer) -> None:
+async def test_a_continue_token_that_expires_costs_one_full_list_and_loses_no_object(server: APIServer) -> None:
     for number in range(250):
         server.create(widget(f"w{number}"))
     settings = dynkube.InformerSettings(random=Random(7), page_size=20, streaming_lists=False)
@@ -217,9 +215,7 @@ async def test_a_page_that_expires_in_the_middle_costs_one_whole_list_and_nothin
 
 
 @pytest.mark.scenario("F20", "P13")
-async def test_a_watch_that_is_dropped_again_and_again_under_load_loses_nothing(
-    server: APIServer, client: Client
-) -> None:
+async def test_a_watch_that_is_cut_repeatedly_under_load_loses_no_event(server: APIServer, client: Client) -> None:
     async with client.informer(WIDGETS) as widgets:
         told = Subscription(widgets, pause=0.5)
         await widgets.wait_state(LIVE)

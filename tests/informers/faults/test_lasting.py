@@ -1,6 +1,6 @@
-"""Every fault that lasts: one state with its reason, few requests, one log record; and the truth when it is over.
+"""Every lasting fault gives one state with its reason, few requests and one log record; afterwards, the right objects.
 
-The table is in ``table.py``. An hour of virtual time each.
+The faults are in ``table.py``; each lasts for an hour of virtual time.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ pytestmark = pytest.mark.parametrize(
 
 
 class Changes:
-    """The changes of an informer's state, each with its time."""
+    """The changes of an informer's state, with their times."""
 
     def __init__(self, informer: Informer) -> None:
         self.seen: list[tuple[float, State]] = []
         self._informer = informer
 
     def news(self) -> list[tuple[Phase, str]]:
-        """What was said, each time that it was more than other words for the same."""
+        """Return the phases and reasons, without repetitions that differ in the message only."""
         said = [(state.phase, state.reason) for _, state in self.seen]
         return [now for before, now in zip([None, *said], said, strict=False) if now != before]
 
@@ -47,7 +47,7 @@ class Changes:
 
 @asynccontextmanager
 async def suffering(server: APIServer, client: Client, fault: Lasting) -> AsyncIterator[tuple[Informer, Changes]]:
-    """An informer of widgets that was live, for whose resource the fault has begun."""
+    """An informer of widgets that is live, before the fault on its resource begins."""
     server.create(crd())
     for name in ("stays", "goes", POISON):
         server.create(widget(name))
@@ -77,7 +77,7 @@ def asked(server: APIServer) -> int:
     return sum(r.resource is not None and r.resource.resource == "widgets" for r in server.requests)
 
 
-async def test_it_is_one_state_few_requests_and_hardly_a_log_record(
+async def test_a_lasting_fault_gives_one_state_few_requests_and_few_log_records(
     server: APIServer, client: Client, fault: Lasting, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with suffering(server, client, fault) as (widgets, changes):
@@ -94,7 +94,7 @@ async def test_it_is_one_state_few_requests_and_hardly_a_log_record(
         assert {"stays", POISON} <= set(names(widgets.list()))
 
 
-async def test_when_it_is_over_the_informer_is_live_and_everything_was_told_once(
+async def test_after_a_lasting_fault_the_informer_is_live_and_each_change_was_delivered_once(
     server: APIServer, client: Client, fault: Lasting
 ) -> None:
     async with suffering(server, client, fault) as (widgets, _):
@@ -116,7 +116,9 @@ async def test_when_it_is_over_the_informer_is_live_and_everything_was_told_once
         assert (told.told["default", "stays"], told.told["default", "comes"], told.told["default", "goes"]) == (1, 1, 2)
 
 
-async def test_no_other_resource_notices(server: APIServer, client: Client, fault: Lasting) -> None:
+async def test_a_lasting_fault_does_not_affect_other_resources(
+    server: APIServer, client: Client, fault: Lasting
+) -> None:
     server.create(crd("gadgets"))
     async with client.informer(GADGETS) as gadgets, suffering(server, client, fault):
         await gadgets.wait_state(LIVE)

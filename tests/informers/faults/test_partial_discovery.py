@@ -1,4 +1,4 @@
-"""F15: discovery that fails, lags, or answers in part: what was known stays, and nobody is absent for it."""
+"""F15: discovery that fails, lags or is incomplete removes no known resource and makes none ABSENT."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def metrics_are_served(server: APIServer) -> None:
     server.register(Kind(gvr=gvr, kind="NodeMetrics", namespaced=False))
 
 
-async def test_an_api_whose_discovery_fails_is_unknown_and_not_absent(server: APIServer, client: Client) -> None:
+async def test_a_resource_whose_discovery_fails_is_unknown_and_not_absent(server: APIServer, client: Client) -> None:
     metrics_are_served(server)
     down = server.inject(Refuse(503), path_prefix=GROUP)
     async with client.informer(METRICS) as metrics:
@@ -34,7 +34,7 @@ async def test_an_api_whose_discovery_fails_is_unknown_and_not_absent(server: AP
             await metrics.wait_state(LIVE)
 
 
-async def test_an_api_that_was_known_stays_known_while_discovery_says_less(server: APIServer, client: Client) -> None:
+async def test_a_known_resource_stays_live_while_discovery_leaves_it_out(server: APIServer, client: Client) -> None:
     metrics_are_served(server)
     async with client.informer(METRICS) as metrics:
         await metrics.wait_state(LIVE)
@@ -47,7 +47,7 @@ async def test_an_api_that_was_known_stays_known_while_discovery_says_less(serve
         assert (metrics.state.phase, metrics.state.since) == (LIVE, since)
 
 
-async def test_a_crd_is_followed_whatever_an_old_discovery_says(server: APIServer, client: Client) -> None:
+async def test_a_crd_is_followed_although_discovery_is_outdated(server: APIServer, client: Client) -> None:
     server.inject(Freeze(), path_prefix="/api")
     await client.mapper.load()
     async with client.informer(WIDGETS) as widgets:
@@ -64,9 +64,7 @@ async def test_a_crd_is_followed_whatever_an_old_discovery_says(server: APIServe
             await widgets.wait_state(ABSENT)
 
 
-async def test_one_group_that_is_down_keeps_no_name_of_another_from_being_found(
-    server: APIServer, client: Client
-) -> None:
+async def test_names_are_found_while_another_group_is_down(server: APIServer, client: Client) -> None:
     metrics_are_served(server)
     server.inject(Rewrite(rewrites.stale_group("metrics.example.com")), path_prefix="/apis")
     server.inject(Refuse(503), path_prefix=GROUP)

@@ -1,4 +1,4 @@
-"""F14, F24: rights that are partial, granted or revoked, and credentials that are replaced."""
+"""F14, F24: permissions that are partial, granted or revoked, and credentials that are replaced."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ READ = ["get", "list", "watch"]
 
 @asynccontextmanager
 async def alice() -> AsyncIterator[tuple[APIServer, Client]]:
-    """A cluster with widgets that Alice has no rights in, and her client."""
+    """A cluster with widgets on which Alice has no permissions, and her client."""
     settings = dynkube.InformerSettings(random=Random(7))
     async with APIServer(rbac=True) as server:
         server.create(crd())
@@ -37,7 +37,7 @@ def asked(server: APIServer, resource: str) -> int:
 
 
 @pytest.mark.scenario("F14", "P8")
-async def test_rights_in_one_namespace_are_enough_for_an_informer_of_it() -> None:
+async def test_permissions_in_one_namespace_suffice_for_an_informer_of_it() -> None:
     async with alice() as (server, client):
         server.grant("alice", verbs=READ, resource="widgets.example.com", namespace="other")
         async with client.informer(WIDGETS, namespace="other") as mine, client.informer(WIDGETS) as everywhere:
@@ -52,7 +52,7 @@ async def test_rights_in_one_namespace_are_enough_for_an_informer_of_it() -> Non
 
 
 @pytest.mark.scenario("F14", "P8", "P13")
-async def test_rights_that_are_revoked_and_granted_again_cost_no_event() -> None:
+async def test_permissions_that_are_revoked_and_granted_again_cost_no_event() -> None:
     recorder = Recorder()
     async with alice() as (server, client):
         server.grant("alice", verbs=READ, resource="*")
@@ -87,9 +87,7 @@ def kubeconfig(user: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.scenario("F24", "P13")
-async def test_a_token_that_was_replaced_is_read_again_by_everybody_who_is_refused(
-    server: APIServer, tmp_path: Path
-) -> None:
+async def test_after_a_401_every_informer_uses_the_replaced_token(server: APIServer, tmp_path: Path) -> None:
     token = tmp_path / "token"
     token.write_text("old\n")
     expired: list[str] = []
@@ -123,7 +121,7 @@ async def test_a_token_that_was_replaced_is_read_again_by_everybody_who_is_refus
 
 
 @pytest.mark.scenario("F24", "P8")
-async def test_a_token_that_stays_expired_is_tried_slowly_and_then_replaced(server: APIServer, tmp_path: Path) -> None:
+async def test_an_expired_token_is_retried_slowly_until_it_is_replaced(server: APIServer, tmp_path: Path) -> None:
     token = tmp_path / "token"
     token.write_text("old")
     server.create(crd())

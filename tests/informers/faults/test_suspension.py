@@ -1,4 +1,4 @@
-"""A machine that slept: what was open before counts as lost; a wall clock that jumps changes nothing."""
+"""After the machine was suspended, connections opened before count as lost; a jump of the wall clock has no effect."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.scenario("F25", "P11")
 
 
 class Machine:
-    """Knows for how long it has slept."""
+    """A machine with a settable duration of suspension."""
 
     def __init__(self) -> None:
         self.slept = 0.0
@@ -42,14 +42,14 @@ async def client(server: APIServer, machine: Machine) -> AsyncIterator[dynkube.C
         yield client
 
 
-async def test_after_a_sleep_the_informer_catches_up_within_seconds(
+async def test_after_a_suspension_the_informer_catches_up_within_seconds(
     server: APIServer, client: dynkube.Client, machine: Machine
 ) -> None:
     async with client.informer(WIDGETS) as widgets:
         await widgets.wait_state(LIVE)
         await trio.sleep(65)
         since = widgets.state.since
-        server.end_watches(how="silent")  # the connections died while it slept
+        server.end_watches(how="silent")  # the connections broke during the suspension
         server.create(widget("b"))
         server.delete("widgets", "a")
 
@@ -61,7 +61,7 @@ async def test_after_a_sleep_the_informer_catches_up_within_seconds(
         assert widgets.statistics().lists == 0
 
 
-async def test_after_a_sleep_a_resuming_watch_goes_on_from_where_it_was(
+async def test_after_a_suspension_a_resuming_watch_continues_from_its_last_version(
     server: APIServer, client: dynkube.Client, machine: Machine
 ) -> None:
     async def fall_asleep() -> None:
@@ -81,7 +81,7 @@ async def test_after_a_sleep_a_resuming_watch_goes_on_from_where_it_was(
         assert 30 < trio.current_time() < 45
 
 
-async def test_a_nap_is_no_sleep(server: APIServer, client: dynkube.Client, machine: Machine) -> None:
+async def test_a_short_suspension_is_ignored(server: APIServer, client: dynkube.Client, machine: Machine) -> None:
     async with client.informer(WIDGETS) as widgets:
         await widgets.wait_state(LIVE)
         server.forget_requests()
@@ -94,7 +94,7 @@ async def test_a_nap_is_no_sleep(server: APIServer, client: dynkube.Client, mach
         assert server.requests == []
 
 
-async def test_informers_do_not_all_come_back_in_the_same_moment(
+async def test_after_a_suspension_informers_do_not_all_reconnect_at_once(
     server: APIServer, client: dynkube.Client, machine: Machine
 ) -> None:
     informers = [client.informer(WIDGETS, label_selector=f"n={number}") for number in range(40)]
@@ -116,5 +116,5 @@ async def test_informers_do_not_all_come_back_in_the_same_moment(
 
 
 @pytest.mark.real_time
-async def test_the_kernel_is_asked_and_not_the_wall_clock() -> None:
+async def test_the_duration_of_a_suspension_comes_from_the_kernel_and_not_the_wall_clock() -> None:
     assert abs(seconds_suspended() - seconds_suspended()) < 1

@@ -1,4 +1,4 @@
-"""Plays the whole campaign: ``make model``, or ``python -m tests.informers.model --seeds 0-49 --examples 200``."""
+"""Runs the whole campaign: ``make model``, or ``python -m tests.informers.model --seeds 0-49 --examples 200``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MACHINES: Final[Mapping[str, type[ScriptedMachine]]] = {
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Play, and tell how it goes; the exit status is how many seeds found something, up to 99."""
+    """Run the campaign and print its progress; the exit status is the number of seeds with a finding, at most 99."""
     parser = argparse.ArgumentParser(prog="python -m tests.informers.model", description=__doc__)
     parser.add_argument("--machine", choices=sorted(MACHINES), default="informers", help="which scripts to play")
     parser.add_argument("--seeds", type=_seeds, default=SEEDS, metavar="FIRST-LAST", help="recorded: 0-49")
@@ -44,8 +44,8 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _play(machine: str, seed: int, examples: int) -> tuple[Tally, str]:
-    """Play until so many examples were whole; the script of what was found, if anything."""
-    logging.disable()  # what informers report of trouble is expected here, and takes longer to write than to cause
+    """Play until this many examples were complete; return the script of the finding, if any."""
+    logging.disable()  # failures are expected here, and logging them takes longer than causing them
     total, part = Tally(), 0
     try:
         while total.whole < examples:

@@ -1,7 +1,7 @@
-"""The state machine about what informers know and do not know: resources and histories that change while faults last.
+"""The state machine about availability: resources and revisions change while lasting faults are in force.
 
-Its steps are fewer than those of the other machine and meet where availability and history are decided; what handlers
-and states report is held to the real history of the server (``oracle.py``).
+It has fewer steps than the other machine, chosen where availability and history are decided; the reports of handlers
+and states are compared with the real history of the server (``oracle.py``).
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from tests.informers.model.world import Options, World, open_world
 Backup: TypeAlias = tuple[Snapshot, Truth]
 
 _UNTIL_NOTICED = 700.0  # seconds; longer than any watch
-_LOST_CHANGES = 10  # more than what is written when a backup is restored
-_PATIENCE = 20.0  # seconds that a wait for a write is given; faults may keep it from coming
+_LOST_CHANGES = 10  # more revisions than a restored backup is followed by
+_PATIENCE = 20.0  # seconds that a wait for a write may take; faults may delay the object
 kinds = st.sampled_from(["widgets"] * 4 + ["gadgets", "configmaps", "gauges"])
 followed = st.sampled_from(
     [
@@ -48,7 +48,7 @@ shown = st.sampled_from(["all", "all", "all", "team", "~team"])
 
 
 class AvailabilityMachine(ScriptedMachine):
-    """See the README beside this file for how it works and how to read what it finds."""
+    """See the README in this directory for how it works and how to read its findings."""
 
     always: ClassVar[frozenset[str]] = frozenset({"put", "fill", "wait", "settle", "define", "impose", "lift"})
     informers = ScriptedMachine.informers
@@ -67,7 +67,7 @@ class AvailabilityMachine(ScriptedMachine):
     def start(
         self, streaming: bool, established_after: float, aggregated: bool, furnished: bool, early: str
     ) -> Watched:
-        """Begin with one informer, and with some objects of a CRD already there if it is furnished."""
+        """Begin with one informer; if ``furnished``, with a CRD and some objects."""
         options = Options(streaming=streaming, established_after=established_after, aggregated=aggregated, judged=True)
         self._bridge = Bridge(partial(open_world, options))
         if furnished:
@@ -80,7 +80,7 @@ class AvailabilityMachine(ScriptedMachine):
 
     @rule(resource=kinds, count=st.sampled_from([5, 60]))
     def churn(self, resource: str, count: int) -> None:
-        """Create so many objects of new names, and delete each at once."""
+        """Create ``count`` objects of new names, and delete each at once."""
 
         async def churn(world: World) -> None:
             world.moves += 1
@@ -93,10 +93,10 @@ class AvailabilityMachine(ScriptedMachine):
 
     @rule(there=st.booleans())
     def aggregate(self, there: bool) -> None:
-        """Have an API without a CRD come or go."""
+        """Start or stop serving an API without a CRD."""
 
         def aggregate(world: World) -> None:
-            world.troubled = True  # it is polled for
+            world.troubled = True  # discovery is polled for it
             world.cluster.aggregate(served=there)
 
         self._do(aggregate)
@@ -108,7 +108,7 @@ class AvailabilityMachine(ScriptedMachine):
 
     @rule(backup=backups)
     def restore(self, backup: Backup) -> None:
-        """Restore a backup; revisions go on from where they were, as with etcdutl's ``--bump-revision``."""
+        """Restore a backup; revisions continue, as with etcdutl's ``--bump-revision``."""
 
         def restore(world: World) -> None:
             world.troubled = True
@@ -118,10 +118,10 @@ class AvailabilityMachine(ScriptedMachine):
 
     @rule(backup=backups)
     def rewind(self, backup: Backup) -> None:
-        """Restore a backup, and count revisions from there: those that clients have seen come a second time.
+        """Restore a backup and count revisions from there, so that resourceVersions are used a second time.
 
-        Nothing says then what is newer: a client notices only while the server is behind what it has followed. So this
-        ends all faults, lets everybody follow more than will be written after the restore, and lasts until it was
+        A client can notice this only while the server's revision is lower than the last one it has seen. So this step
+        ends all faults, writes more revisions before the restore than will follow it, and lasts until the client has
         noticed; meanwhile reports are not judged.
         """
 
@@ -131,7 +131,7 @@ class AvailabilityMachine(ScriptedMachine):
             world.recover()
             for _ in range(_LOST_CHANGES):
                 world.cluster.flash("configmaps")
-            await trio.sleep(_UNTIL_NOTICED)  # bookmarks say how far the server has got
+            await trio.sleep(_UNTIL_NOTICED)  # bookmarks carry the server's revision
             with world.unjudged():
                 world.cluster.restore(backup, rewind=True)
                 await trio.sleep(_UNTIL_NOTICED)
@@ -162,9 +162,9 @@ class AvailabilityMachine(ScriptedMachine):
 
     @rule(informer=informers, at=places, team=teams, size=sizes, crd=st.sampled_from(["before", "before", "with it"]))
     def read_own_write(self, informer: Watched, at: str, team: str, size: str, crd: str = "before") -> None:
-        """Write an object and wait for it: what was waited for is there then, unless it never came.
+        """Write an object and wait for it; afterwards the informer has it, unless it never came.
 
-        A manifest may hold its CRD, too, which is created just before it then, where the news of that come late.
+        With ``crd="with it"`` the CRD is created just before, as from one manifest, and its watch event comes late.
         """
 
         async def write(world: World) -> None:
@@ -197,7 +197,7 @@ class AvailabilityMachine(ScriptedMachine):
         ending=st.sampled_from(ENDINGS),
     )
     def impose(self, struck: str, effect: str, ending: str) -> Imposed:
-        """Begin a fault that lasts."""
+        """Begin a lasting fault."""
         return self._do(lambda world: world.impose(struck, effect, ending))
 
     @rule(fault=consumes(faults))
@@ -206,7 +206,7 @@ class AvailabilityMachine(ScriptedMachine):
 
     @rule()
     def recover(self) -> None:
-        """Lift all faults."""
+        """End all faults."""
         self._do(lambda world: world.recover())
 
     @rule()
@@ -220,7 +220,7 @@ class AvailabilityMachine(ScriptedMachine):
 
     @rule()
     def compact(self) -> None:
-        """Forget history: who resumes from what was before gets 410."""
+        """Compact the history: a watch that resumes from an earlier revision gets 410."""
         self._do(lambda world: world.compact())
 
     @rule(seconds=st.sampled_from([1.0, 30.0]))
@@ -235,12 +235,12 @@ class AvailabilityMachine(ScriptedMachine):
 
     @rule(how=st.sampled_from(["hold", "release"]))
     def establishing(self, how: str) -> None:
-        """Keep new CRDs from being established, or let them be."""
+        """Keep new CRDs from being established, or release them."""
         self._do(lambda world: world.lose("establishing") if how == "hold" else world.release_definitions())
 
 
 async def _wait_for(world: World, watched: Watched, written: Unstructured) -> None:
-    """Wait for a write, with patience, and look."""
+    """Wait for a write, but not without a limit, and check that it is there."""
     begin = world.ledger.advance()
     with trio.move_on_after(_PATIENCE) as waiting:
         try:
@@ -252,7 +252,7 @@ async def _wait_for(world: World, watched: Watched, written: Unstructured) -> No
     expected = watched.expected(world.truth, world.words).get(written.key)
     world.ledger.advance()
     if waiting.cancelled_caught or expected is None or world.ledger.was_missing(watched, begin):
-        return  # objects can be written to a CRD that is not established yet; it counts as absent all the same
+        return  # objects can be written to a CRD that is not established yet, while it still counts as absent
     found = watched.informer.get(written.name, namespace=written.namespace or None)
     assert found is not None, f"waited for {written!r}, and it is not there: {watched.gvr} is {watched.informer.state}"
     assert (found.uid, found.resource_version) == (written.uid, written.resource_version), f"{found!r} is another"

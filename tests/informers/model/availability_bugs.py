@@ -1,6 +1,6 @@
-"""Bugs in what is believed of availability and history: the machine in ``availability.py`` has to find each of them.
+"""Bugs in how availability and history are judged: the machine in ``availability.py`` has to find each of them.
 
-Each is one decision of dynkube's, taken as informers of other libraries take it, or as dynkube once did.
+Each changes one decision to what other libraries' informers do, or to what dynkube once did.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tests.informers.model.seeded_bugs import Bug
 
 
 def an_old_answer_believed_once_crds_are_lost(patch: pytest.MonkeyPatch) -> None:
-    """When CRDs cannot be read any more, an answer of discovery from before the CRD existed counts again."""
+    """When CRDs cannot be read any more, a discovery document from before the CRD existed counts again."""
 
     def with_proof(self: Observations, proof: ServingProof) -> Observations:
         return replaced(self, proof=proof)
@@ -57,7 +57,7 @@ def lost_crds_taken_for_deleted_ones(patch: pytest.MonkeyPatch) -> None:
 
 
 def restored_objects_skipped_as_old(patch: pytest.MonkeyPatch) -> None:
-    """A list takes no object back to an earlier version, also after a backup was restored."""
+    """A list reverts no object to an earlier version, not even after a backup was restored."""
     complete = Cache.replace
 
     async def replace(self: Cache, objects: Mapping[Key, Unstructured], version: str, slices: Slices) -> Version:
@@ -73,7 +73,7 @@ def restored_objects_skipped_as_old(patch: pytest.MonkeyPatch) -> None:
 
 
 def a_replaced_crd_empties_the_cache(patch: pytest.MonkeyPatch) -> None:
-    """Another CRD of the name is another resource: what is cached is dropped, although it may be the new one's."""
+    """A replaced CRD empties the cache, although the cached objects may already be those of the new CRD."""
     follow = SharedInformer._follow_generation
 
     async def follow_emptied(self: SharedInformer, generation: Generation, lost: SourceFailure | None) -> None:
@@ -85,16 +85,16 @@ def a_replaced_crd_empties_the_cache(patch: pytest.MonkeyPatch) -> None:
 
 
 def a_wait_for_a_write_that_an_absent_resource_ends(patch: pytest.MonkeyPatch) -> None:
-    """While the resource is absent, a wait for a write returns at once, whatever the write proves."""
+    """While the resource is absent, a wait for a write returns at once, although the write shows that it was served."""
 
     async def object_seen(self: SharedInformer, obj: Unstructured) -> None:
-        """Learn nothing."""
+        """Do nothing."""
 
     patch.setattr(SharedInformer, "object_seen", object_seen)
 
 
 def a_step_kept_for_what_came_and_went(patch: pytest.MonkeyPatch) -> None:
-    """A slow handler keeps an entry for each object that came and went before it saw any of it."""
+    """A slow handler keeps an entry for each object that was created and deleted before the handler got it."""
     offer, take = Mailbox.offer, Mailbox.take
 
     def offer_and_keep(self: Mailbox, key: Key, visible: Unstructured | None) -> bool:
@@ -114,7 +114,7 @@ def a_step_kept_for_what_came_and_went(patch: pytest.MonkeyPatch) -> None:
 
 
 def a_404_believed_without_the_list_of_groups(patch: pytest.MonkeyPatch) -> None:
-    """A discovery document that is 404 is taken for a group-version that is not served, whoever answered."""
+    """A 404 for a discovery document is taken for a group-version that is not served, even if a proxy responded."""
 
     async def lists(self: DiscoveryClient, gv: object) -> bool:
         return False
@@ -123,7 +123,7 @@ def a_404_believed_without_the_list_of_groups(patch: pytest.MonkeyPatch) -> None
 
 
 def one_answer_of_discovery_taken_for_two(patch: pytest.MonkeyPatch) -> None:
-    """A resource that was served is gone as soon as discovery leaves it out once."""
+    """A served resource becomes absent as soon as discovery leaves it out once."""
     judge = verdict.judge
 
     def judge_at_once(gvr: GVR, crds: Any, seen: Observations, *, confirm_after: float) -> Availability:
@@ -133,12 +133,12 @@ def one_answer_of_discovery_taken_for_two(patch: pytest.MonkeyPatch) -> None:
 
 
 def an_absence_never_doubted(patch: pytest.MonkeyPatch) -> None:
-    """What was absent stays ABSENT while no source of that can be read any more."""
+    """An ABSENT resource stays ABSENT while every source of availability fails."""
     patch.setattr(verdict, "_lost", lambda crds, seen: None)
 
 
 def a_404_of_the_objects_taken_for_absence(patch: pytest.MonkeyPatch) -> None:
-    """A list of objects that is answered by 404 empties the informer."""
+    """A 404 for a list of objects empties the informer."""
     failed = SharedInformer.failed
 
     async def failed_for_good(self: SharedInformer, epoch: int, exc: Any, streak: int, recovery: Recovery) -> None:
@@ -150,10 +150,10 @@ def a_404_of_the_objects_taken_for_absence(patch: pytest.MonkeyPatch) -> None:
 
 
 def a_list_of_objects_that_proves_nothing(patch: pytest.MonkeyPatch) -> None:
-    """That objects were listed is no evidence that their resource is served; late news of its CRD counts more."""
+    """A successful list of objects is no evidence that the resource is served; late events of its CRD win."""
 
     def prove(self: AvailabilityTracker, gvr: GVR, version: str, *, namespaced: bool) -> None:
-        """Learn nothing."""
+        """Do nothing."""
 
     patch.setattr(AvailabilityTracker, "prove", prove)
 

@@ -1,10 +1,10 @@
-"""An async world driven by plain code: each command is played inside trio, and all else stands still meanwhile.
+"""Runs an async world from plain code: each command runs inside trio, and everything else stands still in between.
 
-hypothesis calls a state machine's rules one by one, as plain functions; informers live in trio, over all of these
-calls. A thread for trio would bring back what virtual time took away: two programs at once. Here trio runs in a
-greenlet of the same thread. Its main task asks for the next command by switching to whoever called :meth:`Bridge.play`,
-and that switch is no checkpoint: no other task runs, and no time passes, until there is a command again. So what
-happens depends on the commands alone, and a failure can be played again, and shrunk.
+hypothesis calls the rules of a state machine as plain functions, while informers live in trio across these calls.
+Running trio in a thread would bring back real concurrency, which virtual time has removed. Here trio runs in a greenlet
+of the same thread. Its main task gets the next command by switching to the caller of :meth:`Bridge.play`, and that
+switch is no checkpoint: no other task runs and no time passes until the next command. So a run depends on the commands
+alone, and a failure can be replayed and shrunk.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ W = TypeVar("W")
 T = TypeVar("T")
 
 _PATIENCE: Final = 100_000.0
-"""Seconds of virtual time after which a command counts as hanging; none is meant to take a day."""
+"""Seconds of virtual time after which a command counts as hanging; no command should take a day."""
 _STEPS: Final = 50_000
-"""Steps of the scheduler after which a command counts as hanging; an hour takes some thousand."""
+"""Steps of the scheduler after which a command counts as hanging; an hour takes a few thousand."""
 
 
 class _StepLimit(trio.abc.Instrument):
-    """Cancels the command in play when tasks have run too often: some go on and on while no time passes."""
+    """Cancels the current command after too many steps of the scheduler, as some loops never let virtual time pass."""
 
     def __init__(self) -> None:
         self.scope = trio.CancelScope()
@@ -42,10 +42,10 @@ class _StepLimit(trio.abc.Instrument):
 
 
 class Bridge(Generic[W]):
-    """Opens a world in trio, on virtual time, and plays commands in it until closed.
+    """Opens a world in trio, on virtual time, and runs commands in it until closed.
 
     Args:
-        open_world: gives an async context manager; what it yields is passed to each command.
+        open_world: returns an async context manager; its value is passed to each command.
     """
 
     def __init__(self, open_world: Callable[[], AbstractAsyncContextManager[W]]) -> None:
@@ -56,13 +56,13 @@ class Bridge(Generic[W]):
         self._trio.switch()  # until the world is open
 
     def play(self, command: Callable[[W], Awaitable[T]]) -> T:
-        """Play a command to its end.
+        """Run a command to its end.
 
         Returns:
-            What the command returned; what it raises is raised here, and the world goes on.
+            The result of the command. Its exceptions are raised here, and the world continues.
 
         Raises:
-            BaseExceptionGroup: something else in the world failed, so that it has ended.
+            BaseExceptionGroup: something else in the world failed, which ended the world.
         """
         if self._trio.dead:
             raise RuntimeError("the world has ended, so nothing can be played in it")
@@ -73,17 +73,17 @@ class Bridge(Generic[W]):
         return played
 
     def close(self) -> None:
-        """Leave the world, wait until nothing of it runs, and raise what goes wrong meanwhile. Safe to call twice."""
+        """Leave the world, wait until all its tasks have ended, and raise their exceptions. Safe to call twice."""
         if not self._trio.dead:
             self._trio.switch(None)
 
     def _run(self) -> None:
-        # trio runs what is ready in random order, lest anybody relies on one: here in the same order each time. There
-        # is no public way; this is pytest-trio's.
+        # trio runs ready tasks in random order, so that no program relies on one; here the order is the same each time.
+        # There is no public API for this; pytest-trio does the same.
         scheduler: Any = trio._core._run
         scheduler._ALLOW_DETERMINISTIC_SCHEDULING = True
         scheduler._r.seed(0)
-        # An exception that ends a greenlet is raised where its parent, which is the caller, waits in ``switch``.
+        # An exception that ends a greenlet is raised in its parent, which is the caller, waiting in ``switch``.
         clock = trio.testing.MockClock(autojump_threshold=0)
         trio.run(self._main, clock=clock, instruments=[self._limit])
 

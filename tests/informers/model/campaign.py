@@ -1,4 +1,4 @@
-"""Plays random scripts from a seed, and counts the examples and steps that were really taken."""
+"""Plays random scripts from a seed, and counts the examples and steps that were really run."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from tests.informers.model.scripted import ScriptedMachine
 from tests.informers.model.shrinking import script_of, shrink
 
 STEPS: Final = 50
-"""Rules played in each example; the start, and the settling at the end, are not counted."""
+"""Rules run in each example, without the start and the final settling."""
 
 SEEDS: Final = range(50)
-"""The recorded campaign: 200 examples and more from each of these seeds."""
+"""The seeds of the recorded campaign; each plays at least 200 examples."""
 
 CI_SEEDS: Final = range(1000, 1008)
-"""What every run of the tests plays, some of each."""
+"""The seeds that every run of the tests plays, with fewer examples each."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """What was played: examples that took all of their steps, those that ended before, and steps in all."""
+    """What was played: examples that ran all their steps, shorter ones, and the total of steps."""
 
     whole: int = 0
     cut: int = 0
@@ -45,13 +45,13 @@ class Tally:
 def play(
     machine: type[ScriptedMachine], seed: int, examples: int, *, steps: int = STEPS, shrinking: bool = True
 ) -> Tally:
-    """Play about ``examples`` scripts of ``steps`` steps each; the same ones for the same seed.
+    """Play about ``examples`` scripts of ``steps`` steps each; the same seed gives the same scripts.
 
     hypothesis varies scripts by repeating and leaving out parts of earlier ones, which makes some of them shorter.
 
     Raises:
-        AssertionError: a promise was broken; the last note of the exception has the shrunk script. Whatever else was
-            raised in the world comes as it is, with such a note.
+        AssertionError: a promise was broken; the last note of the exception has the shrunk script. Any other exception
+            in the world is raised unchanged, with such a note.
     """
     tally = Tally()
 
@@ -75,9 +75,9 @@ def play(
 
 @contextmanager
 def _constant_free() -> Iterator[None]:
-    """Keep hypothesis from mixing in constants of whatever modules are loaded: a seed would mean other scripts then.
+    """Keep hypothesis from using constants of the loaded modules, which would make a seed depend on them.
 
-    There is no public way to say so.
+    There is no public setting for this.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(providers, "_get_local_constants", Constants)
@@ -87,7 +87,7 @@ def _constant_free() -> Iterator[None]:
 def _settings(examples: int, steps: int) -> settings:
     return settings(
         max_examples=examples,
-        stateful_step_count=steps + 1,  # the first one is the start
+        stateful_step_count=steps + 1,  # the first step is the start
         phases=(Phase.generate,),
         database=None,
         deadline=None,

@@ -1,4 +1,4 @@
-"""What must be so: after every step, and once things are quiet."""
+"""The invariants: after every step, and once the world is quiet."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ CRDS: Final = GVR("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 APISERVICES: Final = GVR("apiregistration.k8s.io", "v1", "apiservices")
 NOT_OF_CRDS: Final = "kube-aggregator.kubernetes.io/automanaged!=true"
 QUIET: Final = 700.0
-"""Longer than silence, any backoff and any watch."""
+"""Seconds; longer than the idle timeout, any backoff and any watch."""
 _REQUESTS_WHILE_QUIET: Final = 12
-"""For each collection that is followed: its watches end once or twice, and half a dozen may heal what went before."""
+"""For each followed collection: its watches end once or twice, and about six requests may repair earlier failures."""
 
 
 async def check_always(world: World) -> None:
-    """What holds at every moment."""
+    """Check the invariants that hold at every moment."""
     for watched in world.watched:
         wrong = list(watched.contradictions())
         assert not wrong, wrong
@@ -54,7 +54,7 @@ def _check_listener(world: World, listener: Listener) -> None:
 
 
 def check_bounds(world: World) -> None:
-    """P9: what a handler has not taken yet is about objects that it was shown, or that there are now."""
+    """P9: the events that wait for a handler are about objects that it was shown or that exist now."""
     for watched in world.open:
         listed = {obj.key for obj in watched.informer.list()}
         for listener in watched.listeners:
@@ -65,8 +65,8 @@ def check_bounds(world: World) -> None:
 
 
 async def check_quiet(world: World) -> None:
-    """What holds once nothing has happened for long, and no trouble is left."""
-    await trio.sleep(QUIET)  # recovery may take as long
+    """Check the invariants that hold after a long quiet time without faults."""
+    await trio.sleep(QUIET)  # recovery may take this long
     world.server.forget_requests()
     await trio.sleep(QUIET)
     await quiet()
@@ -84,14 +84,14 @@ async def check_quiet(world: World) -> None:
 
 
 def check_shown(world: World) -> None:
-    """P2: what everybody sees, and was told of."""
+    """P2: reads and the events of every listener agree with the cluster."""
     for watched in world.watched:
         _check_shown(world, watched)
         _check_told(watched)
 
 
 def _check_shown(world: World, watched: Watched) -> None:
-    """P2, P7: reads show what the machine knows to be there."""
+    """P2, P7: reads show the objects that the machine has written."""
     expected = watched.expected(world.truth, world.words)
     listed = {obj.key: obj for obj in watched.informer.list()}
     shown = {key: _facts(watched, obj) for key, obj in listed.items()}
@@ -111,7 +111,7 @@ def _known(watched: Watched, thing: Thing) -> tuple[object, ...]:
 
 
 def _check_told(watched: Watched) -> None:
-    """P2: what everybody was told adds up to what reads show."""
+    """P2: the events of every listener add up to the objects that reads show."""
     listed = {obj.key: obj for obj in watched.informer.list()}
     for listener in watched.listeners:
         if listener.removed:
@@ -123,7 +123,7 @@ def _check_told(watched: Watched) -> None:
 
 
 def _collections(world: World) -> set[tuple[GVR, Selection, str]]:
-    """What has to be followed: each key once, and the namespaces where a filter looks at them."""
+    """Return the collections that have to be followed: each key once, and namespaces if a filter uses them."""
     keys = {watched.key for watched in world.open if watched.exists(world.truth)}
     if any("chosen" in watched.shown for watched in world.open):
         keys.add((GVR("", "v1", "namespaces"), Selection(), "usual"))
@@ -138,7 +138,7 @@ def _has_no_definition(watched: Watched, world: World) -> bool:
 
 
 def _check_watches(world: World) -> None:
-    """P12, P7: the server counts one watch for each key, and none for what is not there."""
+    """P12, P7: the server has exactly one watch for each key, and none for resources that are absent."""
     expected = Counter(
         (replace(gvr, version=world.truth.version_of(gvr)), selection.params)
         for gvr, selection, _ in _collections(world)
@@ -147,10 +147,10 @@ def _check_watches(world: World) -> None:
         (w.resource, (w.namespace, w.params.get("labelSelector", ""), w.params.get("fieldSelector", "")))
         for w in world.server.open_watches
     )
-    # That on CRDs is there for the first custom resource that is followed, and stays until nothing is.
+    # The watch on CRDs starts with the first custom resource that is followed, and stays until none is.
     crds = watches.pop((CRDS, ("", "", "")), 0)
     assert crds == 1 or (crds == 0 and all(w.gvr.group not in (GROUP, METRICS) for w in world.open))
-    # That on APIServices is there while anything that is followed has no CRD.
+    # The watch on APIServices is open while any followed resource has no CRD.
     missing = any(_has_no_definition(watched, world) for watched in world.open)
     assert watches.pop((APISERVICES, ("", NOT_OF_CRDS, "")), 0) == missing
     assert watches == expected, f"open are {watches}, and there should be {expected}"

@@ -1,4 +1,4 @@
-"""The machine's hand on the cluster: whatever it writes is noted in the truth, from what the write returned."""
+"""The machine's access to the cluster; each write is recorded in ``Truth``, as the server returned it."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tests.informers.model.truth import CUSTOM, GROUP, METRICS, Definition, Thin
 
 KINDS = {"widgets": "Widget", "gadgets": "Gadget", "configmaps": "ConfigMap", "gauges": "Gauge"}
 GAUGES = Kind(gvr=GVR(METRICS, "v1", "gauges"), kind="Gauge", namespaced=True)
-"""What is served without a CRD."""
+"""The resources that are served without a CRD."""
 
 
 class Cluster:
-    """An embedded server and the truth about it.
+    """An embedded server, and the state that it should have.
 
-    What the server refuses (nothing serves this kind now, the namespace is gone) changes neither.
+    Requests that the server rejects (the kind is not served, the namespace is gone) change neither.
     """
 
     def __init__(self, server: APIServer, truth: Truth) -> None:
@@ -29,7 +29,7 @@ class Cluster:
         self.truth = truth
         self.ever_written: set[Key] = set()
         self.changed: Callable[[], object] = lambda: None
-        """Called after each single change."""
+        """Called after each change."""
         self._writes = 0
         truth.objects["namespaces"] = {}
         for found in server.list("namespaces"):
@@ -41,7 +41,7 @@ class Cluster:
     # ── objects ──────────────────────────────────────────────────────────────────────────────
 
     def put(self, resource: str, key: Key, team: str, size: str) -> Mapping[str, Any] | None:
-        """Create an object, or replace its content. Returns what was stored."""
+        """Create an object, or replace its content; return the stored object."""
         body = self._body(resource, key, team, size)
         if body is None:
             return None
@@ -53,17 +53,17 @@ class Cluster:
         return None
 
     def put_as(self, gvr: GVR, key: Key, team: str, size: str) -> Mapping[str, Any] | None:
-        """The same in a version of the resource; ``None`` where this is not served."""
+        """Like ``put``, in a version of the resource; ``None`` if that version is not served."""
         return self.put(gvr.resource, key, team, size) if self.truth.is_served(gvr) else None
 
     def flash(self, resource: str) -> None:
-        """Create an object of a new name, and delete it."""
+        """Create an object with a new name, and delete it."""
         key = ("blue", f"flash-{self._writes}")
         if self.put(resource, key, "x", "small") is not None:
             self.delete(resource, key)
 
     def delete(self, resource: str, key: Key) -> None:
-        """Delete an object, if there is one."""
+        """Delete an object, if it exists."""
         key = self._placed(resource, key)
         if self._known(resource, key):
             with suppress(APIError, NoMatch):
@@ -124,14 +124,14 @@ class Cluster:
     # ── namespaces ───────────────────────────────────────────────────────────────────────────
 
     def put_namespace(self, name: str, *, chosen: bool) -> None:
-        """Create a namespace, or label it otherwise."""
+        """Create a namespace, or change its labels."""
         body = namespace(name, {"chosen": "yes"} if chosen else {})
         with suppress(APIError):
             known = self._known("namespaces", ("", name))
             self._note("namespaces", self.server.update(body) if known else self.server.create(body), None)
 
     def delete_namespace(self, name: str) -> None:
-        """Delete a namespace and all that is in it."""
+        """Delete a namespace and all its objects."""
         with suppress(APIError):
             self.server.delete("namespaces", name)
             self.truth.delete_namespace(name)
@@ -147,7 +147,7 @@ class Cluster:
             self.changed()
 
     def serve(self, plural: str, versions: Iterable[str]) -> None:
-        """Edit a CRD: serve these versions and no others. Those it once had stay in it, not served."""
+        """Edit a CRD to serve exactly these versions. Versions that it had before stay in it, not served."""
         if plural not in self.truth.definitions:
             return
         definition: Any = self.server.get(CRDS, f"{plural}.{GROUP}")
@@ -168,10 +168,10 @@ class Cluster:
             self.truth.undefine(plural)
             self.changed()
 
-    # ── what is served without a CRD ─────────────────────────────────────────────────────────
+    # ── resources without a CRD ──────────────────────────────────────────────────────────────
 
     def aggregate(self, *, served: bool) -> None:
-        """Have an API without a CRD come or go; its objects stay where they are."""
+        """Start or stop serving an API without a CRD; its objects are kept."""
         if served == self.truth.aggregated:
             return
         if served:
@@ -184,15 +184,15 @@ class Cluster:
     # ── history ──────────────────────────────────────────────────────────────────────────────
 
     def back_up(self) -> tuple[Snapshot, Truth]:
-        """All that there is."""
+        """Return a snapshot of the server and of the truth."""
         return self.server.snapshot(), self.truth.copy()
 
     def restore(self, backup: tuple[Snapshot, Truth], *, rewind: bool) -> None:
-        """Hold that again, and nothing else. With ``rewind`` resourceVersions are counted from there once more."""
+        """Restore exactly that state. With ``rewind``, resourceVersions are counted from there again."""
         (snapshot, truth), aggregated = backup, self.truth.aggregated
         self.server.restore(snapshot, rewind=rewind)
         self.truth.become(truth)
-        # Whether there is a server behind an APIService is not in the backup: its APIService comes and goes with it.
+        # The backup does not contain whether the API is served; its APIService has to agree with that.
         self.truth.aggregated = aggregated
         if aggregated:
             self.server.register(GAUGES)

@@ -1,4 +1,4 @@
-"""Faults that last until they are lifted, by what they strike and by what they do to it."""
+"""Faults that last until they are ended: which requests they affect, and how."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _ROOTS: Final = ("/api", "/apis")
 
 
 class Late:
-    """Answers are computed at once, and arrive some seconds later: they may be outdated by then."""
+    """Delays responses by some seconds after they were computed, so that they may be outdated on arrival."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
 
     async def apply(self, request: RequestFacts, app: Any, scope: Any, receive: Any, send: Any) -> None:
-        """Hold back each answer as a whole; of a watch, each of its events."""
+        """Delay a response as a whole; for a watch, delay each event."""
         messages: list[Any] = []
 
         async def keep(message: Any) -> None:
@@ -67,17 +67,17 @@ EFFECTS: Final[Mapping[str, Callable[[], Effect]]] = {
     "late": lambda: Late(12),
     "slow": lambda: Drip(2000),
 }
-"""What a fault does to each request that it strikes."""
+"""The effect of a fault on each affected request."""
 _ANSWERED: Final = ("late", "slow")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """Which requests a fault strikes, and whose open watches end with it."""
+    """The requests that a fault affects, and the open watches that end with it."""
 
     requests: Mapping[str, Any]
     watches: str = ""
-    """A resource; ``"*"`` for all, nothing for none."""
+    """A resource; ``"*"`` for all resources, ``""`` for none."""
 
 
 def _is_group(request: RequestFacts) -> bool:
@@ -108,14 +108,14 @@ TARGETS: Final[Mapping[str, Target]] = {
     "configmaps": Target(requests={"resource": "configmaps"}, watches="configmaps"),
     "everything": Target(requests={}, watches="*"),
 }
-"""What a fault may strike. ``availability`` is all that says which resources there are."""
+"""The possible targets of a fault. ``availability`` is every source that shows which resources are served."""
 
 LAG: Final = 20.0
-"""Seconds: shorter than the 30 between two answers of discovery that together prove an absence."""
+"""Seconds: less than the 30 between two reads of discovery that together prove that a resource is absent."""
 
 
 def hide_group(server: APIServer) -> list[Fault]:
-    """For :data:`LAG` seconds let discovery leave out the group of the CRDs, as an API server that has just started."""
+    """For :data:`LAG` seconds, leave the CRDs' group out of discovery, as an API server that has just started does."""
 
     def documents(request: RequestFacts) -> bool:
         return request.verb == "" and request.path.startswith(f"/apis/{GROUP}")
@@ -128,7 +128,7 @@ def hide_group(server: APIServer) -> list[Fault]:
 
 
 ENDINGS: Final = ("clean", "reset", "silent", "")
-"""How the watches in question end as a fault begins; with ``""`` they stay open."""
+"""How the affected watches end when a fault begins; with ``""`` they stay open."""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -137,11 +137,11 @@ class Imposed:
 
     fault: Fault
     outage: bool
-    """Whether it leaves nobody any answer, and no watch."""
+    """Whether no request gets a response and no watch is open."""
 
 
 def impose(server: APIServer, target: str, effect: str, ending: Ending | str) -> Imposed:
-    """Begin a fault, and end the watches that it is about."""
+    """Begin a fault, and end the watches that it affects."""
     struck = TARGETS[target]
     fault = server.inject(EFFECTS[effect](), **struck.requests)
     if struck.watches and ending:

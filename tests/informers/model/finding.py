@@ -1,6 +1,6 @@
-"""Has the machine find each seeded bug, and writes the shrunk scripts into the README beside this.
+"""Lets the machine find each seeded bug, and writes the shrunk scripts into the README in this directory.
 
-``python -m tests.informers.model.finding`` does it for all of them, or for those that are named.
+``python -m tests.informers.model.finding`` runs all bugs, or those named on the command line.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ BUGS: Final[Mapping[Bug, type[ScriptedMachine]]] = {
     **dict.fromkeys(SEEDED, InformerMachine),
     **dict.fromkeys(AVAILABILITY_BUGS, AvailabilityMachine),
 }
-"""Every seeded bug, and the machine that has to find it."""
+"""The seeded bugs, and the machine that has to find each of them."""
 
 EXAMPLES: Final = 30
-"""How many are played from each seed."""
+"""Examples per seed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """How a bug was found: from which seed, and the script that shows it."""
+    """The seed with which a bug was found, and the script that shows it."""
 
     seed: int
     script: Script
 
 
 def find(machine: type[ScriptedMachine], bug: Bug, seeds: range, *, shrinking: bool = True) -> Found | None:
-    """Play scripts on dynkube with ``bug`` in it until one fails; ``None`` if none does."""
+    """Play scripts on dynkube with ``bug`` patched in until one fails; ``None`` if none fails."""
     with pytest.MonkeyPatch.context() as patch:
         bug(patch)
         for seed in seeds:
@@ -55,23 +55,23 @@ def find(machine: type[ScriptedMachine], bug: Bug, seeds: range, *, shrinking: b
                 play(machine, seed, EXAMPLES, shrinking=shrinking)
             except Exception as error:
                 lines = error.__notes__[-1].splitlines()
-                return Found(seed=seed, script=lines[1:-1])  # the others say "Shrunk:" and tear down
+                return Found(seed=seed, script=lines[1:-1])  # without "Shrunk:" and the teardown
     return None
 
 
 def title(bug: Bug) -> str:
-    """The bug's name as text."""
+    """Return the name of a bug as a title."""
     return bug.__name__.replace("_", " ").capitalize()
 
 
 def recorded() -> dict[str, Found]:
-    """What the README has, by title."""
+    """Return the findings in the README, by title."""
     text = README.read_text()
     return {name: Found(seed=int(seed), script=script.splitlines()) for name, seed, script in _SECTION.findall(text)}
 
 
 def main() -> None:
-    """Find them, and write them down."""
+    """Find the bugs, and update the README."""
     logging.disable()
     found = recorded()
     for bug, machine in BUGS.items():

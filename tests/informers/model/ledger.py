@@ -1,6 +1,6 @@
-"""What was on the server, and when: the lives of objects and of resources, as the machine that wrote them knows them.
+"""The history of the server: when each object and each resource existed, as recorded by the machine that wrote them.
 
-Moments are numbered: every change and every observation has its place in one order, also where no time passes.
+Moments are numbered: every change and every observation has its place in one order, even if no time passes in between.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ RESOURCES: Final = (
     GVR(GROUP, "", "widgets"),
     GVR(METRICS, "", "gauges"),
 )
-"""Those that come and go, with an empty version in any. Others are either served all the time or never."""
+"""Resources that are served only at times; an empty version means any. All others are served always or never."""
 
 
 VERSIONS: Final = ("v2", "v1")
-"""Those that may be served, the preferred one first."""
+"""Versions that may be served, the preferred one first."""
 
 
 class Timeline(Generic[T]):
-    """A value that changes: what it was from which moment on."""
+    """A value that changes, with the moment at which each value began."""
 
     def __init__(self, moment: int, value: T) -> None:
         self._states = [(moment, value)]
 
     def note(self, moment: int, value: T) -> None:
-        """From ``moment`` on it is ``value``."""
+        """Record that the value is ``value`` from ``moment`` on."""
         if value != self._states[-1][1]:
             self._states.append((moment, value))
 
     def during(self, begin: int, end: int) -> Iterator[T]:
-        """Every value it had from ``begin`` to ``end``."""
+        """Yield every value between ``begin`` and ``end``."""
         for number, (moment, value) in enumerate(self._states):
             ends = self._states[number + 1][0] if number + 1 < len(self._states) else end + 1
             if moment <= end and ends > begin:
@@ -60,7 +60,7 @@ class Timeline(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """How a resource is served: as what the CRD of this UID defines it; the UID of others is empty."""
+    """How a resource is served. ``uid`` is that of its CRD, and empty for other resources."""
 
     uid: str
     namespaced: bool
@@ -70,8 +70,8 @@ class Ledger:
     """The history of one server.
 
     Args:
-        server: Asked for nothing but which resources it serves, as CRDs are established by the server itself.
-        truth: The present state, as the machine has written it.
+        server: used only to look up which resources it serves, as the server itself establishes CRDs.
+        truth: the present state, as the machine has written it.
     """
 
     def __init__(self, server: APIServer, truth: Truth) -> None:
@@ -83,7 +83,7 @@ class Ledger:
         self._alive: dict[tuple[str, Key, str], Thing] = {}
 
     def advance(self) -> int:
-        """Note what has changed since the last call, and begin another moment; call it after each single change."""
+        """Record the changes since the last call and begin another moment; call it after each change."""
         self.moment += 1
         for gvr, timeline in self._resources.items():
             timeline.note(self.moment, self._served(gvr))
@@ -110,37 +110,37 @@ class Ledger:
                     return Served(kind.crd_uid or "", kind.namespaced)
         return None
 
-    # ── what was so ──────────────────────────────────────────────────────────────────────────
+    # ── the past ─────────────────────────────────────────────────────────────────────────────
 
     def states(self, gvr: GVR, obj: Unstructured) -> Iterable[tuple[int, Thing | None]]:
-        """All that this very object (by its UID) ever was, ``None`` where it was not there."""
+        """Return all states of the object with this UID; ``None`` while it did not exist."""
         life = self._lives.get((gvr.resource, obj.key, obj.uid))
         return () if life is None else life.states
 
     def written(self, gvr: GVR, obj: Unstructured) -> Iterable[tuple[int, Thing]]:
-        """The states of this object in this resourceVersion: none that was never written, two after a rewind."""
+        """Yield the states of this object with this resourceVersion: none if never written, two after a rewind."""
         for moment, thing in self.states(gvr, obj):
             if thing is not None and thing.version == obj.resource_version:
                 yield moment, thing
 
     def things(self, gvr: GVR, obj: Unstructured, begin: int) -> Iterator[Thing | None]:
-        """What this object was from ``begin`` until now."""
+        """Yield the states of this object from ``begin`` until now."""
         yield from self._lives[gvr.resource, obj.key, obj.uid].during(begin, self.moment)
 
     def may_follow(self, gvr: GVR, version: str, obj: Unstructured) -> bool:
-        """Whether this object was in its present state later than in another ``version``, as after a restore."""
+        """Return whether this object was in its present state later than in ``version``, as after a restore."""
         began = [moment for moment, thing in self.states(gvr, obj) if thing is not None and thing.version == version]
         return any(moment > min(began, default=0) for moment, _ in self.written(gvr, obj))
 
     def was_missing(self, watched: Watched, begin: int) -> bool:
-        """Whether the server did not serve what ``watched`` asks for, at some moment from ``begin`` until now."""
+        """Return whether the collection of ``watched`` was not served at some moment from ``begin`` until now."""
         return any(
             served is None or (watched.selection.namespace is not None and not served.namespaced)
             for served in self._served_since(watched.gvr, begin)
         )
 
     def was_replaced(self, gvr: GVR, begin: int) -> bool:
-        """Whether it was one resource and then another of the same name, from ``begin`` until now."""
+        """Return whether one resource replaced another of the same name between ``begin`` and now."""
         return len(set(self._served_since(gvr, begin))) > 1
 
     def _served_since(self, gvr: GVR, begin: int) -> Iterator[Served | None]:

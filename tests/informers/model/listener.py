@@ -1,4 +1,4 @@
-"""Those who are told what happens: handlers of all kinds, and consumers of events()."""
+"""Listeners: handlers of all kinds, and consumers of ``events()``."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from tests.informers.model.oracle import Oracle
 from tests.informers.model.watched import Watched
 
 KINDS: Final = ("plain", "slow", "stuck", "raising", "registering", "leaving", "filtering", "changing", "stream")
-_FEW = 2  # how often a handler meddles with its own informer
+_FEW = 2  # how many events of a handler change its own informer
 
 
 class Stage(Protocol):
-    """What a handler may do to the world around it."""
+    """The effects that a handler may have on the world around it."""
 
     released: trio.Event
     ever_seen: set[Key]
-    """Every key that an object has had: there cannot wait more for anybody."""
+    """The keys of all objects that ever existed: no handler can have more events waiting."""
 
     ledger: Ledger
-    """What was on the server, and when."""
+    """The history of the server."""
     oracle: Oracle | None
-    """Judges every event, if there is one."""
+    """Judges every event; ``None`` if events are not judged."""
 
     def listen(self, watched: Watched, kind: str) -> Listener:
         """Add another handler."""
@@ -41,17 +41,17 @@ class Stage(Protocol):
         ...
 
     def change_letters(self, letters: str) -> None:
-        """Change what a predicate looks at."""
+        """Change the letters that the predicate accepts."""
         ...
 
 
 class Listener(Folding):
-    """A handler, or a consumer of ``events()``. Holds whatever it is told, and when, to the promises.
+    """A handler, or a consumer of ``events()``, that checks its events and their timing against the promises.
 
     Args:
-        stage: what it may meddle with.
-        watched: whose events it gets.
-        kind: one of :data:`KINDS`. A ``stuck`` one does not return before it is released.
+        stage: the world that it may affect.
+        watched: the informer whose events it gets.
+        kind: one of :data:`KINDS`. A ``stuck`` handler does not return before it is released.
     """
 
     def __init__(self, stage: Stage, watched: Watched, kind: str) -> None:
@@ -64,9 +64,9 @@ class Listener(Folding):
         self.watched = watched
         self._busy = False
         self.in_hand: Key | None = None
-        """The object whose event it is handling. A changed UID is two events, taken at once: the second may be next."""
+        """The key of the event in progress. A changed UID is two events, taken at once: the second may be next."""
         self._events = 0
-        self._taken_late = 0  # events that a stream gave after it was cancelled
+        self._taken_late = 0  # events that a stream returned after it was cancelled
         self._scope = trio.CancelScope()
         watched.listeners.append(self)
         if kind != "stream":
@@ -84,7 +84,7 @@ class Listener(Folding):
 
     @property
     def over(self) -> bool:
-        # A task that was woken before it was cancelled still returns with what it was woken for: one event.
+        # A task that was woken before it was cancelled still returns the event for which it was woken: one.
         return self.removed and (self.is_handler or self._taken_late > 1)
 
     def may_go_back(self, obj: Unstructured, newest: int) -> bool:
@@ -99,18 +99,18 @@ class Listener(Folding):
 
     @property
     def is_handler(self) -> bool:
-        """Whether it is a handler, and no consumer of a stream."""
+        """Whether this is a handler and not the consumer of a stream."""
         return self.kind != "stream"
 
     def remove(self) -> None:
-        """Take it off; from now on it must be told nothing."""
+        """Remove the handler or cancel the stream; no further event may come."""
         if self.is_handler:
             self.handle.remove()
         else:
             self._scope.cancel()
         self.removed = True
 
-    # ── being told ───────────────────────────────────────────────────────────────────────────
+    # ── receiving events ─────────────────────────────────────────────────────────────────────
 
     def _at_once(self, step: Callable[..., None]) -> Callable[..., None]:
         def handle(*objects: Unstructured) -> None:
@@ -130,7 +130,7 @@ class Listener(Folding):
         return handle
 
     async def consume(self) -> None:
-        """Follow ``events()`` until removed, or until the informer is closed."""
+        """Consume ``events()`` until removed, or until the informer is closed."""
         with self._scope:
             async with self.watched.informer.events() as events:
                 async for event in events:
@@ -167,7 +167,7 @@ class Listener(Folding):
                 self.wrong.append("it has synced while it was handling an initial event")
 
     def _look(self, obj: Unstructured, *, shown: bool) -> None:
-        """Reads from a handler have got as far as what it is told, and all say the same."""
+        """Check that reads from a handler agree with each other and are at least as recent as its event."""
         self.wrong.extend(self.watched.contradictions())
         now = self.watched.informer.get(obj.name, namespace=obj.namespace or None)
         if shown and now is not None and now.uid == obj.uid:
@@ -190,10 +190,10 @@ class Listener(Folding):
         elif self.kind == "changing":
             self._stage.change_letters("b" if self._events == 1 else "ab")
 
-    # ── having been told ─────────────────────────────────────────────────────────────────────
+    # ── having synced ────────────────────────────────────────────────────────────────────────
 
     async def wait_synced(self) -> bool:
-        """Wait until it has synced; ``False`` if it never will."""
+        """Wait for the handler's initial sync; return ``False`` if it never syncs."""
         try:
             await self.handle.wait_synced()
         except ClosedError:

@@ -1,4 +1,4 @@
-"""The state machine: what may happen to a cluster and its informers, as rules that hypothesis strings together."""
+"""The state machine: the possible changes to a cluster and its informers, as rules that hypothesis combines."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ followed = st.sampled_from(
 selections = st.sampled_from(["everything"] * 4 + sorted(set(SELECTIONS) - {"everything"}))
 transforms = st.sampled_from(["usual"] * 4 + sorted(set(TRANSFORMS) - {"usual"}))
 troubles = st.one_of(*map(st.sampled_from, TROUBLES))
-verbs = st.sampled_from(["list", "watch", ""])  # "" is discovery
+verbs = st.sampled_from(["list", "watch", ""])  # "" means discovery requests
 
 
 class InformerMachine(ScriptedMachine):
-    """See the README beside this file for how it works and how to read what it finds."""
+    """See the README in this directory for how it works and how to read its findings."""
 
     always = frozenset({"put", "fill", "follow", "listen", "rest", "settle", "set_filter", "define"})
     informers = ScriptedMachine.informers
@@ -51,7 +51,7 @@ class InformerMachine(ScriptedMachine):
     def start(
         self, streaming: bool, established_after: float, breathing: bool, furnished: bool, shown: str, early: str
     ) -> Watched:
-        """Begin with one informer, and with some objects of a CRD already there if it is furnished."""
+        """Begin with one informer; if ``furnished``, with a CRD and some objects."""
         options = Options(streaming=streaming, established_after=established_after, breathing=breathing)
         self._bridge = Bridge(partial(open_world, options))
         if furnished:
@@ -64,7 +64,7 @@ class InformerMachine(ScriptedMachine):
 
     @rule(resource=kinds, at=places)
     def delete_unseen(self, resource: str, at: str) -> None:
-        """Delete an object while nobody is connected, and forget the history that tells of it."""
+        """Delete an object while no watch is connected, and compact the history that contains the deletion."""
 
         def delete(world: World) -> None:
             world.spoil("watches are cut", "", 1)
@@ -75,7 +75,7 @@ class InformerMachine(ScriptedMachine):
 
     @rule(name=st.sampled_from(["blue", "green", "default"]), label=st.sampled_from(["chosen", "none", "gone"]))
     def namespace(self, name: str, label: str) -> None:
-        """Label a namespace, so that filters choose it or not, or delete it; create it if there is none."""
+        """Label a namespace so that the filter ``chosen`` matches it or not, or delete it; create it if needed."""
         if label == "gone":
             self._do(lambda world: world.cluster.delete_namespace(name))
         else:
@@ -83,12 +83,12 @@ class InformerMachine(ScriptedMachine):
 
     @rule()
     def back_up(self) -> None:
-        """Keep what the cluster holds, for :meth:`restore`."""
+        """Take a backup for :meth:`restore`."""
         self._do(lambda world: world.back_up(), moves=False)
 
     @rule()
     def restore(self) -> None:
-        """Have the cluster hold what was kept last: objects come back in older versions, and revisions go on."""
+        """Restore the last backup: objects get older resourceVersions, while revisions continue."""
         self._do(lambda world: world.restore())
 
     # ── users ────────────────────────────────────────────────────────────────────────────────
@@ -116,7 +116,7 @@ class InformerMachine(ScriptedMachine):
 
     @rule(letters=st.sampled_from(["ab", "b", "", "abc"]))
     def change_letters(self, letters: str) -> None:
-        """Have the predicate of all ``named`` filters answer otherwise."""
+        """Change the results of the predicate in all ``named`` filters."""
         self._do(lambda world: world.change_letters(letters))
 
     @rule(informer=informers, index=st.sampled_from(["team", "size"]))
@@ -133,19 +133,19 @@ class InformerMachine(ScriptedMachine):
 
         self._play(wait)
 
-    # ── trouble ──────────────────────────────────────────────────────────────────────────────
+    # ── faults ───────────────────────────────────────────────────────────────────────────────
 
     @rule(what=troubles, verb=verbs, times=st.sampled_from([1, 1, 3]))
     def spoil(self, what: str, verb: str, times: int) -> None:
-        """Let something happen to open watches, or to the next requests."""
+        """End open watches in some way, or inject a fault into the next requests."""
         self._do(lambda world: world.spoil(what, verb, times))
 
     @rule(how=st.sampled_from(sorted(LASTING)))
     def lose(self, how: str) -> None:
-        """Let something happen to all requests of a kind, until :meth:`recover`."""
+        """Inject a fault into all requests of a kind, until :meth:`recover`."""
         self._do(lambda world: world.lose(how))
 
     @rule()
     def recover(self) -> None:
-        """End the trouble that would go on."""
+        """End all lasting faults."""
         self._do(lambda world: world.recover())

@@ -1,6 +1,6 @@
-"""More ways to break informers, to see what the machine misses: ``python -m tests.informers.model.mutants``.
+"""More bugs to seed, to see which of them the machine misses: ``python -m tests.informers.model.mutants``.
 
-Each changes one thing that some promise depends on. They take too long for every run of the tests.
+Each changes one thing on which some promise depends. They take too long to be run with the tests.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def a_recreated_crd_taken_for_the_old_one(patch: pytest.MonkeyPatch) -> None:
 
 
 def late_messages_of_an_earlier_reflector(patch: pytest.MonkeyPatch) -> None:
-    """What a reflector that was stopped still sends is taken as news."""
+    """Messages from a reflector that was stopped are still processed."""
     replaced, applied = SharedInformer.replaced, SharedInformer.applied
 
     async def replaced_late(self: SharedInformer, epoch: int, *news: Any) -> None:
@@ -57,7 +57,7 @@ def late_messages_of_an_earlier_reflector(patch: pytest.MonkeyPatch) -> None:
 
 
 def versions_not_compared(patch: pytest.MonkeyPatch) -> None:
-    """An event that is older than what is known is applied."""
+    """An event that is older than the cached object is applied."""
     patch.setattr("dynkube.informers._cache.cache.is_older", lambda version, than: False)
 
 
@@ -80,7 +80,7 @@ def a_watch_for_each_informer(patch: pytest.MonkeyPatch) -> None:
 
 
 def a_watch_that_outlives_its_last_user(patch: pytest.MonkeyPatch) -> None:
-    """The last user's going ends nothing."""
+    """A shared watch goes on after its last user has left."""
 
     def release(self: InformerFactory, informer: SharedInformer) -> bool:
         self._users[informer] -= 1
@@ -90,7 +90,7 @@ def a_watch_that_outlives_its_last_user(patch: pytest.MonkeyPatch) -> None:
 
 
 def absent_resources_polled(patch: pytest.MonkeyPatch) -> None:
-    """Discovery is asked for what is absent every 30 seconds."""
+    """Discovery is polled every 30 seconds while a resource is absent."""
     rejudge = AvailabilityTracker._rejudge
 
     def rejudge_and_poll(self: AvailabilityTracker, gvrs: Any) -> None:
@@ -101,12 +101,12 @@ def absent_resources_polled(patch: pytest.MonkeyPatch) -> None:
 
 
 def silence_never_noticed(patch: pytest.MonkeyPatch) -> None:
-    """A watch is waited on for ever."""
+    """A silent watch is never given up."""
     patch.setattr(Stream, "deadline", lambda self, now: math.inf)
 
 
 def a_filter_change_lost_in_the_middle_of_another(patch: pytest.MonkeyPatch) -> None:
-    """A change that comes while the difference of the one before is shown is not shown itself."""
+    """A filter change during the evaluation of an earlier one is not shown itself."""
     refilter = SharedInformer.refilter
 
     async def refilter_once(self: SharedInformer, view: View) -> None:
@@ -130,13 +130,13 @@ def a_filter_change_lost_in_the_middle_of_another(patch: pytest.MonkeyPatch) -> 
 
 
 def namespaces_not_followed(patch: pytest.MonkeyPatch) -> None:
-    """A namespace filter is not told when namespaces change."""
+    """A namespace filter is not notified when namespaces change."""
     follow = FollowedNamespaces.__init__
     patch.setattr(FollowedNamespaces, "__init__", lambda self, factory, changed: follow(self, factory, lambda: None))
 
 
 def old_values_left_in_an_index(patch: pytest.MonkeyPatch) -> None:
-    """An object that is filed under another value stays under the one before."""
+    """An object whose indexed value changes stays under the old value as well."""
     stage = Index.stage
 
     def stage_only_new(self: Index, changes: Sequence[Change]) -> None:
@@ -149,7 +149,7 @@ def old_values_left_in_an_index(patch: pytest.MonkeyPatch) -> None:
 
 
 def a_handler_that_ends_with_its_first_failure(patch: pytest.MonkeyPatch) -> None:
-    """A handler that raised gets nothing more."""
+    """A handler that raised gets no further events."""
 
     def failed(self: HandlerTask, exc: Exception, event: object) -> None:
         self._errors += 1
@@ -159,12 +159,12 @@ def a_handler_that_ends_with_its_first_failure(patch: pytest.MonkeyPatch) -> Non
 
 
 def synced_as_soon_as_it_is_entered(patch: pytest.MonkeyPatch) -> None:
-    """An informer says that it has synced before it knows anything."""
+    """An informer has synced before its initial list is complete."""
     patch.setattr(SharedInformer, "content_known", property(lambda self: True))
 
 
 def a_handler_given_each_event_in_a_batch_twice(patch: pytest.MonkeyPatch) -> None:
-    """What is pending is told again after it was told."""
+    """Pending events are delivered again after they were delivered."""
     offer = Subscriber.offer
 
     def offer_copy(self: Subscriber, key: Any, visible: Unstructured | None) -> None:
@@ -174,7 +174,7 @@ def a_handler_given_each_event_in_a_batch_twice(patch: pytest.MonkeyPatch) -> No
 
 
 def bookmarks_ignored_by_the_cache(patch: pytest.MonkeyPatch) -> None:
-    """``wait_for`` does not learn from bookmarks how far history was followed, and waits longer."""
+    """``wait_for`` does not learn from bookmarks how far the watch has got, and waits longer."""
     apply = Cache.apply
 
     def apply_without(self: Cache, events: Any) -> Any:
@@ -185,7 +185,7 @@ def bookmarks_ignored_by_the_cache(patch: pytest.MonkeyPatch) -> None:
 
 
 def a_stream_that_is_tried_for_ever(patch: pytest.MonkeyPatch) -> None:
-    """A server that cannot stream lists is asked to again and again."""
+    """Streaming lists are requested again and again from a server that does not support them."""
     patch.setattr(Reflector, "_may_stream", lambda self: True)
 
 
@@ -209,7 +209,7 @@ MUTANTS: Final[tuple[Bug, ...]] = (
 
 
 def main() -> None:
-    """Say of each whether it is found in 400 examples."""
+    """Print for each mutant whether it is found in 400 examples."""
     logging.disable()
     for bug in MUTANTS:
         if not sys.argv[1:] or bug.__name__ in sys.argv[1:]:

@@ -1,6 +1,6 @@
-"""Judges what informers report by what really was on the server: no false Deleted, no false ABSENT.
+"""Compares the reports of informers with the real history of the server: no false Deleted, no false ABSENT.
 
-A report may be late, as news takes its time. It may not be about what never happened.
+A report may be late, but it has to be about something that happened.
 """
 
 from __future__ import annotations
@@ -20,57 +20,57 @@ from tests.informers.model.truth import GROUP, Thing
 from tests.informers.model.watched import Watched
 
 GUESS_LIMIT: Final = 300.0
-"""Seconds without any answer after which an informer must not call a resource absent any more."""
+"""Seconds without any response after which an informer must not report a resource as absent any more."""
 SILENCE_LIMIT: Final = 1000.0
-"""The same where connections went silent, which takes longer to notice."""
+"""The same for connections that went silent, which takes longer to notice."""
 _LATE: Final = 60.0
-"""Seconds for which a client may remember what nobody follows any more."""
+"""Seconds for which a client may keep what it knows of resources that are not followed any more."""
 
 
 @dataclass(slots=True)
 class _Presence:
-    """The present spell in which an informer takes its resource to be there."""
+    """The time since which an informer has considered its resource to be present."""
 
     begin: int
     proven: bool = False
-    """Whether objects were listed in it: that the server served the resource then is known for certain."""
+    """Whether objects were listed in that time, which proves that the server served the resource."""
 
 
 class Oracle(Observer):
     """Knows the real history, and collects false reports in :attr:`wrong`.
 
-    It expects informers of one collection to share their cache: with one transform.
+    Informers of one collection have to share their cache, so they must have the same transform.
     """
 
     def __init__(self, ledger: Ledger, words: Vocabulary) -> None:
         self.wrong: list[str] = []
         self.judging = True
-        """Whether anything is found to be wrong at all."""
+        """Whether false reports are recorded at all."""
         self._ledger = ledger
         self._words = words
         self._watched: dict[Collection, Watched] = {}
         self._presences: dict[Collection, _Presence] = {}
         self._following_since = 0
         self._idle_since: float | None = 0.0
-        self._hidden: list[tuple[int, float]] = []  # since which moment, and until what time
-        self._outage: tuple[float, float] | None = None  # when it began, and how long it may go unnoticed
+        self._hidden: list[tuple[int, float]] = []  # begin (a moment), end (a time)
+        self._outage: tuple[float, float] | None = None  # begin, seconds until it must be noticed
 
     def entering(self, watched: Watched) -> None:
-        """An informer is about to be entered."""
+        """Record that an informer is about to be entered."""
         if self._idle_since is not None and trio.current_time() - self._idle_since > _LATE:
             self._following_since = self._ledger.advance()
         self._idle_since = None
         self._watched[_collection(watched)] = watched
 
     def left(self, remaining: int) -> None:
-        """An informer was closed; so many are open."""
+        """Record that an informer was closed, and how many remain open."""
         if not remaining:
             self._idle_since = trio.current_time()
 
     # ── events ───────────────────────────────────────────────────────────────────────────────
 
     def event(self, watched: Watched, obj: Unstructured, *, deleted: bool) -> Iterator[str]:
-        """What is wrong about an event that carries ``obj``."""
+        """Yield the errors in an event that carries ``obj``."""
         self._ledger.advance()
         written = list(self._ledger.written(watched.gvr, obj))
         if not self.judging:
@@ -81,7 +81,7 @@ class Oracle(Observer):
             yield f"{obj!r} was reported as deleted, and existed all the time (now {trio.current_time():g} s)"
 
     def _may_be_gone(self, watched: Watched, obj: Unstructured, begin: int) -> bool:
-        """Whether it, or its resource, was gone or out of sight at some moment since that version was written."""
+        """Return whether the object was gone, unselected or not served at some moment since that write."""
         ledger, gvr = self._ledger, watched.gvr
         if ledger.was_missing(watched, begin) or ledger.was_replaced(gvr, begin):
             return True
@@ -93,13 +93,13 @@ class Oracle(Observer):
         return False
 
     def _saw(self, shown: str, thing: Thing) -> bool:
-        """Whether a filter certainly showed it, whatever else has changed meanwhile."""
+        """Return whether the filter showed the object for certain, whatever else has changed meanwhile."""
         return "chosen" not in shown and "named" not in shown and self._words.sees(shown, thing)
 
     # ── states ───────────────────────────────────────────────────────────────────────────────
 
     def state_changed(self, collection: Collection, change: StateChange) -> None:
-        """An informer has another phase or reason."""
+        """Check a change of an informer's phase or reason."""
         watched = self._watched.get(collection)
         if watched is None:
             return
@@ -121,29 +121,29 @@ class Oracle(Observer):
                 self.wrong.append(f"{watched.gvr} became ABSENT ({change.reason}) {when}, and was served all the time")
 
     def hidden(self) -> None:
-        """From now on discovery leaves out the resources of CRDs, for some seconds."""
+        """Record that discovery leaves out the resources of CRDs from now on, for :data:`LAG` seconds."""
         self._hidden.append((self._ledger.advance(), trio.current_time() + LAG))
 
     def _may_be_hidden(self, watched: Watched, begin: int) -> bool:
-        """Whether discovery did not list it at some moment from ``begin`` until now."""
+        """Return whether discovery did not list the resource at some moment from ``begin`` until now."""
         if watched.gvr.group != GROUP:
             return False
-        late = trio.current_time() - _LATE  # what was asked then may be known since
+        late = trio.current_time() - _LATE  # a response from then may still be in use
         return any(moment >= begin or until >= late for moment, until in self._hidden)
 
-    # ── while nothing is heard ───────────────────────────────────────────────────────────────
+    # ── outages ──────────────────────────────────────────────────────────────────────────────
 
     def outage_began(self, *, silent: bool) -> None:
-        """From now on the server answers nothing, and every watch was ended, or went silent."""
+        """Record that the server responds to nothing from now on, and that every watch ended or went silent."""
         if self._outage is None:
             self._outage = trio.current_time(), SILENCE_LIMIT if silent else GUESS_LIMIT
 
     def outage_ended(self) -> None:
-        """It answers again."""
+        """Record that the server responds again."""
         self._outage = None
 
     def guesses(self, watched: Watched) -> Iterator[str]:
-        """Whether an informer says that a resource is absent, and could not have heard that for long."""
+        """Yield an error if an informer reports ABSENT although no response has confirmed it for too long."""
         if self._outage is None or watched.closed or watched.informer.state.phase is not ABSENT:
             return
         began, limit = self._outage

@@ -1,4 +1,4 @@
-"""What the machines of this package share: a world, and the steps that every script may have."""
+"""The base of the machines in this package: a world, and the steps that every script may have."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ scopes = st.sampled_from(["Namespaced", "Namespaced", "Cluster"])
 
 
 class _WithAlways:
-    """Which rules a script may use: those that hypothesis has chosen for it, and some in any case."""
+    """The rules that a script may use: those that hypothesis has chosen for it, and some that are always enabled."""
 
     def __init__(self, chosen: Any, machine: type[ScriptedMachine]) -> None:
         self._chosen = chosen
@@ -42,27 +42,28 @@ class _WithAlways:
 
 
 class ScriptedMachine(RuleBasedStateMachine):
-    """Plays steps in a world; a machine derives from it, and adds how a script begins and what may happen in it."""
+    """Plays steps in a world. Subclasses add how a script begins, and further steps."""
 
     always: ClassVar[frozenset[str]] = frozenset()
-    """The rules that no script is without."""
+    """The rules that every script may use."""
 
     informers: Bundle[Watched] = Bundle("informer")
     listeners: Bundle[Listener] = Bundle("listener")
 
     def __init__(self) -> None:
         super().__init__()
-        # hypothesis leaves out half of the rules in each script, on average. That is how scripts come to differ, and
-        # without these rules nothing comes of the others. There is no public way to say so.
+        # hypothesis disables half of the rules in each script, on average, which makes scripts differ. Without the
+        # rules
+        # in ``always``, the others have no effect. There is no public API for this.
         rules: Any = self._rules_strategy
         rules.enabled_rules_strategy = rules.enabled_rules_strategy.map(lambda some: _WithAlways(some, type(self)))
         self._bridge: Bridge[World] | None = None
         self._failed = False
         self.steps = 0
-        """The rules that were played, the start not counted."""
+        """The number of rules that were played, without the start."""
 
     def _play(self, command: Callable[[World], Awaitable[T]]) -> T:
-        """Play a step, and look at what always has to be so."""
+        """Play a step, and check the invariants that hold at every moment."""
         assert self._bridge is not None
 
         async def step(world: World) -> T:
@@ -93,7 +94,7 @@ class ScriptedMachine(RuleBasedStateMachine):
 
     @rule(resource=kinds, team=teams)
     def fill(self, resource: str, team: str) -> None:
-        """Put an object into each place."""
+        """Create or update an object in each place."""
 
         def fill(world: World) -> None:
             for at, size in zip(PLACES, ("small", "big", "small", "big"), strict=True):
@@ -107,7 +108,7 @@ class ScriptedMachine(RuleBasedStateMachine):
 
     @rule(resource=kinds, at=places, team=teams, size=sizes)
     def replace(self, resource: str, at: str, team: str, size: str) -> None:
-        """Delete an object and create another one of its name, before anybody has seen it go."""
+        """Delete an object and create another one with its name, before any client can see the deletion."""
 
         def replace(world: World) -> None:
             world.cluster.delete(resource, key_of(at))
@@ -122,14 +123,14 @@ class ScriptedMachine(RuleBasedStateMachine):
 
     @rule(plural=plurals, served=versions)
     def serve(self, plural: str, served: str) -> None:
-        """Edit a CRD, so that it serves these versions."""
+        """Edit a CRD to serve exactly these versions."""
         self._do(lambda world: world.serve(plural, served.split()))
 
     @rule(plural=plurals, again=st.sampled_from(["never", "at once", "Namespaced", "Cluster"]))
     def undefine(self, plural: str, again: str) -> None:
-        """Delete a CRD, and perhaps create it again, with an object, before anybody has seen it go.
+        """Delete a CRD, and perhaps create it again, with an object, before any client can see the deletion.
 
-        It comes back ``at once`` as it was, or with one version and this scope.
+        ``at once`` creates it as it was; a scope creates it with that scope and one version.
         """
 
         def undefine(world: World) -> None:
@@ -155,14 +156,14 @@ class ScriptedMachine(RuleBasedStateMachine):
 
     @rule()
     def release(self) -> None:
-        """Let handlers that are stuck return, until they are stuck in their next event."""
+        """Let the stuck handlers finish their current event; they are stuck again in the next one."""
         self._do(lambda world: world.release(), moves=False)
 
     # ── time ─────────────────────────────────────────────────────────────────────────────────
 
     @rule(count=st.integers(1, 30))
     def run_steps(self, count: int) -> None:
-        """Let tasks run for some steps of the scheduler, while no time passes."""
+        """Run some steps of the scheduler without letting time pass."""
 
         async def run(world: World) -> None:
             for _ in range(count):
@@ -172,12 +173,12 @@ class ScriptedMachine(RuleBasedStateMachine):
 
     @rule()
     def rest(self) -> None:
-        """Let all tasks come to rest without time passing, and look, if no trouble was made since things were quiet."""
+        """Wait until all tasks wait, without letting time pass; check what is shown, if no fault was injected."""
         self._play(rest)
 
     @rule()
     def settle(self) -> None:
-        """End all trouble, wait until everything has come to rest, and look whether all is as it should be."""
+        """End all faults, wait until everything has come to rest, and check that everything is shown and in order."""
         self._play(settle)
 
     # ── the end ──────────────────────────────────────────────────────────────────────────────
@@ -191,7 +192,7 @@ class ScriptedMachine(RuleBasedStateMachine):
                 self._play(leave)
                 self.steps -= 2
         finally:
-            # What a world that has failed leaves behind would only hide why.
+            # What a failed world leaves behind would hide the cause.
             with suppress(Exception) if self._failed else nullcontext():
                 self._bridge.close()
 
@@ -202,21 +203,21 @@ def key_of(place: str) -> tuple[str, str]:
 
 
 async def settle(world: World) -> None:
-    """End all trouble, come to rest, and look."""
+    """End all faults, wait for the world to be quiet, and check it."""
     world.recover()
     with world.nobody_stuck():
         await check_quiet(world)
 
 
 async def rest(world: World) -> None:
-    """Come to rest without waiting, and look at what needs no time."""
+    """Wait until all tasks wait, without letting time pass; check what is shown, if it needs no time."""
     await quiet()
     if world.untroubled:
         check_shown(world)
 
 
 async def furnish(world: World) -> None:
-    """Put some objects into the cluster."""
+    """Create a CRD and some objects."""
     cluster = world.cluster
     cluster.define("widgets", ["v1", "v2"], namespaced=True)
     for resource, place, team, size in (
@@ -225,7 +226,7 @@ async def furnish(world: World) -> None:
         ("configmaps", "blue/a", "x", "big"),
     ):
         cluster.put(resource, key_of(place), team, size)
-    await trio.sleep(5)  # until it is established
+    await trio.sleep(5)  # until the CRD is established
 
 
 async def leave(world: World) -> None:

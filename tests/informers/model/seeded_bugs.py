@@ -1,6 +1,6 @@
-"""Bugs that informers have had elsewhere, or could easily have here: the machine has to find each of them.
+"""Bugs that other informers have had, or that could easily occur here: the machine has to find each of them.
 
-Each is one method of dynkube's, written as somebody in a hurry would have.
+Each replaces one method of dynkube by a plausible but wrong version.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Bug = Callable[[pytest.MonkeyPatch], None]
 
 
 def a_swap_that_loses_a_handler(patch: pytest.MonkeyPatch) -> None:
-    """A handler that is added between a CRD's coming and the first list of its objects is never taken in."""
+    """A handler that is added between a CRD's creation and the first list of its objects never gets any event."""
     taken_in = SharedInformer.subscribe
 
     async def subscribe(self: SharedInformer, view: View, subscriber: Subscriber) -> None:
@@ -54,7 +54,7 @@ def a_filter_evaluated_on_the_old_object(patch: pytest.MonkeyPatch) -> None:
 
 
 def a_delete_dropped_on_deselect(patch: pytest.MonkeyPatch) -> None:
-    """Another filter gives adds for what it shows, and no deletes for what it hides."""
+    """A new filter gives adds for the objects that it shows, and no deletes for those that it hides."""
 
     async def show_difference(self: View, snapshot: Snapshot, subscribers: Sequence[Subscriber], _: Slices) -> None:
         for obj in self.visible(snapshot):
@@ -65,7 +65,7 @@ def a_delete_dropped_on_deselect(patch: pytest.MonkeyPatch) -> None:
 
 
 def stale_objects_kept_after_the_crd_went(patch: pytest.MonkeyPatch) -> None:
-    """Its watch ends and the state says so, and the objects stay: kubernetes/kubernetes#79610."""
+    """When a resource goes, the watch ends and the state is right, but objects stay: kubernetes/kubernetes#79610."""
 
     async def vanish(self: SharedInformer, reason: str, message: str) -> None:
         self._stop_reflecting()
@@ -76,7 +76,7 @@ def stale_objects_kept_after_the_crd_went(patch: pytest.MonkeyPatch) -> None:
 
 
 def indexes_published_after_the_handlers_ran(patch: pytest.MonkeyPatch) -> None:
-    """Handlers are told first, and whoever looks something up from one finds the index as it was."""
+    """Handlers run before the indexes are updated, so a lookup in a handler finds the old index."""
 
     async def reveal(self: SharedInformer, version: Version) -> None:
         indexes = [index for view in self._views for index in view.indexes.values()]
@@ -92,7 +92,7 @@ def indexes_published_after_the_handlers_ran(patch: pytest.MonkeyPatch) -> None:
 
 
 def a_list_without_tombstones(patch: pytest.MonkeyPatch) -> None:
-    """What a new list (after 410, say) does not have any more stays in the cache."""
+    """Objects that are missing from a new list (after 410, say) stay in the cache."""
     complete = Cache.replace
 
     async def replace(self: Cache, objects: Mapping[Key, Unstructured], version: str, slices: Slices) -> Version:
@@ -102,7 +102,7 @@ def a_list_without_tombstones(patch: pytest.MonkeyPatch) -> None:
 
 
 def a_list_that_takes_nothing_back(patch: pytest.MonkeyPatch) -> None:
-    """A listed object that is older than the cached one is skipped, also after a backup was restored."""
+    """A listed object that is older than the cached one is skipped, even after a backup was restored."""
     complete = Cache.replace
 
     async def replace(self: Cache, objects: Mapping[Key, Unstructured], version: str, slices: Slices) -> Version:
@@ -117,7 +117,7 @@ def a_list_that_takes_nothing_back(patch: pytest.MonkeyPatch) -> None:
 
 
 def a_watch_that_forgets_where_it_was(patch: pytest.MonkeyPatch) -> None:
-    """After a failure it watches from wherever the server is now; what went meanwhile is never heard of."""
+    """After a failure it watches from the server's current revision, so the events in between are lost."""
     recover = Reflector._recover
 
     async def recover_anywhere(self: Reflector, exc: Any) -> None:
@@ -129,7 +129,7 @@ def a_watch_that_forgets_where_it_was(patch: pytest.MonkeyPatch) -> None:
 
 
 def coalescing_that_drops_an_add_after_a_delete(patch: pytest.MonkeyPatch) -> None:
-    """While a delete waits for a slow handler, an object that is made again does not take its place."""
+    """While a delete waits for a slow handler, an object that is created again does not replace it."""
     offer = Mailbox.offer
 
     def offer_once(self: Mailbox, key: Key, visible: Unstructured | None) -> bool:
@@ -141,7 +141,7 @@ def coalescing_that_drops_an_add_after_a_delete(patch: pytest.MonkeyPatch) -> No
 
 
 def events_after_remove(patch: pytest.MonkeyPatch) -> None:
-    """A handler that was removed is still given what waited for it."""
+    """A handler that was removed still gets the events that were waiting for it."""
 
     def close(self: Subscriber) -> None:
         self._closed = not self._mailbox
@@ -152,7 +152,7 @@ def events_after_remove(patch: pytest.MonkeyPatch) -> None:
 
 
 def a_count_that_ends_a_shared_watch_too_early(patch: pytest.MonkeyPatch) -> None:
-    """The last user but one takes the watch along."""
+    """The shared watch ends when the last user but one leaves."""
 
     def release(self: InformerFactory, informer: SharedInformer) -> None:
         self._users[informer] -= 1
@@ -177,7 +177,7 @@ def synced_before_the_handler_ran(patch: pytest.MonkeyPatch) -> None:
 
 
 def another_uid_reported_as_an_update(patch: pytest.MonkeyPatch) -> None:
-    """An object that was deleted and made again between two looks is told of as one that changed."""
+    """An object that was deleted and created again between two looks is reported as an update."""
     take = Mailbox.take
 
     def take_as_update(self: Mailbox) -> Any:

@@ -1,7 +1,7 @@
-"""Makes a failing script short: leaves out steps, then makes their arguments plain, as long as it fails alike.
+"""Shortens a failing script: leaves out steps, then simplifies their arguments, as long as it fails in the same way.
 
 hypothesis could do it, but knows nothing of steps: it tries thousands of variants of the numbers behind a script, and
-here each takes a tenth of a second. Leaving out whole lines gets there in some seconds.
+each takes a tenth of a second here. Leaving out whole lines takes some seconds.
 """
 
 from __future__ import annotations
@@ -48,17 +48,17 @@ _PLAIN: Final[Mapping[str, tuple[str, ...]]] = {
     "verb": ("'list'",),
     "what": ("'watches end'", "'watches are cut'"),
 }
-"""What is plainest comes first."""
+"""Simple values of each argument, the simplest first."""
 
 
 def script_of(error: BaseException) -> Script:
-    """The steps of the script that hypothesis printed into the notes of ``error``; the first is the start."""
+    """Return the steps of the script that hypothesis printed into the notes of ``error``; the first is the start."""
     lines = "\n".join(getattr(error, "__notes__", ())).splitlines()
     return [line.strip() for line in lines if _LINE.match(line) and not line.strip().startswith("state.teardown")]
 
 
 def failure_of(machine: type[ScriptedMachine], script: Iterable[str]) -> Exception | None:
-    """What goes wrong when the script is played; ``None`` if nothing does."""
+    """Play a script, and return the exception; ``None`` if it passes."""
     state = machine()
     variables = {"state": state}
     try:
@@ -73,7 +73,7 @@ def failure_of(machine: type[ScriptedMachine], script: Iterable[str]) -> Excepti
 
 
 def shrink(machine: type[ScriptedMachine], script: Script) -> Script:
-    """The shortest script found that fails as this one does."""
+    """Return the shortest script found that fails in the same way."""
     failure = failure_of(machine, script)
     if failure is None:
         return script
@@ -89,7 +89,7 @@ def shrink(machine: type[ScriptedMachine], script: Script) -> Script:
 
 
 def _shortened(machine: type[ScriptedMachine], script: Script, size: int, kind: str) -> Script:
-    """Without as many runs of ``size`` steps as can be left out, the last ones first; the start stays."""
+    """Leave out as many runs of ``size`` steps as possible, from the end; the start stays."""
     end = len(script)
     while end > 1:
         begin = max(1, end - size)
@@ -115,7 +115,7 @@ def _plainer(machine: type[ScriptedMachine], script: Script, kind: str) -> Scrip
 
 
 def _consistent(script: Script) -> Script:
-    """Without the steps whose informer or listener is not there any more."""
+    """Remove the steps whose informer, listener, fault or backup is not defined any more."""
     known, kept = set[str](), Script()
     for line in script:
         used = set(re.findall(r"=((?:informer|listener|fault|backup)_\d+)", line))
@@ -132,7 +132,7 @@ def _fails(machine: type[ScriptedMachine], script: Script, kind: str) -> bool:
 
 
 def _kind(error: Exception) -> str:
-    """Failures of one kind are raised in the same line."""
+    """Return the kind of a failure: its type, and the line that raised it."""
     traceback = error.__traceback__
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next

@@ -1,4 +1,4 @@
-"""Filters by name, each twice: as dynkube has it, and as the machine decides it from what it knows."""
+"""Filters by name, each in two versions: dynkube's filter, and the machine's own decision."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.informers.model.truth import Thing, Truth
 
 
 class Sight:
-    """Decides whether a thing is seen; composes as filters do."""
+    """Decides whether an object is visible; composes as filters do."""
 
     def __init__(self, sees: Callable[[Thing], bool]) -> None:
         self.sees = sees
@@ -27,9 +27,9 @@ class Sight:
 
 
 class Vocabulary:
-    """The words of filter expressions, such as ``"team & ~(chosen | big)"``.
+    """The names in filter expressions, such as ``"team & ~(chosen | big)"``.
 
-    ``team`` looks at labels, ``chosen`` at the namespace's labels, ``big`` at a field, and ``named`` asks a function
+    ``team`` looks at labels, ``chosen`` at the namespace's labels, ``big`` at a field, and ``named`` calls a function
     that looks at :attr:`letters`, which may change.
     """
 
@@ -51,14 +51,14 @@ class Vocabulary:
         }
 
     def filter(self, expression: str) -> Filter | None:
-        """The filter that dynkube is given."""
+        """Return the filter to pass to dynkube."""
         if expression == "all":
             return None
         found: Filter = eval(expression, {}, self._filters)
         return found
 
     def sees(self, expression: str, thing: Thing) -> bool:
-        """Whether that filter has to show the thing now."""
+        """Return whether that filter has to show the object now."""
         if expression == "all":
             return True
         sight: Sight = eval(expression, {}, self._sights)

@@ -1,6 +1,6 @@
-"""Whatever happens to servers, CRDs and connections, no informer reports what is not so: random scripts of all of it.
+"""Under any changes of servers, CRDs and connections, no informer makes a false report: random scripts.
 
-Each run of the tests plays the same few hundred; ``make model`` plays 10,000. The README beside this tells more.
+Each run of the tests plays the same few hundred; ``make model`` plays 10,000. See the README in this directory.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ EXAMPLES = 25
 
 
 @pytest.mark.scenario("P2", "P3", "P7", "P8", "P9", "P13")
-@pytest.mark.timeout(600)  # a script that fails is played some hundred times, to shrink it
+@pytest.mark.timeout(600)  # a failing script is played some hundred times to shrink it
 @pytest.mark.parametrize("seed", CI_SEEDS)
-def test_whatever_happens_no_report_is_false(seed: int, caplog: pytest.LogCaptureFixture) -> None:
+def test_no_report_is_false_in_random_scripts(seed: int, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.CRITICAL, logger="dynkube"):  # faults are expected, and there are many
         tally = play(AvailabilityMachine, seed, EXAMPLES)
 

@@ -1,4 +1,4 @@
-"""The machine finds bugs: each of two dozen that were put into dynkube on purpose."""
+"""The machine finds each of two dozen bugs that are patched into dynkube on purpose."""
 
 from __future__ import annotations
 
@@ -19,21 +19,23 @@ def quiet_log(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def found(bug: Bug) -> Found:
-    """How it was found when the README was written."""
+    """Return the finding that is recorded in the README."""
     return RECORDED[title(bug)]
 
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("bug", BUGS, ids=title)
-def test_random_scripts_find_it_again(bug: Bug) -> None:
+def test_random_scripts_find_each_bug_again(bug: Bug) -> None:
     seed = found(bug).seed
 
-    # What a seed plays changes with hypothesis: with another release, it may be a later one.
+    # Another release of hypothesis plays other scripts for a seed, so a later seed may find the bug.
     assert find(BUGS[bug], bug, range(seed, seed + 40), shrinking=False)
 
 
 @pytest.mark.parametrize("bug", BUGS, ids=title)
-def test_the_script_in_the_readme_shows_it_and_passes_without_it(bug: Bug, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_script_in_the_readme_fails_with_the_bug_and_passes_without_it(
+    bug: Bug, monkeypatch: pytest.MonkeyPatch
+) -> None:
     script = found(bug).script
     assert failure_of(BUGS[bug], script) is None
 

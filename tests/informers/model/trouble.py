@@ -1,4 +1,4 @@
-"""What goes wrong between server and client, by name. None of it makes a server lie for good: all can be mended."""
+"""Named faults between server and client. None of them makes a server wrong for good: all can be recovered from."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dynkube.testing import Cut, Delay, Disconnect, Drip, Effect, Ending, Freeze
 
 
 def _bookmarks_backwards(event: dict[str, Any]) -> dict[str, Any]:
-    """A bookmark stands for an earlier version than it should, so that events come once more."""
+    """Lower the version of a bookmark, so that events come again."""
     if event.get("type") == "BOOKMARK" and "annotations" not in event["object"]["metadata"]:
         version = int(event["object"]["metadata"]["resourceVersion"])
         event["object"]["metadata"]["resourceVersion"] = str(max(1, version - 5))
@@ -43,7 +43,7 @@ ANSWERS: Final[Mapping[str, Callable[[], Effect]]] = {
     "silent half-way": lambda: Cut("silent", after_bytes=200),
     "frozen": Freeze,
 }
-"""What may happen to any request."""
+"""Faults of any request."""
 
 EVENTS: Final[Mapping[str, Callable[[], Effect]]] = {
     "clean end": lambda: Cut("clean", after_lines=1),
@@ -60,7 +60,7 @@ EVENTS: Final[Mapping[str, Callable[[], Effect]]] = {
     "an event of unknown type": lambda: Rewrite(rewrites.unknown_type, skip=1, times=1),
     "unknown events in between": lambda: Rewrite(rewrites.before({"type": "HEARTBEAT", "object": {}})),
 }
-"""What may happen to the events of a watch."""
+"""Faults of the events of a watch."""
 
 OPEN_WATCHES: Final[Mapping[str, Ending]] = {
     "watches end": "clean",
@@ -70,13 +70,13 @@ OPEN_WATCHES: Final[Mapping[str, Ending]] = {
     "watches are cut mid-chunk": "mid-chunk",
     "watches go silent": "silent",
 }
-"""What may happen to the watches that are open."""
+"""Ways in which open watches end."""
 
 HISTORY_FORGOTTEN: Final = "history forgotten"
-"""Who comes back for what happened since gets 410."""
+"""Compaction: a watch that resumes gets 410."""
 
 TROUBLES: Final = (sorted(OPEN_WATCHES), [HISTORY_FORGOTTEN], sorted(ANSWERS), sorted(EVENTS))
-"""The names of all of them, by sort; each sort is as likely as the others."""
+"""The names of all faults, by sort; each sort is equally likely."""
 
 LASTING: Final = ("everything", "everything, and history with it", "lists", "watches", "CRDs", "establishing")
-"""What may be out of order for long: requests, those of one verb, the rights to read CRDs, the server's own work."""
+"""Lasting faults: of all requests, of one verb, of the permission to read CRDs, of establishing CRDs."""

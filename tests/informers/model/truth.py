@@ -1,4 +1,4 @@
-"""What a cluster holds, as the machine that writes to it knows it: no server is asked."""
+"""The state that a cluster should have, as recorded by the machine that writes to it; the server is not read."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from dynkube import GVR
 from dynkube.meta._object import Key
 
 CUSTOM = ("widgets", "gadgets")
-"""Plurals of the resources that come and go with their CRDs; all in :data:`GROUP`."""
+"""Plurals of the resources that are served while their CRDs exist; all in :data:`GROUP`."""
 GROUP = "example.com"
 METRICS = "metrics.test"
-"""The group of an API that is served without a CRD; it may come and go too."""
+"""The group of an API that is served without a CRD, at times."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thing:
-    """One object, in the state that was written last."""
+    """One object, in its last written state."""
 
     resource: str
     key: Key
@@ -26,7 +26,7 @@ class Thing:
     labels: Mapping[str, str]
     size: str
     content: int | None
-    """A number that no two writes share; ``None`` where the kind has no room for one."""
+    """A number that is unique to each write; ``None`` if the kind has no field for it."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -37,15 +37,15 @@ class Definition:
     served: frozenset[str]
 
     def serves(self, version: str) -> bool:
-        """Whether it serves a version; any at all if that is empty."""
+        """Return whether it serves a version, or any version if ``version`` is empty."""
         return version in self.served if version else bool(self.served)
 
 
 @dataclass(slots=True)
 class Truth:
-    """The CRDs, the objects of each resource, and the namespaces among them.
+    """The CRDs, and the objects of each resource, including the namespaces.
 
-    CRDs and namespaces take their objects with them.
+    Deleting a CRD or a namespace deletes its objects.
     """
 
     definitions: dict[str, Definition] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class Truth:
     """Whether the API of :data:`METRICS` is served."""
 
     def of(self, gvr: GVR) -> Mapping[Key, Thing]:
-        """The objects that a server serves of a resource in this version; none if it does not."""
+        """Return the objects of a resource that are served in this version; none if it is not served."""
         if gvr.group == GROUP:
             definition = self.definitions.get(gvr.resource)
             if definition is None or not definition.serves(gvr.version):
@@ -64,33 +64,33 @@ class Truth:
         return self.objects.get(gvr.resource, {})
 
     def is_served(self, gvr: GVR) -> bool:
-        """Whether a server serves it."""
+        """Return whether the server serves the resource."""
         if gvr.group == GROUP:
             definition = self.definitions.get(gvr.resource)
             return definition is not None and definition.serves(gvr.version)
         return self.aggregated if gvr.group == METRICS else True
 
     def version_of(self, gvr: GVR) -> str:
-        """The version that an informer on ``gvr`` follows: the newest if it names none."""
+        """Return the version that an informer on ``gvr`` follows: the newest if ``gvr`` has none."""
         if gvr.version or gvr.group != GROUP:
             return gvr.version or "v1"
         definition = self.definitions.get(gvr.resource)
         return max(definition.served, default="") if definition is not None else ""
 
     def is_namespaced(self, gvr: GVR) -> bool:
-        """Whether its objects are in namespaces."""
+        """Return whether the resource is namespaced."""
         if gvr.group == GROUP:
             definition = self.definitions.get(gvr.resource)
             return definition is not None and definition.namespaced
         return gvr.resource != "namespaces"
 
     def namespace_labels(self, name: str) -> Mapping[str, str] | None:
-        """The labels of a namespace; ``None`` if there is none of that name."""
+        """Return the labels of a namespace; ``None`` if it does not exist."""
         thing = self.objects["namespaces"].get(("", name))
         return None if thing is None else thing.labels
 
     def copy(self) -> Truth:
-        """The same, unmoved by whatever happens to this one."""
+        """Return an independent copy."""
         return Truth(
             definitions={plural: replace(definition) for plural, definition in self.definitions.items()},
             objects={resource: dict(things) for resource, things in self.objects.items()},
@@ -98,17 +98,17 @@ class Truth:
         )
 
     def become(self, other: Truth) -> None:
-        """Take over the state of another one."""
+        """Take over the state of ``other``."""
         copied = other.copy()
         self.definitions, self.objects, self.aggregated = copied.definitions, copied.objects, copied.aggregated
 
     def undefine(self, plural: str) -> None:
-        """A CRD went, and its objects with it."""
+        """Delete a CRD, and its objects."""
         self.definitions.pop(plural, None)
         self.objects.pop(plural, None)
 
     def delete_namespace(self, name: str) -> None:
-        """A namespace went, and all that was in it."""
+        """Delete a namespace, and the objects in it."""
         self.objects["namespaces"].pop(("", name), None)
         for things in self.objects.values():
             for key in [key for key in things if key[0] == name]:

@@ -1,4 +1,4 @@
-"""An informer under test: what it was asked for, and what it should show by what the machine knows."""
+"""An informer under test: its settings, and the objects that it should show."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tests.informers.model.listener import Listener
 
 INDEXED: Final = {"team": ("x", "y"), "size": ("big", "small")}
-"""The indexes of all informers, and what may be found in them."""
+"""The indexes of all informers, and their possible values."""
 
 
 def _team_of(obj: Unstructured) -> list[str]:
@@ -27,7 +27,7 @@ INDEXES: Final[Mapping[str, str | IndexFunc]] = {"team": _team_of, "size": "{.me
 
 
 def slim(obj: Unstructured) -> Unstructured:
-    """A transform: without the content."""
+    """A transform that removes the content."""
     body = obj.to_dict()
     return Unstructured({name: value for name, value in body.items() if name not in ("spec", "data")})
 
@@ -37,7 +37,7 @@ TRANSFORMS: Final[Mapping[str, Transform | None]] = {"usual": drop_managed_field
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What an informer asks the server for."""
+    """The selection of objects that an informer requests."""
 
     namespace: str | None = None
     label_selector: str | None = None
@@ -45,11 +45,11 @@ class Selection:
 
     @property
     def params(self) -> tuple[str, str, str]:
-        """Namespace and selectors as a request has them."""
+        """The namespace and the selectors, as in a request."""
         return self.namespace or "", self.label_selector or "", self.field_selector or ""
 
     def selects(self, thing: Thing) -> bool:
-        """Whether the server has to send it."""
+        """Return whether the server has to send the object."""
         return (
             self.namespace in (None, thing.key[0])
             and (self.label_selector is None or thing.labels.get("team") == "x")
@@ -67,7 +67,7 @@ SELECTIONS: Final[Mapping[str, Selection]] = {
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Watched:
-    """One informer, with what is known of it."""
+    """One informer under test."""
 
     informer: Informer
     gvr: GVR
@@ -77,17 +77,17 @@ class Watched:
     """The filter, as an expression."""
     listeners: list[Listener] = field(default_factory=list)
     early: tuple[Listener, ...] = ()
-    """Those that were there when it was entered: ``has_synced`` is about them."""
+    """The handlers that were added before it was entered; ``has_synced`` depends on them."""
     closed: bool = False
     entered_at: float = 0.0
-    """When, on trio's clock."""
+    """When it was entered, on trio's clock."""
     filters: list[tuple[int, str]] = field(default_factory=list)
     """Every filter it had, each with the moment (of the ledger) at which it was set."""
     synced: bool = False
-    """Whether ``has_synced`` was seen true."""
+    """Whether ``has_synced`` was true before."""
 
     def shown_since(self, begin: int, end: int) -> Iterator[str]:
-        """The filters in force at some moment from ``begin`` to ``end``."""
+        """Yield the filters in force at some moment from ``begin`` to ``end``."""
         for number, (moment, shown) in enumerate(self.filters):
             later = self.filters[number + 1][0] if number + 1 < len(self.filters) else end + 1
             if moment <= end and later > begin:
@@ -95,22 +95,22 @@ class Watched:
 
     @property
     def key(self) -> tuple[GVR, Selection, str]:
-        """Informers that are equal in this share one watch."""
+        """Informers with the same key share one watch."""
         return self.gvr, self.selection, self.transform
 
     def expected(self, truth: Truth, words: Vocabulary) -> dict[Key, Thing]:
-        """What it has to show once things are quiet."""
+        """Return the objects that it has to show once the world is quiet."""
         if self.closed or not self.exists(truth):
             return {}
         things = filter(self.selection.selects, truth.of(self.gvr).values())
         return {thing.key: thing for thing in things if words.sees(self.shown, thing)}
 
     def exists(self, truth: Truth) -> bool:
-        """Whether there is a collection to be followed: one namespace of cluster-scoped objects is none."""
+        """Return whether its collection exists: a cluster-scoped resource has none in a namespace."""
         return truth.is_served(self.gvr) and (self.selection.namespace is None or truth.is_namespaced(self.gvr))
 
     def contradictions(self) -> Iterator[str]:
-        """What its reads say that does not fit together; may be asked at any time."""
+        """Yield contradictions between its reads; may be called at any time."""
         listed = self.informer.list()
         by_key = {obj.key: obj for obj in listed}
         if len(by_key) != len(listed):

@@ -1,4 +1,4 @@
-"""Everything that a script acts on: a cluster, a client, its informers, and whoever listens to them."""
+"""Everything that a script acts on: a cluster, a client, its informers and their listeners."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class Options:
     """How the server and the client of one script behave.
 
     Attributes:
-        streaming: Whether the server can stream lists.
-        established_after: How long a new CRD takes.
-        aggregated: Whether the server can answer discovery in one document.
-        breathing: Whether the client gives way wherever it may, as if each bit of work took long.
-        judged: Whether events and states are held to what really was on the server.
+        streaming: whether the server supports streaming lists.
+        established_after: seconds until a new CRD is established.
+        aggregated: whether the server supports aggregated discovery.
+        breathing: whether the client yields to the event loop wherever it may, as if each bit of work took long.
+        judged: whether events and states are compared with the real history of the server.
     """
 
     streaming: bool = True
@@ -51,7 +51,7 @@ class Options:
 
 
 class World:
-    """What the rules of the machine do, and what they do it to."""
+    """The state of a script, and the actions of its rules."""
 
     def __init__(self, options: Options, server: APIServer, nursery: trio.Nursery) -> None:
         self.options = options
@@ -68,11 +68,11 @@ class World:
         self.released = trio.Event()
         self.ever_seen = self.cluster.ever_written
         self.moves = 0
-        """Counts what may change what is to be seen."""
+        """Counts the changes of the objects that may be shown."""
         self.calm = -1
-        """What ``moves`` was when everything had come to rest for the last time."""
+        """The value of ``moves`` when everything had last come to rest."""
         self.troubled = False
-        """Whether something has gone wrong since everything had come to rest."""
+        """Whether a fault was injected since everything had last come to rest."""
         self._backup: tuple[Snapshot, Truth] | None = None
         self._forgetting = False
         self._trouble: list[Fault | Outage] = []
@@ -80,7 +80,7 @@ class World:
         self._hidden_until = -math.inf
         self._nursery = nursery
         self.client: dynkube.Client
-        """Set as soon as there is one."""
+        """Set as soon as the client is connected."""
 
     @property
     def open(self) -> list[Watched]:
@@ -90,7 +90,7 @@ class World:
     # ── informers ────────────────────────────────────────────────────────────────────────────
 
     async def follow(self, resource: str, selection: str, transform: str, shown: str, early: str) -> Watched:
-        """Enter a new informer, with a handler already there if ``early`` names a kind of one."""
+        """Enter a new informer; ``early`` is the kind of a handler to add before, or ``"nobody"``."""
         asked = SELECTIONS[selection]
         gvr = gvr_to_follow(resource) or GVR.parse(resource)  # without discovery, which may fail now
         informer = self.client.informer(
@@ -130,14 +130,14 @@ class World:
         return listener
 
     def set_filter(self, watched: Watched, expression: str) -> None:
-        """Change a filter; reads follow at once."""
+        """Change a filter; reads change at once."""
         self.moves += 1
         watched.informer.set_filter(self.words.filter(expression))
         watched.shown = expression
         watched.filters.append((self.ledger.advance(), expression))
 
     def change_letters(self, letters: str) -> None:
-        """Have a predicate answer otherwise, and say so."""
+        """Change the results of a predicate, and notify its informers."""
         self.moves += 1
         self.words.letters = letters
         self.words.named.refresh_filter()
@@ -147,13 +147,13 @@ class World:
         watched.informer.add_index(name, INDEXES[name])
 
     def release(self) -> None:
-        """Let handlers that are stuck go on with their next event, on which they are stuck again."""
+        """Let stuck handlers continue with their next event, in which they are stuck again."""
         self.released.set()
         self.released = trio.Event()
 
     @contextmanager
     def nobody_stuck(self) -> Iterator[None]:
-        """Let handlers go on with whatever comes."""
+        """Let handlers continue with all events."""
         self.released.set()
         try:
             yield
@@ -161,36 +161,36 @@ class World:
             self.released = trio.Event()
 
     def define(self, plural: str, served: Iterable[str], *, namespaced: bool) -> None:
-        """Create a CRD, which may take its time until it is served."""
+        """Create a CRD, which may take some time to be served."""
         self.troubled = self.troubled or self.options.established_after > 0
         self.cluster.define(plural, served, namespaced=namespaced)
 
     def serve(self, plural: str, served: Iterable[str]) -> None:
-        """Edit a CRD: its watches end, and those who watched come back one after the other."""
+        """Edit a CRD: its watches end, and clients open them again over a spread of time."""
         self.troubled = True
         self.cluster.serve(plural, served)
 
     def back_up(self) -> None:
-        """Keep what the cluster holds."""
+        """Take a backup."""
         self._backup = self.cluster.back_up()
 
     def restore(self) -> None:
-        """Have the cluster hold what was kept, as after restoring etcd with ``--bump-revision``."""
+        """Restore the last backup, as with etcdutl's ``--bump-revision``."""
         if self._backup is not None:
             self.troubled = True
             self.cluster.restore(self._backup, rewind=False)
 
-    # ── trouble ──────────────────────────────────────────────────────────────────────────────
+    # ── faults ───────────────────────────────────────────────────────────────────────────────
 
     @property
     def untroubled(self) -> bool:
-        """Whether nothing has gone wrong since everything had come to rest, and nobody is slow."""
+        """Whether no fault was injected since everything had last come to rest, and no handler is slow."""
         return not self.troubled and all(
             each.kind not in ("slow", "stuck") for watched in self.open for each in watched.listeners
         )
 
     def spoil(self, what: str, verb: str, times: int) -> None:
-        """Let something happen to open watches, to history, or to the next requests."""
+        """End open watches, compact the history, or inject a fault into the next requests."""
         self.troubled = True
         if what in OPEN_WATCHES:
             self.server.end_watches(how=OPEN_WATCHES[what])
@@ -202,7 +202,7 @@ class World:
             self._trouble.append(self.server.inject(ANSWERS[what](), verb=verb, times=times))
 
     def lose(self, how: str) -> None:
-        """Let something be out of order until :meth:`recover`."""
+        """Inject a fault that lasts until :meth:`recover`."""
         self.troubled = True
         if how.startswith("everything"):
             self._forgetting = self._forgetting or "history" in how
@@ -226,7 +226,7 @@ class World:
         return imposed
 
     def lift(self, imposed: Imposed) -> None:
-        """End such a fault, if it has not ended yet."""
+        """End a fault of :meth:`impose`, if it has not ended yet."""
         imposed.fault.remove()
         if imposed in self._imposed:
             self._imposed.remove(imposed)
@@ -235,7 +235,7 @@ class World:
 
     @contextmanager
     def unjudged(self) -> Iterator[None]:
-        """Hold nobody to the history of the server for a while."""
+        """Do not compare reports with the history of the server in this block."""
         if self.oracle is None:
             yield
             return
@@ -246,9 +246,9 @@ class World:
             self.oracle.judging = True
 
     def hide_group(self) -> None:
-        """Let discovery lag behind for some seconds, if it has not done so for a while."""
+        """Let discovery lag for some seconds, if it has not done so for a while."""
         if trio.current_time() < self._hidden_until + 5 * LAG:
-            return  # two lags of one server, and nothing in between, would prove an absence
+            return  # two lags of one server with nothing in between would prove an absence
         self.troubled = True
         self._hidden_until = trio.current_time() + LAG
         self._trouble += hide_group(self.server)
@@ -261,7 +261,7 @@ class World:
         end_watches(self.server, resource, how)
 
     def compact(self) -> None:
-        """Forget history."""
+        """Compact the history."""
         self.troubled = True
         self.server.compact()
 
@@ -272,7 +272,7 @@ class World:
             self._trouble.remove(trouble)
 
     def recover(self) -> None:
-        """End what would go on."""
+        """End all lasting faults."""
         for trouble in self._trouble:
             trouble.remove()
         self._trouble.clear()
@@ -282,10 +282,10 @@ class World:
             self.server.compact()
             self._forgetting = False
 
-    # ── what is looked at while it happens ───────────────────────────────────────────────────
+    # ── checks in the background ─────────────────────────────────────────────────────────────
 
     async def _consume(self, listener: Listener) -> None:
-        with suppress(ClosedError):  # the informer was closed before the first look
+        with suppress(ClosedError):  # the informer was closed before the first event
             await listener.consume()
 
     async def _await_handled(self, listener: Listener) -> None:
@@ -302,7 +302,7 @@ class World:
                 self._expect_shown(listener, moves)
 
     def _expect_shown(self, listener: Listener, moves: int) -> None:
-        """If nothing has moved since before it was there, who has synced was shown all that there is."""
+        """If nothing has changed since before the listener was added, it was shown every object when it has synced."""
         if moves == self.moves == self.calm and not listener.removed:
             expected = listener.watched.expected(self.truth, self.words)
             if listener.folded.keys() != expected.keys():
@@ -311,7 +311,7 @@ class World:
 
 @asynccontextmanager
 async def open_world(options: Options) -> AsyncIterator[World]:
-    """A world that leaves nothing behind: no task, no watch, no connection."""
+    """A world that must leave nothing behind: no task, no watch, no connection."""
     before = trio.lowlevel.current_statistics().tasks_living
     server = APIServer(
         watch_list=options.streaming,
