@@ -1,4 +1,4 @@
-"""A wire on which something happens between a client and its server, just before a request arrives."""
+"""A transport that runs a function between client and server, just before certain requests are sent."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import httpx2
 
 
 class Interrupted(httpx2.AsyncBaseTransport):
-    """Does something between a client and its server before certain requests."""
+    """Calls ``before`` just before requests for one ConfigMap are sent."""
 
     def __init__(self, inner: httpx2.AsyncBaseTransport) -> None:
         self._inner = inner

@@ -1,4 +1,4 @@
-"""A get is answered with what was asked for, or it raises."""
+"""A get returns the requested object, or raises."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from tests.client.wire import JSON, ScriptedServer, connect, ok, pod, status, st
         (pod("a") | {"kind": "x" * 1000}, r"its kind is 'x+… \(747 characters more\)'"),
     ],
 )
-async def test_another_object_is_refused(answer: dict[str, Any], complaint: str) -> None:
+async def test_another_object_in_the_response_is_an_error(answer: dict[str, Any], complaint: str) -> None:
     server = ScriptedServer(ok(answer))
 
     with pytest.raises(ProtocolError, match=rf"GET /api/v1/namespaces/shop/pods/a: .*{complaint}"):
         await connect(server).resource("pods").get("a")
 
 
-async def test_a_kind_that_discovery_did_not_have_yet_is_accepted_once_it_has() -> None:
+async def test_a_kind_that_discovery_did_not_list_yet_is_accepted_once_it_does() -> None:
     server = Renaming(ok(pod("a") | {"kind": "Renamed"}))
 
     assert (await connect(server).resource("pods").get("a")).kind == "Renamed"
 
 
 class Renaming(ScriptedServer):
-    """Pods are of another kind from the first request for one on."""
+    """Changes the kind of pods with the first request for one."""
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         response = await super().handle_async_request(request)
@@ -45,7 +45,7 @@ class Renaming(ScriptedServer):
 FAILURE = status(403, "Forbidden", "no")
 
 
-async def test_a_failed_status_raises_whatever_the_code_of_its_response() -> None:
+async def test_a_failed_status_is_raised_whatever_the_code_of_its_response() -> None:
     server = ScriptedServer(ok(FAILURE), ok(FAILURE), ok(FAILURE, 201), ok(status(404, "NotFound", "gone")))
     pods = connect(server).resource("pods")
 
@@ -60,7 +60,7 @@ async def test_a_failed_status_raises_whatever_the_code_of_its_response() -> Non
 
 
 @pytest.mark.parametrize("code", [0, 200, 999, "403", True, None, 10**30])
-async def test_a_status_with_a_code_that_is_no_errors_is_of_code_500(code: object) -> None:
+async def test_a_status_whose_code_is_not_an_error_gets_code_500(code: object) -> None:
     server = ScriptedServer(ok({**FAILURE, "code": code, "reason": ""}))
 
     with pytest.raises(Exception, match="500 InternalError: no") as caught:
@@ -69,7 +69,7 @@ async def test_a_status_with_a_code_that_is_no_errors_is_of_code_500(code: objec
     assert caught.value.code == 500  # type: ignore[attr-defined]
 
 
-async def test_a_watch_that_is_answered_with_a_failed_status_raises_it() -> None:
+async def test_a_watch_raises_a_failed_status_in_place_of_events() -> None:
     server = ScriptedServer(stream(ok(FAILURE).content + b"\n"))
 
     async with connect(server).resource("pods").watch(resource_version="1") as events:
@@ -77,7 +77,7 @@ async def test_a_watch_that_is_answered_with_a_failed_status_raises_it() -> None
             await anext(events)
 
 
-async def test_a_success_is_no_failure() -> None:
+async def test_a_status_of_success_is_not_raised() -> None:
     server = ScriptedServer(ok({"kind": "Status", "apiVersion": "v1", "status": "Success"}))
 
     assert await connect(server).resource("pods").delete("a") is None

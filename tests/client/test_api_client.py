@@ -1,4 +1,4 @@
-"""The client itself: names to resources, requests of one's own, the server's version."""
+"""The client: names of resources, raw requests, the server's version."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.client.wire import ScriptedServer, connect, ok, pod, refusal
 @pytest.mark.parametrize(
     "name", ["pods", "pod", "Pod", "pods.v1", "v1/pods", GVR("", "v1", "pods"), GVK("", "v1", "Pod")]
 )
-async def test_a_resource_may_be_named_as_kubectl_does_it(name: str | GVR | GVK) -> None:
+async def test_a_resource_may_be_named_as_in_kubectl(name: str | GVR | GVK) -> None:
     server = ScriptedServer(ok(pod("a")))
     client = connect(server)
 
@@ -26,19 +26,19 @@ async def test_a_resource_may_be_named_as_kubectl_does_it(name: str | GVR | GVK)
     assert (await resource.resolve()).gvr == GVR("", "v1", "pods")
 
 
-def test_a_text_that_cannot_be_a_name_is_refused_at_once() -> None:
+def test_a_string_that_cannot_be_a_name_is_rejected_at_once() -> None:
     with pytest.raises(InvalidInput, match="resource"):
         connect(ScriptedServer()).resource("a b")
 
 
-async def test_a_resource_that_is_not_served_shows_when_it_is_used() -> None:
+async def test_a_resource_that_is_not_served_raises_when_it_is_used() -> None:
     resource = connect(ScriptedServer()).resource("gadgets.v1.example.com")
 
     with pytest.raises(NoMatch, match="gadgets"):
         await resource.list()
 
 
-async def test_a_request_of_ones_own() -> None:
+async def test_a_raw_request_returns_status_and_body() -> None:
     server = ScriptedServer(httpx2.Response(200, text="two lines\nof log"))
 
     answer = await connect(server).raw("GET", "/api/v1/namespaces/shop/pods/a/log", params={"tailLines": "2"})
@@ -47,7 +47,7 @@ async def test_a_request_of_ones_own() -> None:
     assert dict(server.requests[0].url.params) == {"tailLines": "2"}
 
 
-async def test_data_of_a_request_of_ones_own_is_sent_as_json_and_bytes_as_they_are() -> None:
+async def test_a_raw_request_sends_data_as_json_and_bytes_unchanged() -> None:
     server = ScriptedServer(ok({}), ok({}))
     client = connect(server)
 
@@ -58,12 +58,12 @@ async def test_data_of_a_request_of_ones_own_is_sent_as_json_and_bytes_as_they_a
     assert server.requests[1].headers["content-type"] == "text/plain"
 
 
-async def test_a_request_of_ones_own_raises_as_all_others_do() -> None:
+async def test_a_raw_request_raises_error_responses() -> None:
     with pytest.raises(NotFound):
         await connect(ScriptedServer(refusal(404, "NotFound"))).raw("GET", "/nothing")
 
 
-async def test_the_servers_version() -> None:
+async def test_server_version_returns_the_version() -> None:
     server = ScriptedServer(ok({"major": "1", "minor": "34", "gitVersion": "v1.34.1"}))
 
     version = await connect(server).server_version()
@@ -81,7 +81,7 @@ def test_the_settings_of_a_client_can_be_read() -> None:
     assert "pods" in repr(client.resource("pods"))
 
 
-def test_a_field_manager_that_the_server_would_refuse_is_refused() -> None:
+def test_an_invalid_field_manager_is_rejected() -> None:
     client = connect(ScriptedServer())
 
     with pytest.raises(InvalidInput, match="field_manager"):

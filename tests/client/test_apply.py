@@ -1,4 +1,4 @@
-"""Server-side apply: what is asked, and what is said of the answer."""
+"""Server-side apply: the request, and the change reported for the response."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ABSENT = refusal(404, "NotFound", "there is none", details={"name": "web"})
 
 
 def config(version: str = "", **fields: Any) -> dict[str, Any]:
-    """A ConfigMap, as read where it has a version."""
+    """A ConfigMap; without a version it is one to apply."""
     metadata = {"name": "web", **({"resourceVersion": version, "namespace": "shop", "uid": "u"} if version else {})}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"a": "1"}, **fields}
 
@@ -58,11 +58,11 @@ async def test_options_become_parameters() -> None:
         (refusal(403, "Forbidden"), ok(config("1")), Change.UNKNOWN),
         (refusal(405, "MethodNotAllowed"), ok(config("1")), Change.UNKNOWN),
         (refusal(403, "Forbidden"), ok(config("1"), status=201), Change.CREATED),
-        (ABSENT, ok(config("1")), Change.CHANGED),  # somebody was faster
-        (ok(config("1")), ok(config("2"), status=201), Change.CREATED),  # it was deleted meanwhile
+        (ABSENT, ok(config("1")), Change.CHANGED),  # created by another client in between
+        (ok(config("1")), ok(config("2"), status=201), Change.CREATED),  # deleted in between
     ],
 )
-async def test_it_is_said_what_was_done(before: Answer, after: Answer, change: Change) -> None:
+async def test_the_change_is_reported(before: Answer, after: Answer, change: Change) -> None:
     _, applied = await apply(before, after)
 
     assert applied.change is change
@@ -78,12 +78,12 @@ OWNED = {"manager": "me", "operation": "Apply", "time": "2024-01-01T00:00:00Z", 
         ({}, {}, Change.UNCHANGED),
         ({}, {"data": {"a": "2"}}, Change.CHANGED),
         ({"data": {"a": True}}, {"data": {"a": 1}}, Change.CHANGED),
-        ({}, {"managedFields": [OWNED]}, Change.UNCHANGED),  # nobody knows who owned what
+        ({}, {"managedFields": [OWNED]}, Change.UNCHANGED),  # without managedFields the owners are unknown
         ({"managedFields": []}, {"managedFields": [OWNED]}, Change.CHANGED),
         ({"managedFields": [OWNED]}, {"managedFields": [{**OWNED, "time": "2025-01-01T00:00:00Z"}]}, Change.UNCHANGED),
     ],
 )
-async def test_of_a_dry_run_contents_are_compared(before: Any, after: Any, change: Change) -> None:
+async def test_for_a_dry_run_contents_are_compared(before: Any, after: Any, change: Change) -> None:
     def answer(fields: dict[str, Any]) -> dict[str, Any]:
         obj = copy.deepcopy(config("1"))
         obj["data"] = fields.get("data", obj["data"])
@@ -95,7 +95,7 @@ async def test_of_a_dry_run_contents_are_compared(before: Any, after: Any, chang
     assert applied.change is change
 
 
-async def test_an_object_at_hand_saves_reading_it() -> None:
+async def test_with_live_the_object_is_not_read() -> None:
     live = Unstructured(config("1"))
 
     server, applied = await apply(ok(config("1")), live=live)
@@ -124,7 +124,7 @@ def clash() -> Answer:
         (ABSENT, UNREAD),
     ],
 )
-async def test_a_conflict_shows_no_value_that_was_read_before_it(again: Answer, live_value: object) -> None:
+async def test_a_conflict_has_only_values_read_after_it(again: Answer, live_value: object) -> None:
     server = ScriptedServer(clash(), *[again] * 5)
     owned = {**OWNED, "manager": "first", "apiVersion": "v1", "fieldsType": "FieldsV1"}
     seen = Unstructured(config("1", data={"a": "2"})).transform(["metadata", "managedFields"], [owned])
@@ -139,17 +139,17 @@ async def test_a_conflict_shows_no_value_that_was_read_before_it(again: Answer, 
 @pytest.mark.parametrize(
     ("live", "message"),
     [
-        (config("1"), "live is a dict: pass the object as it was read"),  # a Secret's values stay out of it
+        (config("1"), "live is a dict: pass the object as it was read"),  # hides a Secret's values
         (Unstructured(config()), "with its resourceVersion, or leave it out"),
         (Unstructured(config("1", metadata={"name": "b", "resourceVersion": "1"})), "pass the object to be compared"),
     ],
 )
-async def test_what_cannot_be_the_live_object_is_refused(live: Any, message: str) -> None:
+async def test_an_invalid_live_object_is_rejected(live: Any, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         await apply(live=live)
 
 
-async def test_what_comes_back_is_an_object_like_any_other() -> None:
+async def test_the_result_is_an_object_like_any_other() -> None:
     _, applied = await apply(ABSENT, ok(config("1"), status=201))
 
     assert isinstance(applied, Unstructured)
@@ -166,7 +166,7 @@ async def test_what_comes_back_is_an_object_like_any_other() -> None:
         ("scale", {"apiVersion": "autoscaling/v1", "kind": "Scale"}, [f"GET {WEB}/scale", f"PATCH {WEB}/scale"]),
     ],
 )
-async def test_subresources_are_applied_to_as_well(subresource: str, obj: dict[str, Any], asked: list[str]) -> None:
+async def test_apply_works_on_subresources(subresource: str, obj: dict[str, Any], asked: list[str]) -> None:
     obj = {**obj, "metadata": {"name": "web"}}
     server = ScriptedServer(*[ok(obj)] * 4)
     deployments = connect(server).resource("deployments")
@@ -177,24 +177,24 @@ async def test_subresources_are_applied_to_as_well(subresource: str, obj: dict[s
     assert server.asked == [*asked, *asked]
 
 
-async def test_what_is_no_subresource_is_refused() -> None:
+async def test_an_invalid_subresource_is_rejected() -> None:
     with pytest.raises(InvalidInput, match="invalid subresource 'status/x'"):
         await apply(subresource="status/x")
 
 
-async def test_what_was_read_is_refused_with_a_word_on_what_to_do() -> None:
+async def test_an_object_with_managed_fields_is_rejected_with_a_hint() -> None:
     read = config(metadata={"name": "web", "managedFields": [{"manager": "kubectl"}]})
 
     with pytest.raises(InvalidObject, match=r"managedFields, so it was read .* use update\(\)"):
         await apply(obj=read)
 
 
-async def test_a_server_that_cannot_be_read_from_is_not_written_to() -> None:
+async def test_if_the_object_cannot_be_read_nothing_is_written() -> None:
     with pytest.raises(ServiceUnavailable):
         await apply(refusal(503, "ServiceUnavailable"))
 
 
-async def test_the_timeout_is_for_all_of_it() -> None:
+async def test_the_timeout_covers_reading_and_writing() -> None:
     class Slow(ScriptedServer):
         async def handle_async_request(self, request: Any) -> Any:
             answer = await super().handle_async_request(request)
@@ -211,6 +211,6 @@ async def test_the_timeout_is_for_all_of_it() -> None:
 
 
 @pytest.mark.parametrize("timeout", [0, -1, float("nan"), True, "5", [5]])
-async def test_what_is_no_timeout_is_refused(timeout: Any) -> None:
+async def test_an_invalid_timeout_is_rejected(timeout: Any) -> None:
     with pytest.raises(InvalidInput, match="timeout must be a positive number of seconds, or None"):
         await apply(timeout=timeout)

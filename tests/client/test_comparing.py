@@ -1,4 +1,4 @@
-"""``compare``: what differs between two objects, with list items told apart, and without what is only noise."""
+"""``compare``: the differences between two objects, with list items matched, and without fields set by the server."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ def changes(before: Any, after: Any) -> list[str]:
         ({"a": {"b": 1}}, {}, [".spec.a.b: 1 -> "]),
     ],
 )
-def test_items_of_lists_are_told_apart_where_no_managed_fields_say_how(before: Any, after: Any, expected: Any) -> None:
+def test_list_items_are_matched_by_heuristics_without_managed_fields(before: Any, after: Any, expected: Any) -> None:
     assert changes(pod(before), pod(after)) == expected
 
 
-def test_managed_fields_say_how_lists_are_read_and_who_owns_what_differs() -> None:
+def test_managed_fields_give_the_list_keys_and_the_owners_of_differences() -> None:
     fields: dict[str, Any] = {"f:spec": {"f:rules": {'k:{"host":"a"}': {".": {}, "f:path": {}, "f:host": {}}}}}
     entry = {"manager": "ci", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": fields}
     before = pod({"rules": [{"host": "a", "path": "/"}, {"host": "b"}]})
@@ -63,32 +63,32 @@ def test_managed_fields_say_how_lists_are_read_and_who_owns_what_differs() -> No
     assert [manager.name for manager in change.managers] == ["ci"]
 
 
-def test_what_a_server_sets_by_itself_is_left_out() -> None:
+def test_fields_set_by_the_server_are_left_out() -> None:
     noise = {"resourceVersion": "1", "generation": 1, "uid": "a", "creationTimestamp": "2026-01-01T00:00:00Z"}
     later = {"resourceVersion": "2", "generation": 2, "uid": "a", "creationTimestamp": "2026-01-01T00:00:00Z"}
 
     assert not compare(pod(metadata=noise), pod(metadata=later))
 
 
-def test_another_object_of_the_same_name_is_seen() -> None:
+def test_another_object_with_the_same_name_is_a_difference() -> None:
     assert changes(pod(metadata={"uid": "a"}), pod(metadata={"uid": "b"})) == ['.metadata.uid: "a" -> "b"']
 
 
 @pytest.mark.parametrize(("before", "after"), [("Secret", "ConfigMap"), ("ConfigMap", "Secret")])
-def test_values_of_a_secret_are_not_shown_beside_something_else_either(before: str, after: str) -> None:
+def test_values_of_a_secret_are_hidden_even_if_the_other_object_is_not_a_secret(before: str, after: str) -> None:
     diff = compare(pod(kind=before, data={"a": "b25l"}), pod(kind=after, data={"a": "b25l"}))
 
     assert "b25l" not in f"{diff}{diff._repr_html_()}{diff.before}{diff.after}"
 
 
-def test_values_of_secrets_are_not_shown() -> None:
+def test_values_of_secrets_are_hidden() -> None:
     diff = compare(pod(kind="Secret", data={"a": "b25l"}), pod(kind="Secret", data={"a": "dHdv"}))
 
     assert str(diff.changes[0]) == '.data.a: "*** (before)" -> "*** (after)"'
     assert not any(word in f"{diff}{diff._repr_html_()}{diff.before}" for word in ("b25l", "dHdv"))
 
 
-def test_nothing_may_be_compared_with_something() -> None:
+def test_one_side_may_be_none() -> None:
     gone = compare(pod({"a": 1}), None, names=("was", "is"))
 
     assert gone.after is None
@@ -107,6 +107,6 @@ def test_nothing_may_be_compared_with_something() -> None:
         ({}, {"metadata": {"managedFields": [7]}}, InvalidObject, "managedFields"),
     ],
 )
-def test_what_is_no_object_is_refused(before: Any, after: Any, kind: type[Exception], message: str) -> None:
+def test_an_invalid_object_is_rejected(before: Any, after: Any, kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=message):
         compare(before, after)

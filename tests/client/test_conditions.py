@@ -1,4 +1,4 @@
-"""What wait_for understands, and when it holds. Pure."""
+"""The conditions of wait_for, and when they hold. Pure."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ def ready(status: str, **entry: object) -> dict[str, Any]:
         (lambda o: True, None, False),
     ],
 )
-def test_when_a_condition_holds(condition: Any, seen: Unstructured | None, holds: bool) -> None:
+def test_a_condition_holds_for_the_expected_objects(condition: Any, seen: Unstructured | None, holds: bool) -> None:
     assert parse_condition(condition).holds(seen) is holds
 
 
-def test_the_deletion_of_one_object_is_not_hidden_by_another_of_its_name() -> None:
+def test_a_deletion_is_noticed_if_another_object_has_the_name() -> None:
     assert parse_condition("delete", uid="before").holds(obj())
     assert not parse_condition("delete", uid="u").holds(obj())
 
@@ -89,7 +89,7 @@ def test_the_deletion_of_one_object_is_not_hidden_by_another_of_its_name() -> No
         (lambda o: False, obj(), "<Pod v1 web>"),
     ],
 )
-def test_what_was_seen_is_told_in_words(condition: Any, seen: Unstructured | None, words: str) -> None:
+def test_the_last_seen_object_is_described(condition: Any, seen: Unstructured | None, words: str) -> None:
     told = parse_condition(condition).seen(seen)
 
     assert re.search(words, told), told
@@ -106,11 +106,13 @@ def test_what_was_seen_is_told_in_words(condition: Any, seen: Unstructured | Non
         (None, InvalidInput, "condition is None"),
     ],
 )
-def test_a_condition_that_is_none_shows_the_forms(condition: Any, error: type[Exception], message: str) -> None:
+def test_an_invalid_condition_is_rejected_with_the_valid_forms(
+    condition: Any, error: type[Exception], message: str
+) -> None:
     with pytest.raises(error, match=message):
         parse_condition(condition)
 
 
-def test_a_uid_is_allowed_with_deletion_only() -> None:
+def test_a_uid_is_allowed_for_deletions_only() -> None:
     with pytest.raises(InvalidInput, match="only with condition='delete'"):
         parse_condition("create", uid="u")

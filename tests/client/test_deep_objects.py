@@ -1,4 +1,4 @@
-"""Objects that are nested deeper than Python follows: refused in words, or shown as far as can be."""
+"""Objects nested too deeply for Python: rejected with an explanation, or shown as far as possible."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dynkube.fields._diff.compute import diff_between
 from dynkube.fields._handover import migrated, released, transferred
 from tests.client.wire import ScriptedServer, connect
 
-LEVELS = 920 if sys.version_info < (3, 12) else 1_200  # newer ones decode, and compare, what is deeper
+LEVELS = 920 if sys.version_info < (3, 12) else 1_200  # newer Pythons decode and compare deeper ones
 
 
 def deep(value: str, manager: str = "", levels: int = LEVELS) -> Unstructured:
@@ -40,7 +40,7 @@ CALLS: dict[str, Callable[[ResourceClient], Awaitable[Any]]] = {
 
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.real_time
-async def test_verbs_refuse_them(call: str) -> None:
+async def test_verbs_reject_objects_nested_too_deeply(call: str) -> None:
     server = ScriptedServer(
         *(httpx2.Response(200, content=obj.json) for obj in (deep("1", "other"), deep("2", "tester")))
     )
@@ -58,7 +58,7 @@ async def test_verbs_refuse_them(call: str) -> None:
         lambda obj: extract(obj, "other"),
     ],
 )
-def test_functions_of_one_object_refuse_them(work: Callable[[Unstructured], object]) -> None:
+def test_functions_of_one_object_reject_objects_nested_too_deeply(work: Callable[[Unstructured], object]) -> None:
     with pytest.raises(InvalidObject, match="nested too deeply"):
         work(deep("1", "other"))
 

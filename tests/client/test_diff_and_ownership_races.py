@@ -1,4 +1,4 @@
-"""Differences and changes of ownership while somebody else writes."""
+"""Differences and changes of ownership during concurrent writes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ async def client(wire: Interrupted) -> AsyncIterator[dynkube.Client]:
 
 
 def writing(server: APIServer, wire: Interrupted, request: str, times: int) -> Callable[[str], None]:
-    """Have somebody write before each of the first such requests."""
+    """Write with another manager before each of the first ``times`` such requests."""
 
     def meanwhile(coming: str) -> None:
         if coming == request and wire.seen.count(request) <= times:
@@ -42,7 +42,7 @@ def writing(server: APIServer, wire: Interrupted, request: str, times: int) -> C
     return meanwhile
 
 
-async def test_a_diff_is_of_one_moment(server: APIServer, wire: Interrupted, client: dynkube.Client) -> None:
+async def test_a_diff_is_of_one_resource_version(server: APIServer, wire: Interrupted, client: dynkube.Client) -> None:
     wire.before = writing(server, wire, "PATCH force dryRun", 1)
 
     diff = await client.resource("configmaps").diff(config(a="2"))
@@ -51,7 +51,7 @@ async def test_a_diff_is_of_one_moment(server: APIServer, wire: Interrupted, cli
     assert [str(each) for each in diff.changes] == ['.data.a: "1" -> "2"']
 
 
-async def test_where_somebody_writes_all_the_time_a_diff_has_that_in_it(
+async def test_under_constant_writes_a_diff_includes_them(
     server: APIServer, wire: Interrupted, client: dynkube.Client
 ) -> None:
     wire.before = writing(server, wire, "PATCH force dryRun", 100)
@@ -62,7 +62,7 @@ async def test_where_somebody_writes_all_the_time_a_diff_has_that_in_it(
     assert [str(each.path) for each in diff.changes] == [".data.a", ".data.c"]
 
 
-async def test_an_object_that_comes_meanwhile_is_compared_with(
+async def test_an_object_created_in_between_is_compared(
     server: APIServer, wire: Interrupted, client: dynkube.Client
 ) -> None:
     server.delete("configmaps", "a")
@@ -74,7 +74,7 @@ async def test_an_object_that_comes_meanwhile_is_compared_with(
     assert [str(each) for each in diff.changes] == ['.data.a:  -> "2"']
 
 
-async def test_ownership_is_worked_out_again_from_what_is_there(
+async def test_ownership_is_computed_again_after_a_concurrent_write(
     server: APIServer, wire: Interrupted, client: dynkube.Client
 ) -> None:
     wire.before = writing(server, wire, "PATCH", 2)
@@ -86,7 +86,7 @@ async def test_ownership_is_worked_out_again_from_what_is_there(
     assert ".data.c" in fields_of(released, "third")
 
 
-async def test_where_somebody_writes_all_the_time_nothing_is_released(
+async def test_under_constant_writes_nothing_is_released(
     server: APIServer, wire: Interrupted, client: dynkube.Client
 ) -> None:
     wire.before = writing(server, wire, "PATCH", 100)
@@ -109,7 +109,7 @@ async def test_where_somebody_writes_all_the_time_nothing_is_released(
         ("a", ".data.a", "", InvalidInput, "^manager must be the name of a field manager, not ''"),
     ],
 )
-async def test_what_cannot_be_right_is_refused(
+async def test_invalid_arguments_are_rejected(
     client: dynkube.Client, obj: Any, paths: Any, manager: str, error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
@@ -117,7 +117,7 @@ async def test_what_cannot_be_right_is_refused(
 
 
 @pytest.mark.parametrize("to", ["", "x" * 129, "line\nbreak"])
-async def test_a_manager_that_servers_refuse_is_given_nothing(client: dynkube.Client, to: str) -> None:
+async def test_an_invalid_new_manager_is_rejected(client: dynkube.Client, to: str) -> None:
     with pytest.raises(InvalidInput, match=r"^to (must be the name of a field manager|'.* must be printable)"):
         await client.resource("configmaps").transfer_fields("a", "first", to)
 
@@ -134,7 +134,7 @@ async def test_a_manager_that_servers_refuse_is_given_nothing(client: dynkube.Cl
         lambda c: c.upgrade_managed_fields("a", subresource=3),
     ],
 )
-async def test_what_can_never_be_given_is_refused_before_anything_is_sent(call: Callable[[Any], Any]) -> None:
+async def test_invalid_arguments_are_rejected_before_any_request(call: Callable[[Any], Any]) -> None:
     server = ScriptedServer()
 
     with pytest.raises(InvalidInput):
@@ -152,7 +152,7 @@ def owned_pod(version: int, fields: list[Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("moved_to", "change"), [(1, Change.UNCHANGED), (2, Change.CHANGED)])
-async def test_a_release_is_a_change_only_if_the_resource_version_moved(moved_to: int, change: Change) -> None:
+async def test_a_release_is_a_change_only_if_the_resource_version_changed(moved_to: int, change: Change) -> None:
     entry = {**OWNED, "fieldsV1": {"f:spec": {"f:nodeName": {}}}}
     live = ok(owned_pod(1, [entry]))
     server = ScriptedServer(live, ok(owned_pod(moved_to, [entry])))

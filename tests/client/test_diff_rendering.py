@@ -1,4 +1,4 @@
-"""A ``Diff`` for people: nothing in it steers a terminal or is markup, and long values are cut."""
+"""Rendering of a ``Diff``: without terminal control characters or markup, and with long values cut."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def change(before: Any = "1", after: Any = "2", path: str = ".data.a", **more: A
     return FieldChange(FieldPath.parse(path), before, after, **more)
 
 
-def test_nothing_in_it_steers_a_terminal_or_is_markup() -> None:
+def test_values_contain_no_control_characters_and_no_markup() -> None:
     owner = Manager(name=NASTY, operation="Update", time=datetime(2024, 5, 1, tzinfo=UTC))
     nasty = diff({"data": {NASTY: "1"}}, {"data": {NASTY: NASTY, "lines": f"a\n{NASTY}\n"}}, change(after=NASTY))
     owned = diff({}, {"a": 1}, change(NASTY, MISSING, f'["{NASTY}"]', managers=(owner,)))
@@ -33,7 +33,7 @@ def test_nothing_in_it_steers_a_terminal_or_is_markup() -> None:
         assert "<b>" not in page
 
 
-def test_texts_of_several_lines_are_compared_line_by_line() -> None:
+def test_multiline_strings_are_compared_line_by_line() -> None:
     before, after = {"data": {"text": "one\ntwo\n"}}, {"data": {"text": "one\nthree\n"}}
 
     assert str(diff(before, after, change())).splitlines()[3:] == [
@@ -45,7 +45,7 @@ def test_texts_of_several_lines_are_compared_line_by_line() -> None:
     ]
 
 
-def test_what_is_written_twice_is_written_out_twice() -> None:
+def test_repeated_values_are_written_without_yaml_aliases() -> None:
     same = {"a": "b"}
 
     assert "&id" not in str(diff(None, {"one": same, "two": same}, change()))
@@ -59,7 +59,7 @@ def test_long_values_are_cut_in_the_table() -> None:
     ("number", "note"),
     [(0, None), (1, "1 field is owned by another manager"), (2, "2 fields are owned by other managers")],
 )
-def test_that_force_is_needed_is_said_below(number: int, note: str | None) -> None:
+def test_a_note_below_says_that_force_is_needed(number: int, note: str | None) -> None:
     conflicts = (FieldConflict(path=".data.a", manager="other"),) * number
     shown = diff({}, {}, change(), conflicts=conflicts)
 
@@ -68,7 +68,7 @@ def test_that_force_is_needed_is_said_below(number: int, note: str | None) -> No
     assert (note in shown._repr_html_()) if note else ("is owned by" not in shown._repr_html_())
 
 
-def test_where_nothing_differs_it_says_so() -> None:
+def test_an_empty_diff_is_rendered_as_such() -> None:
     same = diff({}, {})
 
     assert (bool(same), str(same)) == (False, "")
@@ -76,9 +76,9 @@ def test_where_nothing_differs_it_says_so() -> None:
     assert "Nothing differs." in same._repr_html_()
 
 
-def test_a_change_is_one_line() -> None:
+def test_a_change_is_rendered_as_one_line() -> None:
     assert str(change(MISSING, {"b": 1})) == '.data.a:  -> {"b": 1}'
 
 
-def test_a_change_on_its_own_steers_no_terminal_either() -> None:
+def test_a_single_change_contains_no_control_characters() -> None:
     assert str(change("a\x9b31m", "\u202eb")) == '.data.a: "a\ufffd31m" -> "\ufffdb"'

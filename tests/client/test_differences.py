@@ -1,4 +1,4 @@
-"""Two states of an object compared field by field, with nothing known of its schema but managedFields."""
+"""Two states of an object compared field by field, without a schema, with managedFields only."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SHAPE = Shape(
         ({}, {"a": {}}, [(".a", MISSING, {})]),
         ({"a": None}, {}, [(".a", None, MISSING)]),
         ({"a": {"b": 1}}, {"a": "text"}, [(".a", {"b": 1}, "text")]),
-        ({"a": {"b": 1, "c": 2}}, {"a": {"b": True, "c": 2.0}}, [(".a.b", 1, True)]),  # equal in Python alone
+        ({"a": {"b": 1, "c": 2}}, {"a": {"b": True, "c": 2.0}}, [(".a.b", 1, True)]),  # equal in Python only
         ({"x": [1, 2]}, {"x": [1, 3]}, [(".x[1]", 2, 3)]),
         ({"x": [False]}, {"x": [0]}, [(".x[0]", False, 0)]),
         ({"x": [1, 2]}, {"x": [1]}, [(".x", [1, 2], [1])]),
@@ -48,12 +48,12 @@ SHAPE = Shape(
                 ('.list[name="c"]', MISSING, {"name": "c"}),
             ],
         ),
-        (  # what is known of the lists of one item holds for those of the others
+        (  # keys known for the nested lists of one item apply to those of the others
             {"list": [{"name": "b", "ports": [{"containerPort": 1, "protocol": "TCP"}]}]},
             {"list": [{"name": "b", "ports": [{"containerPort": 1, "protocol": "TCP", "name": "n"}]}]},
             [('.list[name="b"].ports[containerPort=1,protocol="TCP"].name', MISSING, "n")],
         ),
-        ({"list": [{"v": 1}]}, {"list": [{"v": 2}]}, [(".list[0].v", 1, 2)]),  # not what the list should be
+        ({"list": [{"v": 1}]}, {"list": [{"v": 2}]}, [(".list[0].v", 1, 2)]),  # the items are not of the expected form
         ({"list": [{"name": "a"}] * 2}, {"list": [{"name": "a"}]}, [(".list", [{"name": "a"}] * 2, [{"name": "a"}])]),
         (MISSING, {"a": {"b": 1}}, [(".a.b", MISSING, 1)]),
     ],
@@ -72,7 +72,7 @@ JSON = st.recursive(
 @given(
     st.dictionaries(st.sampled_from(["a", "set", "list"]), JSON), st.dictionaries(st.sampled_from(["a", "set"]), JSON)
 )
-def test_there_are_differences_just_where_the_objects_differ(before: dict[str, Any], after: dict[str, Any]) -> None:
+def test_there_are_differences_if_and_only_if_the_objects_differ(before: dict[str, Any], after: dict[str, Any]) -> None:
     found = list(differences(before, after, SHAPE))
 
     assert bool(found) == (not same_json(before, after))
@@ -101,16 +101,16 @@ def test_there_are_differences_just_where_the_objects_differ(before: dict[str, A
             {"list": [{"name": "a", "ports": [{"containerPort": 80, "name": "m"}]}]},
         ),
         ({"gone": {"a": "1000m"}, "kept": {"a": "1000m"}}, {"kept": {"a": "1"}}, {"kept": {"a": "1000m"}}),
-        # bare: what was in them has been removed, or belongs to others
+        # bare: its fields were removed, or belong to other managers
         ({"bare": {"a": 1}}, {"bare": {"b": 1}}, {"bare": {}}),
-        ({"bare": {"a": []}}, {"bare": {"b": 1}}, {"bare": {"a": []}}),  # servers leave out what is empty
+        ({"bare": {"a": []}}, {"bare": {"b": 1}}, {"bare": {"a": []}}),  # servers omit empty values
         ({"map": {"a": 1}}, {"map": {"a": 2}}, {"map": {"a": 2}}),
         ({"set": ["x"]}, {"set": ["y"]}, {"set": []}),
         ({"atomic2": {"a": "1000m"}}, {"atomic2": {"a": "1"}}, {"atomic2": {"a": "1000m"}}),
-        ({"kept": {"a": "x"}}, {}, {"kept": {"a": "x"}}),  # as the stringData of a Secret, which nobody reads back
+        ({"kept": {"a": "x"}}, {}, {"kept": {"a": "x"}}),  # like stringData of a Secret, which is never returned
     ],
 )
-def test_of_the_live_object_there_is_what_was_applied(wanted: Any, live: Any, expected: Any) -> None:
+def test_the_live_object_is_restricted_to_the_applied_fields(wanted: Any, live: Any, expected: Any) -> None:
     kept = FieldSet(
         [
             ".kept.a",

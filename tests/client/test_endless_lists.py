@@ -1,4 +1,4 @@
-"""Lists whose pages do not end: an error that names the bound, and no request without end."""
+"""Lists whose pages do not end: an error that names the limit, and no endless requests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LIMITS = Limits(max_list_pages=500, max_list_bytes=200_000, max_list_seconds=60)
 
 
 class Paging(ScriptedServer):
-    """Answers lists with pages made by ``page``, by their number."""
+    """Responds to lists with the pages that ``page`` makes for their numbers."""
 
     def __init__(self, page: Callable[[int], httpx2.Response], *, seconds: float = 0) -> None:
         super().__init__()
@@ -50,7 +50,7 @@ KINDS: dict[str, tuple[Callable[[int], httpx2.Response], int, str]] = {
 
 @pytest.mark.parametrize("verb", ["list", "iterate"])
 @pytest.mark.parametrize(("page", "requests", "complaint"), KINDS.values(), ids=KINDS.keys())
-async def test_pages_without_end_are_an_error(
+async def test_endless_pages_are_an_error(
     page: Callable[[int], httpx2.Response], requests: int, complaint: str, verb: str
 ) -> None:
     server = Paging(page)
@@ -66,7 +66,7 @@ async def read(resource: ResourceClient, verb: str) -> list[Any]:
 
 
 @pytest.mark.parametrize("verb", ["list", "table"])
-async def test_the_bytes_of_all_pages_are_bounded(verb: str) -> None:
+async def test_the_bytes_of_all_pages_are_limited(verb: str) -> None:
     server = Paging(lambda n: pods(1, pod(f"p{n}", data="x" * 10_000), token=f"t{n}"))
     resource = connect(server, limits=LIMITS).resource("pods")
 
@@ -76,7 +76,7 @@ async def test_the_bytes_of_all_pages_are_bounded(verb: str) -> None:
     assert len(server.requests) == 20
 
 
-async def test_the_time_of_all_pages_is_bounded() -> None:
+async def test_the_time_for_all_pages_is_limited() -> None:
     server, began = Paging(one, seconds=7), trio.current_time()
 
     with pytest.raises(EndlessList, match=r"did not end within 60 s \(Limits.max_list_seconds\)"):
@@ -85,7 +85,7 @@ async def test_the_time_of_all_pages_is_bounded() -> None:
     assert trio.current_time() - began == 60
 
 
-async def test_an_informer_shows_it_in_its_state_and_backs_off() -> None:
+async def test_an_informer_shows_an_endless_list_in_its_state_and_backs_off() -> None:
     server = Paging(lambda n: pods(1, pod(f"p{n}"), token="t"))
     settings = dynkube.InformerSettings(streaming_lists=False)
     async with (

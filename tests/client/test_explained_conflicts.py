@@ -1,4 +1,4 @@
-"""What an answer says of a conflict, put together with the two objects: also where it is wrong, or one is old."""
+"""The fields of a conflict, from its response and both objects, even if the response is inexact or an object outdated."""
 
 from __future__ import annotations
 
@@ -48,17 +48,17 @@ def told(error: ApplyConflict) -> list[tuple[str, object, object]]:
     ("fields", "container", "expected"),
     [
         ((f"{WEB}.image",), {"image": "web:2"}, [(f"{WEB}.image", "web:2", "web:1")]),
-        (  # v1.20 says the last path for all of one item
+        (  # v1.20 repeats the last path for all fields of an item
             (f"{WEB}.image", f"{WEB}.image"),
             {"image": "web:2", "args": ["b"]},
             [(f"{WEB}.args", ["b"], ["a"]), (f"{WEB}.image", "web:2", "web:1")],
         ),
-        (  # or a part of another one
+        (  # or names another field of the item
             (f"{WEB}.resources",),
             {"args": ["b"]},
             [(f"{WEB}.args", ["b"], ["a"])],
         ),
-        ((".spec.unheard",), {}, [(".spec.unheard", UNREAD, UNREAD)]),  # nothing better is known
+        ((".spec.unheard",), {}, [(".spec.unheard", UNREAD, UNREAD)]),  # no better path is known
         ((".spec[",), {}, [('[".spec["]', UNREAD, UNREAD)]),
     ],
 )
@@ -69,14 +69,14 @@ def test_the_fields_are_those_that_differ(fields: tuple[str, ...], container: An
     assert error.status.causes == conflict(*fields).causes
 
 
-def test_a_name_with_dots_is_the_one_that_is_owned() -> None:
+def test_a_name_with_dots_is_the_owned_one() -> None:
     error = explained(conflict(".metadata.labels.a.b/c"), pod("y", entries=()), pod("x"))
 
     assert told(error) == [('.metadata.labels["a.b/c"]', "y", "x")]
 
 
 @pytest.mark.parametrize("entries", [(), ({**ENTRY, "fieldsType": "FieldsV2"},), ({**ENTRY, "manager": "other"},)])
-def test_without_a_readable_entry_of_the_manager_there_are_both_values_at_least(entries: Any) -> None:
+def test_without_a_readable_entry_of_the_manager_both_values_are_shown(entries: Any) -> None:
     live = pod(entries=entries)
 
     (found,) = explained(conflict(f"{WEB}.image"), pod(image="web:2"), live).conflicts
@@ -84,13 +84,13 @@ def test_without_a_readable_entry_of_the_manager_there_are_both_values_at_least(
     assert (found.path, found.ours, found.live, found.time) == (f"{WEB}.image", "web:2", "web:1", None)
 
 
-def test_without_the_live_object_there_is_our_value_at_least() -> None:
+def test_without_the_live_object_our_value_is_shown() -> None:
     error = explained(conflict(f"{WEB}.image"), pod(image="web:2"), None)
 
     assert told(error) == [(f"{WEB}.image", "web:2", UNREAD)]
 
 
-def test_one_name_with_several_entries_is_told_apart_by_operation_subresource_and_version() -> None:
+def test_of_several_entries_of_a_manager_the_matching_one_is_used() -> None:
     status: dict[str, Any] = {"f:status": {"f:phase": {}}}
     entries = [
         {**ENTRY, "operation": "Update", "subresource": "status", "fieldsV1": status},
@@ -121,7 +121,7 @@ APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
     ],
 )
 @pytest.mark.parametrize("at", ["", ".spec.template", '.spec.list[name="a"]'])
-def test_of_a_secret_no_value_is_told(path: str, shown: object, at: str) -> None:
+def test_values_of_a_secret_are_hidden(path: str, shown: object, at: str) -> None:
     annotations = {APPLIED: "hunter2"}
     data = {"password": "hunter2"}
     secret = {
@@ -141,7 +141,7 @@ def test_of_a_secret_no_value_is_told(path: str, shown: object, at: str) -> None
 
 
 @pytest.mark.parametrize("entries", [(), None], ids=["nobody on record", "not readable"])
-def test_names_with_dots_are_found_in_the_objects_where_nobody_is_on_record(entries: Any) -> None:
+def test_names_with_dots_are_found_in_the_objects_without_managed_fields(entries: Any) -> None:
     ours, live = pod("y", entries=()), None if entries is None else pod("x", entries=entries)
 
     error = explained(conflict(".metadata.labels.a.b/c", f"{WEB}.image", ".metadata.labels.gone.x"), ours, live)
@@ -163,7 +163,7 @@ def test_names_with_dots_are_found_in_the_objects_where_nobody_is_on_record(entr
         ("[", ["["]),
     ],
 )
-def test_the_longest_name_that_is_there_is_meant(text: str, steps: list[str]) -> None:
+def test_the_longest_existing_name_is_meant(text: str, steps: list[str]) -> None:
     data = {"data": {"tls": "a", "tls.crt": {"x": 1}, "tls.crt.old": "c"}}
     expected = FieldPath()
     for step in steps:
@@ -172,7 +172,7 @@ def test_the_longest_name_that_is_there_is_meant(text: str, steps: list[str]) ->
     assert meant(text, None, Values(data)) == expected
 
 
-def test_a_field_without_a_name_is_meant_only_where_the_path_names_it() -> None:
+def test_an_empty_field_name_is_used_only_if_the_path_has_it() -> None:
     data = {"": {"a": 1}, "b": 2}
 
     assert meant(".a", Values(data)) == FieldPath() / "a"

@@ -1,4 +1,4 @@
-"""What is applied is JSON that a reader of YAML, which every API server uses for it, takes for the same."""
+"""Applied JSON is written so that YAML readers, which API servers use for it, read the same."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def test_yaml_and_json_readers_read_the_same(document: dict[str, Any], escaped: 
     assert yaml.safe_load(sent) == document
 
 
-def test_what_reads_the_same_anyway_is_sent_as_it_is() -> None:
+def test_json_that_both_read_alike_is_sent_unchanged() -> None:
     written = '{"a": "ü \\u00e9 \\n", "b" : [1.0, 😀]}'.encode()
 
     assert readable_as_yaml(written) is written
 
 
 @pytest.mark.parametrize("character", ["\x7f", "\x85", "\x9f", "\u2028", "\ufeff", "\uffff", "😀"])
-async def test_an_apply_is_sent_so(character: str) -> None:
+async def test_an_apply_is_sent_in_that_form(character: str) -> None:
     obj = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web"}, "data": {"a": character}}
     server = ScriptedServer(ok(obj), ok(obj))
 

@@ -1,4 +1,4 @@
-"""Large objects in differences and conflicts: in time that grows with their size, and beside the loop."""
+"""Large objects in differences and conflicts: in time linear in their size, and in a thread."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def drift(number: int) -> Any:
 
 
 def explain(number: int) -> Any:
-    """With nothing but our own object to tell what the server's texts of paths mean."""
+    """Explain a conflict with only our own object to interpret the server's paths."""
     fields = [f'.spec.items[name="n{index}"].value' for index in range(number)]
     causes = tuple(StatusCause(field, "FieldManagerConflict", 'conflict with "other"') for field in fields)
     return explained(ApplyConflict(Status(409, causes=causes)), of_many(number, "2", manager="a"), None)
@@ -64,17 +64,17 @@ def explain(number: int) -> Any:
 
 @pytest.mark.parametrize("compare", [diff, drift, explain])
 def test_four_times_the_items_cost_about_four_times_as_much(compare: Callable[[int], Any]) -> None:
-    compare(1)  # what is imported at first does not count
+    compare(1)  # imports do not count
 
     assert calls(lambda: compare(200)) < 6 * calls(lambda: compare(50))
 
 
 @pytest.mark.parametrize("compare", [diff, drift])
-def test_each_item_that_differs_is_told(compare: Callable[[int], Any]) -> None:
+def test_each_differing_item_is_a_change(compare: Callable[[int], Any]) -> None:
     assert len(compare(50).changes) == 50
 
 
-def test_the_names_of_a_map_are_looked_up_and_not_gone_through_for_each_conflict() -> None:
+def test_names_of_a_map_are_looked_up_and_not_scanned() -> None:
     class Names(dict[str, str]):
         def __iter__(self) -> Any:
             raise AssertionError("gone through")
@@ -86,7 +86,7 @@ def test_the_names_of_a_map_are_looked_up_and_not_gone_through_for_each_conflict
 
 @pytest.mark.real_time
 @pytest.mark.parametrize(("number", "aside"), [(1, False), (2000, True)], ids=["small", "large"])
-async def test_large_objects_are_worked_on_beside_the_loop(number: int, aside: bool) -> None:
+async def test_large_objects_are_processed_in_a_thread(number: int, aside: bool) -> None:
     thread = await run_in_thread_if_large(threading.get_ident, of_many(number, "1", manager="a"), None)
 
     assert (thread != threading.get_ident()) is aside

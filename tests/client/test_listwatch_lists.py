@@ -1,4 +1,4 @@
-"""A list request: its parameters, what comes of the answer, and what becomes of bad ones."""
+"""A list request: its parameters, its result, and invalid responses."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ async def test_an_item_without_a_name_is_left_out_counted_and_reported() -> None
 
 
 @pytest.mark.scenario("F19")
-async def test_an_item_without_a_name_is_logged_if_nobody_asks_for_it(caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_item_without_a_name_is_logged_by_default(caplog: pytest.LogCaptureFixture) -> None:
     collection = listwatch(ScriptedServer(pods(1, pod("a"), {"metadata": {"uid": "u"}})))
 
     with caplog.at_level(logging.WARNING, "dynkube.client"):
@@ -84,7 +84,7 @@ async def test_an_item_without_a_name_is_logged_if_nobody_asks_for_it(caplog: py
 
 
 @pytest.mark.scenario("F19")
-async def test_a_list_of_nothing_but_items_without_a_name_is_not_taken_for_an_empty_one() -> None:
+async def test_a_list_in_which_no_item_has_a_name_is_an_error_and_not_an_empty_list() -> None:
     server = ScriptedServer(pods(1, {"metadata": {"uid": "u"}}, {"metadata": {"uid": "v"}}))
 
     with pytest.raises(ProtocolError, match=r"none of the 2 items of the list has a metadata\.name"):
@@ -92,7 +92,7 @@ async def test_a_list_of_nothing_but_items_without_a_name_is_not_taken_for_an_em
 
 
 @pytest.mark.scenario("F26")
-async def test_a_list_that_does_not_end_in_time_is_given_up() -> None:
+async def test_a_list_that_does_not_end_in_time_is_cancelled() -> None:
     body = Body([b'{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[', FOREVER])
     server = ScriptedServer(httpx2.Response(200, headers=JSON, stream=body))
 
@@ -114,7 +114,7 @@ async def test_a_list_that_does_not_end_in_time_is_given_up() -> None:
         pytest.param(httpx2.Response(200, headers={"content-type": "text/html"}, content=b"<html>"), id="HTML"),
     ],
 )
-async def test_an_answer_that_is_no_list_is_a_protocol_error(answer: httpx2.Response) -> None:
+async def test_a_response_that_is_not_a_list_is_a_protocol_error(answer: httpx2.Response) -> None:
     with pytest.raises(ProtocolError):
         await listwatch(ScriptedServer(answer)).list()
 

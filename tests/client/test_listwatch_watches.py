@@ -1,4 +1,4 @@
-"""A single watch request: batches of events, and what ends them."""
+"""A single watch request: batches of events, and the reasons for its end."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ async def test_the_parameters_of_a_watch() -> None:
         pytest.param([httpx2.ReadError("reset")], ConnectionLost, "truncated after", id="cut"),
     ],
 )
-async def test_trouble_is_raised_after_the_events_before_it(
+async def test_an_error_is_raised_after_the_events_before_it(
     parts: list[bytes | float | Exception], error: type[Exception], message: str
 ) -> None:
     server = ScriptedServer(stream(ADDED, *parts))
@@ -119,7 +119,7 @@ async def test_trouble_is_raised_after_the_events_before_it(
 
 
 @pytest.mark.scenario("F19")
-async def test_events_before_trouble_in_the_same_chunk_come_first() -> None:
+async def test_events_before_an_error_in_the_same_chunk_come_first() -> None:
     server = ScriptedServer(stream(ADDED + b"{}\n" + MODIFIED))
     received: list[list[WatchEvent]] = []
 
@@ -129,19 +129,19 @@ async def test_events_before_trouble_in_the_same_chunk_come_first() -> None:
     assert kinds(received) == [[Added]]
 
 
-async def test_a_stream_that_ends_mid_line_is_no_unreadable_event() -> None:
+async def test_a_stream_that_ends_mid_line_is_not_an_unreadable_event() -> None:
     with pytest.raises(ConnectionLost):
         await batches(ScriptedServer(stream(ADDED[:20])), [])
 
 
 @pytest.mark.scenario("F19")
 @pytest.mark.parametrize("newline", [b"", b"\n"])
-async def test_a_document_where_events_should_come_is_an_unreadable_event(newline: bytes) -> None:
+async def test_a_document_in_place_of_an_event_is_an_unreadable_event(newline: bytes) -> None:
     with pytest.raises(UnreadableEvent, match="Table"):
         await batches(ScriptedServer(stream(b'{"kind":"Table","apiVersion":"meta.k8s.io/v1"}' + newline)), [])
 
 
-async def test_a_last_line_that_lacks_only_its_newline_is_an_event() -> None:
+async def test_a_last_line_without_a_newline_is_an_event() -> None:
     received: list[list[WatchEvent]] = []
 
     await batches(ScriptedServer(stream(ADDED, MODIFIED[:-1])), received)
@@ -149,7 +149,7 @@ async def test_a_last_line_that_lacks_only_its_newline_is_an_event() -> None:
     assert kinds(received) == [[Added], [Modified]]
 
 
-async def test_empty_lines_are_no_events() -> None:
+async def test_empty_lines_are_ignored() -> None:
     received: list[list[WatchEvent]] = []
 
     await batches(ScriptedServer(stream(b"\n\r\n", ADDED, b"\n")), received)
@@ -158,12 +158,12 @@ async def test_empty_lines_are_no_events() -> None:
 
 
 @pytest.mark.scenario("F19")
-async def test_a_line_over_the_bound_is_refused() -> None:
+async def test_a_line_over_the_limit_is_an_error() -> None:
     with pytest.raises(UnreadableEvent, match=r"longer than 100 bytes \(Limits\.max_line_bytes\)"):
         await batches(ScriptedServer(stream(event("ADDED", pod("x" * 200)))), [], Limits(max_line_bytes=100))
 
 
-async def test_what_ended_a_watch_is_raised_again_if_asked_again() -> None:
+async def test_the_error_that_ended_a_watch_is_raised_again_by_later_calls() -> None:
     async with listwatch(ScriptedServer(stream(b"{}\n"))).watch() as watch:
         for _ in range(2):
             with pytest.raises(UnreadableEvent):
@@ -178,7 +178,7 @@ async def test_what_ended_a_watch_is_raised_again_if_asked_again() -> None:
         pytest.param(httpx2.ConnectTimeout("no route"), ConnectFailed, id="unreachable"),
     ],
 )
-async def test_a_watch_that_is_refused_raises_on_entering(
+async def test_an_error_response_to_a_watch_is_raised_on_entering(
     answer: httpx2.Response | Exception, error: type[Exception]
 ) -> None:
     with pytest.raises(error):

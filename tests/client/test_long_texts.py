@@ -1,4 +1,4 @@
-"""Unified differences of documents of many lines: right, as difflib prints short ones, and in time."""
+"""Unified differences of long documents: correct, as difflib's for short ones, and in linear time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NAMES = ("one", "two")
 
 
 def patched(old: list[str], new: list[str]) -> list[str]:
-    """What comes of the first text by what is told to differ."""
+    """Apply the differences to the old text."""
     result: list[str] = []
     for tag, at, to, new_at, new_to in LineMatcher(old, new).get_opcodes():
         result += old[at:to] if tag == "equal" else new[new_at:new_to]
@@ -27,19 +27,19 @@ def patched(old: list[str], new: list[str]) -> list[str]:
 
 
 @given(TEXTS, TEXTS)
-def test_short_texts_differ_as_difflib_says(old: list[str], new: list[str]) -> None:
+def test_short_texts_give_the_same_difference_as_difflib(old: list[str], new: list[str]) -> None:
     assert list(unified_lines(old, new, NAMES)) == list(unified_diff(old, new, *NAMES, lineterm=""))
 
 
 @given(TEXTS, TEXTS, st.integers(0, 40))
-def test_a_difference_of_long_texts_leads_from_one_to_the_other(old: list[str], new: list[str], most: int) -> None:
+def test_the_difference_of_long_texts_turns_one_into_the_other(old: list[str], new: list[str], most: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(line_match, "_MOST_COMPARISONS", most)
 
         assert patched(old, new) == new
 
 
-def test_lines_that_are_there_once_are_found_among_many_alike() -> None:
+def test_unique_lines_are_matched_among_many_equal_ones() -> None:
     old = [line for number in range(2000) for line in (f"- name: n{number}", "  value: '1'")]
     new = list(old)
     new[2001] = "  value: '2'"
@@ -49,7 +49,7 @@ def test_lines_that_are_there_once_are_found_among_many_alike() -> None:
 
 
 def steps(number: int) -> int:
-    """How many lines of Python it takes to compare texts of so many lines, every second one another."""
+    """Count the executed lines of Python for texts of ``number`` lines, of which every second one differs."""
     old = [line for at in range(number // 2) for line in (f"- name: n{at}", "  value: '1'")]
     new = [line.replace("'1'", "'2'") for line in old]
     random.Random(1).shuffle(new[-10:])

@@ -1,4 +1,4 @@
-"""Verbs on objects with thousands of fields do their calculations beside the loop, those on many a few at a time."""
+"""Verbs on objects with thousands of fields compute in a thread; those on many objects compute a few at a time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Call: TypeAlias = Callable[[ResourceClient], Awaitable[Any]]
 
 
 class LongestStep(trio.abc.Instrument):
-    """Counts the calls of functions in each step of a task, in the thread of the loop alone; keeps the most."""
+    """Counts the function calls in each step of a task in the loop's thread, and keeps the maximum."""
 
     def __init__(self) -> None:
         self.most = self._calls = 0
@@ -85,27 +85,27 @@ CASES: dict[str, tuple[Call, list[Callable[[], httpx2.Response]]]] = {
 
 @pytest.mark.real_time
 @pytest.mark.parametrize("case", CASES)
-async def test_no_step_of_the_loop_goes_through_all_fields(case: str) -> None:
+async def test_no_step_of_the_loop_processes_all_fields(case: str) -> None:
     call, answers = CASES[case]
     server = ScriptedServer(ok(IDENTITY | {"metadata": {"name": "first"}}), *(answer() for answer in answers))
     deployments = connect(server).resource("deployments")
-    await deployments.get("first")  # what is imported and asked at first does not count
+    await deployments.get("first")  # imports and discovery do not count
 
     longest = LongestStep()
     trio.lowlevel.add_instrument(longest)
     with suppress(ApplyConflict):
         await call(deployments)
-    await trio.lowlevel.checkpoint()  # the end of the last step, which counts as well
+    await trio.lowlevel.checkpoint()  # ends the last step, which counts as well
     trio.lowlevel.remove_instrument(longest)
 
     assert not server.answers
-    # A refusal is read where it comes in, which takes some calls for each of its causes. Anything else takes hundreds.
+    # An error response is parsed in the loop, with a few calls for each cause. Anything else takes hundreds.
     assert 100 < longest.most < 20 * NUMBER
 
 
 @pytest.mark.real_time
 @pytest.mark.parametrize("server_columns", [True, False])
-async def test_no_step_of_the_loop_goes_through_all_objects_of_a_table(server_columns: bool) -> None:
+async def test_no_step_of_the_loop_processes_all_objects_of_a_table(server_columns: bool) -> None:
     many = [pod(f"p{number}") for number in range(20 * NUMBER)]
     head = {"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": {"resourceVersion": "9"}}
     columns = [{"name": "Name", "type": "string"}]
@@ -122,5 +122,5 @@ async def test_no_step_of_the_loop_goes_through_all_objects_of_a_table(server_co
     trio.lowlevel.remove_instrument(longest)
 
     assert (len(found), found.server_columns) == (len(many), server_columns)
-    # That all have a name is looked at once they are there, which takes two calls for each; to decode one takes ten.
+    # A final check that all have a name takes two calls for each object; decoding one takes ten.
     assert 100 < longest.most < 3 * len(many)

@@ -1,4 +1,4 @@
-"""All verbs in one life of an object, on the embedded API server."""
+"""All verbs, on the embedded API server."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ async def test_an_object_is_created_read_changed_and_deleted(client: APIClient) 
         await maps.get("a")
 
 
-async def test_a_precondition_that_does_not_hold_keeps_the_object(client: APIClient) -> None:
+async def test_a_failed_precondition_keeps_the_object(client: APIClient) -> None:
     maps = client.resource("configmaps")
     await maps.create(config_map("a"))
 
@@ -86,7 +86,7 @@ async def test_a_dry_run_changes_nothing(client: APIClient) -> None:
     assert len(await maps.list()) == 0
 
 
-async def test_an_object_that_does_not_validate_names_its_fields(client: APIClient) -> None:
+async def test_the_error_for_an_invalid_object_names_its_fields(client: APIClient) -> None:
     with pytest.raises(Invalid) as caught:
         await client.resource("configmaps").create({**config_map("a"), "metadata": {"name": "Not A Name"}})
 
@@ -146,7 +146,7 @@ async def test_a_watch_shows_every_change(server: APIServer, client: APIClient) 
 
 
 @pytest.mark.scenario("F20")
-async def test_a_watch_that_nobody_reads_for_long_loses_nothing(server: APIServer, client: APIClient) -> None:
+async def test_a_watch_that_is_not_read_for_long_loses_nothing(server: APIServer, client: APIClient) -> None:
     async with client.resource("configmaps").watch(bookmarks=False) as events:
         for round_ in range(5):
             server.create(config_map(f"m{round_}"))
@@ -157,7 +157,7 @@ async def test_a_watch_that_nobody_reads_for_long_loses_nothing(server: APIServe
 
 
 @pytest.mark.parametrize("how", ["clean", "cut", "silent"])
-async def test_a_watch_that_the_server_ends_goes_on(
+async def test_a_watch_that_the_server_ends_continues(
     server: APIServer, client: APIClient, how: Literal["clean", "cut", "silent"]
 ) -> None:
     async with client.resource("configmaps").watch(bookmarks=False) as events:
@@ -171,7 +171,7 @@ async def test_a_watch_that_the_server_ends_goes_on(
     assert (lists(server), server.open_watches) == (1, ())
 
 
-async def test_a_compacted_history_is_told_as_a_difference(server: APIServer, client: APIClient) -> None:
+async def test_after_a_compaction_a_watch_delivers_the_changes(server: APIServer, client: APIClient) -> None:
     server.create(config_map("a"))
     server.create(config_map("b"))
 
@@ -188,7 +188,7 @@ async def test_a_compacted_history_is_told_as_a_difference(server: APIServer, cl
     assert lists(server) == 2
 
 
-async def test_a_version_from_before_the_compaction_is_gone(server: APIServer, client: APIClient) -> None:
+async def test_a_version_from_before_the_compaction_raises_gone(server: APIServer, client: APIClient) -> None:
     maps = client.resource("configmaps")
     listing = await maps.list()
     server.create(config_map("a"))
@@ -225,7 +225,7 @@ async def test_waiting_for_a_condition_a_deletion_and_a_deadline(server: APIServ
         await maps.wait_for("a", "create", timeout=3)
 
 
-async def test_an_expired_page_goes_on_at_a_newer_moment_if_that_is_allowed(
+async def test_an_expired_page_continues_at_a_newer_version_with_allow_inconsistent(
     server: APIServer, client: APIClient
 ) -> None:
     for name in "abcd":
@@ -241,7 +241,7 @@ async def test_an_expired_page_goes_on_at_a_newer_moment_if_that_is_allowed(
     assert (seen, objects.consistent) == (["a", "b", "d", "e"], False)
 
 
-async def test_a_scale_which_shows_no_owners_is_taken_by_name_only(client: APIClient) -> None:
+async def test_an_owned_field_of_a_scale_is_taken_only_by_its_own_path(client: APIClient) -> None:
     deployments = client.resource("deployments")
     await deployments.apply(deployment(2))
     scale = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "web"}, "spec": {"replicas": 5}}

@@ -1,4 +1,4 @@
-"""A collection in pages: as one list, page by page, and when the server forgets the moment they show."""
+"""Paged collections: as one list, page by page, and after their resourceVersion has expired."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dynkube.errors import DeadlineExceeded, Gone
 from tests.client.wire import ScriptedServer, connect, pod, pods, refusal, stream
 
 
-async def test_a_list_is_read_in_pages_of_one_moment() -> None:
+async def test_all_pages_of_a_list_have_one_resource_version() -> None:
     server = ScriptedServer(pods(9, pod("a"), token="t1"), pods(9, pod("b"), token="t2"), pods(9, pod("c")))
 
     listing = await connect(server).resource("pods").list(page_size=1, resource_version="5")
@@ -26,7 +26,7 @@ async def test_a_list_is_read_in_pages_of_one_moment() -> None:
 
 
 @pytest.mark.scenario("F16", "F20")
-async def test_a_list_whose_token_expires_is_read_again_in_one_answer() -> None:
+async def test_a_list_whose_token_expires_is_read_again_in_one_response() -> None:
     server = ScriptedServer(
         pods(9, pod("a"), token="t1"), refusal(410, "Expired"), pods(20, pod("a"), pod("b"), pod("c"))
     )
@@ -37,7 +37,7 @@ async def test_a_list_whose_token_expires_is_read_again_in_one_answer() -> None:
     assert server.asked[2] == "GET /api/v1/pods"
 
 
-async def test_a_version_that_is_too_old_is_gone_and_not_asked_for_again() -> None:
+async def test_a_version_that_is_too_old_raises_gone_and_is_not_requested_again() -> None:
     server = ScriptedServer(refusal(410, "Expired"))
 
     with pytest.raises(Gone):
@@ -56,12 +56,12 @@ async def test_a_limit_reads_one_page_and_its_token_the_next() -> None:
     assert (first.remaining_item_count, [obj.name for obj in second]) == (1, ["b"])
 
 
-async def test_a_token_that_the_caller_kept_too_long_is_gone() -> None:
+async def test_a_token_that_has_expired_raises_gone() -> None:
     with pytest.raises(Gone):
         await connect(ScriptedServer(refusal(410, "Expired"))).resource("pods").list(continue_token="old")
 
 
-async def test_the_timeout_of_a_list_is_for_all_its_pages() -> None:
+async def test_the_timeout_of_a_list_covers_all_its_pages() -> None:
     def slowly(token: str) -> Any:
         return stream(15.0, pods(9, pod("a"), token=token).content)
 
@@ -73,7 +73,7 @@ async def test_the_timeout_of_a_list_is_for_all_its_pages() -> None:
     assert trio.current_time() == 40
 
 
-async def test_iterating_asks_for_a_page_when_it_is_needed() -> None:
+async def test_iterating_requests_a_page_when_it_is_needed() -> None:
     server = ScriptedServer(pods(9, pod("a"), pod("b"), token="t1"), pods(9, pod("c")))
     seen: list[tuple[str, int]] = []
 
@@ -93,7 +93,7 @@ async def test_iterating_may_stop_early() -> None:
 
 
 @pytest.mark.parametrize("allow_inconsistent", [False, True])
-async def test_iterating_past_the_end_of_history_raises_gone_with_a_hint(allow_inconsistent: bool) -> None:
+async def test_iterating_raises_gone_with_a_hint_after_a_compaction(allow_inconsistent: bool) -> None:
     server = ScriptedServer(pods(9, pod("a"), token="t1"), refusal(410, "Expired"))
     objects = connect(server).resource("pods").iterate(page_size=1, allow_inconsistent=allow_inconsistent)
     await anext(objects)

@@ -1,4 +1,4 @@
-"""Reading: what is asked for, and in which namespace."""
+"""Reading: the requests, and their namespaces."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.client.wire import ScriptedServer, connect, ok, pod, pods, refusal, s
 NAMESPACE = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
 
 
-async def test_one_object_is_looked_for_in_the_contexts_namespace() -> None:
+async def test_one_object_is_read_from_the_contexts_namespace() -> None:
     server = ScriptedServer(ok(pod("a", 3)))
 
     found = await connect(server, namespace="shop").resource("pods").get("a")
@@ -23,7 +23,7 @@ async def test_one_object_is_looked_for_in_the_contexts_namespace() -> None:
     assert server.asked == ["GET /api/v1/namespaces/shop/pods/a"]
 
 
-async def test_a_given_namespace_comes_first() -> None:
+async def test_a_given_namespace_takes_precedence() -> None:
     server = ScriptedServer(ok(pod("a", namespace="other")))
 
     await connect(server).resource("pods").get("a", namespace="other", resource_version="0")
@@ -68,7 +68,7 @@ Call = Callable[[ResourceClient], Any]
         pytest.param(lambda r: r.create({**NAMESPACE, "metadata": {"name": "a", "namespace": "b"}}), id="create"),
     ],
 )
-async def test_a_namespace_for_a_cluster_scoped_resource_is_refused_and_nothing_is_sent(call: Call) -> None:
+async def test_a_namespace_for_a_cluster_scoped_resource_is_an_error_without_a_request(call: Call) -> None:
     server = ScriptedServer()
 
     with pytest.raises(WrongScope, match=r"namespaces\.v1 are cluster-scoped"):
@@ -77,13 +77,13 @@ async def test_a_namespace_for_a_cluster_scoped_resource_is_refused_and_nothing_
     assert server.requests == []
 
 
-async def test_a_namespaced_object_needs_a_namespace_from_somewhere() -> None:
+async def test_a_namespaced_object_needs_a_namespace() -> None:
     with pytest.raises(WrongScope, match="pass namespace="):
         await connect(ScriptedServer(), namespace="").resource("pods").get("a")
 
 
 @pytest.mark.parametrize("namespace", ["", "*"])
-async def test_other_clients_words_for_all_namespaces_are_refused(namespace: str) -> None:
+async def test_other_clients_values_for_all_namespaces_are_rejected(namespace: str) -> None:
     with pytest.raises(InvalidInput, match=r"leave it out \(None\) for all namespaces"):
         await connect(ScriptedServer()).resource("pods").list(namespace=namespace)
 
@@ -102,7 +102,7 @@ async def test_other_clients_words_for_all_namespaces_are_refused(namespace: str
         (lambda r: r.list(resource_version="5", continue_token="x"), "mutually exclusive"),
     ],
 )
-async def test_what_cannot_be_right_is_refused_before_anything_is_sent(call: Call, message: str) -> None:
+async def test_invalid_arguments_are_rejected_before_any_request(call: Call, message: str) -> None:
     server = ScriptedServer()
 
     with pytest.raises(InvalidInput, match=message):
@@ -111,7 +111,7 @@ async def test_what_cannot_be_right_is_refused_before_anything_is_sent(call: Cal
     assert server.requests == []
 
 
-def test_a_bad_selector_is_refused_by_the_plain_call() -> None:
+def test_an_invalid_selector_is_rejected_by_the_call_itself() -> None:
     resource = connect(ScriptedServer()).resource("pods")
 
     with pytest.raises(InvalidSelector):
@@ -120,7 +120,7 @@ def test_a_bad_selector_is_refused_by_the_plain_call() -> None:
         resource.iterate(field_selector="nonsense")
 
 
-async def test_a_404_that_is_about_the_resource_makes_the_mapper_look_again() -> None:
+async def test_a_404_without_an_object_name_makes_the_mapper_read_discovery_again() -> None:
     missing_object = refusal(404, "NotFound", details={"name": "a", "kind": "pods"})
     server = ScriptedServer(missing_object, refusal(404, "NotFound"), ok(pod("a")))
     resource = connect(server).resource("pods")
@@ -144,7 +144,7 @@ async def test_a_404_that_is_about_the_resource_makes_the_mapper_look_again() ->
         pytest.param(lambda r: r.watch().__aenter__(), id="watch"),
     ],
 )
-async def test_a_collection_that_is_gone_makes_the_mapper_look_again(use: Call) -> None:
+async def test_a_404_for_a_collection_makes_the_mapper_read_discovery_again(use: Call) -> None:
     server = ScriptedServer(refusal(404, "NotFound"))
     resource = connect(server).resource("pods")
     await resource.resolve()
@@ -157,7 +157,7 @@ async def test_a_collection_that_is_gone_makes_the_mapper_look_again(use: Call) 
     assert server.discoveries > before
 
 
-async def test_an_answer_that_is_no_object_says_how_to_read_it() -> None:
+async def test_the_error_for_a_response_that_is_not_an_object_names_client_raw() -> None:
     server = ScriptedServer(stream(b"plain log lines"))
 
     with pytest.raises(ProtocolError, match=r"client\.raw\(\)"):

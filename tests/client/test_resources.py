@@ -1,4 +1,4 @@
-"""The resources of a cluster as attributes and keys: what is known of them by now, and nobody is asked."""
+"""The resources of a cluster as attributes and keys: those that are known so far, without requests."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ async def test_attributes_and_keys_give_the_verbs(server: APIServer, client: Cli
     assert await by_name.resolve() == await by_key.resolve()
 
 
-async def test_before_the_server_was_asked_nothing_is_known(server: APIServer, client: Client) -> None:
+async def test_before_discovery_no_resource_is_known(server: APIServer, client: Client) -> None:
     resources = client.resources
 
     assert (list(resources), len(resources), "pods" in resources) == ([], 0, False)
@@ -35,7 +35,7 @@ async def test_before_the_server_was_asked_nothing_is_known(server: APIServer, c
     assert server.requests == []
 
 
-async def test_what_is_known_is_listed(server: APIServer, client: Client) -> None:
+async def test_known_resources_are_listed(server: APIServer, client: Client) -> None:
     await client.mapper.load()
     asked = len(server.requests)
     resources = client.resources
@@ -49,23 +49,23 @@ async def test_what_is_known_is_listed(server: APIServer, client: Client) -> Non
     assert len(server.requests) == asked
 
 
-async def test_a_plain_name_in_several_groups_is_the_one_kubectl_means(client: Client) -> None:
+async def test_a_plain_name_in_several_groups_means_the_same_as_in_kubectl(client: Client) -> None:
     assert (await client.resources.events.resolve()).gvr.group == ""
 
 
 @pytest.mark.parametrize("name", ["_repr_png_", "__array__", "_ipython_canary_method_should_not_exist_", "by_index"])
-async def test_what_no_resource_is_called_is_no_attribute(client: Client, name: str) -> None:
+async def test_a_name_that_no_resource_can_have_is_not_an_attribute(client: Client, name: str) -> None:
     assert not hasattr(client.resources, name)
 
 
-async def test_a_name_that_is_not_served_says_so_when_a_verb_is_used(client: Client) -> None:
+async def test_a_name_that_is_not_served_raises_when_a_verb_is_called(client: Client) -> None:
     nosuch = client.resources.deploymint
 
     with pytest.raises(NoMatch, match=r"did you mean .deployments\.apps."):
         await nosuch.list()
 
 
-async def test_it_can_be_copied_and_not_be_written_to(client: Client) -> None:
+async def test_resources_can_be_copied_but_not_assigned_to(client: Client) -> None:
     resources: Any = copy.copy(client.resources)
 
     assert isinstance(resources.pods, ResourceClient)

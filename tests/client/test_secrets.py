@@ -1,4 +1,4 @@
-"""Values of Secrets where a manifest is wrong: hidden like all others, in differences and in what servers answer."""
+"""Values of Secrets, including those in invalid manifests, are hidden in differences and in error responses."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def shown(diff: Diff) -> str:
 @pytest.mark.parametrize("section", ["data", "stringData"])
 @pytest.mark.parametrize("wrong", ["hunter2", ["hunter2"], [{"password": "hunter2"}]])
 @pytest.mark.parametrize("right", [{"password": "hunter3"}, None, "hunter3"])
-def test_values_stay_hidden(section: str, wrong: Any, right: Any) -> None:
+def test_values_are_hidden(section: str, wrong: Any, right: Any) -> None:
     wanted, live = secret(**{section: wrong}), secret(**({section: right} if right else {}))
 
     for diff in (
@@ -41,7 +41,7 @@ def test_values_stay_hidden(section: str, wrong: Any, right: Any) -> None:
         assert "hunter" not in shown(diff)
 
 
-def test_it_shows_that_they_differ() -> None:
+def test_hidden_values_that_differ_are_distinguished() -> None:
     diff = drift_between(secret(data="one"), secret(data="two"), manager="me", subresource=None)
 
     assert [(str(each.path), each.before, each.after) for each in diff.changes] == [
@@ -53,7 +53,7 @@ APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 def holder(where: str, value: str) -> dict[str, Any]:
-    """Something with a Secret in it, and what kubectl keeps of both."""
+    """An object that contains a Secret, both with the annotation of kubectl apply."""
     inner: dict[str, Any] = {"apiVersion": "v1", "kind": "Secret", "data": {"p": value}, "stringData": {"q": value}}
     inner["metadata"] = {"name": "s", "annotations": {APPLIED: json.dumps(inner)}}
     listed = {name: part for name, part in inner.items() if name not in ("apiVersion", "kind")}
@@ -71,7 +71,7 @@ def holder(where: str, value: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("where", ["List", "SecretList", "template", "object", "list", "deep"])
-def test_values_of_secrets_inside_of_something_else_stay_hidden(where: str) -> None:
+def test_values_of_nested_secrets_are_hidden(where: str) -> None:
     first, second = (Unstructured(holder(where, value)) for value in ("aHVudGVyMg==", "aHVudGVyMw=="))
 
     differ = compare(first, second)
@@ -84,7 +84,7 @@ def test_values_of_secrets_inside_of_something_else_stay_hidden(where: str) -> N
     assert "aHVudGVy" not in first._repr_html_() + str(first)
 
 
-def test_of_lists_that_differ_in_their_length_it_shows_which_values_do() -> None:
+def test_in_lists_of_different_lengths_only_the_differing_values_are_marked() -> None:
     before, after = holder("List", "b25l"), holder("List", "b25l")
     after["items"] = [{**after["items"][0], "data": {"p": "dHdv"}}, after["items"][0]]
 
@@ -92,10 +92,10 @@ def test_of_lists_that_differ_in_their_length_it_shows_which_values_do() -> None
 
     assert "b25l" not in shown(diff)
     assert "    p: '*** (after)'" in str(diff)
-    assert "*** (before)" not in shown(diff)  # that value is there again, in the other item
+    assert "*** (before)" not in shown(diff)  # that value is in the other item
 
 
-def test_what_is_no_secret_is_shown_as_it_is() -> None:
+def test_other_objects_are_shown_unchanged() -> None:
     reference = {"kind": "Secret", "name": "s", "key": "data"}
     one = {"kind": "ConfigMap", "apiVersion": "v1", "data": {"a": "1"}, "ref": reference}
 
@@ -116,7 +116,7 @@ TYPED = "failed to create typed patch object: .data.p: expected string, got &val
         ("a", "what is a short value", "what is a short value"),
     ],
 )
-def test_a_refusal_that_quotes_values_is_told_without_them(value: Any, answered: str, told: str) -> None:
+def test_an_error_response_that_quotes_values_is_redacted(value: Any, answered: str, told: str) -> None:
     causes = (StatusCause(field=".data.p", message=answered),)
     error = Invalid(Status(code=422, reason="Invalid", message=answered, causes=causes), request="PATCH /x")
 
@@ -126,7 +126,7 @@ def test_a_refusal_that_quotes_values_is_told_without_them(value: Any, answered:
     assert (shown.status.message, shown.causes[0].message, shown.request) == (told, told, "PATCH /x")
 
 
-def test_a_refusal_that_quotes_a_secret_inside_of_something_else_is_told_without_it() -> None:
+def test_an_error_response_that_quotes_a_nested_secret_is_redacted() -> None:
     error = Invalid(Status(code=422, message="'hunter22' is weak"))
     obj = {"kind": "Thing", "apiVersion": "v1", "template": {"kind": "Secret", "stringData": {"p": "hunter22"}}}
 
@@ -134,7 +134,7 @@ def test_a_refusal_that_quotes_a_secret_inside_of_something_else_is_told_without
 
 
 @pytest.mark.parametrize("section", ["data", "stringData"])
-def test_values_of_several_lines_are_not_told_in_quotes_either(section: str) -> None:
+def test_multiline_values_are_redacted_in_quoted_form_too(section: str) -> None:
     key = 'begin "é"\nend\n'
     value = base64.b64encode(key.encode()).decode() if section == "data" else key
     quoted = f"refused: {json.dumps(key)}, {json.dumps(key, ensure_ascii=False)}, {key}"
@@ -144,7 +144,7 @@ def test_values_of_several_lines_are_not_told_in_quotes_either(section: str) -> 
     assert shown.status.message == 'refused: "***", "***", ***'
 
 
-def test_refusals_of_other_objects_are_told_as_they_are() -> None:
+def test_error_responses_for_other_objects_are_unchanged() -> None:
     error = Invalid(Status(code=422, message="hunter22 is bad"))
 
     assert (
@@ -153,7 +153,7 @@ def test_refusals_of_other_objects_are_told_as_they_are() -> None:
     )
 
 
-async def test_so_is_the_refusal_of_an_apply() -> None:
+async def test_error_responses_of_apply_are_redacted() -> None:
     wrong = secret(data={"p": {"a": "hunter2"}})  # not on the line that the traceback shows
 
     async with APIServer() as server:
@@ -178,7 +178,7 @@ Call: TypeAlias = Callable[[ResourceClient], Awaitable[Any]]
         lambda r: r.patch("s", b"stringData: {p: {a: hunter22}}", patch_type="apply"),
     ],
 )
-async def test_so_is_the_refusal_of_any_other_write(call: Call) -> None:
+async def test_error_responses_of_other_writes_are_redacted(call: Call) -> None:
     wire = ScriptedServer(refusal(422, "Invalid", '"hunter22" is too weak'))
 
     with pytest.raises(Invalid, match=r'"\*\*\*" is too weak') as caught:

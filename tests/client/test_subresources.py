@@ -41,7 +41,7 @@ async def test_each_verb_is_one_request_below_the_object(subresource: str, call:
     assert answer.kind == "Scale"
 
 
-async def test_an_object_of_its_own_kind_says_its_namespace() -> None:
+async def test_an_object_with_its_own_kind_may_set_the_namespace() -> None:
     server = ScriptedServer(ok(SCALE))
     scale = {**SCALE, "metadata": {"name": "web", "namespace": "own"}}
 
@@ -69,7 +69,7 @@ async def test_writes_name_the_field_manager_and_take_the_options() -> None:
         ("eviction", lambda s: s.create("web", {"apiVersion": "policy/v1"}), InvalidObject, "'eviction' has no kind"),
     ],
 )
-async def test_what_contradicts_itself_is_refused(
+async def test_contradictory_arguments_are_rejected(
     subresource: str, call: Call, error: type[Exception], message: str
 ) -> None:
     server = ScriptedServer()
@@ -81,6 +81,6 @@ async def test_what_contradicts_itself_is_refused(
 
 
 @pytest.mark.parametrize("name", ["", "scale/x"])
-def test_a_name_that_is_none_is_refused_at_once(name: str) -> None:
+def test_an_invalid_subresource_is_rejected_at_once(name: str) -> None:
     with pytest.raises(InvalidInput, match="invalid subresource"):
         connect(ScriptedServer()).resource("pods").subresource(name)

@@ -1,4 +1,4 @@
-"""Tables: what the server prints beside its objects, and what is made of answers that are no tables."""
+"""Tables: the server's columns beside its objects, and responses that are not tables."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ async def test_one_request_gives_the_objects_and_their_cells() -> None:
     assert asked.url.params["labelSelector"] == "app=web"
 
 
-async def test_pages_become_one_table() -> None:
+async def test_pages_are_joined_to_one_table() -> None:
     server = ScriptedServer(table((pod("a"), ["a", "1/1", "n1"]), token="t"), table((pod("b"), ["b", "0/1", "n2"])))
 
     found = await connect(server).resource("pods").table(page_size=1)
@@ -55,7 +55,7 @@ async def test_pages_become_one_table() -> None:
     assert server.asked == ["GET /api/v1/pods limit=1", "GET /api/v1/pods limit=1 continue=t"]
 
 
-async def test_columns_that_change_between_two_pages_are_told_by_their_names() -> None:
+async def test_columns_that_differ_between_pages_are_matched_by_name() -> None:
     later = table((pod("b"), ["n2", "b"]), columns=(NODE, NAME))
     server = ScriptedServer(table((pod("a"), ["a", "1/1", "n1"]), token="t"), later)
 
@@ -64,7 +64,7 @@ async def test_columns_that_change_between_two_pages_are_told_by_their_names() -
     assert found.cells == (("a", "1/1", "n1"), ("b", None, "n2"))
 
 
-async def test_pages_whose_moment_is_lost_are_read_again_in_one_answer() -> None:
+async def test_pages_that_have_expired_are_read_again_in_one_response() -> None:
     whole = table((pod("a"), ["a", "1/1", "n1"]), (pod("b"), ["b", "0/1", "n2"]))
     server = ScriptedServer(table((pod("a"), ["a", "1/1", "n1"]), token="t"), refusal(410, "Expired"), whole)
 
@@ -73,7 +73,7 @@ async def test_pages_whose_moment_is_lost_are_read_again_in_one_answer() -> None
     assert [obj.name for obj in found] == ["a", "b"]
 
 
-async def test_a_server_without_tables_answers_a_list_and_that_is_said() -> None:
+async def test_a_list_from_a_server_without_tables_is_shown_and_marked() -> None:
     server = ScriptedServer(pods(9, pod("a"), token="t"))
 
     found = await connect(server).resource("pods").table(limit=1)
@@ -95,7 +95,7 @@ async def test_rows_without_whole_objects_cost_a_second_request(row: dict[str, A
     assert len(server.requests) == 2
 
 
-async def test_a_row_with_fewer_cells_than_columns_is_filled_up() -> None:
+async def test_a_row_with_too_few_cells_is_filled_up() -> None:
     server = ScriptedServer(table((pod("a"), ["a"])))
 
     assert (await connect(server).resource("pods").table()).cells == (("a", None, None),)
@@ -115,14 +115,14 @@ async def test_cells_without_a_column_are_left_out() -> None:
         (ok({"kind": "Status", "status": "Success"}), "expected a list, the server returned a Status"),
     ],
 )
-async def test_an_answer_that_is_neither_is_an_error_that_names_the_request(
+async def test_a_response_that_is_neither_table_nor_list_is_an_error_with_the_request(
     answer: httpx2.Response, message: str
 ) -> None:
     with pytest.raises(ProtocolError, match=rf"{message}.*\[GET /api/v1/pods\]"):
         await connect(ScriptedServer(answer)).resource("pods").table()
 
 
-async def test_a_column_that_is_not_there_is_told_with_those_that_are() -> None:
+async def test_the_error_for_an_unknown_column_lists_the_columns() -> None:
     found = await connect(ScriptedServer(table())).resource("pods").table()
 
     with pytest.raises(InvalidInput, match="unknown column 'Status': the table has 'Name', 'Ready', 'Node'"):

@@ -1,4 +1,4 @@
-"""Taking over paths while somebody else writes: what is read, tried and written are one state of the object."""
+"""Taking ownership of paths during concurrent writes: read, dry run and write are of one state of the object."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def client(wire: Interrupted) -> AsyncIterator[dynkube.Client]:
         yield client
 
 
-async def test_what_comes_between_looking_and_taking_is_looked_at_anew(
+async def test_a_write_between_reading_and_taking_leads_to_another_read(
     server: APIServer, wire: Interrupted, client: dynkube.Client
 ) -> None:
     def meanwhile(request: str) -> None:
@@ -44,7 +44,7 @@ async def test_what_comes_between_looking_and_taking_is_looked_at_anew(
     assert applied["data"] == {"a": "2", "b": "1", "c": "1"}
 
 
-async def test_a_field_that_somebody_takes_meanwhile_is_not_taken_back(
+async def test_a_field_that_another_manager_takes_in_between_is_not_taken_back(
     server: APIServer, wire: Interrupted, client: dynkube.Client
 ) -> None:
     def meanwhile(request: str) -> None:
@@ -59,9 +59,7 @@ async def test_a_field_that_somebody_takes_meanwhile_is_not_taken_back(
     assert server.get("configmaps", "a")["data"] == {"a": "1", "b": "1", "c": "theirs"}
 
 
-async def test_where_somebody_writes_all_the_time_it_ends_in_a_conflict(
-    server: APIServer, wire: Interrupted, client: dynkube.Client
-) -> None:
+async def test_constant_writes_end_in_a_conflict(server: APIServer, wire: Interrupted, client: dynkube.Client) -> None:
     numbers = iter(range(100))
 
     def meanwhile(request: str) -> None:
@@ -76,7 +74,7 @@ async def test_where_somebody_writes_all_the_time_it_ends_in_a_conflict(
     assert server.get("configmaps", "a")["data"]["a"] == "1"
 
 
-async def test_an_object_that_goes_meanwhile_is_created(
+async def test_an_object_deleted_in_between_is_created(
     server: APIServer, wire: Interrupted, client: dynkube.Client
 ) -> None:
     def meanwhile(request: str) -> None:
@@ -89,7 +87,7 @@ async def test_an_object_that_goes_meanwhile_is_created(
     assert (applied["data"], applied.change) == ({"a": "2"}, Change.CREATED)
 
 
-async def test_who_may_not_read_may_not_take_by_path(server: APIServer) -> None:
+async def test_taking_by_path_needs_the_permission_to_read(server: APIServer) -> None:
     async with APIServer(rbac=True) as guarded:
         guarded.apply(config(a="1"), field_manager="first")
         guarded.grant("writer", verbs=["patch", "create"], resource="configmaps", namespace="default")
@@ -100,7 +98,7 @@ async def test_who_may_not_read_may_not_take_by_path(server: APIServer) -> None:
         assert guarded.get("configmaps", "a")["data"] == {"a": "1"}
 
 
-async def test_a_conflict_with_what_came_after_reading_has_its_owner_all_the_same(
+async def test_a_conflict_with_a_later_write_has_its_owner(
     server: APIServer, wire: Interrupted, client: dynkube.Client
 ) -> None:
     def meanwhile(request: str) -> None:
@@ -117,7 +115,7 @@ async def test_a_conflict_with_what_came_after_reading_has_its_owner_all_the_sam
     assert wire.seen == ["GET", "PATCH", "GET"]
 
 
-async def test_a_manager_that_was_forced_out_owns_nothing_of_it(client: dynkube.Client) -> None:
+async def test_a_manager_that_was_forced_out_owns_none_of_the_fields(client: dynkube.Client) -> None:
     applied = await client.resource("configmaps").apply(config(a="2", b="2"), force=True)
 
     assert not fields_of(applied, "first")

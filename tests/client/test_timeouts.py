@@ -1,4 +1,4 @@
-"""``timeout=`` of a verb is for everything: what is read to know the resource, and the request itself."""
+"""The ``timeout`` of a verb covers both resolving the resource and the request itself."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ POD = pod("a")
 
 
 class SlowServer(ScriptedServer):
-    """Takes so many seconds for each answer to a question of what it serves, and never answers anything else."""
+    """Takes ``seconds`` for each response about API groups, and never responds to any other request."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__()
@@ -35,7 +35,7 @@ class SlowServer(ScriptedServer):
 
 
 class Short(Shortcuts):
-    """The short ways over an API client."""
+    """The shortcuts of an API client."""
 
     def __init__(self, api: APIClient) -> None:
         self._client = api
@@ -69,7 +69,7 @@ VERBS: dict[str, Call] = {
 
 
 @pytest.mark.parametrize("verb", VERBS)
-async def test_a_server_that_does_not_tell_what_it_serves_keeps_nobody_for_longer(verb: str) -> None:
+async def test_the_timeout_covers_slow_discovery(verb: str) -> None:
     client = connect(SlowServer(3600))
     begun = trio.current_time()
 
@@ -79,9 +79,9 @@ async def test_a_server_that_does_not_tell_what_it_serves_keeps_nobody_for_longe
     assert trio.current_time() - begun == pytest.approx(2)
 
 
-# Those that ask nothing more are done by then, and pages of an iteration have a timeout each.
+# The verbs left out send no further request, and iterate has a timeout for each page.
 @pytest.mark.parametrize("verb", sorted(VERBS.keys() - {"resolve", "availability", "api_resources", "iterate"}))
-async def test_what_it_took_to_know_the_resource_is_no_longer_there_for_the_request(verb: str) -> None:
+async def test_the_time_of_discovery_is_deducted_from_that_of_the_request(verb: str) -> None:
     client = connect(SlowServer(1.5))
     begun = trio.current_time()
 
@@ -92,7 +92,7 @@ async def test_what_it_took_to_know_the_resource_is_no_longer_there_for_the_requ
 
 
 @pytest.mark.parametrize("verb", VERBS)
-async def test_what_is_no_number_of_seconds_is_refused_before_anything_is_asked(verb: str) -> None:
+async def test_an_invalid_timeout_is_rejected_before_any_request(verb: str) -> None:
     server = ScriptedServer()
 
     with pytest.raises(InvalidInput, match="timeout must be a positive number of seconds"):
@@ -101,7 +101,7 @@ async def test_what_is_no_number_of_seconds_is_refused_before_anything_is_asked(
     assert server.discoveries == 0
 
 
-async def test_a_timeout_in_time_changes_nothing() -> None:
+async def test_a_response_in_time_is_returned() -> None:
     server = ScriptedServer(ok(POD))
 
     found = await connect(server).resource("pods").get("a", timeout=2)

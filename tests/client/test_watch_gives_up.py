@@ -1,4 +1,4 @@
-"""What a watch raises instead of trying again."""
+"""Errors that a resuming watch raises instead of trying again."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GARBAGE = b"<html>\n"
         (404, "NotFound", NotFound),
     ],
 )
-async def test_a_refusal_that_will_stay_is_raised(code: int, reason: str, error: type[Exception]) -> None:
+async def test_a_permanent_error_response_is_raised(code: int, reason: str, error: type[Exception]) -> None:
     server = ScriptedServer(stream(MODIFIED, 5.0), *[refusal(code, reason) for _ in range(2)])
 
     async with connect(server).resource("pods").watch(resource_version="1") as events:
@@ -40,7 +40,7 @@ async def test_a_refusal_that_will_stay_is_raised(code: int, reason: str, error:
         ),
     ],
 )
-async def test_the_first_contact_raises_even_if_only_the_network_is_to_blame(
+async def test_an_error_of_the_first_request_is_raised_even_if_it_is_transient(
     answer: Answer, error: type[Exception]
 ) -> None:
     with pytest.raises(error):
@@ -48,7 +48,7 @@ async def test_the_first_contact_raises_even_if_only_the_network_is_to_blame(
             pytest.fail("it was entered")
 
 
-async def test_an_unreadable_event_is_healed_by_listing() -> None:
+async def test_after_an_unreadable_event_the_watch_lists_again() -> None:
     server = ScriptedServer(pods(5), stream(MODIFIED, GARBAGE), pods(9, pod("a", 7)), stream())
 
     async with connect(server).resource("pods").watch() as events:
@@ -58,7 +58,7 @@ async def test_an_unreadable_event_is_healed_by_listing() -> None:
 
 
 @pytest.mark.scenario("F19")
-async def test_answers_that_stay_unreadable_are_raised() -> None:
+async def test_repeated_unreadable_events_are_raised() -> None:
     server = ScriptedServer(pods(5), stream(GARBAGE), pods(5), stream(GARBAGE), pods(5), stream(GARBAGE))
 
     async with connect(server).resource("pods").watch() as events:
@@ -68,7 +68,7 @@ async def test_answers_that_stay_unreadable_are_raised() -> None:
     assert server.answers == []
 
 
-async def test_events_between_unreadable_ones_start_the_count_anew() -> None:
+async def test_events_between_unreadable_ones_reset_the_count() -> None:
     rounds: list[Answer] = [stream(event("ADDED", pod("a", n)), GARBAGE) for n in range(2, 8)]
     server = ScriptedServer(*rounds)
 

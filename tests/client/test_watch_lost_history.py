@@ -1,4 +1,4 @@
-"""When the server has forgotten: 410 in all its forms, and the difference that is told instead."""
+"""Compacted history: 410 in all its forms, and the changes that a watch delivers instead."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ async def follow(server: ScriptedServer, count: int, resource_version: str | Non
 
 
 @pytest.mark.parametrize("forgotten", FORGOTTEN)
-async def test_the_difference_to_what_was_shown_is_told(forgotten: Callable[[], httpx2.Response]) -> None:
+async def test_the_changes_since_the_last_event_are_delivered(forgotten: Callable[[], httpx2.Response]) -> None:
     before = pods(5, pod("gone", 1), pod("same", 2), pod("changed", 3), pod("other", 4, uid="first"))
     after = pods(90, pod("same", 2), pod("changed", 80), pod("other", 81, uid="second"), pod("new", 82))
     server = ScriptedServer(before, forgotten(), after, stream(bookmark(95)))
@@ -72,7 +72,7 @@ async def test_watch_events_count_as_shown() -> None:
     assert events[5:] == ["bookmark 21"]
 
 
-async def test_what_was_deleted_meanwhile_comes_with_its_identity() -> None:
+async def test_an_object_deleted_in_between_is_delivered_with_its_identity() -> None:
     server = ScriptedServer(pods(5, pod("a", 3, spec={"x": 1})), refusal(410, "Expired"), pods(9))
 
     async with connect(server).resource("pods").watch() as events:
@@ -88,7 +88,7 @@ async def test_what_was_deleted_meanwhile_comes_with_its_identity() -> None:
 
 
 @pytest.mark.scenario("F16")
-async def test_a_server_that_forgets_again_and_again_is_not_hammered() -> None:
+async def test_repeated_410_responses_are_followed_by_growing_delays() -> None:
     rounds: list[Answer] = [answer for _ in range(4) for answer in (refusal(410, "Expired"), pods(5, pod("a")))]
     server = ScriptedServer(pods(5, pod("a")), *rounds, stream(bookmark(9)))
 
@@ -106,7 +106,7 @@ async def test_the_list_is_repeated_until_it_succeeds() -> None:
 
 
 @pytest.mark.parametrize("forgotten", FORGOTTEN[:2])
-async def test_a_watch_from_a_given_version_raises_gone_and_says_what_to_do(
+async def test_a_watch_from_a_given_version_raises_gone_with_a_hint(
     forgotten: Callable[[], httpx2.Response],
 ) -> None:
     server = ScriptedServer(forgotten())
@@ -118,7 +118,7 @@ async def test_a_watch_from_a_given_version_raises_gone_and_says_what_to_do(
 
 
 @pytest.mark.scenario("F16")
-async def test_a_watch_from_a_given_version_that_ends_at_once_asks_whether_the_version_is_gone() -> None:
+async def test_a_watch_from_a_given_version_that_ends_at_once_checks_whether_the_version_has_expired() -> None:
     server = ScriptedServer(stream(), refusal(410, "Expired"))
 
     with pytest.raises(Gone):
@@ -130,7 +130,7 @@ async def test_a_watch_from_a_given_version_that_ends_at_once_asks_whether_the_v
 @pytest.mark.parametrize(
     "answer", [pytest.param(pods(5), id="it is there"), pytest.param(refusal(400, "BadRequest"), id="nobody can tell")]
 )
-async def test_a_short_watch_whose_version_is_not_gone_goes_on(answer: Answer) -> None:
+async def test_a_short_watch_whose_version_has_not_expired_continues(answer: Answer) -> None:
     server = ScriptedServer(stream(), answer, stream(event("ADDED", pod("a", 6))))
 
     assert await follow(server, 1, "5") == ["added a@6"]
@@ -138,7 +138,7 @@ async def test_a_short_watch_whose_version_is_not_gone_goes_on(answer: Answer) -
     assert server.asked[2] == "GET /api/v1/pods?watch rv=5"
 
 
-async def test_events_before_a_bookmark_that_goes_back_are_told_once() -> None:
+async def test_events_before_a_bookmark_that_goes_back_are_delivered_once() -> None:
     together = event("ADDED", pod("a", 8)) + bookmark(6)
     server = ScriptedServer(stream(together), pods(8), stream(event("ADDED", pod("b", 9))))
 

@@ -1,4 +1,4 @@
-"""A watch over many requests: it goes on from where it was, at the right time, whatever ended the last one."""
+"""A watch over many requests: however a request ends, the next continues from its last version, after the right delay."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def versions(events: list[WatchEvent]) -> list[str]:
     return [one.resource_version if isinstance(one, Bookmark) else one.object.resource_version for one in events]
 
 
-async def test_a_watch_begins_with_what_is_there_and_goes_on_from_the_list() -> None:
+async def test_a_watch_begins_with_the_existing_objects_and_continues_from_the_list() -> None:
     server = ScriptedServer(pods(9, A1, pod("b", 4)), stream(event("MODIFIED", pod("a", 10))))
 
     events = await take(server, 3)
@@ -60,7 +60,7 @@ async def test_a_watch_from_a_version_does_not_list() -> None:
     assert server.asked == ["GET /api/v1/pods?watch rv=1"]
 
 
-async def test_a_watch_from_version_zero_lists_what_the_server_has_at_hand() -> None:
+async def test_a_watch_from_version_zero_lists_any_cached_state() -> None:
     server = ScriptedServer(pods(9, A1), stream(bookmark(10)))
 
     await take(server, 2, resource_version="0")
@@ -68,7 +68,7 @@ async def test_a_watch_from_version_zero_lists_what_the_server_has_at_hand() -> 
     assert server.asked == ["GET /api/v1/pods rv=0 limit=500", "GET /api/v1/pods?watch rv=9"]
 
 
-async def test_the_server_is_asked_for_bookmarks_and_to_end_each_watch_within_ten_minutes() -> None:
+async def test_requests_ask_for_bookmarks_and_a_timeout_within_ten_minutes() -> None:
     server = ScriptedServer(pods(1), stream(bookmark(2)))
 
     await take(server, 1)
@@ -88,7 +88,7 @@ async def test_the_server_is_asked_for_bookmarks_and_to_end_each_watch_within_te
         pytest.param(stream(MODIFIED2, *LIVELY), 330, id="not ended by the server"),
     ],
 )
-async def test_the_next_request_goes_on_from_the_last_version(end: Answer, opened_again_at: float) -> None:
+async def test_the_next_request_continues_from_the_last_version(end: Answer, opened_again_at: float) -> None:
     server = ScriptedServer(stream(MODIFIED2), stream(MODIFIED3))
     server.answers[0] = end
 
@@ -99,7 +99,7 @@ async def test_the_next_request_goes_on_from_the_last_version(end: Answer, opene
     assert server.times == [0, pytest.approx(opened_again_at)]
 
 
-async def test_silence_says_nothing_of_a_server_that_never_sent_a_bookmark() -> None:
+async def test_silence_proves_nothing_if_the_server_has_never_sent_a_bookmark() -> None:
     server = ScriptedServer(stream(MODIFIED2), *(stream(FOREVER) for _ in range(3)), stream(MODIFIED3))
 
     events = await take(server, 2, resource_version="1", bookmarks=False)
@@ -117,7 +117,7 @@ async def test_silence_says_nothing_of_a_server_that_never_sent_a_bookmark() -> 
         pytest.param(httpx2.ReadTimeout("slow"), 0.8, id="transport"),
     ],
 )
-async def test_a_refusal_for_now_is_asked_again_after_a_while(answer: Answer, waited: float) -> None:
+async def test_a_transient_error_response_is_retried_after_a_delay(answer: Answer, waited: float) -> None:
     server = ScriptedServer(stream(MODIFIED2, 10.0), answer, stream(MODIFIED3))
 
     events = await take(server, 2, resource_version="1")
@@ -126,7 +126,7 @@ async def test_a_refusal_for_now_is_asked_again_after_a_while(answer: Answer, wa
     assert server.times == [0, 10, pytest.approx(10 + waited)]
 
 
-async def test_delays_grow_to_thirty_seconds_while_it_stays_bad() -> None:
+async def test_delays_grow_to_thirty_seconds_while_failures_continue() -> None:
     bad = [refusal(500, "InternalError") for _ in range(8)]
     server = ScriptedServer(stream(MODIFIED2, 10.0), *bad, stream(MODIFIED3))
 
@@ -145,7 +145,7 @@ async def test_a_proxy_that_cuts_idle_streams_does_not_make_the_delays_grow() ->
     assert server.times == pytest.approx([0, 50.8, 101.6, 152.4, 203.2, 254])
 
 
-async def test_what_an_event_asks_for_is_waited_for() -> None:
+async def test_the_retry_after_of_an_error_event_is_honored() -> None:
     busy = {"kind": "Status", "code": 429, "reason": "TooManyRequests", "details": {"retryAfterSeconds": 7}}
     server = ScriptedServer(stream(event("ERROR", busy)), stream(MODIFIED2))
 
@@ -154,7 +154,7 @@ async def test_what_an_event_asks_for_is_waited_for() -> None:
     assert server.times == [0, 7]
 
 
-async def test_a_bookmark_moves_the_version_even_if_it_is_not_handed_out() -> None:
+async def test_a_bookmark_advances_the_version_even_if_it_is_not_returned() -> None:
     server = ScriptedServer(stream(bookmark(7), 5.0), stream(event("MODIFIED", pod("a", 8))))
 
     events = await take(server, 1, resource_version="1", bookmarks=False)
@@ -163,7 +163,7 @@ async def test_a_bookmark_moves_the_version_even_if_it_is_not_handed_out() -> No
     assert server.asked[1] == "GET /api/v1/pods?watch rv=7"
 
 
-async def test_bookmarks_are_handed_out_and_keep_a_watch_alive() -> None:
+async def test_bookmarks_are_returned_and_keep_a_watch_alive() -> None:
     server = ScriptedServer(stream(170.0, bookmark(5), 170.0, bookmark(5)))
 
     events = await take(server, 2, resource_version="1", settings=WatchSettings(min_timeout=3600, max_timeout=3600))
@@ -197,7 +197,7 @@ async def test_leaving_ends_the_request_and_the_events() -> None:
     assert answer.stream.closed_at == 0  # type: ignore[union-attr]  # the stream is the test's own Body
 
 
-async def test_a_namespace_for_a_cluster_scoped_resource_is_refused_before_anything_is_asked() -> None:
+async def test_a_namespace_for_a_cluster_scoped_resource_is_rejected_before_any_request() -> None:
     server = ScriptedServer()
 
     with pytest.raises(WrongScope, match="cluster-scoped"):

@@ -1,4 +1,4 @@
-"""A resuming watch under every fault that lasts: it raises what will not pass, and else loses nothing and is quiet."""
+"""A resuming watch under every lasting fault: it raises permanent errors, or retries slowly and loses nothing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FAULTS = [
 
 
 class Told:
-    """Folds what a watch tells of widgets, and holds it to the order of events."""
+    """Applies the events of a watch on widgets, and checks their order."""
 
     def __init__(self, client: dynkube.Client) -> None:
         self._client = client
@@ -57,7 +57,7 @@ class Told:
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-async def test_it_raises_or_it_goes_on_without_haste_and_tells_the_difference(
+async def test_it_raises_or_retries_slowly_and_then_delivers_the_changes(
     fault: Lasting, server: APIServer, client: dynkube.Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     server.create(crd())

@@ -1,4 +1,4 @@
-"""Writing: what goes over the wire, and what is refused before it does."""
+"""Writing: the requests, and the arguments that are rejected before."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def test_each_verb_is_one_request(call: Call, request_line: str) -> None:
     assert server.asked == [request_line]
 
 
-async def test_an_object_is_sent_as_it_is_and_comes_back_as_stored() -> None:
+async def test_an_object_is_sent_unchanged_and_returned_as_stored() -> None:
     server = ScriptedServer(ok({**DEPLOYMENT, "metadata": {"name": "web", "uid": "u"}}, status=201))
     body = b'{"apiVersion":"apps/v1",  "kind":"Deployment","metadata":{"name":"web"}}'
 
@@ -53,7 +53,7 @@ async def test_an_object_is_sent_as_it_is_and_comes_back_as_stored() -> None:
     assert (type(stored), stored.uid) == (Unstructured, "u")
 
 
-async def test_an_objects_own_namespace_counts() -> None:
+async def test_the_namespace_of_the_object_is_used() -> None:
     obj = {**DEPLOYMENT, "metadata": {"name": "web", "namespace": "own"}}
 
     server = await send(lambda r: r.update(obj))
@@ -61,7 +61,7 @@ async def test_an_objects_own_namespace_counts() -> None:
     assert server.asked == ["PUT /apis/apps/v1/namespaces/own/deployments/web"]
 
 
-async def test_the_client_names_itself_as_field_manager() -> None:
+async def test_the_field_manager_is_that_of_the_client() -> None:
     server = await send(lambda r: r.create(DEPLOYMENT))
 
     assert dict(server.requests[0].url.params) == {"fieldManager": "tester"}
@@ -125,7 +125,7 @@ async def test_a_delete_sends_its_options_as_body() -> None:
     ]
 
 
-async def test_a_delete_gives_the_object_while_something_holds_it_and_none_when_it_is_done() -> None:
+async def test_delete_returns_the_object_while_finalizers_hold_it_and_none_when_it_is_gone() -> None:
     held = pod("a", deletionTimestamp="2026-11-21T00:00:00Z")
     resource = connect(ScriptedServer(ok(held, status=202), ok(SUCCESS))).resource("pods")
 
@@ -135,7 +135,7 @@ async def test_a_delete_gives_the_object_while_something_holds_it_and_none_when_
     assert (first.uid, second) == ("uid-a", None)
 
 
-async def test_deleting_a_collection_sends_selectors_and_gives_what_was_deleted() -> None:
+async def test_deleting_a_collection_sends_selectors_and_returns_the_deleted_objects() -> None:
     server = ScriptedServer(pods(9, pod("a"), pod("b")))
 
     deleted = await connect(server).resource("pods").delete_collection(namespace="shop", label_selector="app=web")
@@ -144,7 +144,7 @@ async def test_deleting_a_collection_sends_selectors_and_gives_what_was_deleted(
     assert dict(server.requests[0].url.params) == {"labelSelector": "app=web"}
 
 
-async def test_deleting_across_namespaces_is_refused() -> None:
+async def test_deleting_across_namespaces_is_rejected() -> None:
     with pytest.raises(WrongScope, match="one namespace at a time"):
         await connect(ScriptedServer()).resource("pods").delete_collection()
 
@@ -168,7 +168,7 @@ def without(field: str) -> dict[str, object]:
         (lambda r: r.apply({"kind": "PodList", "apiVersion": "v1", "items": []}), r"PodList is a list of objects"),
         (
             lambda r: r.apply({"kind": "ShoppingList", "metadata": {"name": "a"}, "items": [], "apiVersion": "x/v1"}),
-            "is x/v1 ShoppingList, but",  # and not a list of objects
+            "is x/v1 ShoppingList, but",  # not a list of objects
         ),
         (lambda r: r.apply("kind: Deployment\napiVersion: apps/v1\n"), r"client\.apply_all\(text\) takes YAML"),
         (lambda r: r.diff(b"---\nkind: Deployment\n"), r"client\.diff_all\(text\) compares them"),
@@ -184,7 +184,7 @@ def without(field: str) -> dict[str, object]:
         (lambda r: r.create({**DEPLOYMENT, "spec": object()}), "cannot be written as JSON"),
     ],
 )
-async def test_an_object_that_cannot_be_right_is_refused_before_anything_is_sent(call: Call, message: str) -> None:
+async def test_an_invalid_object_is_rejected_before_any_request(call: Call, message: str) -> None:
     server = ScriptedServer()
 
     with pytest.raises(InvalidObject, match=message):
@@ -218,7 +218,7 @@ async def test_an_object_that_cannot_be_right_is_refused_before_anything_is_sent
         (lambda r: r.get(None), "name is None: pass metadata.name"),
     ],
 )
-async def test_an_option_that_cannot_be_right_names_itself_and_the_fix(call: Call, message: str) -> None:
+async def test_the_error_for_an_invalid_option_has_its_name_and_the_fix(call: Call, message: str) -> None:
     server = ScriptedServer()
 
     with pytest.raises(InvalidInput, match=message):
@@ -239,7 +239,7 @@ async def test_an_option_that_cannot_be_right_names_itself_and_the_fix(call: Cal
         ),
     ],
 )
-async def test_numbers_that_json_does_not_have_are_refused_and_not_sent_as_null(call: Call) -> None:
+async def test_numbers_that_json_cannot_express_are_rejected_and_not_sent_as_null(call: Call) -> None:
     server = ScriptedServer()
 
     with pytest.raises(InvalidObject, match=r"spec\.ratio is nan, which JSON cannot represent"):
@@ -248,7 +248,7 @@ async def test_numbers_that_json_does_not_have_are_refused_and_not_sent_as_null(
     assert server.requests == []
 
 
-async def test_a_name_that_the_server_completes_is_enough_to_create() -> None:
+async def test_a_create_may_leave_the_name_to_the_server() -> None:
     obj = {**DEPLOYMENT, "metadata": {"generateName": "web-"}}
 
     server = await send(lambda r: r.create(obj))
@@ -260,6 +260,6 @@ async def test_a_name_that_the_server_completes_is_enough_to_create() -> None:
     ("code", "reason", "error"),
     [(409, "AlreadyExists", AlreadyExists), (409, "Conflict", Conflict), (422, "Invalid", Invalid)],
 )
-async def test_the_servers_no_comes_as_its_own_class(code: int, reason: str, error: type[Exception]) -> None:
+async def test_an_error_response_is_raised_as_its_class(code: int, reason: str, error: type[Exception]) -> None:
     with pytest.raises(error):
         await send(lambda r: r.create(DEPLOYMENT), refusal(code, reason))

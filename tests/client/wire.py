@@ -1,4 +1,4 @@
-"""An API server that answers from a script, below the real REST client, mapper and verbs."""
+"""An API server that responds from a script, below the real REST client, mapper and verbs."""
 
 from __future__ import annotations
 
@@ -78,14 +78,14 @@ _DISCOVERY: dict[str, dict[str, Any]] = {
 
 
 class NoJitter(random.Random):
-    """Randomness that always draws the least: delays and timeouts are exact."""
+    """Random numbers that are always the minimum, so that delays and timeouts are exact."""
 
     def random(self) -> float:
         return 0.0
 
 
 class Body(httpx2.AsyncByteStream):
-    """The parts of a body: bytes are sent, numbers are seconds of silence, an exception cuts the connection."""
+    """The parts of a body: bytes are sent, numbers are seconds of silence, an exception breaks the connection."""
 
     def __init__(self, parts: Sequence[Part]) -> None:
         self._parts = iter(parts)
@@ -110,7 +110,7 @@ class Body(httpx2.AsyncByteStream):
 
 
 class ScriptedServer(httpx2.AsyncBaseTransport):
-    """Serves discovery by itself and everything else from ``answers``, in order; keeps what was asked, and when."""
+    """Serves discovery, and ``answers`` in order for all other requests; records these requests and their times."""
 
     def __init__(self, *answers: Answer) -> None:
         self.answers = list(answers)
@@ -132,17 +132,17 @@ class ScriptedServer(httpx2.AsyncBaseTransport):
 
     @property
     def asked(self) -> list[str]:
-        """Method, path and the interesting parameters of each request."""
+        """Each request as ``describe`` shows it."""
         return [describe(request) for request in self.requests]
 
     @property
     def bodies(self) -> list[Any]:
-        """The bodies that were sent, decoded."""
+        """The decoded bodies of the requests."""
         return [json.loads(request.content) for request in self.requests]
 
 
 def describe(request: httpx2.Request) -> str:
-    """``GET /api/v1/pods?watch rv=5``: one request in a line."""
+    """Describe a request in a line: ``GET /api/v1/pods?watch rv=5``."""
     params = request.url.params
     watch = "?watch" if params.get("watch") == "true" else ""
     shown = [("rv", "resourceVersion"), ("match", "resourceVersionMatch"), ("limit", "limit"), ("continue", "continue")]
@@ -157,7 +157,7 @@ def connect(
     namespace: str = "shop",
     limits: Limits | None = None,
 ) -> APIClient:
-    """The real client over ``server``, without jitter."""
+    """Return the real client over ``server``, without jitter."""
     rest = RESTClient(ClientConfig(server="http://api.example"), transport=server, random=NoJitter(), limits=limits)
     mapper = DeferredRESTMapper(DiscoveryClient(rest))
     return APIClient(
@@ -170,7 +170,7 @@ def connect(
     )
 
 
-# ── what servers answer ──────────────────────────────────────────────────────────────────────
+# ── responses ────────────────────────────────────────────────────────────────────────────────
 
 
 def pod(
@@ -198,7 +198,7 @@ def status(code: int, reason: str, message: str = "", **fields: object) -> dict[
 
 
 def pods(version: int | str, *items: dict[str, Any], token: str = "", remaining: int | None = None) -> httpx2.Response:
-    """A list answer; items of built-in kinds do not say what they are."""
+    """A response to a list; items of built-in kinds have no kind and apiVersion."""
     metadata = {"resourceVersion": str(version), "continue": token, "remainingItemCount": remaining}
     bare = [{field: value for field, value in item.items() if field not in {"apiVersion", "kind"}} for item in items]
     present = {field: value for field, value in metadata.items() if value not in ("", None)}
@@ -216,5 +216,5 @@ def bookmark(version: int | str, *, end: bool = False) -> bytes:
 
 
 def stream(*parts: Part) -> httpx2.Response:
-    """A watch's answer: bytes, seconds of silence, an exception that cuts it; ends cleanly after the last."""
+    """A response to a watch: bytes, seconds of silence, an exception that breaks it; then a clean end."""
     return httpx2.Response(200, headers=JSON, stream=Body(parts))
