@@ -1,4 +1,4 @@
-"""A client over a wire that the test holds in its hands."""
+"""A client over a transport that the test controls."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.rest.wire import NOON, MakeClient, NoJitter
 
 @pytest.fixture
 def make_client() -> MakeClient:
-    """A client over the transport given, without jitter, at noon; options replace the defaults."""
+    """A client over the given transport, without jitter, at noon; options replace the defaults."""
 
     def make(transport: httpx2.AsyncBaseTransport, **options: object) -> RESTClient:
         config = options.pop("config", ClientConfig(server="https://api.example:6443"))
@@ -27,7 +27,7 @@ def make_client() -> MakeClient:
 
 @pytest.fixture
 async def nursery() -> AsyncIterator[trio.Nursery]:
-    """For tasks beside the test; what still runs at its end is cancelled."""
+    """A nursery for background tasks; it is cancelled at the end of the test."""
     async with trio.open_nursery() as opened:
         yield opened
         opened.cancel_scope.cancel()

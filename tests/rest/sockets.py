@@ -1,4 +1,4 @@
-"""A server on the loopback that says exactly what the test writes."""
+"""A server on the loopback interface that sends exactly the given bytes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Handler = Callable[[trio.abc.Stream, bytes], Awaitable[None]]
 
 @dataclass
 class Server:
-    """Where it listens, and what came."""
+    """The port of a server, its connections and the received heads."""
 
     port: int
     connections: int = 0
@@ -27,7 +27,7 @@ class Server:
 
 @asynccontextmanager
 async def serving(handler: Handler, *, tls: ssl.SSLContext | None = None) -> AsyncIterator[Server]:
-    """Call ``handler`` with the stream and the head of each request; ``closed`` is set when a connection ended."""
+    """Call ``handler`` with the stream and the head of each request; ``closed`` is set when a connection has ended."""
     async with trio.open_nursery() as nursery:
         listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
         server = Server(listeners[0].socket.getsockname()[1])
@@ -53,12 +53,12 @@ async def serving(handler: Handler, *, tls: ssl.SSLContext | None = None) -> Asy
 
 
 def answering(*pieces: bytes) -> Handler:
-    """A handler that sends the pieces one after the other."""
+    """Return a handler that sends the pieces one after the other."""
 
     async def handler(stream: trio.abc.Stream, head: bytes) -> None:
         for piece in pieces:
             await stream.send_all(piece)
-            await trio.sleep(0.001)  # so that they travel apart
+            await trio.sleep(0.001)  # so that they are separate segments
 
     return handler
 

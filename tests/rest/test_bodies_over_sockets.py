@@ -1,4 +1,4 @@
-"""Bodies in every framing, as real connections bring them."""
+"""Bodies in every framing, over real connections."""
 
 from __future__ import annotations
 
@@ -40,9 +40,7 @@ def client_of(url: str) -> RESTClient:
         ([b"HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n"], b""),
     ],
 )
-async def test_a_body_is_read_in_whatever_pieces_it_comes_and_its_connection_used_again(
-    pieces: list[bytes], body: bytes
-) -> None:
+async def test_a_body_is_read_in_any_pieces_and_its_connection_is_reused(pieces: list[bytes], body: bytes) -> None:
     async with serving(answering(*pieces)) as server, client_of(server.url()) as client:
         answers = [(await client.request(GET)).body for _ in range(3)]
 
@@ -50,7 +48,7 @@ async def test_a_body_is_read_in_whatever_pieces_it_comes_and_its_connection_use
         assert server.connections == 1
 
 
-async def test_a_head_request_has_no_body_whatever_its_answer_says() -> None:
+async def test_a_head_request_has_no_body_whatever_its_headers_say() -> None:
     async with serving(answering(CHUNKED)) as server, client_of(server.url()) as client:
         answers = [(await client.request(Request(method="HEAD", path="/api"))).body for _ in range(2)]
 
@@ -58,7 +56,7 @@ async def test_a_head_request_has_no_body_whatever_its_answer_says() -> None:
         assert server.connections == 1
 
 
-async def test_events_that_came_together_are_handed_out_together() -> None:
+async def test_events_received_together_are_returned_together() -> None:
     event = b'{"type":"ADDED"}\n'
     wire = CHUNKED + (b"%x\r\n%s\r\n" % (len(event), event)) * 500
 
@@ -85,7 +83,7 @@ async def test_events_that_came_together_are_handed_out_together() -> None:
         ([b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello"], b"hello"),
     ],
 )
-async def test_a_connection_that_ends_or_errs_within_a_body_is_a_cut(pieces: list[bytes], received: bytes) -> None:
+async def test_a_connection_that_ends_or_fails_within_a_body_is_an_error(pieces: list[bytes], received: bytes) -> None:
     async def cutting(stream: trio.abc.Stream, head: bytes) -> None:
         await answering(*pieces)(stream, head)
         await stream.aclose()
@@ -110,7 +108,7 @@ async def test_leaving_a_stream_before_its_end_closes_its_connection_at_once(pie
             await server.closed.wait()
 
 
-async def test_cancelling_a_stream_that_waits_closes_its_connection_at_once() -> None:
+async def test_cancelling_a_waiting_stream_closes_its_connection_at_once() -> None:
     async with serving(answering(CHUNKED)) as server, client_of(server.url()) as client:
         with trio.move_on_after(0.05):
             async with client.stream(GET, watch=True) as stream:
@@ -120,7 +118,7 @@ async def test_cancelling_a_stream_that_waits_closes_its_connection_at_once() ->
             await server.closed.wait()
 
 
-async def test_closing_the_client_ends_a_stream_that_waits(nursery: trio.Nursery) -> None:
+async def test_closing_the_client_ends_a_waiting_stream(nursery: trio.Nursery) -> None:
     async with serving(answering(CHUNKED)) as server:
         client = client_of(server.url())
         async with client.stream(GET, watch=True) as stream:
@@ -130,7 +128,7 @@ async def test_closing_the_client_ends_a_stream_that_waits(nursery: trio.Nursery
                 await anext(stream)
 
 
-async def test_a_stale_connection_is_replaced_without_anybody_noticing() -> None:
+async def test_a_stale_connection_is_replaced_without_an_error() -> None:
     async def once(stream: trio.abc.Stream, head: bytes) -> None:
         await answering(CHUNKED + b"1\r\na\r\n0\r\n\r\n")(stream, head)
         await stream.aclose()
@@ -142,7 +140,7 @@ async def test_a_stale_connection_is_replaced_without_anybody_noticing() -> None
         assert server.connections == 3
 
 
-async def test_streams_do_not_take_the_connections_of_requests() -> None:
+async def test_streams_do_not_use_the_connections_of_requests() -> None:
     from contextlib import AsyncExitStack
 
     from dynkube.rest import Limits
@@ -162,7 +160,7 @@ async def test_streams_do_not_take_the_connections_of_requests() -> None:
         assert server.connections == 6
 
 
-async def test_by_default_a_hundred_requests_have_connections_and_others_wait() -> None:
+async def test_by_default_a_hundred_requests_have_connections_and_further_ones_wait() -> None:
     async def silent(stream: trio.abc.Stream, head: bytes) -> None:
         await trio.sleep_forever()
 
@@ -175,7 +173,7 @@ async def test_by_default_a_hundred_requests_have_connections_and_others_wait() 
         nursery.cancel_scope.cancel()
 
 
-async def test_a_head_cut_anywhere_is_seen_to_end_and_nothing_beyond_it_reaches_the_parser() -> None:
+async def test_the_end_of_a_head_is_found_wherever_it_is_split_and_the_body_stays_out_of_the_parser() -> None:
     head = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nA: b\r\n\r\n"
     for cut in range(1, len(head)):
         tap = TappedStream(httpcore2.AsyncMockStream([head[:cut], head[cut:] + b"body", b"more"]), max_head=1000)

@@ -1,4 +1,4 @@
-"""What a server may send is bounded, the bound is a setting, and the error names it."""
+"""Responses are limited; each limit is a setting, and the error names it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def endless(piece: bytes, pause: float = 0.0) -> AsyncIterator[bytes]:
 
 
 @pytest.mark.parametrize("headers", [{}, {"Content-Length": "11"}])
-async def test_a_list_over_the_bound_is_given_up_and_names_the_setting(
+async def test_a_list_over_the_limit_is_aborted_with_the_name_of_the_setting(
     make_client: MakeClient, headers: dict[str, str]
 ) -> None:
     wire = Wire(lambda request: httpx2.Response(200, headers=headers, content=chunks(b"12345", b"67890", b"1")))
@@ -40,21 +40,21 @@ async def test_a_list_over_the_bound_is_given_up_and_names_the_setting(
             [_ async for _ in stream]
 
 
-async def test_a_watch_has_no_bound_in_all(make_client: MakeClient) -> None:
+async def test_a_watch_has_no_total_limit(make_client: MakeClient) -> None:
     wire = Wire(httpx2.Response(200, content=chunks(*[b"12345"] * 10)))
 
     async with make_client(wire, limits=Limits(max_response_bytes=10)).stream(GET, watch=True) as stream:
         assert sum([len(chunk) async for chunk in stream]) == 50
 
 
-async def test_an_answer_without_end_is_ended_by_its_size(make_client: MakeClient) -> None:
+async def test_an_endless_response_is_ended_by_its_size(make_client: MakeClient) -> None:
     wire = Wire(lambda request: httpx2.Response(200, content=endless(b"x" * MB)))
 
     with pytest.raises(ProtocolError, match="max_response_bytes"):
         await make_client(wire, limits=Limits(max_response_bytes=16 * MB)).request(GET)
 
 
-async def test_an_answer_that_drips_for_ever_is_ended_by_the_deadline(make_client: MakeClient) -> None:
+async def test_an_endless_slow_response_is_ended_by_the_deadline(make_client: MakeClient) -> None:
     wire = Wire(lambda request: httpx2.Response(200, content=endless(b"x", pause=1)))
 
     with pytest.raises(DeadlineExceeded, match="within 32 s, while reading the response"):
@@ -63,7 +63,7 @@ async def test_an_answer_that_drips_for_ever_is_ended_by_the_deadline(make_clien
     assert trio.current_time() == 32
 
 
-async def test_an_explanation_without_end_is_cut_and_the_status_counts(make_client: MakeClient) -> None:
+async def test_an_endless_error_body_is_cut_and_the_status_is_raised(make_client: MakeClient) -> None:
     wire = Wire(lambda request: httpx2.Response(403, content=endless(b"no " * MB)))
 
     with pytest.raises(APIError, match="403 Forbidden: no no") as caught:
@@ -73,7 +73,7 @@ async def test_an_explanation_without_end_is_cut_and_the_status_counts(make_clie
 
 
 @pytest.mark.parametrize("code", [200, 500])
-async def test_what_is_compressed_is_never_unpacked(make_client: MakeClient, code: int) -> None:
+async def test_compressed_bodies_are_never_decompressed(make_client: MakeClient, code: int) -> None:
     bomb = gzip.compress(b"0" * (64 * MB))
     wire = Wire(httpx2.Response(code, headers={"Content-Encoding": "gzip"}, content=chunks(bomb)))
 
@@ -93,9 +93,9 @@ HEADS = {
 
 @pytest.mark.real_time
 @pytest.mark.parametrize("head", HEADS.values(), ids=HEADS.keys())
-async def test_a_head_over_the_bound_is_given_up_and_names_the_setting(head: bytes) -> None:
+async def test_a_head_over_the_limit_is_aborted_with_the_name_of_the_setting(head: bytes) -> None:
     async def handler(stream: trio.abc.Stream, request: bytes) -> None:
-        while True:  # until the client hangs up
+        while True:  # until the client closes the connection
             await stream.send_all(head)
 
     limits = Limits(max_header_bytes=4096)
@@ -106,10 +106,10 @@ async def test_a_head_over_the_bound_is_given_up_and_names_the_setting(head: byt
 
 
 @pytest.mark.real_time
-async def test_a_head_of_fifty_kilobytes_is_fine() -> None:
+async def test_a_head_of_fifty_kilobytes_is_accepted() -> None:
     async def handler(stream: trio.abc.Stream, request: bytes) -> None:
         await stream.send_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX: " + b"x" * 50_000 + b"\r\n\r\n{}")
 
     async with serving(handler) as server, RESTClient(ClientConfig(server=server.url())) as client:
-        for _ in range(3):  # each answer counts anew
+        for _ in range(3):  # the limit applies to each response
             assert (await client.request(GET)).body == b"{}"

@@ -1,4 +1,4 @@
-"""The chunked coding, taken off by ourselves: judged by h11, which writes it."""
+"""Our decoder of the chunked transfer coding, tested with bodies that h11 has written."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dynkube.rest._chunked import ChunkDecoder
 
 
 def chunked(parts: list[bytes]) -> bytes:
-    """A body as h11 writes it, without its head."""
+    """Return a body as h11 writes it, without its head."""
     connection = h11.Connection(h11.SERVER)
     connection.receive_data(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
     while connection.next_event() is not h11.PAUSED:
@@ -23,7 +23,7 @@ def chunked(parts: list[bytes]) -> bytes:
 
 
 @given(st.lists(st.binary(max_size=40)), st.lists(st.integers(1, 30)))
-def test_however_the_wire_is_cut_the_payload_is_what_was_written(parts: list[bytes], cuts: list[int]) -> None:
+def test_the_payload_is_decoded_wherever_the_bytes_are_split(parts: list[bytes], cuts: list[int]) -> None:
     wire = chunked(parts)
     decoder = ChunkDecoder()
     payload = b""
@@ -37,13 +37,13 @@ def test_however_the_wire_is_cut_the_payload_is_what_was_written(parts: list[byt
     assert decoder.rest + wire == b"0\r\n\r\n"
 
 
-def test_extensions_of_a_chunk_are_passed_over() -> None:
+def test_extensions_of_a_chunk_are_ignored() -> None:
     decoder = ChunkDecoder()
 
     assert decoder.feed(b'5;name="value" \r\nhello\r\nA \r\n0123456789') == b"hello0123456789"
 
 
-def test_a_size_line_that_is_cut_may_have_4096_bytes_by_then() -> None:
+def test_a_split_size_line_may_have_4096_bytes() -> None:
     decoder = ChunkDecoder()
 
     assert decoder.feed(b"5;" + b"x" * 4094) == b""
@@ -51,7 +51,7 @@ def test_a_size_line_that_is_cut_may_have_4096_bytes_by_then() -> None:
     assert decoder.fault == ""
 
 
-def test_what_follows_the_last_chunk_is_left_alone() -> None:
+def test_bytes_after_the_last_chunk_are_not_consumed() -> None:
     decoder = ChunkDecoder()
 
     assert decoder.feed(b"1\r\na\r\n0\r\nTrailer: x\r\n\r\n") == b"a"
@@ -74,7 +74,7 @@ def test_what_follows_the_last_chunk_is_left_alone() -> None:
         b"5;" + b"x" * 4095,
     ],
 )
-def test_what_is_no_size_of_a_chunk_is_a_fault(wire: bytes) -> None:
+def test_an_invalid_chunk_size_is_a_fault(wire: bytes) -> None:
     decoder = ChunkDecoder()
 
     decoder.feed(wire)
@@ -82,7 +82,7 @@ def test_what_is_no_size_of_a_chunk_is_a_fault(wire: bytes) -> None:
     assert "is not a valid chunk size" in decoder.fault
 
 
-def test_what_came_before_a_fault_is_given() -> None:
+def test_data_before_a_fault_is_returned() -> None:
     decoder = ChunkDecoder()
 
     assert decoder.feed(b"5\r\nhello\r\nnonsense\r\n") == b"hello"

@@ -1,4 +1,4 @@
-"""Client certificates, and what happens to connections when they change."""
+"""Client certificates, and the connections after they change."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
 class Certificates:
-    """Gives the certificate that is set."""
+    """A source of the certificate that is set."""
 
     def __init__(self, certificate: ClientCertificate | None) -> None:
         self.credential = Credential(certificate=certificate)
@@ -49,7 +49,7 @@ def asking_for_certificates(authority: trustme.CA) -> ssl.SSLContext:
 
 
 async def who(stream: trio.abc.Stream, head: bytes) -> None:
-    """Answer with the common name of the client; a watch gets it now and again when the test lets it go on."""
+    """Respond with the common name of the client; a watch stays open until the client sends something."""
     assert isinstance(stream, trio.SSLStream)
     subject = dict(pair[0] for pair in stream.getpeercert()["subject"])
     name = subject["commonName"].encode()
@@ -61,7 +61,7 @@ async def who(stream: trio.abc.Stream, head: bytes) -> None:
 
 
 @pytest.mark.scenario("F24", "P13")
-async def test_a_changed_certificate_is_shown_by_new_connections_while_streams_go_on_on_the_old() -> None:
+async def test_a_changed_certificate_is_used_by_new_connections_while_open_streams_continue() -> None:
     authority = trustme.CA()
     certificates = Certificates(issued(authority, "old"))
     async with serving(who, tls=asking_for_certificates(authority)) as server:
@@ -108,14 +108,14 @@ async def test_an_equal_certificate_in_a_new_credential_keeps_the_connections() 
         assert server.connections == 1
 
 
-async def test_a_server_that_wants_a_certificate_and_gets_none_is_said_to_refuse() -> None:
+async def test_a_server_that_gets_no_certificate_is_reported_as_rejecting_it() -> None:
     authority = trustme.CA()
     context = asking_for_certificates(authority)
     listener = socket.create_server(("127.0.0.1", 0))
 
-    def refuse() -> None:  # the standard library's server sends the alert; trio's closes without a word
+    def refuse() -> None:  # the standard library's server sends the alert; trio's just closes the connection
         accepted, _ = listener.accept()
-        with accepted.dup() as same:  # read on, or a reset overtakes the alert
+        with accepted.dup() as same:  # read on, as a reset would overtake the alert
             with suppress(ssl.SSLError):
                 context.wrap_socket(accepted, server_side=True)
             while same.recv(4096):

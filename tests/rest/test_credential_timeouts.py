@@ -1,4 +1,4 @@
-"""A plugin that logs somebody in has a deadline of its own; the request goes on counting when it is done."""
+"""A plugin that prompts for a login has its own timeout; the request's deadline is extended by that time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SOON = Request(method="GET", path="/api/v1/pods", timeout=5)
 
 
 class Slow:
-    """Takes its time, and bounds it itself."""
+    """A slow credential source with its own timeout."""
 
     def __init__(self, seconds: float, credential_timeout: CredentialTimeout | None) -> None:
         self._seconds = seconds
@@ -44,7 +44,7 @@ def config(seconds: float, credential_timeout: CredentialTimeout | None) -> Clie
     ],
     ids=["somebody answers", "somebody answers a hurried request", "a browser is open"],
 )
-async def test_a_login_is_not_cut_by_the_deadline_of_the_request(
+async def test_a_login_may_take_longer_than_the_timeout_of_the_request(
     make_client: MakeClient, request_: Request, credential_timeout: CredentialTimeout
 ) -> None:
     wire = Wire(httpx2.Response(200, content=chunks(b"{}")))
@@ -57,12 +57,12 @@ async def test_a_login_is_not_cut_by_the_deadline_of_the_request(
 @pytest.mark.parametrize(
     ("request_", "credential_timeout", "ends"),
     [
-        (SOON, CredentialTimeout(300, interactive=False), 5),  # the caller said five seconds, and nobody is being asked
-        (GET, None, 32),  # a source without a bound of its own
-        (GET, CredentialTimeout(100, interactive=True), 132),  # one that does not keep its own bound
+        (SOON, CredentialTimeout(300, interactive=False), 5),  # the caller allows five seconds; not interactive
+        (GET, None, 32),  # a source without a timeout
+        (GET, CredentialTimeout(100, interactive=True), 132),  # a source that exceeds its own timeout
     ],
 )
-async def test_what_has_no_bound_or_does_not_keep_it_is_ended(
+async def test_a_source_without_timeout_or_over_its_timeout_is_cancelled(
     make_client: MakeClient, request_: Request, credential_timeout: CredentialTimeout | None, ends: float
 ) -> None:
     with pytest.raises(DeadlineExceeded, match="while waiting for a credential"):
@@ -71,7 +71,7 @@ async def test_what_has_no_bound_or_does_not_keep_it_is_ended(
     assert trio.current_time() == ends
 
 
-async def test_after_the_login_the_request_has_the_time_it_had(make_client: MakeClient) -> None:
+async def test_after_the_login_the_request_has_its_full_timeout(make_client: MakeClient) -> None:
     async def silent(request: httpx2.Request) -> httpx2.Response:
         await trio.sleep_forever()
         raise AssertionError
@@ -82,7 +82,7 @@ async def test_after_the_login_the_request_has_the_time_it_had(make_client: Make
     assert trio.current_time() == 232
 
 
-async def test_logging_in_anew_after_a_401_is_not_cut_either(make_client: MakeClient) -> None:
+async def test_a_login_after_a_401_may_take_longer_as_well(make_client: MakeClient) -> None:
     wire = Wire(httpx2.Response(401, content=status(401, "Unauthorized")), httpx2.Response(200, content=chunks(b"{}")))
 
     answer = await make_client(wire, config=config(100, CredentialTimeout(300, interactive=True))).request(GET)
@@ -90,7 +90,7 @@ async def test_logging_in_anew_after_a_401_is_not_cut_either(make_client: MakeCl
     assert (answer.status, trio.current_time()) == (200, 200)
 
 
-async def test_a_list_counts_from_when_somebody_has_logged_in(make_client: MakeClient) -> None:
+async def test_the_deadline_of_a_list_starts_after_the_login(make_client: MakeClient) -> None:
     client = make_client(
         Wire(httpx2.Response(200, content=chunks(b"{}"))), config=config(70, CredentialTimeout(300, interactive=True))
     )
@@ -99,7 +99,7 @@ async def test_a_list_counts_from_when_somebody_has_logged_in(make_client: MakeC
         assert stream.deadline == 70 + 75
 
 
-def test_two_sources_have_the_patience_of_both() -> None:
+def test_the_timeouts_of_two_sources_are_added() -> None:
     both = Combined(
         Slow(1, CredentialTimeout(60, interactive=False)), Slow(1, CredentialTimeout(300, interactive=True))
     )

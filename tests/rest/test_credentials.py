@@ -17,7 +17,7 @@ GET = Request(method="GET", path="/api/v1/pods")
 
 
 class Rotating:
-    """Gives each token until it is rejected, then the next; the last one stays."""
+    """A source that returns each token until it is rejected, then the next; the last one stays."""
 
     def __init__(self, *tokens: str) -> None:
         self._credentials = [Credential({"Authorization": f"Bearer {token}"}) for token in tokens]
@@ -69,7 +69,7 @@ async def test_a_token_rejected_after_its_refresh_is_unauthorized(make_client: M
     assert len(wire.requests) == 2
 
 
-async def test_where_nothing_newer_can_be_had_nothing_is_repeated(make_client: MakeClient) -> None:
+async def test_without_a_newer_credential_nothing_is_repeated(make_client: MakeClient) -> None:
     wire = accepting("another")
     config = ClientConfig(server="https://api.example", credentials=BearerToken("fixed"))
 
@@ -89,7 +89,7 @@ async def test_a_stream_is_opened_with_a_refreshed_token(make_client: MakeClient
     assert len(wire.requests) == 2
 
 
-async def test_a_source_that_fails_is_the_error_and_counted_as_the_last(make_client: MakeClient) -> None:
+async def test_the_error_of_a_failing_source_is_raised_and_recorded_as_the_last(make_client: MakeClient) -> None:
     class Failing(Rotating):
         async def current(self) -> Credential:
             raise CredentialError("the plugin exited with 1")
@@ -104,7 +104,7 @@ async def test_a_source_that_fails_is_the_error_and_counted_as_the_last(make_cli
     assert client.statistics().last_error == "the plugin exited with 1"
 
 
-async def test_no_repr_error_or_log_shows_the_token(make_client: MakeClient, caplog: pytest.LogCaptureFixture) -> None:
+async def test_reprs_errors_and_logs_hide_the_token(make_client: MakeClient, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("DEBUG")
     client = client_with(make_client, accepting("other"), "t0k3n-s3cret")
 
@@ -116,7 +116,7 @@ async def test_no_repr_error_or_log_shows_the_token(make_client: MakeClient, cap
     assert "GET /api/v1/pods: 401" in caplog.text
 
 
-async def test_a_complaint_of_the_transport_about_the_request_does_not_quote_it(make_client: MakeClient) -> None:
+async def test_an_error_of_the_transport_about_the_request_does_not_quote_it(make_client: MakeClient) -> None:
     wire = Wire(httpx2.LocalProtocolError("Illegal header value b'Bearer t0k3n-s3cret'"))
 
     with pytest.raises(ProtocolError, match="is not valid HTTP") as caught:

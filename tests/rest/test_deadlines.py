@@ -1,4 +1,4 @@
-"""Nothing waits for ever, and what took too long is said."""
+"""Every request has a deadline, and its error says what took too long."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ async def silent(request: httpx2.Request) -> httpx2.Response:
 
 
 @pytest.mark.scenario("F26")
-async def test_a_server_that_does_not_answer_ends_in_32_seconds(make_client: MakeClient) -> None:
+async def test_a_server_that_does_not_respond_is_given_32_seconds(make_client: MakeClient) -> None:
     with pytest.raises(
         DeadlineExceeded,
         match=r"GET /api/v1/pods: no complete response within 32 s, while waiting for api.example:6443 to respond",
@@ -33,7 +33,7 @@ async def test_a_server_that_does_not_answer_ends_in_32_seconds(make_client: Mak
     assert trio.current_time() == 32
 
 
-async def test_the_deadline_of_a_request_wins_over_the_clients(make_client: MakeClient) -> None:
+async def test_the_deadline_of_a_request_replaces_the_clients(make_client: MakeClient) -> None:
     with pytest.raises(DeadlineExceeded, match=r"within 2\.5 s"):
         await make_client(Wire(silent), timeout=7).request(Request(method="GET", path="/api", timeout=2.5))
 
@@ -41,7 +41,7 @@ async def test_the_deadline_of_a_request_wins_over_the_clients(make_client: Make
 
 
 @pytest.mark.scenario("F26")
-async def test_a_body_that_stops_coming_ends_at_the_deadline(make_client: MakeClient) -> None:
+async def test_a_stalled_body_ends_at_the_deadline(make_client: MakeClient) -> None:
     async def stuck(request: httpx2.Request) -> httpx2.Response:
         async def body() -> object:
             yield b"{"
@@ -56,7 +56,7 @@ async def test_a_body_that_stops_coming_ends_at_the_deadline(make_client: MakeCl
 
 
 @pytest.mark.scenario("F26")
-async def test_an_error_whose_body_stops_coming_ends_at_the_deadline(make_client: MakeClient) -> None:
+async def test_an_error_with_a_stalled_body_ends_at_the_deadline(make_client: MakeClient) -> None:
     async def body() -> object:
         await trio.sleep_forever()
         yield b""
@@ -77,7 +77,7 @@ async def test_the_message_includes_the_previous_failure(make_client: MakeClient
 
 
 @pytest.mark.scenario("F26")
-async def test_a_credential_that_does_not_come_counts_against_the_deadline(make_client: MakeClient) -> None:
+async def test_waiting_for_a_credential_counts_against_the_deadline(make_client: MakeClient) -> None:
     class Hanging:
         async def current(self) -> Credential:
             await trio.sleep_forever()
@@ -93,7 +93,7 @@ async def test_a_credential_that_does_not_come_counts_against_the_deadline(make_
 
 
 @pytest.mark.scenario("F26")
-async def test_a_stream_that_does_not_begin_ends_after_75_seconds(make_client: MakeClient) -> None:
+async def test_a_stream_without_response_headers_ends_after_75_seconds(make_client: MakeClient) -> None:
     with pytest.raises(DeadlineExceeded, match=r"GET /api/v1/pods \(watch\): no complete response within 75 s"):
         async with make_client(Wire(silent)).stream(GET, watch=True):
             pass
@@ -101,7 +101,7 @@ async def test_a_stream_that_does_not_begin_ends_after_75_seconds(make_client: M
     assert trio.current_time() == 75
 
 
-async def test_a_stream_that_has_begun_has_no_deadline(make_client: MakeClient) -> None:
+async def test_a_stream_has_no_deadline_after_its_response_headers(make_client: MakeClient) -> None:
     async def hourly() -> object:
         for _ in range(3):
             await trio.sleep(3600)
@@ -138,7 +138,7 @@ async def test_infinity_means_no_deadline(make_client: MakeClient) -> None:
 
 
 @pytest.mark.parametrize("timeout", [0, -1, math.nan])
-def test_a_deadline_that_is_no_time_is_refused(make_client: MakeClient, timeout: float) -> None:
+def test_an_invalid_deadline_is_rejected(make_client: MakeClient, timeout: float) -> None:
     with pytest.raises(InvalidInput, match="timeout"):
         make_client(Wire(silent), timeout=timeout)
 
@@ -161,6 +161,6 @@ def test_a_deadline_that_is_no_time_is_refused(make_client: MakeClient, timeout:
         {"burst": 0},
     ],
 )
-def test_limits_that_make_no_sense_name_the_field(numbers: dict[str, int]) -> None:
+def test_the_error_for_an_invalid_limit_names_the_field(numbers: dict[str, int]) -> None:
     with pytest.raises(InvalidInput, match=f"Limits.{next(iter(numbers))}"):
         Limits(**numbers)

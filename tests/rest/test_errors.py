@@ -1,4 +1,4 @@
-"""An answer that says no becomes the exception that says which."""
+"""Each error response becomes an exception of its class."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ GET = Request(method="GET", path="/api/v1/pods/web")
         (418, "", APIError),
     ],
 )
-async def test_a_status_becomes_the_class_of_its_reason(
+async def test_a_status_is_raised_as_the_class_of_its_reason(
     make_client: MakeClient, code: int, reason: str, expected: type[APIError]
 ) -> None:
     wire = Wire(httpx2.Response(code, content=status(code, reason, "the message")))
@@ -80,7 +80,7 @@ async def test_causes_of_a_status_are_kept(make_client: MakeClient) -> None:
         (500, "text/plain", "é".encode() * 300, APIError, r"é{200}… \(100 characters more\)"),
     ],
 )  # fmt: skip
-async def test_a_body_that_is_no_status_gives_the_class_of_the_code_and_an_excerpt(
+async def test_a_body_that_is_not_a_status_gives_the_class_of_the_code_and_an_excerpt(
     make_client: MakeClient, code: int, content_type: str, body: bytes, expected: type[APIError], message: str
 ) -> None:
     wire = Wire(httpx2.Response(code, headers={"Content-Type": content_type}, content=body))
@@ -92,7 +92,7 @@ async def test_a_body_that_is_no_status_gives_the_class_of_the_code_and_an_excer
     assert len(str(caught.value)) < 500
 
 
-async def test_an_echo_of_the_token_is_cut_out_of_the_excerpt(make_client: MakeClient) -> None:
+async def test_a_token_in_the_body_is_removed_from_the_excerpt(make_client: MakeClient) -> None:
     config = ClientConfig(server="https://api.example", credentials=BearerToken("t0k3n-s3cret"))
     wire = Wire(httpx2.Response(400, content=b"bad request: Authorization: Bearer t0k3n-s3cret"))
 
@@ -103,7 +103,7 @@ async def test_an_echo_of_the_token_is_cut_out_of_the_excerpt(make_client: MakeC
 
 
 @pytest.mark.scenario("F23")
-async def test_the_delay_comes_from_the_header_where_the_status_has_none(make_client: MakeClient) -> None:
+async def test_retry_after_comes_from_the_header_if_the_status_has_none(make_client: MakeClient) -> None:
     wire = Wire(httpx2.Response(500, headers={"Retry-After": "7"}, content=status(500, "InternalError")))
 
     with pytest.raises(APIError) as caught:
@@ -112,14 +112,14 @@ async def test_the_delay_comes_from_the_header_where_the_status_has_none(make_cl
     assert caught.value.retry_after == 7
 
 
-async def test_an_error_cut_in_its_body_is_still_the_error(make_client: MakeClient) -> None:
+async def test_an_error_whose_body_is_truncated_is_still_raised(make_client: MakeClient) -> None:
     wire = Wire(httpx2.Response(403, content=chunks(b"no entr", httpx2.ReadError(""))))
 
     with pytest.raises(Forbidden, match="no entr"):
         await make_client(wire).request(GET)
 
 
-async def test_a_refusal_of_thousands_of_fields_is_read_to_its_end(make_client: MakeClient) -> None:
+async def test_a_status_with_thousands_of_causes_is_read_to_its_end(make_client: MakeClient) -> None:
     causes = [
         {"reason": "FieldManagerConflict", "message": 'conflict with "other"', "field": f".data.key-number-{index}"}
         for index in range(12_000)
@@ -135,7 +135,7 @@ async def test_a_refusal_of_thousands_of_fields_is_read_to_its_end(make_client: 
     assert len(caught.value.conflicts) == 12_000
 
 
-async def test_an_endless_error_page_is_read_no_further_than_a_megabyte(make_client: MakeClient) -> None:
+async def test_at_most_a_megabyte_of_an_endless_error_page_is_read(make_client: MakeClient) -> None:
     read = 0
 
     async def endless() -> object:

@@ -1,4 +1,4 @@
-"""TLS handshakes that somebody gives up on."""
+"""TLS handshakes that are cancelled."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.real_time
 
 @asynccontextmanager
 async def shaking() -> AsyncIterator[tuple[RESTClient, trio.Nursery, trio.SocketStream, list[Exception]]]:
-    """A client that asks for something, and waits for the server to answer its hello, which never comes."""
+    """A client that sends a request, and waits for a reply to its ClientHello that never comes."""
     failures: list[Exception] = []
 
     async def ask() -> None:
@@ -43,14 +43,14 @@ async def ends(connection: trio.SocketStream) -> None:
             pass
 
 
-async def test_whoever_is_cancelled_in_a_handshake_leaves_no_socket() -> None:
+async def test_cancellation_during_a_handshake_leaves_no_socket() -> None:
     async with shaking() as (_, nursery, connection, _):
         nursery.cancel_scope.cancel()
         with trio.CancelScope(shield=True):
             await ends(connection)
 
 
-async def test_a_client_that_is_closed_waits_for_no_handshake() -> None:
+async def test_closing_a_client_does_not_wait_for_a_handshake() -> None:
     async with shaking() as (client, _, connection, failures):
         await client.aclose()
 

@@ -1,4 +1,4 @@
-"""The same over HTTP/2, where that is asked for."""
+"""Requests and streams over HTTP/2, if it is enabled."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.real_time
 
 
 async def version(scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
-    """Answer with the version of HTTP that is spoken; a watch in two pieces."""
+    """Respond with the HTTP version; to a watch in two pieces."""
     assert scope["type"] == "http"
     await send({"type": "http.response.start", "status": 200, "headers": []})
     body = scope["http_version"].encode()
@@ -52,7 +52,7 @@ async def config(tmp_path: Path) -> AsyncIterator[ClientConfig]:
 
 
 @pytest.mark.parametrize(("http2", "spoken"), [(True, b"2"), (False, b"1.1")])
-async def test_http2_is_spoken_where_asked_for_and_only_there(config: ClientConfig, http2: bool, spoken: bytes) -> None:
+async def test_http2_is_used_if_and_only_if_enabled(config: ClientConfig, http2: bool, spoken: bytes) -> None:
     async with RESTClient(config, http2=http2) as client:
         bodies = [(await client.request(Request(method="GET", path="/"))).body for _ in range(2)]
         async with client.stream(Request(method="GET", path="/watch"), watch=True) as stream:

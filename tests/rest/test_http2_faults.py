@@ -1,4 +1,4 @@
-"""Faults of a server in HTTP/2 are the server's, and every status code is one."""
+"""Protocol errors of an HTTP/2 server are attributed to the server, and only valid status codes are accepted."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ ANSWERS: dict[str, tuple[Answer, str]] = {
 
 
 @pytest.mark.parametrize(("answer", "complaint"), ANSWERS.values(), ids=ANSWERS.keys())
-async def test_a_fault_of_the_server_is_not_called_one_of_the_request(answer: Answer, complaint: str) -> None:
+async def test_a_protocol_error_of_the_server_is_not_attributed_to_the_request(answer: Answer, complaint: str) -> None:
     authority, context = trustme.CA(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert("localhost").configure_cert(context)
     context.set_alpn_protocols(["h2"])
@@ -69,7 +69,7 @@ async def test_a_fault_of_the_server_is_not_called_one_of_the_request(answer: An
 
 
 @pytest.mark.parametrize("line", ["HTTP/1.1 999 X", "HTTP/1.1 600 X", "HTTP/1.1 2000 X", "HTTP/1.1 000 X"])
-async def test_a_status_that_is_none_is_a_protocol_error(line: str) -> None:
+async def test_an_invalid_status_code_is_a_protocol_error(line: str) -> None:
     response = f"{line}\r\nContent-Length: 2\r\nRetry-After: 0\r\n\r\n{{}}".encode()
     async with serving(answering(response)) as server, RESTClient(ClientConfig(server=server.url())) as client:
         with pytest.raises(ProtocolError):

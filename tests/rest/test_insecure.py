@@ -1,4 +1,4 @@
-"""What is insecure is said once for each client, aloud, and by whom; what is secure is not talked about."""
+"""Each client warns once about an insecure configuration, with its source; secure ones cause no warning."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def unchecked() -> ssl.SSLContext:
         (ClientConfig(server="http://a", credentials=TOKEN, source=SOURCE), "without TLS"),
     ],
 )
-def test_what_is_insecure_is_said_with_its_place(config: ClientConfig, words: str) -> None:
+def test_an_insecure_configuration_is_warned_about_with_its_source(config: ClientConfig, words: str) -> None:
     with pytest.warns(InsecureTLSWarning, match=words) as caught:
         RESTClient(config)
 
     (warning,) = caught
     assert "kubeconfig /home/me/config, context 'kind'" in str(warning.message)
-    assert warning.filename == __file__  # not somewhere inside the library
+    assert warning.filename == __file__  # and not within the library
 
 
 @pytest.mark.parametrize(
@@ -50,13 +50,13 @@ def test_what_is_insecure_is_said_with_its_place(config: ClientConfig, words: st
         ClientConfig(server="http://localhost:8001", credentials=TOKEN),
     ],
 )
-def test_what_is_secure_or_stays_on_the_machine_is_not_talked_about(config: ClientConfig) -> None:
+def test_a_secure_or_local_configuration_causes_no_warning(config: ClientConfig) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         RESTClient(config)
 
 
-async def test_each_client_says_it_once_on_entering_and_names_file_and_context(tmp_path: object) -> None:
+async def test_each_client_warns_once_on_entering_with_file_and_context(tmp_path: object) -> None:
     cluster = {"server": "https://api.example", "insecure-skip-tls-verify": True}
     kubeconfig = {
         "current-context": "dev",
@@ -71,7 +71,7 @@ async def test_each_client_says_it_once_on_entering_and_names_file_and_context(t
         assert [warning.filename for warning in caught] == [__file__]
 
 
-async def test_whoever_wants_an_error_gets_one() -> None:
+async def test_the_warning_may_be_turned_into_an_error() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error", InsecureTLSWarning)
         with pytest.raises(InsecureTLSWarning):

@@ -1,4 +1,4 @@
-"""Bytes after the end of a response: the connection that they came on is not used again."""
+"""Bytes after the end of a response: their connection is not reused."""
 
 from __future__ import annotations
 
@@ -37,13 +37,15 @@ async def bodies_of_two(client: RESTClient, method: str, *, pause: float = 0) ->
         await trio.sleep(pause)
         try:
             bodies.append((await client.request(Request(method=method, path="/api/v1/pods"))).body.decode())
-        except Exception as error:  # its text is what counts
+        except Exception as error:  # the message is compared
             bodies.append(str(error))
     return bodies
 
 
 @pytest.mark.parametrize(("response", "method"), RESPONSES.values(), ids=RESPONSES.keys())
-async def test_what_comes_along_with_a_response_is_not_the_next_one(response: bytes, method: str) -> None:
+async def test_extra_bytes_in_the_same_segment_are_not_taken_for_the_next_response(
+    response: bytes, method: str
+) -> None:
     async with serving(answering(response + FORGED)) as server, RESTClient(ClientConfig(server=server.url())) as client:
         bodies = await bodies_of_two(client, method)
 
@@ -51,7 +53,7 @@ async def test_what_comes_along_with_a_response_is_not_the_next_one(response: by
     assert server.connections == 2
 
 
-async def test_a_request_that_must_not_be_repeated_goes_out_on_another_connection() -> None:
+async def test_a_request_that_must_not_be_repeated_is_sent_on_another_connection() -> None:
     response = answering(RESPONSES["a length"][0] + FORGED)
     async with serving(response) as server, RESTClient(ClientConfig(server=server.url())) as client:
         assert await bodies_of_two(client, "POST") == ["right", "right"]
@@ -60,7 +62,7 @@ async def test_a_request_that_must_not_be_repeated_goes_out_on_another_connectio
 
 
 @pytest.mark.parametrize(("response", "method"), RESPONSES.values(), ids=RESPONSES.keys())
-async def test_what_comes_on_an_idle_connection_is_not_the_next_response(response: bytes, method: str) -> None:
+async def test_bytes_on_an_idle_connection_are_not_taken_for_the_next_response(response: bytes, method: str) -> None:
     async with serving(answering(response, FORGED)) as server, RESTClient(ClientConfig(server=server.url())) as client:
         bodies = await bodies_of_two(client, method, pause=0.05)
 
@@ -68,7 +70,7 @@ async def test_what_comes_on_an_idle_connection_is_not_the_next_response(respons
     assert server.connections == 2
 
 
-async def test_a_tls_record_that_waits_to_be_decrypted_is_not_the_next_response() -> None:
+async def test_a_pending_tls_record_is_not_taken_for_the_next_response() -> None:
     authority, context = trustme.CA(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert("localhost").configure_cert(context)
     tls = TLSSettings(ca_data=authority.cert_pem.bytes())
@@ -82,7 +84,7 @@ async def test_a_tls_record_that_waits_to_be_decrypted_is_not_the_next_response(
 
 
 def in_one_segment(*records: bytes) -> Handler:
-    """A handler that sends records of TLS so that the other side reads them from its socket together."""
+    """Return a handler that sends TLS records such that the client receives them together."""
 
     async def handler(stream: trio.abc.Stream, head: bytes) -> None:
         assert isinstance(stream, trio.SSLStream)
@@ -94,7 +96,7 @@ def in_one_segment(*records: bytes) -> Handler:
     return handler
 
 
-async def test_trailers_without_end_are_an_error() -> None:
+async def test_endless_trailers_are_an_error() -> None:
     endless = answering(CHUNKED + b"5\r\nright\r\n0\r\n", *[b"A: b\r\n" * 1000] * 3)
     async with (
         serving(endless) as server,

@@ -1,4 +1,4 @@
-"""Pools for each certificate, closed when nobody uses them any more."""
+"""A connection pool for each certificate, closed after its last user."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ GET = Request(method="GET", path="/version")
 
 
 class Maker:
-    """Makes pools of two wires each, taking a second for it, and keeps them."""
+    """Makes a pair of pools in a second, and records it."""
 
     def __init__(self) -> None:
         self.made: list[tuple[ClientCertificate | None, Wire, Wire]] = []
@@ -32,7 +32,7 @@ class Maker:
         return Pools(*self.made[-1][1:])
 
 
-async def test_callers_at_the_same_time_share_one_making() -> None:
+async def test_concurrent_callers_share_one_pair_of_pools() -> None:
     make = Maker()
     keeper = PoolKeeper(make)
 
@@ -43,7 +43,7 @@ async def test_callers_at_the_same_time_share_one_making() -> None:
     assert len(make.made) == 1
 
 
-async def test_pools_of_an_old_certificate_close_with_their_last_user_and_not_before() -> None:
+async def test_pools_of_an_old_certificate_close_with_their_last_user() -> None:
     make = Maker()
     keeper = PoolKeeper(make)
     first, second = await keeper.acquire(OLD), await keeper.acquire(OLD)
@@ -69,7 +69,7 @@ async def test_unused_pools_of_an_old_certificate_close_at_once() -> None:
     assert make.made[0][1].closed
 
 
-async def test_closing_closes_current_and_old_pools_also_under_users() -> None:
+async def test_closing_closes_current_and_old_pools_even_if_in_use() -> None:
     make = Maker()
     keeper = PoolKeeper(make)
     await keeper.acquire(OLD)
@@ -80,7 +80,7 @@ async def test_closing_closes_current_and_old_pools_also_under_users() -> None:
     assert all(short.closed and long.closed for _, short, long in make.made)
 
 
-async def test_pools_that_are_ready_after_the_closing_are_closed_and_not_given_out() -> None:
+async def test_pools_that_are_made_during_closing_are_closed_and_not_returned() -> None:
     make = Maker()
     keeper = PoolKeeper(make)
 
@@ -96,7 +96,7 @@ async def test_pools_that_are_ready_after_the_closing_are_closed_and_not_given_o
     assert [short.closed for _, short, _ in make.made] == [True]
 
 
-async def test_after_the_closing_no_pools_are_made() -> None:
+async def test_after_closing_no_pools_are_made() -> None:
     make = Maker()
     keeper = PoolKeeper(make)
     await keeper.aclose()
@@ -118,7 +118,7 @@ async def ask(client: RESTClient) -> None:
 
 
 @pytest.mark.parametrize("answer", [silent, httpx2.Response(200), httpx2.Response(500), httpx2.ReadError("")])
-async def test_however_a_request_ends_it_gives_its_pools_back(
+async def test_a_request_releases_its_pools_however_it_ends(
     make_client: MakeClient, answer: httpx2.Response | Exception | Handler
 ) -> None:
     class Rotating:
@@ -139,4 +139,4 @@ async def test_however_a_request_ends_it_gives_its_pools_back(
     credentials.certificate = NEW
     await ask(client)
 
-    assert wire.closed  # with the pools of the old certificate, which nobody held any more
+    assert wire.closed  # with the pools of the old certificate, which were not in use any more

@@ -23,7 +23,7 @@ OK = answering(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\
 
 
 async def tunnel(stream: trio.abc.Stream, head: bytes) -> None:
-    """Do what a CONNECT asks for."""
+    """Serve a CONNECT request."""
     host, port = head.split()[1].decode().split(":")
     async with await trio.open_tcp_stream(host, int(port)) as other, trio.open_nursery() as nursery:
         await stream.send_all(b"HTTP/1.1 200 Connection established\r\n\r\n")
@@ -37,7 +37,7 @@ async def tunnel(stream: trio.abc.Stream, head: bytes) -> None:
         nursery.start_soon(pump, other, stream)
 
 
-async def test_https_goes_through_a_tunnel_that_the_proxy_is_asked_for_with_its_own_credentials() -> None:
+async def test_https_uses_a_connect_tunnel_with_the_proxys_own_credentials() -> None:
     authority = trustme.CA()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert("localhost").configure_cert(context)
@@ -57,7 +57,7 @@ async def test_https_goes_through_a_tunnel_that_the_proxy_is_asked_for_with_its_
     assert b"proxy-authorization" not in server.heads[0].lower()
 
 
-async def test_a_proxy_that_refuses_is_named_without_its_password() -> None:
+async def test_the_error_of_a_proxy_names_it_without_its_password() -> None:
     refusing = answering(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
     async with serving(refusing) as proxy:
         proxy_url = f"http://user:s3cret@127.0.0.1:{proxy.port}"
@@ -71,7 +71,7 @@ async def test_a_proxy_that_refuses_is_named_without_its_password() -> None:
     assert "s3cret" not in repr(caught.value)
 
 
-async def test_the_proxy_of_the_environment_is_used_where_the_configuration_names_none(
+async def test_the_proxy_of_the_environment_is_used_unless_configured(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("HTTPS_PROXY", "127.0.0.1:1")
@@ -83,7 +83,7 @@ async def test_the_proxy_of_the_environment_is_used_where_the_configuration_name
             await client.request(GET)
 
 
-def test_what_needs_a_package_that_is_not_there_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_for_a_missing_package_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     server = "https://api.example"
 

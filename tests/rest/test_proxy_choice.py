@@ -1,4 +1,4 @@
-"""Which proxy the environment names."""
+"""The proxy that the environment variables give."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Secrets that come back in a response are in no error and none of its causes, no warning and no log record."""
+"""Secrets that a response contains are hidden in errors, their causes, warnings and log records."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ ECHOES = {
 
 
 @pytest.mark.parametrize("echo", ECHOES.values(), ids=ECHOES.keys())
-async def test_an_echo_is_shown_nowhere(
+async def test_a_returned_secret_is_hidden_everywhere(
     make_client: MakeClient, echo: httpx2.Response | Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -60,7 +60,7 @@ async def test_an_echo_is_shown_nowhere(
 
 @pytest.mark.real_time
 @pytest.mark.parametrize("sent", [b"%s\r\n\r\n", b"HTTP/1.1 200 OK\r\n%s : x\r\n\r\n", b"HTTP/1.1 999 %s\r\n\r\n"])
-async def test_a_line_that_is_no_http_is_quoted_without_the_token(sent: bytes) -> None:
+async def test_an_invalid_http_line_is_quoted_without_the_token(sent: bytes) -> None:
     async with serving(answering(sent % TOKEN.encode())) as server:
         config = explicit_config(server.url(), token=TOKEN)
         async with RESTClient(config) as client:
@@ -71,7 +71,7 @@ async def test_a_line_that_is_no_http_is_quoted_without_the_token(sent: bytes) -
 
 
 @pytest.mark.real_time
-async def test_a_header_that_http_cannot_carry_is_an_error_without_its_value() -> None:
+async def test_the_error_for_an_invalid_header_hides_its_value() -> None:
     request = Request(method="GET", path="/api/v1/pods", headers={"X-Mine": " s3cret"})
     async with serving(answering(b"")) as server, RESTClient(explicit_config(server.url())) as client:
         with pytest.raises(ProtocolError, match="the request is not valid HTTP") as caught:
@@ -81,19 +81,19 @@ async def test_a_header_that_http_cannot_carry_is_an_error_without_its_value() -
 
 
 @pytest.mark.parametrize("text", [PASSWORD, json.dumps(PASSWORD), quote(PASSWORD), repr(PASSWORD.encode())])
-def test_a_password_is_found_in_each_way_of_writing_it(text: str) -> None:
+def test_a_password_is_hidden_in_every_encoding(text: str) -> None:
     redact = Redactor([Credential({"Authorization": "Basic bWU6cCLDpCBzM2NyZXQ="})])
 
     assert "s3cret" not in redact(f"you are {text}")
 
 
-def test_what_a_proxy_is_sent_for_user_and_password_is_kept_out() -> None:
+def test_the_proxys_authorization_is_hidden() -> None:
     redact = Redactor(proxy_url=f"http://me:{quote(PASSWORD, safe='')}@proxy:3128")
 
     assert redact("407 for 'Basic bWU6cCLDpCBzM2NyZXQ='") == "407 for 'Basic <hidden>'"
 
 
-def test_the_credential_before_is_kept_out_as_well() -> None:
+def test_the_previous_credential_is_hidden_too() -> None:
     redact = Redactor([Credential({"Authorization": "Bearer older-token"}), Credential()])
 
     assert redact("older-token") == "<hidden>"

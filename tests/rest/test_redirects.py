@@ -1,4 +1,4 @@
-"""No redirect is followed, so no credential goes where it was not meant to go."""
+"""Redirects are not followed, so no credential is sent to another server."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HERE = "https://api.example:6443"
         "",
     ],
 )
-async def test_a_redirect_is_an_error_and_nothing_more_is_sent(
+async def test_a_redirect_is_an_error_and_nothing_is_sent_to_its_target(
     make_client: MakeClient, code: int, method: str, location: str
 ) -> None:
     wire = Wire(httpx2.Response(code, headers={"Location": location} if location else {}))
@@ -41,7 +41,7 @@ async def test_a_redirect_is_an_error_and_nothing_more_is_sent(
 
 
 @pytest.mark.parametrize("watch", [True, False])
-async def test_a_stream_follows_none_either(make_client: MakeClient, watch: bool) -> None:
+async def test_a_stream_follows_no_redirect_either(make_client: MakeClient, watch: bool) -> None:
     wire = Wire(httpx2.Response(307, headers={"Location": "https://evil.example/"}))
 
     with pytest.raises(ProtocolError, match="not followed"):

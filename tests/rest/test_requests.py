@@ -1,4 +1,4 @@
-"""What goes out, and what comes back when all is well."""
+"""Requests as they are sent, and their responses without errors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.rest.wire import MakeClient, Wire
 GET = Request(method="GET", path="/api/v1/pods")
 
 
-async def test_an_answer_is_its_status_headers_and_bytes(make_client: MakeClient) -> None:
+async def test_a_response_has_status_headers_and_body(make_client: MakeClient) -> None:
     wire = Wire(httpx2.Response(200, headers=[("X-A", "1"), ("x-a", "2")], content=b'{"kind":"PodList"}'))
 
     answer = await make_client(wire).request(GET)
@@ -23,7 +23,7 @@ async def test_an_answer_is_its_status_headers_and_bytes(make_client: MakeClient
     assert answer.headers["x-a"] == "1, 2"
 
 
-async def test_the_url_is_the_server_with_its_prefix_the_path_as_quoted_and_the_parameters_quoted(
+async def test_the_url_has_the_servers_prefix_the_path_unchanged_and_the_parameters_quoted(
     make_client: MakeClient,
 ) -> None:
     wire = Wire(httpx2.Response(200))
@@ -37,7 +37,7 @@ async def test_the_url_is_the_server_with_its_prefix_the_path_as_quoted_and_the_
     )
 
 
-async def test_a_request_says_who_asks_what_may_come_back_and_what_it_carries(make_client: MakeClient) -> None:
+async def test_a_request_has_user_agent_accept_and_content_headers(make_client: MakeClient) -> None:
     wire = Wire(httpx2.Response(201))
     request = Request(method="POST", path="/api/v1/pods", body=b"{}", headers={"X-Mine": "1"})
 
@@ -61,7 +61,7 @@ async def test_the_user_agent_names_program_version_python_and_system(make_clien
     assert "(python/3." in wire.requests[0].headers["user-agent"]
 
 
-async def test_credential_and_impersonation_win_over_headers_of_the_caller(make_client: MakeClient) -> None:
+async def test_credential_and_impersonation_replace_headers_of_the_caller(make_client: MakeClient) -> None:
     wire = Wire(httpx2.Response(200))
     config = ClientConfig(
         server="https://api.example",
@@ -94,12 +94,12 @@ async def test_credential_and_impersonation_win_over_headers_of_the_caller(make_
         ({"timeout": float("nan")}, "timeout"),
     ],
 )
-def test_a_request_that_cannot_be_sent_names_the_field(fields: dict[str, object], named: str) -> None:
+def test_the_error_for_an_invalid_request_names_the_field(fields: dict[str, object], named: str) -> None:
     with pytest.raises(InvalidInput, match=named.replace("?", "\\?")):
         Request(**{"method": "GET", "path": "/api", **fields})  # type: ignore[arg-type]  # wrong on purpose
 
 
-async def test_a_closed_client_says_so_and_has_closed_its_transport(make_client: MakeClient) -> None:
+async def test_a_closed_client_raises_and_has_closed_its_transport(make_client: MakeClient) -> None:
     wire = Wire(httpx2.Response(200))
 
     async with make_client(wire) as client:
@@ -110,7 +110,7 @@ async def test_a_closed_client_says_so_and_has_closed_its_transport(make_client:
         await client.request(GET)
 
 
-async def test_a_credential_that_no_header_can_carry_is_refused_without_being_shown(make_client: MakeClient) -> None:
+async def test_a_credential_that_is_not_a_valid_header_is_rejected_without_being_shown(make_client: MakeClient) -> None:
     from dynkube.config import Credential
 
     class Broken:
@@ -129,7 +129,7 @@ async def test_a_credential_that_no_header_can_carry_is_refused_without_being_sh
     assert "Authorization" in str(caught.value)
 
 
-async def test_a_url_that_is_too_long_says_so(make_client: MakeClient) -> None:
+async def test_a_url_that_is_too_long_is_rejected(make_client: MakeClient) -> None:
     request = Request(method="GET", path="/api/v1/pods", params={"labelSelector": "a" * 70_000})
 
     with pytest.raises(InvalidInput, match=r"GET /api/v1/pods: .*too long; shorten the selectors"):

@@ -1,4 +1,4 @@
-"""When a request is repeated, and after how long."""
+"""Which requests are retried, and after which delay."""
 
 from __future__ import annotations
 
@@ -38,9 +38,7 @@ def refused(cause: OSError | None = None) -> httpx2.ConnectError:
 @pytest.mark.scenario("F23")
 @pytest.mark.parametrize("method", ["GET", "POST", "PATCH", "DELETE"])
 @pytest.mark.parametrize("code", [429, 503])
-async def test_when_the_server_says_later_any_request_is_repeated_then(
-    make_client: MakeClient, method: str, code: int
-) -> None:
+async def test_with_retry_after_any_request_is_retried_then(make_client: MakeClient, method: str, code: int) -> None:
     wire = Wire(later(code), later(code, "Sat, 21 Nov 2026 12:00:07 GMT"), OK)
 
     answer = await make_client(wire).request(Request(method=method, path="/api/v1/pods", body=b"body"))
@@ -54,7 +52,7 @@ async def test_when_the_server_says_later_any_request_is_repeated_then(
     ("request_", "code", "retry_after"),
     [(GET, 429, None), (GET, 503, None), (GET, 500, "soon"), (POST, 500, "3"), (POST, 504, "3"), (GET, 409, "3")],
 )
-async def test_without_a_time_or_where_work_may_have_begun_the_answer_stands(
+async def test_without_retry_after_or_if_the_request_may_have_had_an_effect_the_error_is_raised(
     make_client: MakeClient, request_: Request, code: int, retry_after: str | None
 ) -> None:
     wire = Wire(later(code, retry_after))
@@ -66,7 +64,7 @@ async def test_without_a_time_or_where_work_may_have_begun_the_answer_stands(
     assert trio.current_time() == 0
 
 
-async def test_a_get_is_repeated_on_any_5xx_with_a_time(make_client: MakeClient) -> None:
+async def test_a_get_is_retried_on_any_5xx_with_retry_after(make_client: MakeClient) -> None:
     wire = Wire(later(500, "2"), later(504, "2"), OK)
 
     await make_client(wire).request(GET)
@@ -75,7 +73,7 @@ async def test_a_get_is_repeated_on_any_5xx_with_a_time(make_client: MakeClient)
 
 
 @pytest.mark.scenario("F23")
-async def test_after_ten_repetitions_the_answer_stands_with_its_delay(make_client: MakeClient) -> None:
+async def test_after_ten_retries_the_error_is_raised_with_its_retry_after(make_client: MakeClient) -> None:
     wire = Wire(later(503, "1"))
 
     with pytest.raises(ServiceUnavailable) as caught:
@@ -87,7 +85,7 @@ async def test_after_ten_repetitions_the_answer_stands_with_its_delay(make_clien
 
 
 @pytest.mark.scenario("F23")
-async def test_a_delay_beyond_the_deadline_is_not_waited_for(make_client: MakeClient) -> None:
+async def test_a_retry_after_beyond_the_deadline_is_not_waited_for(make_client: MakeClient) -> None:
     wire = Wire(later(429, "20"), later(429, "20"))
 
     with pytest.raises(TooManyRequests) as caught:
@@ -97,7 +95,7 @@ async def test_a_delay_beyond_the_deadline_is_not_waited_for(make_client: MakeCl
     assert caught.value.retry_after == 20
 
 
-async def test_a_get_whose_connection_is_refused_is_repeated_with_growing_delays(make_client: MakeClient) -> None:
+async def test_a_get_whose_connection_is_refused_is_retried_with_growing_delays(make_client: MakeClient) -> None:
     wire = Wire(refused(), refused(), refused(), OK)
 
     await make_client(wire).request(GET)
@@ -116,7 +114,7 @@ async def test_a_get_whose_connection_is_refused_is_repeated_with_growing_delays
         ConnectionResetError(104, "reset"),
     ],
 )
-async def test_a_get_whose_connection_is_lost_before_an_answer_is_repeated(
+async def test_a_get_whose_connection_is_lost_before_a_response_is_retried(
     make_client: MakeClient, failure: Exception
 ) -> None:
     client = make_client(Wire(failure, OK))
@@ -126,7 +124,7 @@ async def test_a_get_whose_connection_is_lost_before_an_answer_is_repeated(
     assert client.statistics().retries == 1
 
 
-async def test_refused_for_good_is_an_error_that_names_server_and_reason(make_client: MakeClient) -> None:
+async def test_if_the_connection_is_always_refused_the_error_names_server_and_reason(make_client: MakeClient) -> None:
     wire = Wire(refused())
 
     with pytest.raises(
@@ -138,7 +136,7 @@ async def test_refused_for_good_is_an_error_that_names_server_and_reason(make_cl
 
 
 @pytest.mark.parametrize("failure", [httpx2.ReadError(""), refused()])
-async def test_a_request_that_may_have_changed_something_is_never_sent_again(
+async def test_a_request_that_may_have_had_an_effect_is_not_retried(
     make_client: MakeClient, failure: Exception
 ) -> None:
     wire = Wire(failure)
@@ -149,7 +147,7 @@ async def test_a_request_that_may_have_changed_something_is_never_sent_again(
     assert len(wire.requests) == 1
 
 
-async def test_what_will_not_pass_by_itself_is_not_repeated(make_client: MakeClient) -> None:
+async def test_a_permanent_failure_is_not_retried(make_client: MakeClient) -> None:
     wire = Wire(httpx2.RemoteProtocolError("illegal status line"))
 
     with pytest.raises(ProtocolError, match="illegal status line"):
@@ -158,7 +156,7 @@ async def test_what_will_not_pass_by_itself_is_not_repeated(make_client: MakeCli
     assert len(wire.requests) == 1
 
 
-async def test_repetitions_may_be_turned_off(make_client: MakeClient) -> None:
+async def test_retries_may_be_turned_off(make_client: MakeClient) -> None:
     client = make_client(Wire(later(500, "1")), limits=Limits(max_retries=0))
 
     with pytest.raises(InternalError):

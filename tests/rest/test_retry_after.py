@@ -32,20 +32,20 @@ from tests.rest.wire import NOON
         ("Sat, 99 Nov 2026 11:59:00 GMT", None),
     ],
 )
-def test_seconds_and_dates_are_read_and_anything_else_is_none(value: str | None, seconds: float | None) -> None:
+def test_seconds_and_dates_are_parsed_and_anything_else_is_none(value: str | None, seconds: float | None) -> None:
     assert parse_retry_after(value, now=NOON) == seconds
 
 
 @pytest.mark.scenario("F23")
 @given(st.integers(0, 10**6))
-def test_a_date_is_as_far_away_as_it_says(seconds: int) -> None:
+def test_a_date_gives_the_seconds_until_then(seconds: int) -> None:
     value = format_datetime(NOON + timedelta(seconds=seconds), usegmt=True)
 
     assert parse_retry_after(value, now=NOON) == seconds
 
 
 @given(st.text())
-def test_no_text_is_an_error(value: str) -> None:
+def test_any_string_is_parsed_without_an_error(value: str) -> None:
     result = parse_retry_after(value, now=datetime.now(NOON.tzinfo))
 
     assert result is None or result >= 0

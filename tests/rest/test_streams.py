@@ -1,4 +1,4 @@
-"""Bodies that come piece by piece."""
+"""Bodies that are received piece by piece."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GET = Request(method="GET", path="/api/v1/pods")
 
 
 class Body(httpx2.AsyncByteStream):
-    """A body that notes when it is closed."""
+    """A body that records when it is closed."""
 
     def __init__(self, *parts: bytes) -> None:
         self._parts = parts
@@ -44,7 +44,7 @@ async def test_chunks_come_as_they_arrive(make_client: MakeClient) -> None:
     assert arrivals == [(1, b"0"), (2, b"1"), (3, b"2")]
 
 
-async def test_an_empty_chunk_is_no_end_and_not_handed_out(make_client: MakeClient) -> None:
+async def test_an_empty_chunk_is_skipped_and_does_not_end_the_stream(make_client: MakeClient) -> None:
     wire = Wire(httpx2.Response(200, content=chunks(b"a", b"", b"b")))
 
     async with make_client(wire).stream(GET, watch=True) as stream:
@@ -52,7 +52,7 @@ async def test_an_empty_chunk_is_no_end_and_not_handed_out(make_client: MakeClie
         assert stream.received == 2
 
 
-async def test_a_stream_knows_its_status_headers_warnings_and_request(make_client: MakeClient) -> None:
+async def test_a_stream_has_status_headers_warnings_and_request(make_client: MakeClient) -> None:
     headers = {"Warning": '299 - "old"', "Audit-Id": "7"}
     wire = Wire(httpx2.Response(200, headers=headers))
 
@@ -61,7 +61,7 @@ async def test_a_stream_knows_its_status_headers_warnings_and_request(make_clien
         assert stream.request == "GET /api/v1/pods (watch)"
 
 
-async def test_a_refusal_is_raised_on_entering_with_its_status(make_client: MakeClient) -> None:
+async def test_an_error_response_is_raised_on_entering(make_client: MakeClient) -> None:
     body = Body(status(410, "Expired", "too old")[:20], status(410, "Expired", "too old")[20:])
 
     with pytest.raises(Gone, match="too old"):
@@ -72,7 +72,7 @@ async def test_a_refusal_is_raised_on_entering_with_its_status(make_client: Make
 
 
 @pytest.mark.parametrize("failure", [httpx2.ReadError(""), httpx2.RemoteProtocolError("incomplete chunked read")])
-async def test_a_cut_stream_raises_after_what_had_come(make_client: MakeClient, failure: Exception) -> None:
+async def test_a_truncated_stream_raises_after_the_received_chunks(make_client: MakeClient, failure: Exception) -> None:
     client = make_client(Wire(httpx2.Response(200, content=chunks(b"12", b"345", failure))))
 
     async with client.stream(GET, watch=True) as stream:
@@ -124,7 +124,7 @@ async def test_open_streams_are_counted(make_client: MakeClient) -> None:
     assert client.statistics().requests == 2
 
 
-async def test_an_error_of_the_block_passes_through_and_closes_the_body(make_client: MakeClient) -> None:
+async def test_an_exception_in_the_block_is_raised_and_closes_the_body(make_client: MakeClient) -> None:
     body = Body(b"1")
 
     with pytest.raises(KeyError):

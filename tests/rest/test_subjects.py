@@ -1,4 +1,4 @@
-"""What observers are told that a request is about: paths are read as the API server reads them."""
+"""The subject of a request, as observers get it: paths are parsed as by the API server."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ CASES = [
 
 
 class Subjects(Observer):
-    """Notes what requests are about."""
+    """Records the subjects of requests."""
 
     def __init__(self) -> None:
         self.seen: list[RequestInfo] = []
@@ -54,7 +54,7 @@ class Subjects(Observer):
 
 
 @pytest.mark.parametrize(("asked", "subject", "template"), CASES, ids=[case[0] for case in CASES])
-async def test_a_path_is_read_as_the_server_reads_it(
+async def test_a_path_is_parsed_as_by_the_server(
     make_client: MakeClient, asked: str, subject: str, template: str
 ) -> None:
     subjects = Subjects()

@@ -1,4 +1,4 @@
-"""The throttle on our side, off unless asked for."""
+"""Client-side rate limiting, off by default."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def ok(request: httpx2.Request) -> httpx2.Response:
     return httpx2.Response(200)
 
 
-def test_a_burst_goes_at_once_and_the_rest_at_the_rate() -> None:
+def test_a_burst_is_sent_at_once_and_the_rest_at_the_rate() -> None:
     bucket = TokenBucket(qps=2, burst=3)
 
     assert [bucket.reserve(0.0) for _ in range(5)] == [0, 0, 0, 0.5, 1.0]
@@ -29,7 +29,7 @@ def test_a_burst_goes_at_once_and_the_rest_at_the_rate() -> None:
 
 
 @given(st.lists(st.floats(0, 3), min_size=1, max_size=60))
-def test_no_span_of_time_sees_more_than_burst_and_rate_allow(gaps: list[float]) -> None:
+def test_no_interval_exceeds_burst_and_rate(gaps: list[float]) -> None:
     bucket = TokenBucket(qps=4, burst=3)
     now = 0.0
     turns = []
@@ -42,7 +42,7 @@ def test_no_span_of_time_sees_more_than_burst_and_rate_allow(gaps: list[float]) 
             assert last - first + 1 <= 3 + 4 * (turns[last] - turns[first]) + 1e-6
 
 
-def test_a_token_given_back_is_there_for_the_next() -> None:
+def test_a_token_that_is_given_back_can_be_used_again() -> None:
     bucket = TokenBucket(qps=1, burst=1)
     bucket.reserve(0.0)
     bucket.reserve(0.0)
@@ -51,12 +51,12 @@ def test_a_token_given_back_is_there_for_the_next() -> None:
     assert bucket.reserve(0.0) == 1.0
 
 
-def test_a_bucket_without_rate_is_refused() -> None:
+def test_a_bucket_without_a_rate_is_rejected() -> None:
     with pytest.raises(InvalidInput, match="qps"):
         TokenBucket(qps=0, burst=1)
 
 
-async def test_requests_over_the_rate_wait_their_turn_and_watches_do_not(make_client: MakeClient) -> None:
+async def test_requests_over_the_rate_wait_and_watches_do_not(make_client: MakeClient) -> None:
     client = make_client(Wire(ok), limits=Limits(qps=2, burst=1))
 
     for _ in range(3):
@@ -78,7 +78,7 @@ async def test_without_a_rate_nothing_waits(make_client: MakeClient) -> None:
     assert trio.current_time() == 0
 
 
-async def test_a_deadline_while_waiting_for_the_rate_names_the_setting(make_client: MakeClient) -> None:
+async def test_the_deadline_error_while_waiting_for_the_rate_names_the_setting(make_client: MakeClient) -> None:
     client = make_client(Wire(ok), limits=Limits(qps=0.1, burst=1), timeout=2)
     await client.request(GET)
 
@@ -86,7 +86,7 @@ async def test_a_deadline_while_waiting_for_the_rate_names_the_setting(make_clie
         await client.request(GET)
 
 
-async def test_who_is_cancelled_while_waiting_gives_the_turn_back(make_client: MakeClient) -> None:
+async def test_a_cancelled_wait_gives_its_token_back(make_client: MakeClient) -> None:
     client = make_client(Wire(ok), limits=Limits(qps=0.1, burst=1))
     await client.request(GET)
 

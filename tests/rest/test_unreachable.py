@@ -1,4 +1,4 @@
-"""Servers that are not there, or not to be trusted: the message says which of both, and why."""
+"""Servers that cannot be reached or are not trusted: the error says which of both, and why."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ async def test_another_name_in_the_certificate_is_named_and_can_be_asked_for(aut
 
 
 @pytest.mark.scenario("F24")
-async def test_an_authority_replaced_in_its_file_is_seen_after_the_first_failure(
+async def test_a_ca_file_that_was_replaced_is_read_after_the_first_failure(
     authority: trustme.CA, tmp_path: Path
 ) -> None:
     file = tmp_path / "ca.crt"
@@ -85,7 +85,7 @@ async def test_an_authority_replaced_in_its_file_is_seen_after_the_first_failure
         assert (await client.request(GET)).status == 200
 
 
-async def test_tls_to_a_port_that_speaks_plain_http_asks_for_the_scheme() -> None:
+async def test_the_error_for_tls_to_a_plain_http_port_suggests_the_scheme() -> None:
     listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
 
     async def connection(stream: trio.SocketStream) -> None:
@@ -100,7 +100,7 @@ async def test_tls_to_a_port_that_speaks_plain_http_asks_for_the_scheme() -> Non
         nursery.cancel_scope.cancel()
 
 
-async def test_a_port_where_nobody_listens_is_refused_and_says_where_the_address_came_from() -> None:
+async def test_the_error_for_a_refused_connection_says_where_the_address_came_from() -> None:
     config = ClientConfig(server="https://127.0.0.1:1", source="kubeconfig /k, context 'kind'")
 
     async with RESTClient(config, limits=ONCE) as client:
@@ -120,7 +120,7 @@ async def test_a_host_name_that_cannot_be_resolved_is_explained() -> None:
 
 
 @pytest.mark.scenario("F26")
-async def test_a_server_that_does_not_finish_its_handshake_runs_into_the_connect_timeout() -> None:
+async def test_an_unfinished_handshake_ends_at_the_connect_timeout() -> None:
     async def mute(stream: trio.abc.Stream, head: bytes) -> None:
         await trio.sleep_forever()
 

@@ -31,7 +31,7 @@ def test_texts_of_code_299_are_read_from_all_fields(fields: list[str], texts: tu
     assert parse_warnings(fields) == texts
 
 
-async def test_warnings_are_part_of_the_answer_and_handed_to_the_callback(make_client: MakeClient) -> None:
+async def test_warnings_are_part_of_the_response_and_passed_to_the_callback(make_client: MakeClient) -> None:
     heard: list[str] = []
     headers = [("Warning", '299 - "old"'), ("Warning", '299 - "older"')]
     client = make_client(Wire(httpx2.Response(200, headers=headers)), on_warning=heard.append)
@@ -52,7 +52,9 @@ async def test_without_a_callback_warnings_are_logged(
     assert ("dynkube.rest", logging.WARNING, "API server warning: old") in caplog.record_tuples
 
 
-async def test_what_is_logged_steers_no_terminal(make_client: MakeClient, caplog: pytest.LogCaptureFixture) -> None:
+async def test_logged_warnings_contain_no_control_characters(
+    make_client: MakeClient, caplog: pytest.LogCaptureFixture
+) -> None:
     wire = Wire(httpx2.Response(200, headers=[(b"Warning", b'299 - "ol\x9b31md"')]))
 
     await make_client(wire).request(GET)
@@ -60,7 +62,7 @@ async def test_what_is_logged_steers_no_terminal(make_client: MakeClient, caplog
     assert "API server warning: ol\\x9b31md" in caplog.messages
 
 
-async def test_a_callback_that_raises_is_logged_and_the_answer_still_comes(
+async def test_an_exception_in_the_callback_is_logged_and_the_response_returned(
     make_client: MakeClient, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(text: str) -> None:

@@ -1,4 +1,4 @@
-"""Answers that are no refusal and yet not what was asked for."""
+"""Responses that are no errors, but not of the requested kind."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LOGIN = b"<!DOCTYPE html><html><body>Sign in</body></html>"
 
 @pytest.mark.scenario("F19")
 @pytest.mark.parametrize("content_type", ["text/html; charset=utf-8", "TEXT/HTML", ""])
-async def test_html_where_json_was_asked_for_points_to_a_proxy_or_login_page(
+async def test_html_in_place_of_json_is_an_error_that_suggests_a_proxy_or_login_page(
     make_client: MakeClient, content_type: str
 ) -> None:
     wire = Wire(httpx2.Response(200, headers={"Content-Type": content_type}, content=LOGIN))
@@ -55,14 +55,14 @@ async def test_a_response_that_is_rejected_by_its_head_is_closed(make_client: Ma
 
 
 @pytest.mark.parametrize("code", [404, 410])
-async def test_a_page_cannot_say_that_something_does_not_exist(make_client: MakeClient, code: int) -> None:
+async def test_a_404_with_an_html_page_is_not_a_not_found(make_client: MakeClient, code: int) -> None:
     wire = Wire(httpx2.Response(code, headers={"Content-Type": "text/html"}, content=b"<html>no backend</html>"))
 
     with pytest.raises(ProtocolError, match=f"HTTP {code} with an HTML page instead of a Status.*no backend"):
         await make_client(wire).request(Request(method="GET", path="/api/v1/pods"))
 
 
-async def test_html_is_fine_where_anything_was_asked_for(make_client: MakeClient) -> None:
+async def test_html_is_accepted_if_the_request_accepts_anything(make_client: MakeClient) -> None:
     wire = Wire(httpx2.Response(200, headers={"Content-Type": "text/html"}, content=LOGIN))
 
     answer = await make_client(wire).request(Request(method="GET", path="/proxy/", accept="*/*"))
@@ -71,9 +71,7 @@ async def test_html_is_fine_where_anything_was_asked_for(make_client: MakeClient
 
 
 @pytest.mark.parametrize("code", [301, 302, 307, 308])
-async def test_a_redirect_is_not_followed_and_says_where_to_without_its_query(
-    make_client: MakeClient, code: int
-) -> None:
+async def test_a_redirect_is_an_error_with_its_target_without_the_query(make_client: MakeClient, code: int) -> None:
     location = "https://user:pw@login.example/oauth?state=s3cret#x"
     wire = Wire(httpx2.Response(code, headers={"Location": location}))
 
@@ -85,7 +83,7 @@ async def test_a_redirect_is_not_followed_and_says_where_to_without_its_query(
     assert "pw" not in str(caught.value)
 
 
-async def test_a_304_is_an_answer_to_who_asked_for_it_and_an_error_to_others(make_client: MakeClient) -> None:
+async def test_a_304_is_returned_for_conditional_requests_and_an_error_for_others(make_client: MakeClient) -> None:
     wire = Wire(httpx2.Response(304))
     client = make_client(wire)
 
@@ -96,7 +94,7 @@ async def test_a_304_is_an_answer_to_who_asked_for_it_and_an_error_to_others(mak
         await client.request(GET)
 
 
-async def test_a_compressed_answer_is_refused_since_nobody_asked_for_it(make_client: MakeClient) -> None:
+async def test_a_compressed_response_is_rejected_as_none_was_requested(make_client: MakeClient) -> None:
     wire = Wire(httpx2.Response(200, headers={"Content-Encoding": "GZIP"}, content=chunks(b"\x1f\x8b")))
 
     with pytest.raises(ProtocolError, match=r"compressed \(gzip\)"):
@@ -105,7 +103,9 @@ async def test_a_compressed_answer_is_refused_since_nobody_asked_for_it(make_cli
 
 @pytest.mark.scenario("F19")
 @pytest.mark.parametrize("headers", [{}, {"Content-Length": "11"}])
-async def test_an_answer_over_the_bound_names_the_bound(make_client: MakeClient, headers: dict[str, str]) -> None:
+async def test_the_error_for_a_response_over_the_limit_names_the_limit(
+    make_client: MakeClient, headers: dict[str, str]
+) -> None:
     wire = Wire(lambda request: httpx2.Response(200, headers=headers, content=chunks(b"12345", b"67890", b"1")))
 
     with pytest.raises(ProtocolError, match=r"larger than 10 bytes \(Limits.max_response_bytes\)"):
@@ -115,14 +115,14 @@ async def test_an_answer_over_the_bound_names_the_bound(make_client: MakeClient,
     assert len(answer.body) == 11
 
 
-async def test_a_body_announced_to_be_over_the_bound_is_not_read(make_client: MakeClient) -> None:
+async def test_a_body_with_a_content_length_over_the_limit_is_not_read(make_client: MakeClient) -> None:
     wire = Wire(httpx2.Response(200, headers={"Content-Length": "11"}, content=chunks(KeyError("read"))))
 
     with pytest.raises(ProtocolError, match="larger than 10 bytes"):
         await make_client(wire, limits=Limits(max_response_bytes=10)).request(GET)
 
 
-async def test_an_answer_cut_in_its_body_says_after_how_much(make_client: MakeClient) -> None:
+async def test_the_error_for_a_truncated_response_has_the_number_of_bytes(make_client: MakeClient) -> None:
     wire = Wire(httpx2.Response(200, content=chunks(b"12345", httpx2.ReadError(""))))
 
     with pytest.raises(

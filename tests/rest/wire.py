@@ -1,4 +1,4 @@
-"""A wire that the test holds in its hands."""
+"""A transport that the test controls."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ NOON = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 
 
 class NoJitter(random.Random):
-    """Randomness that always draws the least: delays are exact."""
+    """Random numbers that are always the minimum, so that delays are exact."""
 
     def random(self) -> float:
         return 0.0
 
 
 class Wire(httpx2.AsyncBaseTransport):
-    """Answers requests from a list or by a function, and keeps what was asked and whether it was closed."""
+    """Responds from a list or by a function; records the requests, and whether it was closed."""
 
     def __init__(self, *answers: httpx2.Response | Exception | Handler) -> None:
         self._answers: Iterator[httpx2.Response | Exception | Handler] = iter(answers)
@@ -53,13 +53,13 @@ class MakeClient(Protocol):
 
 
 def status(code: int, reason: str, message: str = "", **fields: object) -> bytes:
-    """A Status body as an API server writes it."""
+    """Return the body of a Status as an API server writes it."""
     body = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": reason}
     return json.dumps({**body, "message": message, **fields}).encode()
 
 
 async def chunks(*parts: bytes | Exception) -> AsyncIterator[bytes]:
-    """The parts of a body; an exception among them is raised at its place."""
+    """Yield the parts of a body; an exception among them is raised in its place."""
     for part in parts:
         if isinstance(part, Exception):
             raise part
