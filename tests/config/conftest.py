@@ -1,4 +1,4 @@
-"""A clean environment, a clock to set, certificates, kubeconfig files and plugins for the tests of this floor."""
+"""A clean environment, a settable clock, certificates, kubeconfig files and plugins for the configuration tests."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def issue(authority: trustme.CA) -> Callable[[datetime], ClientCertificate]:
 
 @pytest.fixture
 def write(tmp_path: Path) -> Callable[[str, object], str]:
-    """Write a file below tmp_path, creating directories; what is no text is written as JSON, which is YAML."""
+    """Write a file below tmp_path, creating directories; content that is not a string is written as JSON."""
 
     def write(name: str, content: object) -> str:
         path = tmp_path / name
@@ -68,7 +68,7 @@ def write(tmp_path: Path) -> Callable[[str, object], str]:
 
 @pytest.fixture
 def document() -> Callable[..., dict[str, object]]:
-    """A kubeconfig with one context, whose user and cluster have the fields given."""
+    """A kubeconfig with one context, whose user and cluster have the given fields."""
 
     def document(user: object = None, **cluster: object) -> dict[str, object]:
         return {
@@ -85,7 +85,7 @@ def document() -> Callable[..., dict[str, object]]:
 
 @pytest.fixture
 def plugin(tmp_path: Path) -> Callable[..., ExecCommand]:
-    """A plugin with this source. It may call ``answer(token=..., expirationTimestamp=...)``; each run leaves a line in
+    """A plugin with this source. It may call ``answer(token=..., expirationTimestamp=...)``; each run adds a line to
     ``runs``.
     """
 

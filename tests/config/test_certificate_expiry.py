@@ -1,4 +1,4 @@
-"""Reading the end of a certificate's validity."""
+"""Reading the expiry of a certificate."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ def certificate(not_after: datetime, common_name: str = "dev") -> bytes:
     return builder.sign(KEY, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
 
 
-# 1950-2049 is written with two digits of the year, later years with four.
+# UTCTime (1950-2049) has two digits of the year, GeneralizedTime four.
 SECONDS = st.integers(
     int(datetime(1951, 1, 1, tzinfo=UTC).timestamp()), int(datetime(9999, 12, 31, tzinfo=UTC).timestamp())
 )
 
 
 @given(SECONDS.map(lambda seconds: datetime.fromtimestamp(seconds, tz=UTC)), st.text("abc", min_size=1, max_size=64))
-def test_the_expiry_read_is_the_one_written(not_after: datetime, common_name: str) -> None:
+def test_the_expiry_is_read_as_written(not_after: datetime, common_name: str) -> None:
     assert expiries(certificate(not_after, common_name)) == [not_after]
 
 
-def test_a_bundle_gives_every_expiry_in_order_past_text_between() -> None:
+def test_all_expiries_of_a_bundle_are_read_in_order_and_other_text_skipped() -> None:
     first, second = datetime(2049, 12, 31, tzinfo=UTC), datetime(2050, 1, 1, tzinfo=UTC)
 
     assert expiries(b"# mine\n" + certificate(first) + b"\nsubject=dev\n" + certificate(second)) == [first, second]
 
 
-def test_text_without_a_certificate_is_refused() -> None:
+def test_text_without_a_certificate_is_rejected() -> None:
     with pytest.raises(ValueError, match="no PEM certificate"):
         expiries(b"-----BEGIN RSA PRIVATE KEY-----\nAAAA\n-----END RSA PRIVATE KEY-----")
 
 
 @given(st.integers(min_value=0, max_value=60))
-def test_a_certificate_cut_short_of_its_validity_does_not_decode(length: int) -> None:
+def test_a_certificate_truncated_before_its_validity_is_an_error(length: int) -> None:
     whole = x509.load_pem_x509_certificate(certificate(datetime(2030, 1, 1, tzinfo=UTC)))
     cut = base64.encodebytes(whole.public_bytes(serialization.Encoding.DER)[:length])
 
@@ -57,6 +57,6 @@ def test_a_certificate_cut_short_of_its_validity_does_not_decode(length: int) ->
 
 
 @given(st.binary(max_size=80))
-def test_arbitrary_bytes_do_no_worse_than_a_value_error(noise: bytes) -> None:
+def test_arbitrary_bytes_raise_nothing_but_value_errors(noise: bytes) -> None:
     with contextlib.suppress(ValueError):
         expiries(b"-----BEGIN CERTIFICATE-----\n" + base64.encodebytes(noise) + b"-----END CERTIFICATE-----\n")

@@ -1,4 +1,4 @@
-"""Reading what a plugin printed."""
+"""Parsing the output of a plugin."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ def test_an_expiry_is_rfc_3339_in_any_zone_and_precision(text: str, seconds: flo
     assert answer.credential.headers == {"Authorization": "Bearer t"}
 
 
-def test_a_certificate_ends_the_credential_if_it_ends_first(issue: Callable[[datetime], ClientCertificate]) -> None:
+def test_a_credential_expires_with_its_certificate_if_that_is_earlier(
+    issue: Callable[[datetime], ClientCertificate],
+) -> None:
     pair = issue(NOW + timedelta(hours=1))
     status = {
         "clientCertificateData": pair.certificate_pem.decode(),

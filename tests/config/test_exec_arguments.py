@@ -1,4 +1,4 @@
-"""Arguments of plugins that no operating system takes."""
+"""Arguments of plugins that the operating system cannot pass."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ API = "client.authentication.k8s.io/v1"
         ({"command": "a", "env": {"a\0b": "A"}}, "env"),
     ],
 )
-def test_a_nul_character_is_a_mistake_of_the_configuration(given: dict[str, Any], field: str) -> None:
+def test_a_nul_character_is_a_config_error(given: dict[str, Any], field: str) -> None:
     with pytest.raises(ConfigError, match=f"users.u.exec: {field} contains a NUL character"):
         ExecCommand(**given, api_version=API, where="users.u.exec")
 
 
 @pytest.mark.real_time
-async def test_text_that_cannot_be_encoded_is_an_error_of_the_plugin() -> None:
+async def test_an_argument_that_cannot_be_encoded_is_a_credential_error() -> None:
     plugin = ExecPlugin(ExecCommand(command=sys.executable, args=("\ud800",), api_version=API))
 
     with pytest.raises(CredentialError, match=r"failed to start: .*surrogates not allowed"):

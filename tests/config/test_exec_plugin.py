@@ -1,4 +1,4 @@
-"""Exec plugins as processes: what they are told, what is believed of them, and how they end."""
+"""Exec plugins as processes: their input, the checks of their output, and how they end."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ Write = Callable[..., ExecCommand]
 in_thread = functools.partial(trio.to_thread.run_sync, abandon_on_cancel=True)
 
 
-async def test_the_plugin_is_told_what_the_kubeconfig_says(plugin: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_plugin_gets_arguments_environment_and_exec_info(
+    plugin: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OURS", "kept")
     source = "answer(token=json.dumps([info, os.environ['MINE'], os.environ['OURS'], sys.argv[1:]]).encode().hex())"
     command = plugin(source, env={"MINE": "$OURS"}, cluster={"server": "https://api", "config": {"a": 1}})
@@ -50,13 +52,13 @@ async def test_the_plugin_is_told_what_the_kubeconfig_says(plugin: Write, monkey
     assert told == [info, "$OURS", "kept", ["a b", "$HOME;"]]
 
 
-async def test_without_provide_cluster_info_no_cluster_is_told(plugin: Write) -> None:
+async def test_without_provide_cluster_info_the_plugin_gets_no_cluster(plugin: Write) -> None:
     credential = await ExecPlugin(plugin("answer(token=','.join(info['spec']))")).current()
 
     assert credential.headers == {"Authorization": "Bearer interactive"}
 
 
-async def test_a_failing_plugin_is_an_error_with_its_last_words(plugin: Write) -> None:
+async def test_a_failing_plugin_is_an_error_with_its_last_output(plugin: Write) -> None:
     source = "print(*range(20), 'please \\x1b[31mlog in', sep='\\n', file=sys.stderr)\nsys.exit(3)"
 
     with pytest.raises(CredentialError) as caught:
@@ -68,7 +70,7 @@ async def test_a_failing_plugin_is_an_error_with_its_last_words(plugin: Write) -
     assert message.endswith("last output:\n  16\n  17\n  18\n  19\n  please \\x1b[31mlog in")
 
 
-async def test_a_plugin_killed_from_outside_is_an_error(plugin: Write) -> None:
+async def test_a_plugin_killed_by_a_signal_is_an_error(plugin: Write) -> None:
     with pytest.raises(CredentialError, match="failed with signal 9"):
         await ExecPlugin(plugin(f"os.kill(os.getpid(), {int(signal.SIGKILL)})")).current()
 
@@ -82,7 +84,7 @@ async def test_a_plugin_killed_from_outside_is_an_error(plugin: Write) -> None:
         ("sys.stdout.write('s3cret' * 1000000)", "printed more output than a credential can have"),
     ],
 )
-async def test_garbage_is_an_error_that_does_not_repeat_it(plugin: Write, source: str, complaint: str) -> None:
+async def test_invalid_output_is_an_error_that_does_not_contain_it(plugin: Write, source: str, complaint: str) -> None:
     with pytest.raises(CredentialError, match=complaint) as caught:
         await ExecPlugin(plugin(source)).current()
 
@@ -90,12 +92,12 @@ async def test_garbage_is_an_error_that_does_not_repeat_it(plugin: Write, source
 
 
 @pytest.mark.scenario("F24", "F26")
-async def test_a_plugin_that_hangs_is_stopped_at_the_deadline(plugin: Write) -> None:
+async def test_a_hanging_plugin_is_stopped_at_the_timeout(plugin: Write) -> None:
     with pytest.raises(CredentialError, match=r"timed out after 0\.2 s and was stopped.*exec_timeout="):
         await ExecPlugin(plugin("time.sleep(3600)"), timeout=0.2).current()
 
 
-async def test_a_plugin_that_hangs_is_stopped_on_windows_which_has_no_sigkill(
+async def test_a_hanging_plugin_is_stopped_on_windows_which_has_no_sigkill(
     plugin: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_exec_process, "os", SimpleNamespace(name="nt"))
@@ -105,7 +107,7 @@ async def test_a_plugin_that_hangs_is_stopped_on_windows_which_has_no_sigkill(
         await ExecPlugin(plugin("time.sleep(60)"), timeout=0.2).current()
 
 
-async def test_a_daemon_left_behind_does_not_hold_up_the_answer(plugin: Write) -> None:
+async def test_a_background_process_of_the_plugin_does_not_delay_the_result(plugin: Write) -> None:
     source = "import subprocess\nsubprocess.Popen(['sleep', '20'])\nanswer(token='t')"
 
     with trio.fail_after(15):
@@ -116,7 +118,9 @@ async def test_a_daemon_left_behind_does_not_hold_up_the_answer(plugin: Write) -
 
 @pytest.mark.scenario("F37")
 @pytest.mark.parametrize("stubborn", [False, True])
-async def test_cancelling_kills_the_plugin_and_what_it_started(plugin: Write, tmp_path: Path, stubborn: bool) -> None:
+async def test_cancellation_kills_the_plugin_and_its_child_processes(
+    plugin: Write, tmp_path: Path, stubborn: bool
+) -> None:
     fifo = str(tmp_path / "fifo")
     os.mkfifo(fifo)
     source = (
@@ -132,7 +136,7 @@ async def test_cancelling_kills_the_plugin_and_what_it_started(plugin: Write, tm
         nursery.cancel_scope.cancel()
 
     with trio.fail_after(20):
-        assert await in_thread(alive.read) == b""  # comes only when both have gone
+        assert await in_thread(alive.read) == b""  # at the end of both processes
     alive.close()
 
 
@@ -162,12 +166,12 @@ async def test_a_file_that_is_not_executable_is_an_error(tmp_path: Path) -> None
         await ExecPlugin(ExecCommand(command=str(path), api_version="v1", install_hint="brew install it")).current()
 
 
-async def test_a_plugin_that_runs_and_fails_needs_no_hint_how_to_install_it(plugin: Write) -> None:
+async def test_the_error_of_a_plugin_that_was_started_has_no_install_hint(plugin: Write) -> None:
     with pytest.raises(CredentialError, match=r"failed with exit code 3$"):
         await ExecPlugin(plugin("sys.exit(3)", install_hint="brew install it")).current()
 
 
-async def test_a_plugin_that_needs_a_terminal_is_refused_without_one(
+async def test_a_plugin_that_needs_a_terminal_is_not_run_without_one(
     plugin: Write, runs: Callable[[], int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "stdin", None)
@@ -179,7 +183,7 @@ async def test_a_plugin_that_needs_a_terminal_is_refused_without_one(
 
 
 @pytest.mark.parametrize(("mode", "told"), [("Never", "False"), ("IfAvailable", "True"), ("Always", "True")])
-async def test_at_a_terminal_the_mode_decides(
+async def test_at_a_terminal_the_interactive_mode_decides(
     plugin: Write, mode: str, told: str, monkeypatch: pytest.MonkeyPatch, capfd: Any
 ) -> None:
     class Terminal:
@@ -195,9 +199,7 @@ async def test_at_a_terminal_the_mode_decides(
     assert ("Password:" in capfd.readouterr().err) == (told == "True")
 
 
-async def test_a_prompt_that_does_not_end_its_line_is_shown_at_once(
-    plugin: Write, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_prompt_without_a_newline_is_shown_at_once(plugin: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     class Terminal:
         def isatty(self) -> bool:
             return True
@@ -212,7 +214,7 @@ async def test_a_prompt_that_does_not_end_its_line_is_shown_at_once(
     assert shown.getvalue() == b"Password: "
 
 
-async def test_what_a_plugin_says_without_a_terminal_is_logged(plugin: Write, caplog: pytest.LogCaptureFixture) -> None:
+async def test_stderr_of_a_plugin_is_logged_without_a_terminal(plugin: Write, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, logger="dynkube"):
         await ExecPlugin(plugin("print('visit https://login', file=sys.stderr)\nanswer(token='t')")).current()
 

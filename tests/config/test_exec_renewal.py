@@ -1,4 +1,4 @@
-"""When a plugin is run again, and for whom."""
+"""When a plugin is run again, and which callers share the run."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ async def test_a_token_is_renewed_in_the_last_tenth_of_its_life_at_most_a_minute
     assert runs() == 2
 
 
-async def test_where_renewing_fails_early_the_old_token_goes_on_to_its_end(
+async def test_if_an_early_renewal_fails_the_old_token_is_used_until_it_expires(
     plugin: Write, runs: Runs, clock: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     expiry = (clock() + timedelta(seconds=60)).isoformat()
@@ -76,7 +76,7 @@ async def test_where_renewing_fails_early_the_old_token_goes_on_to_its_end(
 
 
 @pytest.mark.scenario("F40")
-async def test_runs_are_counted_by_how_they_went_also_behind_another_source(plugin: Write, clock: Any) -> None:
+async def test_runs_are_counted_by_outcome_for_combined_sources_too(plugin: Write, clock: Any) -> None:
     missing = ExecPlugin(ExecCommand(command="/nowhere/plugin", api_version="client.authentication.k8s.io/v1"))
     with pytest.raises(CredentialError):
         await missing.current()
@@ -90,7 +90,7 @@ async def test_runs_are_counted_by_how_they_went_also_behind_another_source(plug
 
 
 @pytest.mark.scenario("F24")
-async def test_certificates_are_renewed_at_their_own_expiry(
+async def test_a_certificate_is_renewed_at_its_expiry(
     plugin: Write, clock: Any, issue: Callable[[datetime], ClientCertificate]
 ) -> None:
     pairs = [issue(clock() + timedelta(hours=hours)) for hours in (1, 2)]
@@ -105,10 +105,10 @@ async def test_certificates_are_renewed_at_their_own_expiry(
     second = await source.current()
 
     assert [first.certificate, second.certificate] == pairs
-    assert token(first) == token(second) == "t"  # token and certificate, both used
+    assert token(first) == token(second) == "t"  # both a token and a certificate
 
 
-async def test_callers_at_the_same_time_share_one_run(plugin: Write, runs: Runs) -> None:
+async def test_concurrent_callers_share_one_run(plugin: Write, runs: Runs) -> None:
     source = ExecPlugin(plugin("answer(token=f't{run}')"))
     got = []
 
@@ -125,7 +125,7 @@ async def test_callers_at_the_same_time_share_one_run(plugin: Write, runs: Runs)
 
 
 @pytest.mark.scenario("F24")
-async def test_a_storm_of_401_causes_one_run_also_when_nothing_new_comes_of_it(plugin: Write, runs: Runs) -> None:
+async def test_many_401s_cause_one_run_even_if_it_returns_the_same_token(plugin: Write, runs: Runs) -> None:
     source = ExecPlugin(plugin("answer(token='same')"))
     rejected = await source.current()
     got = []
@@ -141,7 +141,7 @@ async def test_a_storm_of_401_causes_one_run_also_when_nothing_new_comes_of_it(p
     assert runs() == 2
 
 
-async def test_who_comes_late_with_an_old_token_gets_the_new_one_without_a_run(plugin: Write, runs: Runs) -> None:
+async def test_a_late_refresh_of_an_old_token_returns_the_new_one_without_a_run(plugin: Write, runs: Runs) -> None:
     source = ExecPlugin(plugin("answer(token=f't{run}')"))
     old = await source.current()
     new = await source.refresh(old)
@@ -151,7 +151,7 @@ async def test_who_comes_late_with_an_old_token_gets_the_new_one_without_a_run(p
     assert runs() == 2
 
 
-async def test_a_failure_is_shared_by_those_who_waited_for_it_and_not_kept(plugin: Write, runs: Runs) -> None:
+async def test_a_failure_is_raised_for_all_waiting_callers_and_not_cached(plugin: Write, runs: Runs) -> None:
     source = ExecPlugin(plugin("sys.exit(1) if run == 1 else answer(token=f't{run}')"))
     failures = []
 
@@ -166,13 +166,13 @@ async def test_a_failure_is_shared_by_those_who_waited_for_it_and_not_kept(plugi
             nursery.start_soon(ask)
 
     assert len(failures) == 5
-    assert len({id(error) for error in failures}) == 5  # each its own traceback
+    assert len({id(error) for error in failures}) == 5  # each with its own traceback
     assert runs() == 1
     assert token(await source.current()) == "t2"
 
 
 @pytest.mark.scenario("F37")
-async def test_when_the_one_who_runs_it_is_cancelled_the_next_in_line_runs_it(
+async def test_if_the_caller_that_runs_the_plugin_is_cancelled_the_next_one_runs_it(
     plugin: Write, runs: Runs, tmp_path: Path
 ) -> None:
     fifo = str(tmp_path / "fifo")

@@ -1,4 +1,4 @@
-"""Exec plugins as a way in: what is run, what of their words is shown, and how long somebody may take to answer."""
+"""Security of exec plugins: which program is run, which of its output is shown, and how long a prompt may take."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KEY = "-----BEGIN EC PRIVATE KEY-----\nMHcCAQEEIBlks3cret\n-----END EC PRIVATE K
 
 @pytest.mark.real_time
 @pytest.mark.parametrize("path", [".", ""])
-async def test_a_program_in_the_working_directory_is_not_run_by_its_bare_name(
+async def test_a_program_in_the_working_directory_is_not_run_by_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
     script = tmp_path / "kubelogin"
@@ -39,7 +39,7 @@ async def test_a_program_in_the_working_directory_is_not_run_by_its_bare_name(
 
 
 @pytest.mark.real_time
-async def test_no_shell_reads_the_command_or_its_arguments(tmp_path: Path) -> None:
+async def test_the_command_and_its_arguments_are_not_passed_to_a_shell(tmp_path: Path) -> None:
     nasty = tmp_path / "a;touch ran"
     source = "import json, sys\nprint(json.dumps(sys.argv[1:]), file=sys.stderr)\nsys.exit(1)"
     nasty.write_text(f"#!{sys.executable} -IS\n{source}")
@@ -68,7 +68,9 @@ async def test_no_shell_reads_the_command_or_its_arguments(tmp_path: Path) -> No
         "what I printed is s3cret-of-the-output",
     ],
 )
-async def test_last_words_come_without_secrets(plugin: Write, said: str, caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_last_output_is_shown_without_secrets(
+    plugin: Write, said: str, caplog: pytest.LogCaptureFixture
+) -> None:
     source = f"print('s3cret-of-the-output')\nprint('please log in', {said!r}, sep='\\n', file=sys.stderr)\nsys.exit(1)"
     command = plugin(source, env={"APP_TOKEN": "s3cret-of-the-variable"})
     args = (*command.args, "--client-secret=s3cret-of-the-argument")
@@ -92,12 +94,12 @@ async def test_last_words_come_without_secrets(plugin: Write, said: str, caplog:
         "token has expired, run: gcloud auth login",
     ],
 )
-def test_what_somebody_needs_to_read_stays(text: str) -> None:
+def test_instructions_for_the_user_are_not_redacted(text: str) -> None:
     assert redacted(text, secrets_among((), {"AWS_PROFILE": "production"})) == text
 
 
 @given(secret=st.from_regex(r"[A-Za-z0-9._~+/-]{8,60}", fullmatch=True), around=st.text(max_size=30))
-def test_a_known_secret_never_stays(secret: str, around: str) -> None:
+def test_a_known_secret_is_always_redacted(secret: str, around: str) -> None:
     assert secret not in redacted(f"{around}{secret}{around}", [secret]).replace("<hidden>", "\0")
 
 
@@ -110,7 +112,7 @@ def test_a_known_secret_never_stays(secret: str, around: str) -> None:
         ("Always", True, (300, True)),
     ],
 )
-def test_whoever_may_have_to_answer_has_five_minutes(
+def test_an_interactive_plugin_has_five_minutes(
     mode: str, terminal: bool, credential_timeout: tuple[float, bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Input:
@@ -125,6 +127,6 @@ def test_whoever_may_have_to_answer_has_five_minutes(
 
 
 @pytest.mark.parametrize("seconds", [0, -1, float("nan")])
-def test_a_time_out_that_is_no_time_is_refused(seconds: float) -> None:
+def test_an_invalid_timeout_is_rejected(seconds: float) -> None:
     with pytest.raises(InvalidInput, match="exec_timeout must be a positive number"):
         load_config(exec_timeout=seconds)

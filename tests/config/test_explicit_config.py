@@ -1,4 +1,4 @@
-"""A configuration from arguments alone."""
+"""A configuration made from arguments only."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ async def test_a_token_becomes_a_bearer_header() -> None:
     assert credential.headers == {"Authorization": "Bearer s3cret"}
 
 
-async def test_basic_authentication_carries_utf8() -> None:
+async def test_basic_authentication_is_encoded_as_utf_8() -> None:
     config = explicit_config("https://api", basic_auth=("dev", "pä:ss"))
 
     assert (await config.credentials.current()).headers == {"Authorization": "Basic ZGV2OnDDpDpzcw=="}
 
 
-async def test_a_token_and_a_certificate_go_out_together(issue: Callable[[datetime], ClientCertificate]) -> None:
+async def test_a_token_and_a_certificate_are_sent_together(issue: Callable[[datetime], ClientCertificate]) -> None:
     certificate = issue(datetime(2999, 1, 1, tzinfo=UTC))
 
     config = explicit_config("https://api", token="t", certificate=certificate)
@@ -60,7 +60,7 @@ async def test_a_token_and_a_certificate_go_out_together(issue: Callable[[dateti
         ("https://dev:s3cret@api", "must not contain a user or password"),
     ],
 )
-def test_a_url_that_cannot_be_right_is_named_with_the_fix(url: str, hint: str) -> None:
+def test_the_error_for_an_invalid_url_has_the_fix(url: str, hint: str) -> None:
     with pytest.raises(ConfigError, match="server") as caught:
         explicit_config(url)
 
@@ -76,13 +76,13 @@ def test_a_url_that_cannot_be_right_is_named_with_the_fix(url: str, hint: str) -
         ({"verify": None}, "verify is None: pass True, False, the path of a PEM file"),
     ],
 )
-def test_an_argument_of_the_wrong_type_is_named(arguments: dict[str, Any], complaint: str) -> None:
+def test_the_error_for_an_argument_of_the_wrong_type_names_it(arguments: dict[str, Any], complaint: str) -> None:
     with pytest.raises(InvalidInput, match=complaint):
         explicit_config(**{"url": "https://api"} | arguments)
 
 
 @pytest.mark.parametrize("token", ["", " \n", "two words", "line\nbreak", "ünïcode"])
-def test_an_invalid_token_is_refused_without_showing_it(token: str) -> None:
+def test_an_invalid_token_is_rejected_without_showing_it(token: str) -> None:
     with pytest.raises(CredentialError, match="token=") as caught:
         explicit_config("https://api", token=token)
 
@@ -97,7 +97,7 @@ def test_an_invalid_token_is_refused_without_showing_it(token: str) -> None:
         {"certificate": ClientCertificate(b"", b""), "verify": ssl.create_default_context()},
     ],
 )
-def test_arguments_that_exclude_each_other_are_named(arguments: dict[str, Any]) -> None:
+def test_the_error_for_mutually_exclusive_arguments_names_them(arguments: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput) as caught:
         explicit_config("https://api", **arguments)
 
@@ -113,7 +113,7 @@ def test_arguments_that_exclude_each_other_are_named(arguments: dict[str, Any]) 
         ({"proxy_url": "gopher://p"}, "proxy-url"),
     ],
 )
-def test_a_file_that_is_not_there_is_noticed_at_once(arguments: dict[str, Any], field: str) -> None:
+def test_a_missing_file_is_an_error_at_once(arguments: dict[str, Any], field: str) -> None:
     with pytest.raises(ConfigError, match=field):
         explicit_config("https://api", **arguments)
 

@@ -12,7 +12,7 @@ from dynkube.config import Impersonation
 from dynkube.errors import ConfigError
 
 
-def test_groups_and_extra_values_come_one_header_each() -> None:
+def test_each_group_and_extra_value_has_its_own_header() -> None:
     impersonation = Impersonation(user="jane", uid="42", groups=["dev", "ops"], extra={"scopes": ["a", "b"]})
 
     assert impersonation.headers() == (
@@ -32,7 +32,7 @@ def test_an_extra_key_with_a_slash_is_escaped() -> None:
 
 
 @given(st.text(alphabet=st.characters(codec="utf-8"), min_size=1))
-def test_any_extra_key_survives_the_escaping(key: str) -> None:
+def test_any_extra_key_survives_escaping(key: str) -> None:
     name, _ = Impersonation(user="jane", extra={key: ["x"]}).headers()[1]
 
     assert name.isascii()
@@ -49,6 +49,6 @@ def test_any_extra_key_survives_the_escaping(key: str) -> None:
         ({"user": "jane\r\nX-Evil: 1"}, "Impersonate-User must be a string without line breaks"),
     ],
 )
-def test_an_impersonation_that_cannot_be_sent_is_refused(fields: dict[str, object], complaint: str) -> None:
+def test_an_invalid_impersonation_is_rejected(fields: dict[str, object], complaint: str) -> None:
     with pytest.raises(ConfigError, match=complaint):
         Impersonation(**fields)  # type: ignore[arg-type]  # wrong on purpose

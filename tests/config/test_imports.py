@@ -1,4 +1,4 @@
-"""What importing this floor costs, and what it shows."""
+"""The cost of importing this package, and its public names."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_importing_and_configuring_without_files_does_not_load_kubernetes() -> N
     assert "kubernetes" not in modules
 
 
-def test_every_public_name_is_there_and_in_order() -> None:
+def test_all_public_names_exist_and_are_sorted() -> None:
     names = dynkube.config.__all__
 
     assert list(names) == sorted(names)

@@ -22,7 +22,7 @@ def pod(authority: trustme.CA, write: Callable[[str, object], str], monkeypatch:
     return Path(write("sa/ca.crt", authority.cert_pem.bytes().decode())).parent
 
 
-async def test_a_pod_knows_server_namespace_and_token(pod: Path) -> None:
+async def test_server_namespace_and_token_come_from_the_pod(pod: Path) -> None:
     config = load_incluster(directory=pod)
 
     assert config.server == "https://10.0.0.1:443"
@@ -37,7 +37,7 @@ def test_an_ipv6_address_is_bracketed(pod: Path, monkeypatch: pytest.MonkeyPatch
     assert load_incluster(directory=pod).server == "https://[fd00::1]:443"
 
 
-def test_the_namespace_of_the_environment_goes_first(pod: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_namespace_of_the_environment_takes_precedence(pod: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (pod / "namespace").unlink()
     assert load_incluster(directory=pod).namespace == "default"
 
@@ -46,7 +46,7 @@ def test_the_namespace_of_the_environment_goes_first(pod: Path, monkeypatch: pyt
     assert load_incluster(directory=pod).namespace == "mine"
 
 
-def test_outside_a_pod_it_says_so() -> None:
+def test_outside_a_pod_it_raises() -> None:
     with pytest.raises(ConfigError, match="KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not both set"):
         load_incluster()
 
@@ -58,24 +58,26 @@ def test_outside_a_pod_it_says_so() -> None:
         ("ca.crt", ConfigError, r"in-cluster: the certificate authority .*/ca\.crt cannot be read"),
     ],
 )
-def test_a_file_that_is_not_mounted_is_named(pod: Path, name: str, error: type[Exception], complaint: str) -> None:
+def test_the_error_for_a_file_that_is_not_mounted_names_it(
+    pod: Path, name: str, error: type[Exception], complaint: str
+) -> None:
     (pod / name).unlink()
 
     with pytest.raises(error, match=complaint):
         load_incluster(directory=pod)
 
 
-def test_an_expired_ca_is_named(pod: Path) -> None:
+def test_the_error_for_an_expired_ca_names_it(pod: Path) -> None:
     with pytest.raises(ConfigError, match=r"in-cluster: .*ca\.crt expired at"):
         load_incluster(directory=pod, now=lambda: datetime(9000, 1, 1, tzinfo=UTC))
 
 
-def test_without_a_kubeconfig_a_pod_is_in_its_cluster(pod: Path) -> None:
-    with pytest.raises(CredentialError, match="in-cluster"):  # the service account of this machine: there is none
+def test_without_a_kubeconfig_the_in_cluster_configuration_is_used(pod: Path) -> None:
+    with pytest.raises(CredentialError, match="in-cluster"):  # this machine has no service account
         load_config()
 
 
-def test_a_kubeconfig_goes_before_the_pod(
+def test_a_kubeconfig_takes_precedence_over_the_pod(
     pod: Path, write: Callable[[str, object], str], document: Callable[[], object]
 ) -> None:
     write("home/.kube/config", document())

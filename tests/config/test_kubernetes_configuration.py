@@ -1,4 +1,4 @@
-"""Taking over a kubernetes.client.Configuration, with the traps of its credentials."""
+"""Conversion of a kubernetes.client.Configuration, with its special cases of credentials."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def configuration(**fields: object) -> Any:
         ({"username": "dev", "password": "pw"}, "Basic ZGV2OnB3"),
     ],
 )
-async def test_its_token_becomes_a_header(fields: dict[str, object], authorization: str) -> None:
+async def test_its_token_is_sent_as_a_header(fields: dict[str, object], authorization: str) -> None:
     config = from_kubernetes_configuration(configuration(**fields))
 
     first = await config.credentials.current()
@@ -50,14 +50,14 @@ async def test_without_a_token_it_is_anonymous() -> None:
 
 
 @pytest.mark.real_time
-async def test_its_refresh_hook_runs_in_a_thread_one_at_a_time() -> None:
+async def test_its_refresh_hook_runs_in_a_thread_and_never_concurrently() -> None:
     calls = []
     running = 0
 
     def hook(configuration: Any) -> None:
         nonlocal running
         running += 1
-        trio.from_thread.run(trio.testing.wait_all_tasks_blocked)  # only from a thread; lets the others get as far
+        trio.from_thread.run(trio.testing.wait_all_tasks_blocked)  # only from a thread; others may get this far
         calls.append(running)
         configuration.api_key["BearerToken"] = f"Bearer t{len(calls)}"
         running -= 1
@@ -83,7 +83,9 @@ async def test_a_hook_that_raises_is_a_credential_error() -> None:
         await from_kubernetes_configuration(theirs).credentials.current()
 
 
-def test_trust_and_route_are_taken_over(authority: trustme.CA, write: Callable[[str, object], str]) -> None:
+def test_tls_settings_server_and_proxy_are_converted(
+    authority: trustme.CA, write: Callable[[str, object], str]
+) -> None:
     ca = write("ca.pem", authority.cert_pem.bytes().decode())
     theirs = configuration(ssl_ca_cert=ca, tls_server_name="kubernetes", proxy="http://proxy:3128")
 
@@ -94,33 +96,33 @@ def test_trust_and_route_are_taken_over(authority: trustme.CA, write: Callable[[
     assert config.proxy_url == "http://proxy:3128"
 
 
-def test_not_verifying_wins_over_a_ca_as_it_does_there() -> None:
+def test_verify_ssl_false_wins_over_a_ca_as_in_that_package() -> None:
     theirs = configuration(verify_ssl=False, ssl_ca_cert="/nowhere", assert_hostname=False)
 
     assert from_kubernetes_configuration(theirs).tls.verify is False
 
 
 @pytest.mark.parametrize("exceptions", ["api.example", ".example", "*.example", "x, EXAMPLE", "*"])
-def test_a_host_it_would_reach_without_its_proxy_is_reached_without(exceptions: str) -> None:
+def test_a_host_matched_by_no_proxy_is_reached_without_the_proxy(exceptions: str) -> None:
     theirs = configuration(proxy="http://proxy:3128", no_proxy=exceptions)
 
     assert from_kubernetes_configuration(theirs).proxy_url is None
 
 
 @pytest.mark.parametrize("exceptions", [None, "", "ample", "example.org", "i.example"])
-def test_other_exceptions_leave_the_proxy(exceptions: str | None) -> None:
+def test_a_host_not_matched_by_no_proxy_is_reached_through_the_proxy(exceptions: str | None) -> None:
     theirs = configuration(proxy="http://proxy:3128", no_proxy=exceptions)
 
     assert from_kubernetes_configuration(theirs).proxy_url == "http://proxy:3128"
 
 
-def test_a_proxy_of_the_environment_is_left_to_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_proxy_of_the_environment_is_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTPS_PROXY", "http://env:3128")
 
     assert from_kubernetes_configuration(client.Configuration(host="https://api")).proxy_url is None
 
 
-async def test_a_certificate_goes_along(issue: Any, clock: Any, tmp_path: Path) -> None:
+async def test_a_certificate_is_converted(issue: Any, clock: Any, tmp_path: Path) -> None:
     pair = issue(clock() + timedelta(hours=1))
     (tmp_path / "both.pem").write_bytes(pair.certificate_pem + pair.key_pem)
     theirs = configuration(cert_file=str(tmp_path / "both.pem"), api_key={"BearerToken": "Bearer t"})
@@ -144,15 +146,15 @@ async def _asyncio_hook(configuration: object) -> None: ...
         (object(), InvalidInput, r"must be a kubernetes\.client\.Configuration, not object"),
     ],
 )
-def test_what_has_no_counterpart_is_refused(argument: Any, error: type[Exception], complaint: str) -> None:
+def test_settings_without_an_equivalent_are_rejected(argument: Any, error: type[Exception], complaint: str) -> None:
     with pytest.raises(error, match=complaint):
         from_kubernetes_configuration(argument)
 
 
-async def test_what_the_package_loads_arrives_here(document: Callable[..., dict[str, object]]) -> None:
+async def test_a_configuration_loaded_by_the_package_is_converted(document: Callable[..., dict[str, object]]) -> None:
     theirs = client.Configuration()
     kubernetes_config.load_kube_config_from_dict(document({"token": "t"}), client_configuration=theirs)  # type: ignore[no-untyped-call]  # the package has no types there
-    theirs.refresh_api_key_hook = None  # a thread per request otherwise, and this test is on virtual time
+    theirs.refresh_api_key_hook = None  # it would start a thread per request, and this test runs in virtual time
 
     config = from_kubernetes_configuration(theirs)
 

@@ -1,4 +1,4 @@
-"""Nothing secret is shown by repr, and so by no traceback, log or notebook."""
+"""Secrets are hidden in reprs, and so in tracebacks, logs and notebooks."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ SECRET = "s3cret"
     ],
     ids=lambda shown: type(shown).__name__,
 )
-def test_a_repr_shows_no_secret(shown: object) -> None:
+def test_a_repr_hides_secrets(shown: object) -> None:
     assert SECRET not in repr(shown)
 
 
-def test_a_config_shows_where_it_leads_and_where_it_comes_from() -> None:
+def test_the_repr_of_a_config_has_server_and_source() -> None:
     shown = repr(explicit_config("https://api", token=SECRET, proxy_url=f"http://me:{SECRET}@proxy:3128"))
 
     for part in ("https://api", "BearerToken", "http://<hidden>@proxy:3128", "url="):

@@ -1,4 +1,4 @@
-"""The SSL context: what it trusts, what it shows, and what it says when it cannot."""
+"""The SSL context: trusted CAs, client certificates, and error messages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FAR = datetime(2999, 1, 1, tzinfo=UTC)
 
 
 def shake_hands(client: ssl.SSLContext, server: ssl.SSLContext, name: str) -> ssl.SSLObject:
-    """A whole handshake in memory; raises what either side raises. Gives the server's end."""
+    """Do a complete handshake in memory, and return the server's side; errors of both sides are raised."""
     to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
     ours = client.wrap_bio(to_client, to_server, server_hostname=name)
     theirs = server.wrap_bio(to_server, to_client, server_side=True)
@@ -55,7 +55,7 @@ def test_the_system_does_not_trust_that_ca(authority: trustme.CA) -> None:
         shake_hands(TLSSettings().ssl_context(), serving(authority), "api.example")
 
 
-def test_a_ca_file_is_read_anew_for_every_context(authority: trustme.CA, tmp_path: Path) -> None:
+def test_a_ca_file_is_read_again_for_every_context(authority: trustme.CA, tmp_path: Path) -> None:
     path = tmp_path / "ca.pem"
     path.write_bytes(trustme.CA().cert_pem.bytes())
     settings = TLSSettings(ca_file=str(path))
@@ -72,7 +72,7 @@ def test_a_ca_without_key_identifiers_is_accepted_as_on_python_3_12(monkeypatch:
 
     def strict(cadata: str) -> ssl.SSLContext:
         context = make(cadata=cadata)
-        context.verify_flags |= ssl.VERIFY_X509_STRICT  # what Python 3.13 sets
+        context.verify_flags |= ssl.VERIFY_X509_STRICT  # Python 3.13 sets it
         return context
 
     monkeypatch.setattr(ssl, "create_default_context", strict)
@@ -82,7 +82,7 @@ def test_a_ca_without_key_identifiers_is_accepted_as_on_python_3_12(monkeypatch:
         shake_hands(strict(ca.decode()), server, "api.example")
 
 
-def test_an_intermediate_is_enough_of_an_anchor_as_in_go(authority: trustme.CA) -> None:
+def test_an_intermediate_suffices_as_trust_anchor_as_in_go(authority: trustme.CA) -> None:
     intermediate = authority.create_child_ca()
 
     context = TLSSettings(ca_data=intermediate.cert_pem.bytes()).ssl_context()
@@ -90,7 +90,7 @@ def test_an_intermediate_is_enough_of_an_anchor_as_in_go(authority: trustme.CA) 
     shake_hands(context, serving(intermediate), "api.example")
 
 
-def test_the_client_certificate_is_shown_and_leaves_no_file(
+def test_the_client_certificate_is_sent_and_leaves_no_file(
     authority: trustme.CA,
     issue: Callable[[datetime], ClientCertificate],
     tmp_path: Path,
@@ -108,7 +108,7 @@ def test_the_client_certificate_is_shown_and_leaves_no_file(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_certificate_of_the_settings_is_shown_unless_another_is_given(
+def test_the_certificate_of_the_settings_is_sent_unless_another_is_passed(
     authority: trustme.CA, issue: Callable[[datetime], ClientCertificate]
 ) -> None:
     server = serving(authority)
@@ -123,7 +123,7 @@ def test_the_certificate_of_the_settings_is_shown_unless_another_is_given(
     assert shown == [ssl.PEM_cert_to_DER_cert(each.certificate_pem.decode()) for each in (own, other)]
 
 
-def test_key_files_are_readable_by_nobody_else(
+def test_key_files_are_readable_by_the_owner_only(
     issue: Callable[[datetime], ClientCertificate], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     modes: list[int] = []
@@ -140,13 +140,13 @@ def test_key_files_are_readable_by_nobody_else(
     assert modes == [0o600, 0o600, 0o700]
 
 
-def test_not_verifying_takes_any_certificate(authority: trustme.CA) -> None:
+def test_without_verification_any_certificate_is_accepted(authority: trustme.CA) -> None:
     context = TLSSettings(verify=False).ssl_context()
 
     shake_hands(context, serving(authority), "other.example")
 
 
-def test_an_expired_ca_is_named_with_its_time(authority: trustme.CA, tmp_path: Path) -> None:
+def test_the_error_for_an_expired_ca_has_its_path_and_the_time(authority: trustme.CA, tmp_path: Path) -> None:
     path = tmp_path / "ca.pem"
     path.write_bytes(authority.cert_pem.bytes())
 
@@ -159,19 +159,19 @@ def test_an_expired_ca_is_named_with_its_time(authority: trustme.CA, tmp_path: P
 @pytest.mark.parametrize(
     "content", [b"", b"junk", b"\xff\xfe", b"-----BEGIN CERTIFICATE-----\nAA\n-----END CERTIFICATE-----"]
 )
-def test_a_ca_that_is_not_pem_is_refused(content: bytes) -> None:
+def test_a_ca_that_is_not_pem_is_rejected(content: bytes) -> None:
     with pytest.raises(ConfigError, match=r"certificate-authority-data .*must contain the cluster's CA as PEM"):
         TLSSettings(ca_data=content).ssl_context()
 
 
-def test_a_key_that_does_not_match_is_refused(issue: Callable[[datetime], ClientCertificate]) -> None:
+def test_a_key_that_does_not_match_is_rejected(issue: Callable[[datetime], ClientCertificate]) -> None:
     mixed = ClientCertificate(issue(FAR).certificate_pem, issue(FAR).key_pem)
 
     with pytest.raises(CredentialError, match="do not match"):
         TLSSettings().ssl_context(mixed)
 
 
-def test_an_encrypted_key_is_refused_without_asking_the_terminal(
+def test_an_encrypted_key_is_rejected_without_a_prompt(
     issue: Callable[[datetime], ClientCertificate],
 ) -> None:
     good = issue(FAR)
@@ -184,13 +184,13 @@ def test_an_encrypted_key_is_refused_without_asking_the_terminal(
         TLSSettings().ssl_context(ClientCertificate(good.certificate_pem, encrypted))
 
 
-def test_a_ready_context_takes_no_certificate(issue: Callable[[datetime], ClientCertificate]) -> None:
+def test_a_given_context_cannot_be_combined_with_a_certificate(issue: Callable[[datetime], ClientCertificate]) -> None:
     with pytest.raises(ConfigError, match="are mutually exclusive"):
         TLSSettings(context=ssl.create_default_context()).ssl_context(issue(FAR))
 
 
 def _bare_authority(name: str) -> tuple[bytes, ssl.SSLContext]:
-    """A CA and a server's context, the certificates without subject or authority key identifiers (as EKS has them)."""
+    """A CA and a server's context whose certificates lack subject and authority key identifiers (as EKS's do)."""
     ca_key, key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
     issuer = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "kubernetes")])
     now = datetime.now(UTC)

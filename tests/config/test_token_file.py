@@ -1,4 +1,4 @@
-"""Tokens and certificates in files that somebody else replaces."""
+"""Tokens and certificates in files that other programs replace."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def token(credential: Credential) -> str:
 
 
 class TokenPath:
-    """The file of the token, and what somebody else does to it."""
+    """The file of the token, with methods to change it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -42,7 +42,7 @@ def path(tmp_path: Path) -> TokenPath:
     return path
 
 
-async def test_the_newline_at_the_end_is_no_part_of_the_token(path: TokenPath) -> None:
+async def test_the_trailing_newline_is_stripped_from_the_token(path: TokenPath) -> None:
     assert token(await TokenFile(path).current()) == "one"
 
 
@@ -59,7 +59,7 @@ async def test_the_file_is_read_again_after_a_minute_and_not_before(path: TokenP
 
 
 @pytest.mark.scenario("F25")
-async def test_a_clock_that_was_put_back_does_not_stretch_the_minute(path: TokenPath, clock: Any) -> None:
+async def test_a_clock_that_is_set_back_does_not_extend_the_minute(path: TokenPath, clock: Any) -> None:
     source = TokenFile(path, now=clock)
     await source.current()
     path.put("two")
@@ -80,7 +80,7 @@ async def test_an_unchanged_file_gives_the_same_object(path: TokenPath, clock: A
 
 
 @pytest.mark.parametrize("content", [None, "", "\n", b"\xff\xfe", "two words"])
-async def test_a_file_that_cannot_be_read_leaves_the_old_token(
+async def test_if_the_file_cannot_be_read_the_old_token_is_used(
     path: TokenPath, clock: Any, content: str | bytes | None, caplog: pytest.LogCaptureFixture
 ) -> None:
     source = TokenFile(path, now=clock)
@@ -98,7 +98,7 @@ async def test_a_file_that_cannot_be_read_leaves_the_old_token(
 
 
 @pytest.mark.scenario("F40")
-async def test_a_file_that_stays_unreadable_is_told_of_once_and_again_after_it_was_mended(
+async def test_a_file_that_stays_unreadable_is_logged_once_and_again_after_it_was_readable(
     path: TokenPath, clock: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING)
@@ -116,7 +116,7 @@ async def test_a_file_that_stays_unreadable_is_told_of_once_and_again_after_it_w
 
 
 @pytest.mark.scenario("F24")
-async def test_a_rejected_token_makes_the_file_be_read_at_once(path: TokenPath, clock: Any) -> None:
+async def test_a_rejected_token_is_read_again_at_once(path: TokenPath, clock: Any) -> None:
     source = TokenFile(path, now=clock)
     first = await source.current()
     path.put("two")
@@ -125,15 +125,15 @@ async def test_a_rejected_token_makes_the_file_be_read_at_once(path: TokenPath, 
 
     assert token(second) == "two"
     path.put("three")
-    assert await source.refresh(first) is second  # somebody refreshed since `first`
+    assert await source.refresh(first) is second  # it was refreshed since `first`
 
 
-async def test_a_file_that_never_was_there_is_named(tmp_path: Path) -> None:
+async def test_the_error_for_a_file_that_never_existed_names_it(tmp_path: Path) -> None:
     with pytest.raises(CredentialError, match=r"tokenFile: .*/nowhere cannot be read: No such file"):
         await TokenFile(tmp_path / "nowhere").current()
 
 
-async def test_until_the_file_can_be_read_the_fallback_serves(tmp_path: Path, clock: Any) -> None:
+async def test_the_fallback_is_used_until_the_file_can_be_read(tmp_path: Path, clock: Any) -> None:
     source = TokenFile(tmp_path / "late", fallback="spare", now=clock)
     assert token(await source.current()) == "spare"
 
@@ -143,7 +143,7 @@ async def test_until_the_file_can_be_read_the_fallback_serves(tmp_path: Path, cl
     assert token(await source.current()) == "real"
 
 
-async def test_a_fallback_that_serves_for_a_file_is_told_of(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_use_of_the_fallback_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         await TokenFile(tmp_path / "late", fallback="spare").current()
 
@@ -151,7 +151,7 @@ async def test_a_fallback_that_serves_for_a_file_is_told_of(tmp_path: Path, capl
 
 
 @pytest.mark.scenario("F24")
-async def test_a_projected_volume_turned_by_symlink_is_followed(tmp_path: Path, clock: Any) -> None:
+async def test_a_projected_volume_that_switches_its_symlink_is_followed(tmp_path: Path, clock: Any) -> None:
     for name in ("v1", "v2"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "token").write_text(name)
@@ -189,7 +189,7 @@ def put(tmp_path: Path, issue: Callable[[datetime], ClientCertificate]) -> Calla
 
 
 @pytest.mark.scenario("F24")
-async def test_a_replaced_certificate_is_taken_up_within_a_minute(
+async def test_a_replaced_certificate_is_used_within_a_minute(
     tmp_path: Path, put: Callable[[datetime], ClientCertificate], clock: Any
 ) -> None:
     put(clock() + timedelta(days=1))
@@ -202,7 +202,7 @@ async def test_a_replaced_certificate_is_taken_up_within_a_minute(
     assert (await source.current()).certificate == second
 
 
-async def test_at_its_expiry_a_certificate_is_looked_for_again_and_then_refused(
+async def test_an_expired_certificate_is_read_again_and_then_rejected(
     tmp_path: Path, put: Callable[[datetime], ClientCertificate], clock: Any
 ) -> None:
     put(clock() + timedelta(seconds=10))
@@ -217,7 +217,7 @@ async def test_at_its_expiry_a_certificate_is_looked_for_again_and_then_refused(
     assert (await source.current()).certificate == renewed
 
 
-def test_a_file_without_a_certificate_is_named(tmp_path: Path) -> None:
+def test_the_error_for_a_file_without_a_certificate_names_it(tmp_path: Path) -> None:
     for name in ("tls.crt", "tls.key"):
         (tmp_path / name).write_text("junk")
 
@@ -225,5 +225,5 @@ def test_a_file_without_a_certificate_is_named(tmp_path: Path) -> None:
         CertificateFiles(tmp_path / "tls.crt", tmp_path / "tls.key").check()
 
 
-def test_the_time_zone_of_an_expiry_is_utc(issue: Callable[[datetime], ClientCertificate]) -> None:
+def test_an_expiry_is_in_utc(issue: Callable[[datetime], ClientCertificate]) -> None:
     assert issue(datetime(2031, 5, 1, tzinfo=UTC)).expires_at() == datetime(2031, 5, 1, tzinfo=UTC)

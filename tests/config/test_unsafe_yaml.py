@@ -1,4 +1,4 @@
-"""YAML is data: tags that make Python objects are refused, whoever wrote them, and aliases that explode are refused."""
+"""YAML is data: tags that construct Python objects are rejected, and so are aliases that grow exponentially."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TAGS = [
 
 
 @pytest.mark.parametrize("tag", TAGS)
-def test_a_kubeconfig_that_makes_objects_is_refused(tag: str, tmp_path: Path, write: Callable[..., str]) -> None:
+def test_a_kubeconfig_that_constructs_objects_is_rejected(tag: str, tmp_path: Path, write: Callable[..., str]) -> None:
     value = tag.format(marker=tmp_path / "ran")
     path = write("config", f"apiVersion: v1\nkind: Config\ncurrent-context: c\nusers:\n- name: u\n  user: {value}\n")
 
@@ -36,7 +36,7 @@ def test_a_kubeconfig_that_makes_objects_is_refused(tag: str, tmp_path: Path, wr
 
 
 @pytest.mark.parametrize("tag", TAGS)
-async def test_a_manifest_that_makes_objects_is_refused(tag: str, tmp_path: Path) -> None:
+async def test_a_manifest_that_constructs_objects_is_rejected(tag: str, tmp_path: Path) -> None:
     value = tag.format(marker=tmp_path / "ran")
     async with APIServer() as server:
         with pytest.raises(InvalidInput, match=r"line 4.*could not determine a constructor"):
@@ -46,7 +46,7 @@ async def test_a_manifest_that_makes_objects_is_refused(tag: str, tmp_path: Path
     assert not (tmp_path / "ran").exists()
 
 
-def test_aliases_that_explode_are_refused_in_a_kubeconfig(write: Callable[..., str]) -> None:
+def test_a_kubeconfig_with_exponential_aliases_is_rejected(write: Callable[..., str]) -> None:
     levels = "\n".join(f"  a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 30))
     path = write("config", f"kind: Config\nextensions:\n  a0: &a0 [x]\n{levels}\ncurrent-context: c\n")
 
@@ -55,13 +55,15 @@ def test_aliases_that_explode_are_refused_in_a_kubeconfig(write: Callable[..., s
 
 
 @pytest.mark.parametrize("text", ["a: &a [*a]", "[" * 100_000, "a: " + "{b: " * 100_000])
-def test_what_is_circular_or_endlessly_deep_is_no_kubeconfig(text: str, write: Callable[..., str]) -> None:
+def test_a_circular_or_too_deep_kubeconfig_is_rejected(text: str, write: Callable[..., str]) -> None:
     with pytest.raises(ConfigError):
         load_config(kubeconfig=write("config", text))
 
 
 @pytest.mark.parametrize("level", ["[{}]", "{{<<: [{}]}}"], ids=["aliases", "merge keys"])
-def test_what_multiplies_in_a_kubeconfig_is_refused_before_it_is_built(level: str, write: Callable[..., str]) -> None:
+def test_exponential_merge_keys_in_a_kubeconfig_are_rejected_before_they_are_built(
+    level: str, write: Callable[..., str]
+) -> None:
     levels = "\n".join(f"a{n}: &a{n} {level.format(', '.join([f'*a{n - 1}'] * 10))}" for n in range(1, 9))
     path = write("config", f"kind: Config\na0: &a0 {{k: v}}\n{levels}\n")
 
@@ -71,7 +73,7 @@ def test_what_multiplies_in_a_kubeconfig_is_refused_before_it_is_built(level: st
         load_config(kubeconfig=path)
 
 
-def test_a_kubeconfig_that_is_no_file_is_refused_at_once(tmp_path: Path) -> None:
+def test_a_kubeconfig_that_is_not_a_regular_file_is_rejected_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
 
     for path, kind in ((tmp_path / "fifo", r"a named pipe \(FIFO\)"), ("/dev/zero", "a device")):
@@ -79,7 +81,7 @@ def test_a_kubeconfig_that_is_no_file_is_refused_at_once(tmp_path: Path) -> None
             load_config(kubeconfig=path)
 
 
-def test_a_kubeconfig_that_is_too_large_is_refused_before_it_is_read(tmp_path: Path) -> None:
+def test_a_kubeconfig_that_is_too_large_is_rejected_before_it_is_read(tmp_path: Path) -> None:
     with (tmp_path / "config").open("wb") as file:
         file.truncate(1 << 40)
 
@@ -97,7 +99,7 @@ def test_the_null_device_is_an_empty_kubeconfig(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("items", ["a," * 50_000, "*a," * 90], ids=["written", "repeated"])
-def test_a_kubeconfig_of_too_many_values_is_refused(items: str, write: Callable[..., str]) -> None:
+def test_a_kubeconfig_with_too_many_values_is_rejected(items: str, write: Callable[..., str]) -> None:
     path = write("config", f"kind: Config\na: &a [{'a,' * 1_000}]\nextensions: [{items}]\n")
 
     with pytest.raises(ConfigError, match=r"is not valid YAML: .* 50,000 keys and values"):
