@@ -1,4 +1,4 @@
-"""Discovery without end: the number of groups is bounded, and the time for all of their documents."""
+"""Limits of discovery: the number of groups, and the time for all of their documents."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ JSON = {"content-type": "application/json"}
 
 
 class ManyGroups(httpx2.AsyncBaseTransport):
-    """A server with the legacy form of discovery, whose documents take ten seconds each."""
+    """A server with legacy discovery, whose documents take ten seconds each."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -43,7 +43,7 @@ def discovery_of(server: ManyGroups) -> DiscoveryClient:
 
 
 @pytest.mark.real_time
-async def test_more_groups_than_a_cluster_has_are_refused() -> None:
+async def test_more_group_versions_than_the_limit_are_an_error() -> None:
     server = ManyGroups(100_000)
 
     snapshot = await discovery_of(server).fetch()
@@ -52,13 +52,13 @@ async def test_more_groups_than_a_cluster_has_are_refused() -> None:
     assert server.requests == 2
 
 
-async def test_the_time_for_all_documents_is_bounded() -> None:
+async def test_the_time_for_all_documents_is_limited() -> None:
     server = ManyGroups(1000)
 
     snapshot = await discovery_of(server).fetch()
 
     assert trio.current_time() == 60
-    assert len(snapshot.failures) in (1000 - 5 * 16, 1000 - 6 * 16)  # those of the last round come at the deadline
+    assert len(snapshot.failures) in (1000 - 5 * 16, 1000 - 6 * 16)  # the last round ends at the deadline
     for failure in snapshot.failures.values():
         assert isinstance(failure, DeadlineExceeded)
         assert "of 1,000 documents within 60 s" in str(failure)
@@ -74,7 +74,7 @@ def test_a_group_with_thousands_of_resources_is_one_group() -> None:
     assert len(version.resources or ()) == 11_000
 
 
-async def test_of_many_failures_at_once_some_are_logged(caplog: pytest.LogCaptureFixture) -> None:
+async def test_of_many_simultaneous_failures_only_some_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, logger="dynkube")
     mapper = DeferredRESTMapper(discovery_of(ManyGroups(1000)))
 

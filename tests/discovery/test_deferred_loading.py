@@ -1,4 +1,4 @@
-"""When a deferred mapper reads: on first use, once for all who ask, and after it was told of a change."""
+"""When a deferred mapper reads discovery: on first use, once for concurrent callers, and after an invalidation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ GATEWAY = "gateway.networking.k8s.io"
 WIDGETS = resource("widgets.v1.example.com", "Widget")
 
 
-async def test_nothing_is_read_before_the_first_question_and_nothing_after_it() -> None:
+async def test_nothing_is_read_before_the_first_lookup_or_after_it() -> None:
     server = DiscoveryServer()
 
     async with server.client() as client:
@@ -29,7 +29,7 @@ async def test_nothing_is_read_before_the_first_question_and_nothing_after_it() 
 
 
 @pytest.mark.scenario("F38")
-async def test_callers_at_the_same_time_share_one_load() -> None:
+async def test_concurrent_callers_share_one_load() -> None:
     server = DiscoveryServer(delay=1.0)
 
     async with server.client() as client, trio.open_nursery() as nursery:
@@ -40,7 +40,7 @@ async def test_callers_at_the_same_time_share_one_load() -> None:
     assert sorted(server.paths) == ["/api", "/apis"]
 
 
-async def test_a_caller_that_is_cancelled_leaves_the_load_to_the_next() -> None:
+async def test_if_a_caller_is_cancelled_the_next_one_loads() -> None:
     server = DiscoveryServer(delay=10.0)
     found = []
 
@@ -59,7 +59,7 @@ async def test_a_caller_that_is_cancelled_leaves_the_load_to_the_next() -> None:
     assert sorted(server.paths) == ["/api", "/api", "/apis", "/apis"]
 
 
-async def test_callers_that_wait_for_a_load_share_its_failure_and_a_later_one_tries_again() -> None:
+async def test_waiting_callers_share_a_failed_load_and_a_later_one_tries_again() -> None:
     server = DiscoveryServer(delay=1.0)
     server.refusals |= {"/api": 403, "/apis": 403}
     causes = []
@@ -83,7 +83,7 @@ async def test_callers_that_wait_for_a_load_share_its_failure_and_a_later_one_tr
     assert len({id(error) for error in causes}) == 3, "no exception is raised in two tasks"
 
 
-async def test_after_everything_was_invalidated_the_next_question_reads_everything_once() -> None:
+async def test_after_an_invalidation_the_next_lookup_reads_everything_once() -> None:
     server = DiscoveryServer()
 
     async with server.client() as client:
@@ -99,7 +99,7 @@ async def test_after_everything_was_invalidated_the_next_question_reads_everythi
     assert sorted(server.paths) == ["/api", "/apis"]
 
 
-async def test_after_a_group_was_invalidated_only_questions_about_it_read_and_only_it() -> None:
+async def test_after_the_invalidation_of_a_group_only_lookups_in_it_read_it() -> None:
     server = DiscoveryServer()
 
     async with server.client() as client:
@@ -135,7 +135,7 @@ async def test_many_invalidated_groups_are_read_together() -> None:
 
 
 @pytest.mark.scenario("F4")
-async def test_a_resource_that_went_away_is_no_match_after_its_group_was_invalidated() -> None:
+async def test_a_removed_resource_is_no_match_after_the_invalidation_of_its_group() -> None:
     server = DiscoveryServer()
 
     async with server.client() as client:
@@ -150,7 +150,7 @@ async def test_a_resource_that_went_away_is_no_match_after_its_group_was_invalid
     assert mapper.loaded.discovery.resources == CLUSTER[:-2]
 
 
-async def test_a_change_that_is_told_while_everything_is_read_is_read_again() -> None:
+async def test_an_invalidation_during_a_load_leads_to_another_read() -> None:
     server = DiscoveryServer((*CLUSTER, WIDGETS), delay=1.0)
 
     async with server.client() as client, trio.open_nursery() as nursery:
@@ -166,7 +166,7 @@ async def test_a_change_that_is_told_while_everything_is_read_is_read_again() ->
             await mapper.resolve(WIDGETS.gvr)
 
 
-async def test_of_two_invalidated_groups_the_one_that_was_not_asked_for_stays_to_be_read() -> None:
+async def test_of_two_invalidated_groups_only_the_requested_one_is_read() -> None:
     server = DiscoveryServer((*CLUSTER, WIDGETS))
 
     async with server.client() as client:
@@ -182,7 +182,7 @@ async def test_of_two_invalidated_groups_the_one_that_was_not_asked_for_stays_to
             await mapper.resolve(WIDGETS.gvr)
 
 
-async def test_while_everything_is_read_again_no_question_is_answered_from_before() -> None:
+async def test_during_a_reload_no_lookup_uses_the_old_state() -> None:
     server = DiscoveryServer(delay=1.0)
 
     async with server.client() as client, trio.open_nursery() as nursery:
@@ -196,7 +196,7 @@ async def test_while_everything_is_read_again_no_question_is_answered_from_befor
             await mapper.resolve("pods.v1")
 
 
-async def test_what_cannot_name_a_resource_is_refused_without_a_request() -> None:
+async def test_an_invalid_name_is_rejected_without_a_request() -> None:
     server = DiscoveryServer()
 
     async with server.client() as client:
@@ -206,7 +206,7 @@ async def test_what_cannot_name_a_resource_is_refused_without_a_request() -> Non
     assert server.paths == []
 
 
-async def test_an_answer_from_memory_is_a_checkpoint_all_the_same() -> None:
+async def test_a_lookup_without_a_request_is_a_checkpoint() -> None:
     async with DiscoveryServer().client() as client:
         mapper = DeferredRESTMapper(client)
         await mapper.load()

@@ -1,4 +1,4 @@
-"""What a deferred mapper does before it says no."""
+"""What a deferred mapper reads before it raises NoMatch."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ FULL_NAME = "widgets.v1.example.com"
 
 
 async def loaded(server: DiscoveryServer, client: DiscoveryClient) -> DeferredRESTMapper:
-    """A mapper that has read ``server`` in its present state."""
+    """Return a mapper that has read the present state of ``server``."""
     mapper = DeferredRESTMapper(client)
     await mapper.load()
     server.take_paths()
     return mapper
 
 
-async def test_a_miss_of_a_full_name_asks_for_its_group_version_alone() -> None:
+async def test_a_miss_of_a_full_name_reads_only_its_group_version() -> None:
     server = DiscoveryServer()
 
     async with server.client() as client:
@@ -34,7 +34,7 @@ async def test_a_miss_of_a_full_name_asks_for_its_group_version_alone() -> None:
     assert mapper.loaded.discovery.resources == (*CLUSTER, WIDGETS)
 
 
-async def test_a_miss_of_a_short_form_asks_for_everything() -> None:
+async def test_a_miss_of_a_short_form_reads_everything() -> None:
     server = DiscoveryServer()
 
     async with server.client() as client:
@@ -45,7 +45,7 @@ async def test_a_miss_of_a_short_form_asks_for_everything() -> None:
     assert sorted(server.paths) == ["/api", "/apis"]
 
 
-async def test_a_first_load_that_misses_has_asked_already() -> None:
+async def test_a_first_load_that_misses_reads_nothing_more() -> None:
     server = DiscoveryServer()
 
     async with server.client() as client:
@@ -56,7 +56,7 @@ async def test_a_first_load_that_misses_has_asked_already() -> None:
 
 
 @pytest.mark.parametrize("name", [FULL_NAME, "widget"])
-async def test_a_miss_is_believed_for_five_seconds(name: str) -> None:
+async def test_a_miss_is_cached_for_five_seconds(name: str) -> None:
     server = DiscoveryServer()
 
     async with server.client() as client:
@@ -74,7 +74,7 @@ async def test_a_miss_is_believed_for_five_seconds(name: str) -> None:
         assert await mapper.resolve(name) == WIDGETS
 
 
-async def test_an_invalidation_ends_the_belief_in_a_miss() -> None:
+async def test_an_invalidation_removes_a_cached_miss() -> None:
     server = DiscoveryServer()
 
     async with server.client() as client:
@@ -91,7 +91,7 @@ async def miss(mapper: DeferredRESTMapper, name: str) -> None:
         await mapper.resolve(name)
 
 
-async def test_callers_that_miss_at_the_same_time_share_one_look() -> None:
+async def test_concurrent_misses_share_one_read() -> None:
     server = DiscoveryServer(delay=1.0)
 
     async with server.client() as client:
@@ -104,7 +104,7 @@ async def test_callers_that_miss_at_the_same_time_share_one_look() -> None:
 
 
 @pytest.mark.scenario("F38")
-async def test_callers_that_miss_the_same_full_name_share_one_look() -> None:
+async def test_concurrent_misses_of_one_full_name_share_one_read() -> None:
     server = DiscoveryServer(delay=1.0)
 
     async with server.client() as client:
@@ -116,7 +116,7 @@ async def test_callers_that_miss_the_same_full_name_share_one_look() -> None:
     assert server.paths == ["/apis/example.com/v1"]
 
 
-async def test_a_look_that_began_before_the_question_is_not_trusted_and_the_next_one_is_shared() -> None:
+async def test_a_read_that_began_before_the_lookup_is_not_used_and_the_next_one_is_shared() -> None:
     server = DiscoveryServer(delay=1.0)
 
     async with server.client() as client:
@@ -130,7 +130,7 @@ async def test_a_look_that_began_before_the_question_is_not_trusted_and_the_next
     assert sorted(server.paths) == ["/api", "/api", "/apis", "/apis"]
 
 
-async def test_a_cancelled_look_is_taken_up_by_the_next_caller() -> None:
+async def test_a_cancelled_read_is_repeated_by_the_next_caller() -> None:
     server = DiscoveryServer(delay=1.0)
     found = []
 
@@ -149,7 +149,7 @@ async def test_a_cancelled_look_is_taken_up_by_the_next_caller() -> None:
 
 
 @pytest.mark.scenario("F15")
-async def test_a_look_that_fails_is_could_not_tell_and_takes_nothing_away() -> None:
+async def test_a_failed_read_raises_discovery_failed_and_removes_nothing() -> None:
     server = DiscoveryServer()
 
     async with server.client() as client:
@@ -165,7 +165,7 @@ async def test_a_look_that_fails_is_could_not_tell_and_takes_nothing_away() -> N
             await mapper.resolve("widget")
 
 
-async def test_a_group_version_that_does_not_answer_is_named() -> None:
+async def test_the_error_for_a_failed_group_version_names_it() -> None:
     server = DiscoveryServer()
     server.refusals["/apis/example.com/v1"] = 503
 
@@ -179,7 +179,7 @@ async def test_a_group_version_that_does_not_answer_is_named() -> None:
     assert list(caught.value.failures) == ["example.com/v1"]
 
 
-async def test_a_group_version_that_was_answered_is_absent_though_the_list_of_groups_is_unknown() -> None:
+async def test_a_group_version_that_was_read_is_absent_although_the_list_of_groups_failed() -> None:
     server = DiscoveryServer()
     server.refusals["/apis"] = 403
 
@@ -206,7 +206,7 @@ async def test_an_aggregated_api_that_is_down_stays_known() -> None:
             await mapper.resolve("pods.metrics.k8s.io")
 
 
-async def test_an_invalidation_that_cannot_be_followed_is_tried_again_every_five_seconds() -> None:
+async def test_a_failed_reload_is_retried_every_five_seconds() -> None:
     server = DiscoveryServer()
 
     async with server.client() as client:
@@ -225,7 +225,7 @@ async def test_an_invalidation_that_cannot_be_followed_is_tried_again_every_five
     assert mapper.loaded.discovery.complete
 
 
-async def test_what_is_ambiguous_is_not_asked_for_again() -> None:
+async def test_an_ambiguous_name_causes_no_read() -> None:
     server = DiscoveryServer(
         (resource("as.v1.e.com", "A", short_names=("x",)), resource("bs.v1.e.com", "B", short_names=("x",)))
     )

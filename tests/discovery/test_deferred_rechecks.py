@@ -1,4 +1,4 @@
-"""What a deferred mapper reads again after a call was refused by what it knows."""
+"""What a deferred mapper reads again after a request has failed because of its state."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NAMESPACED = resource(NAME, "Widget")
 
 
 async def loaded(server: DiscoveryServer, client: DiscoveryClient) -> DeferredRESTMapper:
-    """A mapper that knows Widgets as cluster-scoped."""
+    """Return a mapper in which Widgets are cluster-scoped."""
     server.serve(CLUSTERED)
     mapper = DeferredRESTMapper(client)
     await mapper.load()
@@ -24,7 +24,7 @@ async def loaded(server: DiscoveryServer, client: DiscoveryClient) -> DeferredRE
 
 
 @pytest.mark.parametrize("name", [NAME, "widgets"])
-async def test_a_recheck_reads_the_group_alone(name: str) -> None:
+async def test_a_recheck_reads_only_the_group(name: str) -> None:
     server = DiscoveryServer()
     async with server.client() as client:
         mapper = await loaded(server, client)
@@ -37,7 +37,7 @@ async def test_a_recheck_reads_the_group_alone(name: str) -> None:
     assert not {"/api", "/apis"} & set(server.paths)
 
 
-async def test_a_burst_of_refusals_is_one_read_in_five_seconds() -> None:
+async def test_many_rechecks_cause_one_read_in_five_seconds() -> None:
     server = DiscoveryServer()
     async with server.client() as client:
         mapper = await loaded(server, client)
@@ -57,7 +57,7 @@ async def test_a_burst_of_refusals_is_one_read_in_five_seconds() -> None:
     assert burst.count("/apis/example.com") == server.paths.count("/apis/example.com") == 1
 
 
-async def test_a_resource_that_is_gone_is_not_served() -> None:
+async def test_a_recheck_of_a_removed_resource_raises_no_match() -> None:
     server = DiscoveryServer()
     async with server.client() as client:
         mapper = await loaded(server, client)
@@ -66,4 +66,4 @@ async def test_a_resource_that_is_gone_is_not_served() -> None:
         mapper.recheck(NAME)
         with pytest.raises(NoMatch):
             await mapper.resolve(NAME)
-        mapper.recheck(NAME)  # of what is not known there is nothing to read again
+        mapper.recheck(NAME)  # nothing is read for an unknown resource

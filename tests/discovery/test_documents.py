@@ -1,4 +1,4 @@
-"""Both forms of the discovery documents, with the oddities real servers put into them."""
+"""Both forms of discovery documents, with the irregularities of real servers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DEPLOYMENTS: dict[str, object] = {
 
 
 @pytest.mark.parametrize("api", ["apidiscovery.k8s.io/v2", "apidiscovery.k8s.io/v2beta1"])
-def test_an_aggregated_document_of_either_version_folds_subresources_into_their_resource(api: str) -> None:
+def test_an_aggregated_document_of_either_version_adds_subresources_to_their_resource(api: str) -> None:
     root = parse_root(aggregated(DEPLOYMENTS, api=api), path="/apis")
 
     (entry,) = root.groups[0].versions[0].resources or ()
@@ -59,7 +59,7 @@ def test_null_lists_are_empty_lists() -> None:
     assert not any((entry.verbs, entry.short_names, entry.categories, entry.subresources))
 
 
-def test_the_core_group_has_no_name_and_only_at_api() -> None:
+def test_the_core_group_has_no_name_and_is_only_in_the_document_of_api() -> None:
     body = aggregated(DEPLOYMENTS).replace(b'"name": "apps"', b'"creationTimestamp": null')
 
     assert [group.name for group in parse_root(body, path="/api").groups] == [""]
@@ -72,7 +72,7 @@ def test_a_stale_version_is_marked() -> None:
     assert root.groups[0].versions[0].stale
 
 
-def test_a_legacy_group_list_puts_the_preferred_version_first_and_keeps_the_order_of_the_others() -> None:
+def test_a_legacy_group_list_has_the_preferred_version_first_and_the_others_in_order() -> None:
     versions = [{"groupVersion": f"batch/{v}", "version": v} for v in ("v2alpha1", "v1beta1", "v1")]
     group = {"name": "batch", "versions": versions, "preferredVersion": versions[2]}
     body = json.dumps({"kind": "APIGroupList", "groups": [group]}).encode()
@@ -83,7 +83,7 @@ def test_a_legacy_group_list_puts_the_preferred_version_first_and_keeps_the_orde
     assert all(version.resources is None for version in batch.versions)
 
 
-def test_a_legacy_resource_list_folds_subresources_and_drops_those_without_a_parent() -> None:
+def test_a_legacy_resource_list_adds_subresources_to_their_resource_and_drops_others() -> None:
     rows = [
         {"name": "deployments/scale", "kind": "Scale", "namespaced": True, "verbs": ["get"]},
         {"name": "deployments", "kind": "Deployment", "singularName": "", "namespaced": True, "verbs": ["get"]},
@@ -113,7 +113,7 @@ def test_a_resource_listed_twice_counts_once() -> None:
         (b'{"kind": "\xff"}', "not a discovery document"),
     ],
 )
-def test_what_is_no_discovery_document_says_what_it_is_instead(body: bytes, message: str) -> None:
+def test_the_error_for_another_document_shows_its_kind_or_beginning(body: bytes, message: str) -> None:
     with pytest.raises(ProtocolError, match="GET /apis") as caught:
         parse_root(body, path="/apis")
 

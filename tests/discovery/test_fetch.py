@@ -1,4 +1,4 @@
-"""Reading a whole server, in either form."""
+"""Reading the whole discovery of a server, in either form."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def test_the_aggregated_form_takes_two_requests() -> None:
     assert found.complete
 
 
-async def test_the_newest_form_is_asked_for_first_and_the_legacy_form_last() -> None:
+async def test_the_newest_form_is_preferred_and_the_legacy_form_comes_last() -> None:
     server = DiscoveryServer()
 
     async with server.client() as client:
@@ -50,18 +50,18 @@ async def test_the_legacy_form_takes_one_request_for_each_group_version() -> Non
     assert len(server.paths) == 2 + len(found.group_versions)
 
 
-async def test_legacy_documents_are_read_in_parallel_under_the_limit() -> None:
+async def test_legacy_documents_are_read_in_parallel_up_to_the_limit() -> None:
     server = DiscoveryServer(aggregated=False, delay=1.0)
     started = trio.current_time()
 
     async with server.client(parallel=2) as client:
         await client.fetch()
 
-    # Both lists at once, then six group-versions by twos.
+    # Both lists at once, then six group-versions in pairs.
     assert trio.current_time() - started == pytest.approx(1 + 3)
 
 
-async def test_a_server_that_answers_one_list_in_each_form_is_read_whole() -> None:
+async def test_a_server_with_one_list_in_each_form_is_read_completely() -> None:
     server = DiscoveryServer(aggregated=False)
     aggregating = DiscoveryServer()
     server.documents["/apis"] = aggregating.document("/apis")
@@ -90,7 +90,7 @@ async def test_the_preferred_version_comes_first_and_every_resource_knows_it(agg
     ]
 
 
-async def test_what_did_not_change_is_not_sent_again() -> None:
+async def test_unchanged_documents_are_not_sent_again() -> None:
     server = DiscoveryServer()
 
     async with server.client() as client:
@@ -105,7 +105,7 @@ async def test_what_did_not_change_is_not_sent_again() -> None:
     assert second.resources[0] is first.resources[0], "nothing was decoded or built again"
 
 
-async def test_what_changed_is_read_again() -> None:
+async def test_changed_documents_are_read_again() -> None:
     server = DiscoveryServer((HTTP_ROUTES,))
 
     async with server.client() as client:
@@ -126,7 +126,7 @@ async def test_the_server_s_version_is_read() -> None:
     assert (str(version), version.major, version.minor) == ("v1.34.1", "1", "34")
 
 
-async def test_a_closed_client_says_so() -> None:
+async def test_a_closed_client_raises() -> None:
     async with DiscoveryServer().client() as client:
         pass
 
@@ -157,7 +157,7 @@ resources = st.lists(
 
 @given(resources)
 @settings(max_examples=30)
-async def test_both_forms_tell_the_same(served: list[APIResource]) -> None:
+async def test_both_forms_give_the_same_resources(served: list[APIResource]) -> None:
     async with (
         DiscoveryServer(served).client() as aggregated,
         DiscoveryServer(served, aggregated=False).client() as legacy,

@@ -1,4 +1,4 @@
-"""Discovery that works in part: what failed is told, and what was known is kept."""
+"""Partial discovery: failures are reported, and the last known resources are kept."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ GATEWAY = "gateway.networking.k8s.io"
 
 
 @pytest.mark.scenario("F15")
-async def test_a_stale_group_version_is_a_failure_and_keeps_what_the_server_still_knows() -> None:
+async def test_a_stale_group_version_is_a_failure_and_keeps_the_resources_in_the_document() -> None:
     server = DiscoveryServer((*CLUSTER, NODE_METRICS))
     server.stale.add(METRICS)
 
@@ -34,7 +34,7 @@ async def test_a_stale_group_version_is_a_failure_and_keeps_what_the_server_stil
 
 
 @pytest.mark.scenario("F15")
-async def test_a_stale_group_version_without_entries_keeps_those_known_from_before() -> None:
+async def test_a_stale_group_version_without_resources_keeps_the_last_known_ones() -> None:
     server = DiscoveryServer((*CLUSTER, NODE_METRICS))
 
     async with server.client() as client:
@@ -47,7 +47,7 @@ async def test_a_stale_group_version_without_entries_keeps_those_known_from_befo
     assert list(found.failures) == [METRICS]
 
 
-async def test_a_group_version_that_is_gone_from_the_list_is_not_kept() -> None:
+async def test_a_group_version_that_is_not_listed_any_more_is_not_kept() -> None:
     server = DiscoveryServer((*CLUSTER, NODE_METRICS))
 
     async with server.client() as client:
@@ -60,7 +60,7 @@ async def test_a_group_version_that_is_gone_from_the_list_is_not_kept() -> None:
 
 
 @pytest.mark.parametrize(("code", "error"), [(503, ServiceUnavailable), (403, Forbidden), (404, NotFound)])
-async def test_a_legacy_document_that_is_refused_is_a_failure_of_its_group_version(
+async def test_an_error_response_for_a_legacy_document_is_a_failure_of_its_group_version(
     code: int, error: type[Exception]
 ) -> None:
     server = DiscoveryServer((*CLUSTER, NODE_METRICS), aggregated=False)
@@ -78,7 +78,7 @@ async def test_a_legacy_document_that_is_refused_is_a_failure_of_its_group_versi
 
 
 @pytest.mark.parametrize(("path", "key"), [("/api", "v1"), ("/apis", "*")])
-async def test_a_list_of_groups_that_is_refused_keeps_the_groups_known_from_before(path: str, key: str) -> None:
+async def test_an_error_response_for_a_list_of_groups_keeps_the_last_known_groups(path: str, key: str) -> None:
     server = DiscoveryServer()
 
     async with server.client() as client:
@@ -105,7 +105,7 @@ async def test_a_server_without_a_core_group_is_complete() -> None:
     assert found.resources == (HTTP_ROUTES,)
 
 
-async def test_a_core_group_that_was_served_before_is_a_failure_when_api_is_404() -> None:
+async def test_a_404_for_api_is_a_failure_if_the_core_group_was_served_before() -> None:
     server = DiscoveryServer()
 
     async with server.client() as client:
@@ -119,7 +119,7 @@ async def test_a_core_group_that_was_served_before_is_a_failure_when_api_is_404(
             await client.lists(GroupVersion("", "v1"))
 
 
-async def test_where_nothing_can_be_read_and_nothing_is_known_the_failure_has_its_cause() -> None:
+async def test_if_nothing_can_be_read_and_nothing_is_known_the_error_has_its_cause() -> None:
     server = DiscoveryServer()
     server.refusals |= {"/api": 403, "/apis": 403}
 
@@ -132,7 +132,7 @@ async def test_where_nothing_can_be_read_and_nothing_is_known_the_failure_has_it
 
 
 @pytest.mark.scenario("F15")
-async def test_where_nothing_can_be_read_what_is_known_stays() -> None:
+async def test_if_nothing_can_be_read_the_last_known_resources_are_kept() -> None:
     server = DiscoveryServer()
 
     async with server.client() as client:
@@ -167,7 +167,7 @@ async def test_one_group_version_is_read_in_one_request() -> None:
     assert server.paths == [f"/apis/{GATEWAY}/v1", "/api/v1"]
 
 
-async def test_a_group_version_that_is_not_served_is_none_and_one_that_does_not_answer_raises() -> None:
+async def test_a_missing_group_version_is_none_and_a_failing_one_raises() -> None:
     server = DiscoveryServer()
     server.refusals[f"/apis/{METRICS}"] = 503
 
@@ -195,7 +195,7 @@ async def test_one_group_is_read_with_its_versions_and_their_failures() -> None:
 
 
 @pytest.mark.parametrize("gv", [GroupVersion("apps", ".."), GroupVersion("a/b", "v1"), GroupVersion("apps", "")])
-async def test_what_cannot_be_part_of_a_path_is_refused_without_a_request(gv: GroupVersion) -> None:
+async def test_an_invalid_group_version_is_rejected_without_a_request(gv: GroupVersion) -> None:
     server = DiscoveryServer()
 
     async with server.client() as client:

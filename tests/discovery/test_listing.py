@@ -1,4 +1,4 @@
-"""What discovery found, as a list for people, and as names to complete."""
+"""The discovered resources as a list, and as names for completion."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dynkube.errors import ServiceUnavailable, Status
 from tests.discovery.wire import CLUSTER, HTTP_ROUTES, HTTP_ROUTES_BETA, PODS
 
 
-def test_each_resource_is_there_in_its_best_version() -> None:
+def test_each_resource_is_listed_in_its_best_version() -> None:
     found = APIDiscovery(resources=(PODS, HTTP_ROUTES, HTTP_ROUTES_BETA))
 
     assert list(listing(found)) == [PODS, HTTP_ROUTES]
@@ -30,13 +30,13 @@ def test_each_resource_is_there_in_its_best_version() -> None:
         ({"group": "nosuch"}, lambda each: False),
     ],
 )
-def test_what_is_asked_for_chooses(wanted: dict[str, Any], chosen: Callable[[APIResource], bool]) -> None:
+def test_arguments_select_resources(wanted: dict[str, Any], chosen: Callable[[APIResource], bool]) -> None:
     found = listing(APIDiscovery(resources=CLUSTER), **wanted, all_versions=True)
 
     assert list(found) == [each for each in CLUSTER if chosen(each)]
 
 
-def test_what_could_not_be_read_is_told_with_the_others() -> None:
+def test_group_versions_that_could_not_be_read_are_shown() -> None:
     down = ServiceUnavailable(Status(code=503, reason="ServiceUnavailable", message="the server is <down>"))
     discovery = APIDiscovery(resources=CLUSTER, failures={"metrics.k8s.io/v1beta1": down})
 
@@ -48,7 +48,7 @@ def test_what_could_not_be_read_is_told_with_the_others() -> None:
     assert repr(found) == f"<APIResources {len(found)}, unread: metrics.k8s.io/v1beta1>"
 
 
-def test_a_plural_that_two_groups_have_is_completed_with_and_without_its_group() -> None:
+def test_a_plural_of_two_groups_is_completed_with_and_without_its_group() -> None:
     others = APIResource(
         gvr=HTTP_ROUTES.gvr.__class__("x.io", "v1", "pods"), kind="Pod", singular="pod", namespaced=True
     )

@@ -1,4 +1,4 @@
-"""What a name that is not found is answered with: absent, or unknown."""
+"""The error for a name that is not found: absent or unknown."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def mapper(**failures: Exception) -> RESTMapper:
         ("zzz", "the server does not serve 'zzz': correct the name, or install the CRD that defines it"),
     ],
 )
-def test_a_name_that_is_not_served_is_answered_with_what_is_near(name: str, hint: str) -> None:
+def test_the_error_for_a_name_that_is_not_served_has_similar_names(name: str, hint: str) -> None:
     with pytest.raises(NoMatch) as caught:
         mapper().resource_for(name)
 
@@ -40,7 +40,7 @@ def test_a_name_that_is_not_served_is_answered_with_what_is_near(name: str, hint
 @pytest.mark.parametrize(
     "arg", [GVR("apps", "v1", "deployment"), GVK("apps", "v1", "deployment"), GVK("apps", "v2", "Deployment")]
 )
-def test_an_exact_address_is_not_bent_to_what_is_near(arg: GVR | GVK) -> None:
+def test_a_gvr_or_gvk_matches_only_exactly(arg: GVR | GVK) -> None:
     with pytest.raises(NoMatch, match=r"deployments\.v1\.apps"):
         mapper().resource_for(arg)
 
@@ -50,7 +50,7 @@ def test_an_exact_address_is_not_bent_to_what_is_near(arg: GVR | GVK) -> None:
     "name",
     ["nodemetrics", "x.metrics", "x.metrics.k8s.io", "x.v1beta1.metrics.k8s.io", GVR("metrics.k8s.io", "v1beta1", "x")],
 )
-def test_what_a_failed_group_version_may_have_is_unknown_not_absent(name: str | GVR) -> None:
+def test_a_name_that_a_failed_group_version_may_have_is_unknown_and_not_absent(name: str | GVR) -> None:
     failures = {"metrics.k8s.io/v1beta1": DOWN}
 
     with pytest.raises(
@@ -64,13 +64,13 @@ def test_what_a_failed_group_version_may_have_is_unknown_not_absent(name: str | 
 @pytest.mark.parametrize(
     "name", ["x.apps", "x.v1.metrics.k8s.io", "x.v1", "x.networking", GVK("metrics.k8s.io", "v1", "PodMetrics")]
 )
-def test_what_a_failed_group_version_cannot_have_is_absent(name: str | GVK) -> None:
+def test_a_name_that_no_failed_group_version_can_have_is_absent(name: str | GVK) -> None:
     with pytest.raises(NoMatch):
         RESTMapper(APIDiscovery(resources=CLUSTER, failures={"metrics.k8s.io/v1beta1": DOWN})).resource_for(name)
 
 
 @pytest.mark.scenario("F15")
-def test_without_the_list_of_groups_only_the_core_group_is_known() -> None:
+def test_without_the_list_of_groups_only_the_core_group_is_certain() -> None:
     blind = RESTMapper(APIDiscovery(resources=CLUSTER, failures={"*": DOWN}))
 
     with pytest.raises(DiscoveryFailed, match="the list of API groups"):
@@ -84,11 +84,11 @@ def test_without_the_core_group_its_names_are_unknown() -> None:
         mapper(v1=DOWN).resource_for("widgets.v1")
 
 
-def test_what_is_known_is_found_whatever_else_failed() -> None:
+def test_a_known_resource_is_found_although_others_failed() -> None:
     assert str(RESTMapper(APIDiscovery(resources=CLUSTER, failures={"*": DOWN})).resource_for("po")) == "pods.v1"
 
 
-def test_many_failures_are_counted_rather_than_listed() -> None:
+def test_of_many_failures_the_error_lists_some_and_their_number() -> None:
     failures = {f"g{i}.example/v1": DOWN for i in range(5)}
 
     with pytest.raises(DiscoveryFailed, match=r"g2\.example/v1 .* and 2 more$") as caught:
@@ -97,14 +97,14 @@ def test_many_failures_are_counted_rather_than_listed() -> None:
     assert len(caught.value.failures) == 5
 
 
-def test_an_unknown_category_names_the_known_ones() -> None:
+def test_the_error_for_an_unknown_category_lists_the_known_ones() -> None:
     with pytest.raises(NoMatch, match="category 'everything'; its categories are all"):
         mapper().category("everything")
     with pytest.raises(DiscoveryFailed, match="category everything"):
         mapper(v1=DOWN).category("everything")
 
 
-def test_what_cannot_be_a_name_is_refused_before_anything_is_looked_up() -> None:
+def test_an_invalid_name_is_rejected_before_any_lookup() -> None:
     with pytest.raises(InvalidInput, match="resource is empty"):
         RESTMapper(snapshot()).resource_for("")
     with pytest.raises(InvalidInput, match="resource is 5: pass a string"):

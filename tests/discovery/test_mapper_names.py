@@ -1,4 +1,4 @@
-"""Which resource a name means: kubectl's rules."""
+"""The resource to which a name is resolved: kubectl's rules."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from tests.discovery.wire import CLUSTER, PODS, resource, snapshot
         ("httproutes.v1beta1.gateway.networking.k8s.io", "httproutes.v1beta1.gateway.networking.k8s.io"),
     ],
 )
-def test_a_name_means_what_it_means_to_kubectl(name: str, meant: str) -> None:
+def test_a_name_means_the_same_as_in_kubectl(name: str, meant: str) -> None:
     assert str(RESTMapper(snapshot()).resource_for(name)) == meant
 
 
@@ -55,7 +55,7 @@ def test_a_kind_that_differs_from_the_singular_name_is_found_by_kind() -> None:
 
 
 @pytest.mark.scenario("F12")
-def test_an_exact_group_is_preferred_to_a_group_that_only_begins_so() -> None:
+def test_an_exact_group_is_preferred_to_a_group_with_that_prefix() -> None:
     longer = resource("widgets.v1.example.com", "Widget")
     exact = resource("widgets.v1.example", "Widget")
 
@@ -65,7 +65,7 @@ def test_an_exact_group_is_preferred_to_a_group_that_only_begins_so() -> None:
 
 
 @pytest.mark.scenario("F12")
-def test_a_plural_name_in_a_later_group_beats_a_short_name_in_an_earlier_one() -> None:
+def test_a_plural_name_in_a_later_group_wins_over_a_short_name_in_an_earlier_one() -> None:
     early = resource("certificates.v1.a.example", "Certificate", short_names=("certs",))
     late = resource("certs.v1.b.example", "Cert")
 
@@ -73,7 +73,7 @@ def test_a_plural_name_in_a_later_group_beats_a_short_name_in_an_earlier_one() -
 
 
 @pytest.mark.scenario("F12")
-def test_a_short_name_of_two_groups_means_the_group_with_the_higher_priority_and_the_other_is_told() -> None:
+def test_a_short_name_of_two_groups_means_the_group_with_the_higher_priority() -> None:
     first = resource("certificates.v1.a.example", "Certificate", short_names=("cert",))
     second = resource("certs.v1.b.example", "CertB", short_names=("cert",), singular="certb")
 
@@ -95,14 +95,14 @@ def test_a_short_name_of_two_resources_in_one_group_version_is_ambiguous() -> No
 
 
 @pytest.mark.scenario("F12")
-def test_a_resource_keeps_its_plural_though_a_sibling_claims_it_as_singular() -> None:
+def test_a_resource_keeps_its_plural_although_another_one_has_it_as_singular() -> None:
     claims = resource("datas.v1.example.com", "Data", singular="data")
     owner = resource("data.v1.example.com", "Datum", singular="datum")
 
     assert RESTMapper(snapshot(claims, owner)).resource_for("data").gvr == owner.gvr
 
 
-def test_an_object_s_kind_is_matched_exactly_in_its_own_version() -> None:
+def test_a_gvk_is_matched_exactly() -> None:
     mapper = RESTMapper(snapshot())
 
     assert str(mapper.resource_for(GVK("gateway.networking.k8s.io", "v1beta1", "HTTPRoute"))).startswith(
@@ -110,7 +110,7 @@ def test_an_object_s_kind_is_matched_exactly_in_its_own_version() -> None:
     )
 
 
-def test_a_category_has_each_resource_once_in_its_best_version() -> None:
+def test_a_category_lists_each_resource_once_in_its_best_version() -> None:
     old = resource("widgets.v1.example.com", "Widget", categories=("all",), preferred="v2")
     new = resource("widgets.v2.example.com", "Widget", categories=("all",), preferred="v2")
 
@@ -120,7 +120,7 @@ def test_a_category_has_each_resource_once_in_its_best_version() -> None:
     assert mapper.categories == ("all",)
 
 
-def test_kinds_come_in_order_of_priority() -> None:
+def test_kinds_are_in_order_of_priority() -> None:
     kinds = RESTMapper(snapshot()).kinds
 
     assert kinds[0] == GVK("", "v1", "Pod")
@@ -147,7 +147,7 @@ words = st.text("abcdefg", min_size=1, max_size=3)
         unique_by=lambda entry: entry.gvr,
     )
 )
-def test_every_resource_is_reached_by_its_full_name_whatever_else_is_served(entries: list[APIResource]) -> None:
+def test_every_resource_is_found_by_its_full_name_whatever_else_is_served(entries: list[APIResource]) -> None:
     mapper = RESTMapper(snapshot(*entries))
 
     for entry in entries:

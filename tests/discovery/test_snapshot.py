@@ -1,4 +1,4 @@
-"""A snapshot with one part read again."""
+"""A snapshot of which one part is read again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def names(found: APIDiscovery) -> list[str]:
     return [str(entry) for entry in found.resources]
 
 
-def test_a_group_version_read_again_keeps_its_place() -> None:
+def test_a_group_version_that_is_read_again_keeps_its_place() -> None:
     scaled = resource("deployments.v1.apps", "Deployment", subresources=("scale",))
 
     after = snapshot().with_group_version(GroupVersion("apps", "v1"), (scaled,))
@@ -27,7 +27,7 @@ def test_a_group_version_read_again_keeps_its_place() -> None:
 
 
 @pytest.mark.scenario("F4")
-def test_a_group_version_that_is_gone_leaves_and_the_next_is_preferred() -> None:
+def test_a_removed_group_version_is_dropped_and_the_next_is_preferred() -> None:
     after = snapshot().with_group_version(GroupVersion(GATEWAY, "v1"), None)
 
     (left,) = after.group(GATEWAY)
@@ -36,7 +36,7 @@ def test_a_group_version_that_is_gone_leaves_and_the_next_is_preferred() -> None
 
 
 @pytest.mark.scenario("F4", "F12")
-def test_a_new_version_takes_its_place_in_the_server_s_order_for_crds() -> None:
+def test_a_new_version_is_inserted_in_the_servers_order_for_crds() -> None:
     before = snapshot(PODS, resource(str(HTTP_ROUTES_BETA), "HTTPRoute"), DEPLOYMENTS)
 
     after = before.with_group_version(GroupVersion(GATEWAY, "v1"), (HTTP_ROUTES,))
@@ -57,7 +57,7 @@ def test_a_new_group_comes_last_and_the_core_group_first() -> None:
     ]
 
 
-def test_a_group_version_that_was_read_has_not_failed_any_more() -> None:
+def test_a_group_version_that_is_read_again_has_no_failure() -> None:
     failures: dict[str, Exception] = {"apps/v1": DOWN, "metrics.k8s.io/v1beta1": DOWN}
     before = APIDiscovery(resources=CLUSTER, failures=failures)
 
@@ -67,7 +67,7 @@ def test_a_group_version_that_was_read_has_not_failed_any_more() -> None:
     assert list(after.failures) == ["metrics.k8s.io/v1beta1"]
 
 
-def test_a_group_read_again_is_replaced_with_its_failures() -> None:
+def test_a_group_that_is_read_again_is_replaced_with_its_failures() -> None:
     before = APIDiscovery(resources=CLUSTER, failures={f"{GATEWAY}/v1alpha2": DOWN, "*": DOWN})
     part = APIDiscovery(resources=(HTTP_ROUTES_BETA,), failures={f"{GATEWAY}/v1": DOWN})
 
@@ -79,7 +79,7 @@ def test_a_group_read_again_is_replaced_with_its_failures() -> None:
 
 
 @pytest.mark.scenario("F15")
-def test_a_group_version_that_fails_again_keeps_what_was_known() -> None:
+def test_a_group_version_that_fails_again_keeps_its_resources() -> None:
     after = snapshot().with_failure(GroupVersion("apps", "v1"), DOWN)
 
     assert after.resources == CLUSTER

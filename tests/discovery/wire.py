@@ -1,4 +1,4 @@
-"""A server's discovery, as documents on the wire: what the tests let a client read."""
+"""The discovery of a server, as documents that the tests let a client read."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def _aggregated(entry: APIResource) -> dict[str, object]:
 
 
 class DiscoveryServer:
-    """Answers discovery in either form; what it serves and what it refuses may change between requests."""
+    """Serves discovery in either form; resources and error responses may change between requests."""
 
     def __init__(
         self, resources: Iterable[APIResource] = CLUSTER, *, aggregated: bool = True, delay: float = 0.0
@@ -159,7 +159,7 @@ class DiscoveryServer:
         return [request.url.path for request in self.requests]
 
     def take_paths(self) -> list[str]:
-        """The paths asked for since the last call."""
+        """Return the paths requested since the last call."""
         paths = self.paths
         self.requests.clear()
         return paths
@@ -183,7 +183,7 @@ class DiscoveryServer:
         return response
 
     def document(self, path: str) -> dict[str, object] | None:
-        """The answer to a client that takes the newest form."""
+        """The response to a client that accepts the newest form."""
         return self.documents.get(path) or self._document(path, aggregated=self.aggregated)
 
     def _respond(self, request: httpx2.Request) -> httpx2.Response:
