@@ -1,4 +1,4 @@
-"""An embedded server, and a client of it whose observer notes what it is told."""
+"""An embedded server, and a client with an observer that records all calls."""
 
 from __future__ import annotations
 

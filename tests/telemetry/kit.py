@@ -1,4 +1,4 @@
-"""An observer that notes all it is told, and a server that says nothing."""
+"""An observer that records all calls, and a server that never responds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dynkube.telemetry._observed import ObservedClient
 
 
 class Notes(Observer):
-    """Overrides everything."""
+    """Overrides every method of Observer."""
 
     def __init__(self) -> None:
         self.clients: list[str] = []
@@ -64,7 +64,7 @@ class Notes(Observer):
 
 
 class SilentTransport(httpx2.AsyncBaseTransport):
-    """Takes every request and answers none."""
+    """Accepts every request and never responds."""
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         await trio.sleep_forever()

@@ -147,7 +147,7 @@ async def test_leadership_is_a_gauge_by_the_name_of_the_lease(
     assert registry.get_sample_value("leader_election_master_status", {"name": "sites"}) is None
 
 
-async def test_controllers_that_ended_leave_no_gauges(client: dynkube.Client, registry: CollectorRegistry) -> None:
+async def test_ended_controllers_leave_no_gauges(client: dynkube.Client, registry: CollectorRegistry) -> None:
     async with running(client, Controller(WIDGETS, Calls(), name="widgets")):
         await quiet(1)
 
@@ -156,7 +156,7 @@ async def test_controllers_that_ended_leave_no_gauges(client: dynkube.Client, re
 
 
 @pytest.mark.real_time
-async def test_scrapes_in_another_thread_see_the_controllers(
+async def test_a_scrape_in_another_thread_includes_the_controllers(
     client: dynkube.Client, registry: CollectorRegistry
 ) -> None:
     called = trio.Event()
@@ -181,7 +181,7 @@ def spans(exporter: InMemorySpanExporter, name: str) -> list[ReadableSpan]:
     return [span for span in exporter.get_finished_spans() if span.name.startswith(name)]
 
 
-async def test_a_reconcile_is_a_trace_of_its_own_with_its_requests(
+async def test_a_reconcile_is_a_separate_trace_with_its_requests(
     client: dynkube.Client, exporter: InMemorySpanExporter
 ) -> None:
     async def reconcile(ctx: Context, key: ObjectKey) -> None:

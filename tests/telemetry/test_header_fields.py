@@ -1,4 +1,4 @@
-"""Header fields that observers want sent: they go along, and spoil no request."""
+"""Header fields of observers: they are added to requests, and cannot break any."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.informers.kit import pod
 from tests.telemetry.kit import Notes
 
 
-async def test_what_an_observer_wants_sent_is_sent(server: APIServer, client: Client, notes: Notes) -> None:
+async def test_the_header_fields_of_an_observer_are_sent(server: APIServer, client: Client, notes: Notes) -> None:
     await client.resource("pods.v1").list(namespace="default")
 
     request = server.requests[-1]
@@ -22,7 +22,7 @@ async def test_what_an_observer_wants_sent_is_sent(server: APIServer, client: Cl
     assert [info.verb for info in notes.started][-1] == "list"
 
 
-async def test_the_header_of_an_observer_cannot_replace_the_credential(notes: Notes) -> None:
+async def test_an_observer_cannot_replace_the_credential(notes: Notes) -> None:
     async with APIServer(token="the-token") as server:
         connected = dynkube.connect(
             url="http://api.invalid", token="the-token", transport=server.transport(), observers=[notes]
@@ -43,7 +43,7 @@ async def test_the_header_of_an_observer_cannot_replace_the_credential(notes: No
         ({"Host": "elsewhere.example"}, "'Host', which is reserved for the client"),
     ],
 )
-async def test_header_fields_that_cannot_be_sent_are_reported_once_and_break_no_request(
+async def test_invalid_header_fields_are_reported_once_and_break_no_request(
     server: APIServer, caplog: pytest.LogCaptureFixture, fields: Any, complaint: str
 ) -> None:
     class Careless(Observer):
@@ -60,7 +60,7 @@ async def test_header_fields_that_cannot_be_sent_are_reported_once_and_break_no_
     assert complaint in str(record.exc_info[1])
 
 
-async def test_an_observer_changes_nothing_that_the_request_says_itself(server: APIServer) -> None:
+async def test_an_observer_cannot_replace_the_clients_own_header_fields(server: APIServer) -> None:
     class Greedy(Observer):
         def request_started(self, request: RequestInfo) -> dict[str, str]:
             return {"Accept": "text/html", "Accept-Encoding": "br", "User-Agent": "me", "Content-Type": "text/plain"}

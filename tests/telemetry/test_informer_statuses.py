@@ -1,4 +1,4 @@
-"""F40: what every informer of a client does, in one table; and each one in numbers."""
+"""F40: the state of every informer of a client in one table, and the statistics of each."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def test_informers_that_share_a_watch_are_one_entry_with_all_its_users(ser
     assert client.informers() == ()
 
 
-async def test_trouble_shows_with_its_reason_since_when_and_how_often(server: APIServer, client: Client) -> None:
+async def test_a_failure_is_shown_with_its_reason_its_time_and_its_count(server: APIServer, client: Client) -> None:
     server.create(crd())
     async with client.informer(WIDGETS) as widgets:
         await widgets.wait_state(LIVE)
@@ -66,7 +66,7 @@ async def test_trouble_shows_with_its_reason_since_when_and_how_often(server: AP
         assert widgets.statistics().reasons == {"InternalError": status.failures}
 
 
-async def test_the_backlog_is_what_waits_in_all_handlers(server: APIServer, client: Client) -> None:
+async def test_the_backlog_is_the_sum_of_all_handlers(server: APIServer, client: Client) -> None:
     server.create(crd())
     async with client.informer(WIDGETS) as widgets:
         await widgets.wait_state(LIVE)
@@ -98,7 +98,7 @@ async def test_the_list_prints_as_a_table(server: APIServer, client: Client) -> 
     assert str(statuses[0]).startswith(f"{WIDGETS}  shop  LIVE  Watching")
 
 
-async def test_the_html_shows_an_error_as_text(server: APIServer, client: Client) -> None:
+async def test_the_html_escapes_errors(server: APIServer, client: Client) -> None:
     server.fail(resource="pods", status=502, body=b"<script>alert(1)</script>", content_type="text/plain")
 
     async with client.informer("pods.v1") as pods:
@@ -110,7 +110,7 @@ async def test_the_html_shows_an_error_as_text(server: APIServer, client: Client
 
 
 @pytest.mark.real_time
-async def test_both_may_be_asked_on_any_thread(server: APIServer, client: Client) -> None:
+async def test_informers_and_statistics_may_be_called_on_any_thread(server: APIServer, client: Client) -> None:
     async with client.informer("pods.v1") as pods:
         await pods.wait_state(LIVE)
 
@@ -121,7 +121,7 @@ async def test_both_may_be_asked_on_any_thread(server: APIServer, client: Client
     assert statistics.lag is not None
 
 
-async def test_a_closed_client_has_no_informers_to_list(server: APIServer) -> None:
+async def test_informers_of_a_closed_client_raises(server: APIServer) -> None:
     async with connect(transport=server.transport()) as client:
         pass
 
@@ -129,7 +129,7 @@ async def test_a_closed_client_has_no_informers_to_list(server: APIServer) -> No
         client.informers()
 
 
-async def test_the_last_event_is_told_apart_from_bookmarks(server: APIServer, client: Client) -> None:
+async def test_last_event_does_not_count_bookmarks(server: APIServer, client: Client) -> None:
     server.create(crd())
     async with client.informer(WIDGETS) as widgets:
         await widgets.wait_state(LIVE)
@@ -146,7 +146,7 @@ async def test_the_last_event_is_told_apart_from_bookmarks(server: APIServer, cl
         assert timedelta(seconds=599) < age < timedelta(seconds=660)
 
 
-async def test_a_handler_counts_what_it_skipped_and_how_long_it_took(server: APIServer, client: Client) -> None:
+async def test_the_statistics_of_a_handler_count_skipped_events_and_time(server: APIServer, client: Client) -> None:
     server.create(crd())
     server.create(widget("a"))
 

@@ -1,4 +1,4 @@
-"""F40: one log record for each change, with its facts as fields; what repeats is counted and not logged."""
+"""F40: one log record for each change, with its facts as fields; repetitions are counted and not logged."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def everything_is_logged(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def told(caplog: pytest.LogCaptureFixture, logger: str = "dynkube.informers") -> list[tuple[str, str]]:
-    """Level, and what happened."""
+    """Return the level and the reason of each record."""
     return [(record.levelname, getattr(record, "reason", "")) for record in caplog.records if record.name == logger]
 
 
-async def test_the_whole_life_of_an_informer_is_one_record_for_each_change(
+async def test_each_change_in_the_life_of_an_informer_is_one_record(
     server: APIServer, client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with client.informer(WIDGETS, namespace="default") as widgets:
@@ -62,7 +62,7 @@ async def test_the_whole_life_of_an_informer_is_one_record_for_each_change(
     assert {(vars(record)["gvr"], vars(record)["namespace"]) for record in caplog.records} == {(WIDGETS, "default")}
 
 
-async def test_reasons_that_take_turns_are_told_once_each(
+async def test_alternating_reasons_are_logged_once_each(
     server: APIServer, client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     server.create(crd())
@@ -110,7 +110,7 @@ async def test_a_handler_that_always_fails_is_logged_at_powers_of_two(
     assert handle.statistics().errors == 100
 
 
-def test_of_256_kinds_of_failures_each_is_logged_as_an_error_once_and_one_more_makes_all_new(
+def test_256_kinds_of_failures_are_logged_as_errors_once_each_and_one_more_resets_them(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     failures = FailureLog(Collection(gvr=GVR("", "v1", "pods")))
@@ -122,7 +122,7 @@ def test_of_256_kinds_of_failures_each_is_logged_as_an_error_once_and_one_more_m
     assert [text.split()[3] for text in logged] == [str(number) for number in [*range(257), 0]]
 
 
-async def test_crds_that_may_not_be_watched_are_told_once(
+async def test_crds_that_may_not_be_watched_are_logged_once(
     server: APIServer, client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     fault = server.fail(resource="customresourcedefinitions", status=403)
@@ -137,7 +137,7 @@ async def test_crds_that_may_not_be_watched_are_told_once(
         assert "polling discovery as well" in records[0].getMessage()
 
 
-async def test_crds_that_are_lost_again_are_told_again(
+async def test_crds_that_cannot_be_read_again_are_logged_again(
     server: APIServer, client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with client.informer(WIDGETS) as widgets:
@@ -152,7 +152,7 @@ async def test_crds_that_are_lost_again_are_told_again(
     assert [text for text in texts if "be read" in text] == ["CRDs cannot be read", "CRDs can be read again"] * 2
 
 
-async def test_a_crd_filter_that_fails_is_told_once_for_each_crd(
+async def test_a_failing_crd_filter_is_logged_once_for_each_crd(
     server: APIServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(definition: Unstructured) -> bool:
@@ -171,7 +171,7 @@ async def test_a_crd_filter_that_fails_is_told_once_for_each_crd(
     assert sum(record.levelno == logging.ERROR for record in caplog.records) == 1
 
 
-async def test_a_warning_that_comes_with_each_answer_is_logged_once(
+async def test_a_warning_in_each_response_is_logged_once(
     server: APIServer, client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     for name in "abc":
@@ -181,7 +181,7 @@ async def test_a_warning_that_comes_with_each_answer_is_logged_once(
     assert client.statistics().warnings == 3
 
 
-async def test_a_watch_that_cannot_be_resumed_for_an_hour_says_so_once(
+async def test_a_watch_that_cannot_be_resumed_for_an_hour_is_logged_once(
     server: APIServer, client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     server.create(crd())
@@ -196,7 +196,7 @@ async def test_a_watch_that_cannot_be_resumed_for_an_hour_says_so_once(
     assert [record.levelname for record in caplog.records if record.name == "dynkube.client"] == ["INFO"]
 
 
-async def test_no_record_shows_a_credential(server: APIServer, caplog: pytest.LogCaptureFixture) -> None:
+async def test_no_record_contains_a_credential(server: APIServer, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, logger="dynkube")
     token = "tell-nobody"
     server.fail(status=401, body=f"no such user: {token}", content_type="text/plain", times=3)

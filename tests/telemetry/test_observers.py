@@ -1,4 +1,4 @@
-"""Observers are told of everything a client does, in order, and can break none of it."""
+"""Observers are notified of everything that a client does, in order, and cannot break it."""
 
 from __future__ import annotations
 
@@ -22,9 +22,7 @@ from tests.telemetry.kit import Notes, SilentTransport
 pytestmark = pytest.mark.scenario("F40")
 
 
-async def test_each_attempt_begins_and_ends_with_what_it_was_about(
-    server: APIServer, client: Client, notes: Notes
-) -> None:
+async def test_each_attempt_is_reported_at_its_start_and_end(server: APIServer, client: Client, notes: Notes) -> None:
     server.fail(resource="pods", status=429, retry_after=2, times=1)
 
     await client.resource("pods.v1").create(pod("a"), namespace="default")
@@ -39,7 +37,7 @@ async def test_each_attempt_begins_and_ends_with_what_it_was_about(
     assert created.received > 100
 
 
-async def test_a_list_ends_when_it_was_read_and_a_watch_when_it_was_opened(
+async def test_a_list_ends_when_it_was_read_and_a_watch_when_its_response_began(
     server: APIServer, client: Client, notes: Notes
 ) -> None:
     async with client.resource("pods.v1").watch(namespace="default") as events:
@@ -51,7 +49,7 @@ async def test_a_list_ends_when_it_was_read_and_a_watch_when_it_was_opened(
     assert len(notes.started) == len(notes.finished)
 
 
-async def test_an_attempt_that_is_given_up_ends_as_well(notes: Notes) -> None:
+async def test_a_cancelled_attempt_is_reported_as_finished(notes: Notes) -> None:
     async with dynkube.connect(transport=SilentTransport(), observers=[notes]) as client:
         with pytest.raises(DeadlineExceeded):
             await client.raw("GET", "/version", timeout=7)
@@ -66,7 +64,7 @@ async def test_an_attempt_that_is_given_up_ends_as_well(notes: Notes) -> None:
     ("failure", "error"),
     [(httpx2.LocalProtocolError("b'Bearer tell-nobody'"), ProtocolError), (httpx2.ConnectError("down"), ConnectFailed)],
 )
-async def test_a_failure_below_http_is_told_in_our_words_which_hold_no_secret(
+async def test_a_transport_error_is_reported_as_a_dynkube_error_without_secrets(
     notes: Notes, failure: Exception, error: type[Exception]
 ) -> None:
     async with dynkube.connect(transport=Wire(failure), observers=[notes]) as client:
@@ -78,7 +76,7 @@ async def test_a_failure_below_http_is_told_in_our_words_which_hold_no_secret(
     assert "tell-nobody" not in str(outcome.error)
 
 
-async def test_a_reader_who_gives_up_in_the_middle_ends_it_with_the_reason(
+async def test_an_exception_while_reading_is_reported_as_the_end(
     server: APIServer, client: Client, notes: Notes
 ) -> None:
     with pytest.raises(KeyError):
@@ -89,7 +87,7 @@ async def test_a_reader_who_gives_up_in_the_middle_ends_it_with_the_reason(
     assert (outcome.code, type(outcome.error)) == (200, KeyError)
 
 
-async def test_lists_and_watches_of_informers_are_told_with_their_objects(
+async def test_lists_and_watches_of_informers_are_reported_with_the_number_of_objects(
     server: APIServer, client: Client, notes: Notes
 ) -> None:
     server.create(crd())
@@ -116,7 +114,7 @@ async def test_lists_and_watches_of_informers_are_told_with_their_objects(
     assert errors.count("Gone") == 1
 
 
-async def test_states_and_handlers_are_told(server: APIServer, client: Client, notes: Notes) -> None:
+async def test_state_changes_and_handler_runs_are_reported(server: APIServer, client: Client, notes: Notes) -> None:
     server.create(crd())
     server.create(widget("a"))
 
@@ -139,7 +137,7 @@ async def test_states_and_handlers_are_told(server: APIServer, client: Client, n
     assert {str(collection) for collection, _ in notes.changes} == {WIDGETS}
 
 
-async def test_a_client_says_when_it_opens_and_closes(server: APIServer, notes: Notes) -> None:
+async def test_opening_and_closing_a_client_is_reported(server: APIServer, notes: Notes) -> None:
     async with dynkube.connect(transport=server.transport(), observers=[notes]):
         assert notes.clients == ["opened with 0 informers"]
 
@@ -147,7 +145,7 @@ async def test_a_client_says_when_it_opens_and_closes(server: APIServer, notes: 
 
 
 class BrokenRequests(Observer):
-    """Fails at every request."""
+    """Raises in every method."""
 
     def request_started(self, request: object) -> None:
         raise RuntimeError("started")
@@ -191,12 +189,12 @@ async def test_an_observer_that_raises_is_reported_once_and_breaks_nothing(
         (print, "a builtin_function_or_method: pass an instance of a subclass of dynkube.telemetry.Observer"),
     ],
 )
-def test_an_invalid_observer_is_refused_where_it_is_passed(observer: Any, complaint: str) -> None:
+def test_an_invalid_observer_is_rejected_by_connect(observer: Any, complaint: str) -> None:
     with pytest.raises(InvalidInput, match=rf"observers\[0\] is {complaint}"):
         dynkube.connect(url="http://api.invalid", observers=[observer])
 
 
-def test_a_single_observer_outside_of_a_list_is_refused() -> None:
+def test_an_observer_that_is_not_in_a_list_is_rejected() -> None:
     alone: Any = Notes()
     with pytest.raises(InvalidInput, match=r"observers is a single Notes: pass a list, observers=\[...\]"):
         dynkube.connect(url="http://api.invalid", observers=alone)
@@ -216,7 +214,7 @@ async def test_a_method_that_is_not_overridden_is_not_called(server: APIServer) 
     assert set(calls) == {"state"}
 
 
-async def test_the_watch_on_definitions_is_told_of_too(server: APIServer, client: Client, notes: Notes) -> None:
+async def test_the_watch_on_crds_is_reported_too(server: APIServer, client: Client, notes: Notes) -> None:
     async with client.informer(WIDGETS):
         await quiet()
 

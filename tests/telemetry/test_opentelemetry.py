@@ -47,7 +47,7 @@ def last(exporter: InMemorySpanExporter) -> ReadableSpan:
     return exporter.get_finished_spans()[-1]
 
 
-async def test_a_request_is_a_client_span_with_the_attributes_of_both_worlds(
+async def test_a_request_is_a_client_span_with_http_and_kubernetes_attributes(
     server: APIServer, client: Client, exporter: InMemorySpanExporter
 ) -> None:
     server.create(namespace("shop"))
@@ -78,7 +78,7 @@ async def test_a_request_is_a_client_span_with_the_attributes_of_both_worlds(
     assert span.status.status_code is StatusCode.UNSET
 
 
-async def test_the_trace_goes_on_in_the_server(
+async def test_the_trace_context_is_sent_to_the_server(
     server: APIServer, client: Client, provider: TracerProvider, exporter: InMemorySpanExporter
 ) -> None:
     with provider.get_tracer("test").start_as_current_span("outer") as outer:
@@ -92,7 +92,7 @@ async def test_the_trace_goes_on_in_the_server(
     assert sent.rpartition("-")[0] == f"00-{request.context.trace_id:032x}-{request.context.span_id:016x}"
 
 
-async def test_a_refusal_is_an_error_and_each_repetition_a_span_of_its_own(
+async def test_an_error_response_is_an_error_and_each_retry_a_separate_span(
     server: APIServer, client: Client, exporter: InMemorySpanExporter
 ) -> None:
     server.fail(resource="pods", status=429, retry_after=3, times=1)
@@ -108,7 +108,7 @@ async def test_a_refusal_is_an_error_and_each_repetition_a_span_of_its_own(
     assert [event.name for event in repeated.events] == ["exception"]
 
 
-async def test_of_a_watch_the_opening_is_a_span(
+async def test_the_span_of_a_watch_ends_with_the_response_headers(
     server: APIServer, client: Client, exporter: InMemorySpanExporter
 ) -> None:
     async with client.informer("pods.v1") as pods:
@@ -123,7 +123,7 @@ async def test_of_a_watch_the_opening_is_a_span(
     )
 
 
-async def test_what_an_informer_asks_is_not_in_the_trace_of_who_entered_it(
+async def test_requests_of_an_informer_are_not_in_the_trace_in_which_it_was_entered(
     server: APIServer, client: Client, provider: TracerProvider, exporter: InMemorySpanExporter
 ) -> None:
     with provider.get_tracer("test").start_as_current_span("outer"):
@@ -133,7 +133,7 @@ async def test_what_an_informer_asks_is_not_in_the_trace_of_who_entered_it(
     assert [span.parent for span in exporter.get_finished_spans()] == [None] * len(exporter.get_finished_spans())
 
 
-async def test_a_request_without_an_answer_tells_its_error(
+async def test_the_span_of_a_request_without_a_response_has_its_error(
     provider: TracerProvider, exporter: InMemorySpanExporter
 ) -> None:
     async with dynkube.connect(transport=SilentTransport(), observers=[OpenTelemetryTracing(provider)]) as client:
@@ -145,7 +145,7 @@ async def test_a_request_without_an_answer_tells_its_error(
     assert span.status.description == "cancelled by a deadline or by the caller"
 
 
-async def test_no_span_shows_a_credential(
+async def test_no_span_contains_a_credential(
     server: APIServer, provider: TracerProvider, exporter: InMemorySpanExporter
 ) -> None:
     token = "tell-nobody"

@@ -1,4 +1,4 @@
-"""Metrics under client-go's names, and of informers as they are when Prometheus scrapes."""
+"""Metrics with client-go's names, and metrics of informers at the time of a scrape."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def client(server: APIServer, registry: CollectorRegistry) -> AsyncIterato
 
 
 def states(registry: CollectorRegistry) -> list[str]:
-    """The phases that have the value 1."""
+    """Return the phases whose metric has the value 1."""
     labels = ({**INFORMER_LABELS, "state": str(phase)} for phase in Phase)
     return [some["state"] for some in labels if registry.get_sample_value("dynkube_informer_state", some)]
 
@@ -60,7 +60,7 @@ async def test_requests_are_counted_by_code_method_and_host(
     assert registry.get_sample_value("rest_client_request_retries_total", retried) == 1
 
 
-async def test_sizes_and_durations_are_measured_watches_aside(
+async def test_sizes_and_durations_are_measured_except_for_watches(
     server: APIServer, client: Client, registry: CollectorRegistry
 ) -> None:
     async with client.informer("pods.v1") as pods:
@@ -77,7 +77,7 @@ async def test_sizes_and_durations_are_measured_watches_aside(
     assert registry.get_sample_value("rest_client_request_duration_seconds_sum", get) == 0
 
 
-async def test_an_informer_is_measured_through_its_whole_life(
+async def test_an_informer_has_metrics_in_every_phase(
     server: APIServer, client: Client, registry: CollectorRegistry
 ) -> None:
     async with client.informer(WIDGETS) as widgets:
@@ -103,12 +103,12 @@ async def test_an_informer_is_measured_through_its_whole_life(
 
 
 def samples_scraped(registry: CollectorRegistry) -> str:
-    """The resources that have metrics which are asked at each scrape."""
+    """Return the lines of the metrics that are computed at each scrape."""
     lines = generate_latest(registry).decode().splitlines()
     return " ".join(line for line in lines if line.startswith("dynkube_informer"))
 
 
-async def test_a_handlers_time_and_backlog_have_client_gos_names(
+async def test_the_latency_and_backlog_of_handlers_have_client_gos_names(
     server: APIServer, client: Client, registry: CollectorRegistry
 ) -> None:
     server.create(crd())
@@ -131,7 +131,7 @@ async def test_a_handlers_time_and_backlog_have_client_gos_names(
     assert version >= int(server.get("widgets", "c")["metadata"]["resourceVersion"])
 
 
-async def test_lists_and_watches_have_the_names_of_reflectors(
+async def test_lists_and_watches_have_the_metrics_of_reflectors(
     server: APIServer, client: Client, registry: CollectorRegistry
 ) -> None:
     server.create(crd())
@@ -151,7 +151,7 @@ async def test_lists_and_watches_have_the_names_of_reflectors(
     assert value("reflector_watch_duration_seconds_sum") == pytest.approx(20, abs=1)
 
 
-async def test_informers_that_differ_in_their_transform_alone_are_summed(
+async def test_informers_that_differ_only_in_their_transform_are_added_up(
     server: APIServer, client: Client, registry: CollectorRegistry
 ) -> None:
     server.create(crd())
@@ -166,7 +166,7 @@ async def test_informers_that_differ_in_their_transform_alone_are_summed(
         assert text.count("dynkube_informer_objects{") == 1
 
 
-async def test_open_watches_and_connections_are_asked_when_scraped(
+async def test_open_watches_and_connections_are_read_at_the_scrape(
     server: APIServer, client: Client, registry: CollectorRegistry
 ) -> None:
     async with client.informer("pods.v1") as pods:
@@ -176,7 +176,7 @@ async def test_open_watches_and_connections_are_asked_when_scraped(
     assert registry.get_sample_value("dynkube_client_open_watches") == 0
 
 
-async def test_a_client_that_is_closed_is_asked_no_more(server: APIServer, registry: CollectorRegistry) -> None:
+async def test_a_closed_client_is_not_read_any_more(server: APIServer, registry: CollectorRegistry) -> None:
     metrics = PrometheusMetrics(registry)
     connected = dynkube.connect(transport=server.transport(), observers=[metrics])
     async with connected as client, client.informer("pods.v1") as pods:
@@ -185,7 +185,7 @@ async def test_a_client_that_is_closed_is_asked_no_more(server: APIServer, regis
     assert registry.get_sample_value("dynkube_client_open_watches") == 0
 
 
-def test_two_on_one_registry_are_refused(registry: CollectorRegistry) -> None:
+def test_a_second_instance_on_one_registry_is_rejected(registry: CollectorRegistry) -> None:
     PrometheusMetrics(registry)
 
     with pytest.raises(InvalidInput, match="pass the same PrometheusMetrics to all clients"):

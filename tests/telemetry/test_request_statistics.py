@@ -1,4 +1,4 @@
-"""``client.statistics()`` and ``client.mapper.statistics()``: what was asked of the server, and how that went."""
+"""``client.statistics()`` and ``client.mapper.statistics()``: counts of requests and their outcomes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.informers.kit import crd, pod
 pytestmark = pytest.mark.scenario("F40")
 
 
-async def test_answers_are_counted_by_verb_and_code(server: APIServer, client: Client) -> None:
+async def test_responses_are_counted_by_verb_and_code(server: APIServer, client: Client) -> None:
     pods = client.resource("pods.v1")
     await pods.create(pod("a"))
     await pods.get("a", namespace="default")
@@ -41,9 +41,7 @@ async def test_answers_are_counted_by_verb_and_code(server: APIServer, client: C
     assert sum(answers.values()) == client.statistics().requests
 
 
-async def test_a_repetition_is_counted_and_so_is_an_attempt_without_an_answer(
-    server: APIServer, client: Client
-) -> None:
+async def test_retries_and_attempts_without_a_response_are_counted(server: APIServer, client: Client) -> None:
     server.fail(resource="pods", status=429, retry_after=1, times=2)
 
     await client.resource("pods.v1").list()
@@ -70,7 +68,7 @@ async def test_warnings_are_counted(server: APIServer, client: Client) -> None:
     assert client.statistics().warnings == 1
 
 
-async def test_waits_for_a_turn_are_counted_and_measured(server: APIServer) -> None:
+async def test_waits_for_the_rate_limit_are_counted_and_measured(server: APIServer) -> None:
     registry = CollectorRegistry()
     limits = Limits(qps=1, burst=2)
     metrics = PrometheusMetrics(registry)
@@ -78,7 +76,7 @@ async def test_waits_for_a_turn_are_counted_and_measured(server: APIServer) -> N
         for _ in range(2):
             await client.raw("GET", "/version")
         server.fail(status=429, retry_after=0, path_prefix="/version", times=1)
-        await client.raw("GET", "/version")  # twice, and each has to wait for its turn
+        await client.raw("GET", "/version")  # two requests, and each has to wait
 
         numbers = client.statistics()
         assert (numbers.throttled, numbers.throttled_seconds) == pytest.approx((2, 2))
@@ -120,7 +118,7 @@ async def test_the_mapper_counts_loads_refreshes_and_misses(server: APIServer, c
     assert numbers.resources > 50
 
 
-async def test_the_mapper_says_what_it_could_not_read(
+async def test_the_mapper_reports_what_it_could_not_read(
     server: APIServer, client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO", logger="dynkube")
