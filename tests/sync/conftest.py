@@ -12,13 +12,13 @@ from dynkube.testing import ServerThread, serve_in_thread
 
 @pytest.fixture
 def cluster() -> Iterator[ServerThread]:
-    """An embedded server for each test that asks for one."""
+    """An embedded server for each test."""
     with serve_in_thread() as cluster:
         yield cluster
 
 
 @pytest.fixture
 def k(cluster: ServerThread) -> Iterator[dynkube.sync.Client]:
-    """A blocking client of it."""
+    """A blocking client of ``cluster``."""
     with dynkube.sync.connect(url=cluster.url) as client:
         yield client

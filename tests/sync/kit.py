@@ -1,4 +1,4 @@
-"""Objects, and interrupts that come when something waits."""
+"""Objects, and an interrupt of the main thread."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ CONFIGMAPS = "configmaps"
 
 
 def config_map(name: str, **data: str) -> dict[str, object]:
-    """A ConfigMap of the namespace ``default``."""
+    """A ConfigMap in the namespace ``default``."""
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"}, "data": data}
 
 
 def name_of(event: InformerEvent | WatchEvent) -> str:
-    """The name of the object that an event is about."""
+    """Return the name of the object of an event."""
     if isinstance(event, Updated):
         return event.new.name
     return "" if isinstance(event, Bookmark) else event.object.name
 
 
 def interrupt() -> None:
-    """What Ctrl-C does to this process; its main thread gets the KeyboardInterrupt."""
+    """Interrupt this process as Ctrl-C does; its main thread gets the KeyboardInterrupt."""
     signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
 
 def run_script(text: str, *args: str) -> subprocess.CompletedProcess[str]:
-    """Run a program of its own to its end."""
+    """Run a program in a separate process, and wait for its end."""
     command = [sys.executable, "-c", textwrap.dedent(text), *args]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=50)

@@ -1,4 +1,4 @@
-"""Clusters that are not there, or not as they should be: short errors, and nothing that hangs."""
+"""Clusters that cannot be reached or used: short errors, and no call that blocks for ever."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tests.sync.kit import CONFIGMAPS, config_map, interrupt
 pytestmark = pytest.mark.real_time
 
 
-def test_a_context_that_the_kubeconfig_lacks_is_told_with_those_it_has(cluster: ServerThread) -> None:
+def test_the_error_for_an_unknown_context_lists_the_known_ones(cluster: ServerThread) -> None:
     with pytest.raises(ConfigError, match=r"'production'.*dynkube"):
         dynkube.sync.connect(kubeconfig=cluster.endpoint.kubeconfig(), context="production")
 
 
-def test_credentials_that_are_no_longer_good_are_an_error_of_calls_and_a_state_of_informers() -> None:
+def test_an_expired_credential_is_an_error_of_calls_and_a_state_of_informers() -> None:
     with serve_in_thread(token="of-today") as cluster, dynkube.sync.connect(url=cluster.url, token="of-yesterday") as k:
         with pytest.raises(Unauthorized):
             k.raw("GET", "/api/v1/namespaces")
@@ -28,9 +28,7 @@ def test_credentials_that_are_no_longer_good_are_an_error_of_calls_and_a_state_o
     assert refused.phase is dynkube.UNKNOWN
 
 
-def test_an_interrupt_in_the_middle_of_a_list_leaves_the_client_usable(
-    cluster: ServerThread, k: dynkube.sync.Client
-) -> None:
+def test_an_interrupt_during_a_list_leaves_the_client_usable(cluster: ServerThread, k: dynkube.sync.Client) -> None:
     maps = k.resource(CONFIGMAPS)
     maps.create(config_map("one"))
 

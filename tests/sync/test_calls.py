@@ -1,4 +1,4 @@
-"""Verbs, pages and watches without await."""
+"""Verbs, pages and watches of the blocking client."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tests.sync.kit import CONFIGMAPS, config_map, name_of
 pytestmark = pytest.mark.real_time
 
 
-def test_a_verb_returns_what_the_async_one_does(k: dynkube.sync.Client) -> None:
+def test_a_verb_returns_the_result_of_the_async_one(k: dynkube.sync.Client) -> None:
     created = k.resource(CONFIGMAPS).create(config_map("one", a="1"))
 
     assert k.resource(CONFIGMAPS).get("one", namespace="default") == created
 
 
-def test_a_verb_raises_what_the_async_one_does(k: dynkube.sync.Client) -> None:
+def test_a_verb_raises_the_error_of_the_async_one(k: dynkube.sync.Client) -> None:
     with pytest.raises(NotFound, match='configmaps "none" not found'):
         k.resource(CONFIGMAPS).get("none")
 
@@ -37,7 +37,7 @@ def test_pages_are_iterated_over(k: dynkube.sync.Client) -> None:
     assert objects.resource_version
 
 
-def test_a_watch_gives_what_is_there_and_what_comes(k: dynkube.sync.Client) -> None:
+def test_a_watch_returns_existing_and_new_objects(k: dynkube.sync.Client) -> None:
     maps = k.resource(CONFIGMAPS)
     maps.create(config_map("there"))
 
@@ -49,7 +49,7 @@ def test_a_watch_gives_what_is_there_and_what_comes(k: dynkube.sync.Client) -> N
     assert (name_of(first), name_of(second)) == ("there", "new")
 
 
-def test_a_step_that_takes_too_long_can_be_repeated(k: dynkube.sync.Client) -> None:
+def test_after_a_timeout_the_next_event_can_be_requested_again(k: dynkube.sync.Client) -> None:
     maps = k.resource(CONFIGMAPS)
 
     with maps.watch(namespace="default") as events:
@@ -60,7 +60,7 @@ def test_a_step_that_takes_too_long_can_be_repeated(k: dynkube.sync.Client) -> N
         assert name_of(next(events)) == "late"
 
 
-def test_a_watch_that_was_not_entered_says_so(k: dynkube.sync.Client) -> None:
+def test_a_watch_that_was_not_entered_raises(k: dynkube.sync.Client) -> None:
     with pytest.raises(ClosedError, match="use it inside 'with"):
         next(k.resource(CONFIGMAPS).watch())
 
@@ -71,11 +71,11 @@ def test_a_watch_that_was_not_entered_has_nothing_pending(k: dynkube.sync.Client
     assert (watch.pending, watch.restarts, watch.last_error) == (0, 0, None)
 
 
-def test_a_watch_that_was_not_entered_is_closed_without_a_wait(k: dynkube.sync.Client) -> None:
+def test_a_watch_that_was_not_entered_can_be_closed(k: dynkube.sync.Client) -> None:
     k.resource(CONFIGMAPS).watch().close()
 
 
-def test_a_watch_that_nobody_holds_any_more_ends(k: dynkube.sync.Client) -> None:
+def test_a_watch_without_references_ends(k: dynkube.sync.Client) -> None:
     watch = k.resource(CONFIGMAPS).watch().__enter__()
     held = watch._held
 
@@ -86,18 +86,18 @@ def test_a_watch_that_nobody_holds_any_more_ends(k: dynkube.sync.Client) -> None
     assert held.ended
 
 
-async def test_a_call_inside_of_somebody_elses_trio_is_refused(k: dynkube.sync.Client) -> None:
+async def test_a_call_inside_a_trio_run_is_rejected(k: dynkube.sync.Client) -> None:
     with pytest.raises(InvalidInput, match=r"would block the trio run that calls it: use dynkube\.connect"):
         k.resource(CONFIGMAPS).list()
 
 
 @pytest.mark.parametrize("timeout", [-1, float("nan"), "5", None])
-def test_a_timeout_that_is_none_is_refused(k: dynkube.sync.Client, timeout: Any) -> None:
+def test_an_invalid_timeout_is_rejected(k: dynkube.sync.Client, timeout: Any) -> None:
     with k.resource(CONFIGMAPS).watch() as events, pytest.raises(InvalidInput, match="timeout must be a number"):
         events.next(timeout)
 
 
-def test_many_objects_are_applied_without_await(k: dynkube.sync.Client) -> None:
+def test_apply_all_applies_many_objects(k: dynkube.sync.Client) -> None:
     report = k.apply_all([config_map("one"), config_map("two")])
 
     assert report.summary.startswith("2 created")
@@ -109,7 +109,7 @@ def test_a_subresource_is_read(k: dynkube.sync.Client) -> None:
     assert namespace["status"] == {"phase": "Active"}
 
 
-def test_a_client_that_was_closed_says_what_to_do(k: dynkube.sync.Client) -> None:
+def test_a_closed_client_raises_with_a_hint(k: dynkube.sync.Client) -> None:
     maps = k.resource(CONFIGMAPS)
     k.close()
 
@@ -119,12 +119,12 @@ def test_a_client_that_was_closed_says_what_to_do(k: dynkube.sync.Client) -> Non
         maps.list()
 
 
-def test_closing_twice_is_no_mistake(k: dynkube.sync.Client) -> None:
+def test_closing_twice_is_allowed(k: dynkube.sync.Client) -> None:
     k.close()
     k.close()
 
 
-def test_two_clients_live_side_by_side(k: dynkube.sync.Client) -> None:
+def test_two_clients_can_be_used_side_by_side(k: dynkube.sync.Client) -> None:
     with serve_in_thread() as other, dynkube.sync.connect(url=other.url) as second:
         second.resource(CONFIGMAPS).create(config_map("theirs"))
 

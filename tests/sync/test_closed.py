@@ -1,4 +1,4 @@
-"""What is closed says so, whatever it is asked; what nobody holds any more is closed; and nothing is left behind."""
+"""Closed objects raise on every use, unreferenced streams are closed, and nothing is left behind."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ USES: dict[str, Callable[[dynkube.sync.Informer], object]] = {
 
 @pytest.mark.parametrize("closed", ["informer", "client"])
 @pytest.mark.parametrize("use", USES)
-def test_a_closed_informer_says_that_it_is_closed(k: dynkube.sync.Client, use: str, closed: str) -> None:
+def test_a_closed_informer_raises_with_a_hint(k: dynkube.sync.Client, use: str, closed: str) -> None:
     maps = k.informer(CONFIGMAPS)
     maps.wait_synced(timeout=10)
 
@@ -40,7 +40,7 @@ def test_a_closed_informer_says_that_it_is_closed(k: dynkube.sync.Client, use: s
         USES[use](maps)
 
 
-def test_a_closed_client_says_that_it_is_closed(k: dynkube.sync.Client) -> None:
+def test_a_closed_client_raises(k: dynkube.sync.Client) -> None:
     k.close()
 
     assert repr(k) == "<Client, closed>"
@@ -48,7 +48,7 @@ def test_a_closed_client_says_that_it_is_closed(k: dynkube.sync.Client) -> None:
         pass
 
 
-def test_a_client_that_ended_by_itself_says_of_what(k: dynkube.sync.Client) -> None:
+def test_a_client_that_was_ended_by_a_handler_raises_with_the_cause(k: dynkube.sync.Client) -> None:
     def on_add(obj: dynkube.Unstructured) -> None:
         raise LookupError(obj.name)
 
@@ -71,7 +71,7 @@ def test_a_client_that_ended_by_itself_says_of_what(k: dynkube.sync.Client) -> N
 
 
 @pytest.mark.parametrize("kind", ["events", "watch"])
-def test_a_stream_that_nobody_holds_is_closed(k: dynkube.sync.Client, kind: str) -> None:
+def test_a_stream_without_references_is_closed(k: dynkube.sync.Client, kind: str) -> None:
     k.resource(CONFIGMAPS).create(config_map("one"))
     stream: EventStream | Watch = (
         k.informer(CONFIGMAPS).events() if kind == "events" else k.resource(CONFIGMAPS).watch().__enter__()
@@ -112,7 +112,7 @@ COUNT = """
 """
 
 
-def test_after_a_client_is_closed_no_task_and_no_socket_is_left(cluster: ServerThread) -> None:
+def test_closing_a_client_leaves_no_task_and_no_socket(cluster: ServerThread) -> None:
     done = run_script(COUNT, cluster.url)
 
     assert (done.stderr, done.returncode) == ("", 0)

@@ -1,4 +1,4 @@
-"""What IPython completes of a blocking client: names of resources, and the verbs on them; and that it asks nobody."""
+"""Completion in IPython: names of resources and their verbs, without requests."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ pytestmark = pytest.mark.real_time
 def shell(k: dynkube.sync.Client, request: pytest.FixtureRequest) -> Iterator[InteractiveShell]:
     shell = InteractiveShell.instance()
     shell.run_line_magic("load_ext", "dynkube")
-    shell.Completer.use_jedi = request.param  # which knows some things from the types, and is not there for everybody
+    shell.Completer.use_jedi = request.param  # jedi is optional, and completes some names from annotations
     shell.user_ns |= {"k": k}
     yield shell
     InteractiveShell.clear_instance()
 
 
 def completed(shell: InteractiveShell, text: str) -> set[str]:
-    """What the completions would have ``text`` end with."""
+    """Return the completions of the last part of ``text``."""
     assert shell.Completer.evaluation == "limited"
     with provisionalcompleter():
         found = list(shell.Completer.completions(text, len(text)))
     return {re.split(r"[\"']|\.(?=\w+$)", each.text.rstrip("\"']"))[-1] for each in found}
 
 
-def test_resources_are_completed_as_soon_as_a_client_has_connected(
+def test_resources_are_completed_as_soon_as_a_client_is_connected(
     k: dynkube.sync.Client, shell: InteractiveShell
 ) -> None:
-    k.mapper.load()  # has begun with connecting
+    k.mapper.load()  # connecting has started it
 
     assert completed(shell, 'k["deplo') == completed(shell, 'k.resources["deplo') == {"deployments"}
     assert completed(shell, "k.resources.deplo") == {"deployments"}
@@ -52,17 +52,17 @@ def test_resources_are_completed_as_soon_as_a_client_has_connected(
 @pytest.mark.parametrize(
     "verbs", ['k["deployments"]', "k.resources.deployments", 'k["deployments.v1.apps"]', 'k["nosuch"]']
 )
-def test_verbs_are_completed_behind_a_resource(shell: InteractiveShell, verbs: str) -> None:
+def test_verbs_are_completed_after_a_resource(shell: InteractiveShell, verbs: str) -> None:
     assert completed(shell, f"{verbs}.delete_c") == {"delete_collection"}
 
 
-def test_verbs_are_completed_behind_a_key_of_the_resources(shell: InteractiveShell) -> None:
-    shell.Completer.use_jedi = False  # it cannot tell what a generic class gives by a key
+def test_verbs_are_completed_after_a_key_of_resources(shell: InteractiveShell) -> None:
+    shell.Completer.use_jedi = False  # jedi does not know the type of an item of a generic class
 
     assert completed(shell, 'k.resources["deployments.v1.apps"].delete_c') == {"delete_collection"}
 
 
-def test_fields_of_what_a_table_holds_are_completed(k: dynkube.sync.Client, shell: InteractiveShell) -> None:
+def test_fields_of_objects_in_a_table_are_completed(k: dynkube.sync.Client, shell: InteractiveShell) -> None:
     k["cm"].create(config_map("one", a="1", b="2"))
     shell.user_ns["found"] = k.get("cm", field_selector="metadata.name=one")
     shell.user_ns["listed"] = k["cm"].list(field_selector="metadata.name=one")
@@ -71,21 +71,19 @@ def test_fields_of_what_a_table_holds_are_completed(k: dynkube.sync.Client, shel
     assert completed(shell, 'listed[0]["data"]["') == {"a", "b"}
 
 
-def test_completing_asks_nobody_whatever_is_known(
-    cluster: ServerThread, k: dynkube.sync.Client, shell: InteractiveShell
-) -> None:
+def test_completion_sends_no_requests(cluster: ServerThread, k: dynkube.sync.Client, shell: InteractiveShell) -> None:
     k.mapper.load()
     k.mapper.invalidate()
     before = len(cluster.audit)
 
     for text in ('k["', "k.resources.", "k.resources.deployments.", 'k["nosuch"].', 'k.resources["', "k."):
         completed(shell, text)
-    k.server_version()  # what came before it has arrived by now
+    k.server_version()  # by now, any earlier request has arrived
 
     assert [record.path for record in cluster.audit[before:]] == ["/version"]
 
 
-def test_connecting_costs_no_request_that_the_first_verb_would_not_make(cluster: ServerThread) -> None:
+def test_connecting_sends_no_request_that_the_first_verb_would_not_send(cluster: ServerThread) -> None:
     with dynkube.sync.connect(url=cluster.url) as k:
         k.get("cm", namespace="default")
         k.mapper.load()
@@ -93,7 +91,7 @@ def test_connecting_costs_no_request_that_the_first_verb_would_not_make(cluster:
     assert sorted(record.path for record in cluster.audit) == ["/api", "/api/v1/namespaces/default/configmaps", "/apis"]
 
 
-def test_connecting_reads_what_is_served_before_anything_is_asked(cluster: ServerThread) -> None:
+def test_connecting_reads_discovery_in_the_background(cluster: ServerThread) -> None:
     class Asked(Observer):
         def request_started(self, request: RequestInfo) -> None:
             asked.put(request.url.removeprefix(cluster.url))
@@ -103,7 +101,7 @@ def test_connecting_reads_what_is_served_before_anything_is_asked(cluster: Serve
         assert {asked.get(timeout=10), asked.get(timeout=10)} == {"/api", "/apis"}
 
 
-def test_where_no_server_is_completing_says_nothing(shell: InteractiveShell) -> None:
+def test_without_a_server_completion_returns_nothing(shell: InteractiveShell) -> None:
     with dynkube.sync.connect(url="http://127.0.0.1:9") as lost:
         shell.user_ns["lost"] = lost
         with pytest.raises(dynkube.errors.ConnectFailed):
@@ -114,7 +112,7 @@ def test_where_no_server_is_completing_says_nothing(shell: InteractiveShell) -> 
         assert lost.mapper.statistics().loads == loads
 
 
-def test_on_a_closed_client_nothing_is_completed(k: dynkube.sync.Client, shell: InteractiveShell) -> None:
+def test_a_closed_client_completes_nothing(k: dynkube.sync.Client, shell: InteractiveShell) -> None:
     k.mapper.load()
     resources = k.resources
     shell.user_ns["resources"] = resources
@@ -124,7 +122,9 @@ def test_on_a_closed_client_nothing_is_completed(k: dynkube.sync.Client, shell: 
     assert list(resources) == []
 
 
-def test_two_clusters_complete_and_show_each_its_own(k: dynkube.sync.Client, shell: InteractiveShell) -> None:
+def test_two_clients_complete_the_resources_of_their_own_clusters(
+    k: dynkube.sync.Client, shell: InteractiveShell
+) -> None:
     with serve_in_thread() as second, dynkube.sync.connect(url=second.url) as other:
         second.create(crd())
         other.api_resources()

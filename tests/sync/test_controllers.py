@@ -1,4 +1,4 @@
-"""Controllers without await: started in the background or run until an interrupt."""
+"""Controllers of the blocking client: started in the background, or run until an interrupt."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SECRET = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}}
 
 
 class Reconciled:
-    """Plain and async reconcile functions that create a Secret, and report it to the thread of the test."""
+    """Plain and async reconcile functions that create a Secret, and notify the test's thread."""
 
     def __init__(self) -> None:
         self.done = threading.Event()
@@ -62,11 +62,11 @@ def test_a_controller_runs_in_the_background_until_it_is_stopped(
     assert repr(running) == "<ControllerRun of configmaps, ended>"
 
 
-def test_run_ends_in_order_when_it_is_interrupted(cluster: ServerThread, k: dynkube.sync.Client) -> None:
+def test_an_interrupted_run_ends_cleanly(cluster: ServerThread, k: dynkube.sync.Client) -> None:
     def reconcile(ctx: BlockingContext, key: ObjectKey) -> None:
         if key.name == "a":
             interrupt()
-            ctx.apply(SECRET)  # ends within the shutdown timeout
+            ctx.apply(SECRET)  # within the shutdown timeout
 
     cluster.create(config_map("a"))
     dynkube.sync.run(k, Controller("configmaps", reconcile), election=LeaderElection("sites", namespace="default"))
@@ -75,7 +75,7 @@ def test_run_ends_in_order_when_it_is_interrupted(cluster: ServerThread, k: dynk
     assert cluster.get("leases", "sites")["spec"]["holderIdentity"] == ""
 
 
-def test_a_lost_lease_ends_the_wait(cluster: ServerThread, k: dynkube.sync.Client) -> None:
+def test_losing_the_lease_ends_the_wait(cluster: ServerThread, k: dynkube.sync.Client) -> None:
     election = LeaderElection(
         "sites", namespace="default", lease_duration=2, renew_deadline=1, retry_period=0.1, identity="this one"
     )
@@ -109,7 +109,7 @@ def test_closing_the_client_stops_its_controllers(cluster: ServerThread) -> None
     assert controller.status().phase is ControllerPhase.STOPPED
 
 
-def test_errors_of_the_arguments_are_raised_at_once(k: dynkube.sync.Client) -> None:
+def test_invalid_arguments_raise_at_once(k: dynkube.sync.Client) -> None:
     controller = Controller("configmaps", Reconciled().plain)
 
     with pytest.raises(InvalidInput, match="has no controllers"):
@@ -124,7 +124,7 @@ def test_errors_of_the_arguments_are_raised_at_once(k: dynkube.sync.Client) -> N
 
 
 class Output:
-    """An output of a notebook that can be replaced."""
+    """The output of a notebook cell, which can be replaced."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -161,7 +161,7 @@ def test_a_closed_live_status_is_not_updated(k: dynkube.sync.Client) -> None:
     assert output.texts == []
 
 
-def test_an_output_that_cannot_be_updated_does_not_disturb_the_others(
+def test_an_output_that_cannot_be_updated_does_not_affect_the_others(
     k: dynkube.sync.Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG, "dynkube.sync")
@@ -175,7 +175,7 @@ def test_an_output_that_cannot_be_updated_does_not_disturb_the_others(
     assert "a live status cannot be updated" in caplog.text
 
 
-def test_several_controllers_are_displayed_as_their_cards(k: dynkube.sync.Client) -> None:
+def test_several_controllers_are_displayed_as_cards(k: dynkube.sync.Client) -> None:
     controllers = [Controller(name, Reconciled().plain) for name in ("configmaps", "secrets")]
     with dynkube.sync.start(k, *controllers) as running:
         text = plain(card_of(running.live(), datetime.now(UTC)))

@@ -1,4 +1,4 @@
-"""Informers without await: they go on by themselves, and reads cross no threads."""
+"""Informers of the blocking client: they run in the background, and reads do not switch threads."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.sync.kit import CONFIGMAPS, config_map, name_of
 pytestmark = pytest.mark.real_time
 
 
-def test_an_informer_on_a_resource_that_nobody_has_is_empty_and_turns_live(
+def test_an_informer_on_an_absent_resource_is_empty_and_becomes_live(
     cluster: ServerThread, k: dynkube.sync.Client
 ) -> None:
     widgets = k.informer(WIDGETS)
@@ -40,7 +40,7 @@ def test_writes_are_read_from_the_cache(k: dynkube.sync.Client) -> None:
     assert list(maps) == maps.list() == [written]
 
 
-def test_what_an_informer_shows_becomes_a_data_frame(k: dynkube.sync.Client) -> None:
+def test_the_objects_of_an_informer_are_converted_to_a_data_frame(k: dynkube.sync.Client) -> None:
     maps = k.informer(CONFIGMAPS, namespace="default", filter=lambda obj: obj.name != "two")
     for name in ("one", "two"):
         maps.wait_for(k.resource(CONFIGMAPS).create(config_map(name, color="red")), timeout=10)
@@ -51,7 +51,7 @@ def test_what_an_informer_shows_becomes_a_data_frame(k: dynkube.sync.Client) -> 
     assert [list(frame["color"]) for frame in frames] == [["red"], ["red"]]
 
 
-def test_events_come_until_the_informer_is_closed(k: dynkube.sync.Client) -> None:
+def test_events_are_delivered_until_the_informer_is_closed(k: dynkube.sync.Client) -> None:
     k.resource(CONFIGMAPS).create(config_map("one"))
     maps = k.informer(CONFIGMAPS, namespace="default")
 
@@ -63,7 +63,7 @@ def test_events_come_until_the_informer_is_closed(k: dynkube.sync.Client) -> Non
     assert (type(first), name_of(first), rest) == (dynkube.Added, "one", [])
 
 
-def test_changing_the_filter_gives_the_difference(k: dynkube.sync.Client) -> None:
+def test_changing_the_filter_delivers_the_difference(k: dynkube.sync.Client) -> None:
     for name in ("one", "two"):
         k.resource(CONFIGMAPS).create(config_map(name))
     maps = k.informer(CONFIGMAPS, namespace="default")
@@ -78,7 +78,7 @@ def test_changing_the_filter_gives_the_difference(k: dynkube.sync.Client) -> Non
     assert isinstance(gone, dynkube.Deleted)
 
 
-def test_a_plain_handler_may_use_the_client(k: dynkube.sync.Client) -> None:
+def test_a_plain_handler_may_call_the_client(k: dynkube.sync.Client) -> None:
     maps = k.resource(CONFIGMAPS)
     maps.create(config_map("one"))
     seen: list[tuple[str, bool]] = []
@@ -94,7 +94,7 @@ def test_a_plain_handler_may_use_the_client(k: dynkube.sync.Client) -> None:
     assert seen == [("one", False)]
 
 
-def test_the_backlog_is_what_waits_for_a_handler_that_is_busy(k: dynkube.sync.Client) -> None:
+def test_the_backlog_counts_the_events_that_wait_for_a_busy_handler(k: dynkube.sync.Client) -> None:
     for name in ("one", "two", "three"):
         k.resource(CONFIGMAPS).create(config_map(name))
     maps = k.informer(CONFIGMAPS, namespace="default")
@@ -113,7 +113,7 @@ def test_the_backlog_is_what_waits_for_a_handler_that_is_busy(k: dynkube.sync.Cl
     assert (waiting, handle.backlog) == (2, 0)
 
 
-def test_a_handler_that_hangs_keeps_nobody_from_closing(k: dynkube.sync.Client) -> None:
+def test_a_handler_that_hangs_does_not_block_closing(k: dynkube.sync.Client) -> None:
     k.resource(CONFIGMAPS).create(config_map("one"))
     maps = k.informer(CONFIGMAPS, namespace="default")
     begun, end = threading.Event(), threading.Event()
@@ -142,7 +142,7 @@ def test_an_async_handler_is_called_too(k: dynkube.sync.Client) -> None:
     assert seen == ["one"]
 
 
-def test_a_filter_may_call_the_client_in_no_thread_and_read_informers_in_any(k: dynkube.sync.Client) -> None:
+def test_a_filter_may_read_informers_but_not_call_the_client(k: dynkube.sync.Client) -> None:
     k.resource(CONFIGMAPS).create(config_map("one"))
     maps, spaces = k.informer(CONFIGMAPS, namespace="default"), k.informer("namespaces")
     maps.wait_synced(timeout=10)
@@ -164,7 +164,7 @@ def test_a_filter_may_call_the_client_in_no_thread_and_read_informers_in_any(k: 
     assert "in every thread that reads" in maps.statistics().last_error
 
 
-def test_an_index_function_that_calls_the_client_is_told_that_it_cannot(k: dynkube.sync.Client) -> None:
+def test_an_index_function_that_calls_the_client_is_an_error(k: dynkube.sync.Client) -> None:
     k.resource(CONFIGMAPS).create(config_map("one"))
     maps = k.informer(CONFIGMAPS, namespace="default")
     maps.wait_synced(timeout=10)
@@ -175,7 +175,7 @@ def test_an_index_function_that_calls_the_client_is_told_that_it_cannot(k: dynku
     assert "a blocking call in a filter or index function" in maps.statistics().last_error
 
 
-def test_a_filter_that_calls_the_client_is_told_that_it_cannot(k: dynkube.sync.Client) -> None:
+def test_a_filter_that_calls_the_client_is_an_error(k: dynkube.sync.Client) -> None:
     k.resource(CONFIGMAPS).create(config_map("one"))
     maps = k.informer(CONFIGMAPS, namespace="default")
 
@@ -188,7 +188,7 @@ def test_a_filter_that_calls_the_client_is_told_that_it_cannot(k: dynkube.sync.C
     assert "a blocking call in a filter or index function" in maps.statistics().last_error
 
 
-def test_waiting_in_vain_tells_the_state(k: dynkube.sync.Client) -> None:
+def test_the_timeout_error_of_a_wait_has_the_state(k: dynkube.sync.Client) -> None:
     widgets = k.informer(WIDGETS)
 
     widgets.wait_synced(timeout=10)
@@ -200,19 +200,19 @@ def test_waiting_in_vain_tells_the_state(k: dynkube.sync.Client) -> None:
 
 
 @pytest.mark.parametrize("timeout", ["5", -1, float("nan")])
-def test_a_time_to_wait_that_is_none_is_refused(k: dynkube.sync.Client, timeout: Any) -> None:
+def test_an_invalid_timeout_is_rejected(k: dynkube.sync.Client, timeout: Any) -> None:
     with pytest.raises(InvalidInput, match="timeout must be a number of seconds"):
         k.informer(WIDGETS).wait_synced(timeout=timeout)
 
 
-def test_a_phase_that_is_none_is_refused(k: dynkube.sync.Client) -> None:
+def test_an_invalid_phase_is_rejected(k: dynkube.sync.Client) -> None:
     wrong: Any = 3
 
     with pytest.raises(InvalidInput, match="wait_state requires one or more of"):
         k.informer(WIDGETS).wait_state(wrong)
 
 
-def test_states_are_iterated_over_to_their_end(cluster: ServerThread, k: dynkube.sync.Client) -> None:
+def test_states_are_iterated_over_until_the_end(cluster: ServerThread, k: dynkube.sync.Client) -> None:
     widgets = k.informer(WIDGETS)
     widgets.wait_state(dynkube.ABSENT, timeout=10)
     states = widgets.states()
@@ -226,7 +226,7 @@ def test_states_are_iterated_over_to_their_end(cluster: ServerThread, k: dynkube
     assert [state.phase for state in states][-1:] == [dynkube.STOPPED]
 
 
-def test_a_closed_informer_is_empty_and_takes_no_handler(k: dynkube.sync.Client) -> None:
+def test_a_closed_informer_is_empty_and_rejects_handlers(k: dynkube.sync.Client) -> None:
     maps = k.informer(CONFIGMAPS)
     maps.close()
     maps.close()
@@ -236,12 +236,12 @@ def test_a_closed_informer_is_empty_and_takes_no_handler(k: dynkube.sync.Client)
         maps.add_handler(on_add=print)
 
 
-def test_an_informer_that_cannot_be_is_refused_by_the_call(k: dynkube.sync.Client) -> None:
+def test_an_unknown_resource_is_rejected_by_the_call(k: dynkube.sync.Client) -> None:
     with pytest.raises(dynkube.errors.NoMatch, match=r"nosuchthings.*; to follow a resource that is not installed yet"):
         k.informer("nosuchthings")
 
 
-def test_a_handler_that_is_to_end_its_client_does(k: dynkube.sync.Client) -> None:
+def test_a_handler_with_on_error_cancel_ends_its_client(k: dynkube.sync.Client) -> None:
     def on_add(obj: dynkube.Unstructured) -> None:
         raise LookupError(obj.name)
 
@@ -249,7 +249,7 @@ def test_a_handler_that_is_to_end_its_client_does(k: dynkube.sync.Client) -> Non
 
     with pytest.raises(ClosedError, match="client"):
         k.resource("namespaces").wait_for("never", "create")
-    with pytest.raises(LookupError):  # of whichever namespace the cache had first
+    with pytest.raises(LookupError):  # for whichever namespace came first
         k.close()
 
 
@@ -267,7 +267,7 @@ async def leave_async(obj: dynkube.Unstructured) -> None:
 
 @pytest.mark.scenario("P10")
 @pytest.mark.parametrize("function", [leave, interrupt, leave_async])
-def test_a_handler_cannot_end_the_program_from_its_thread(k: dynkube.sync.Client, function: Any) -> None:
+def test_a_handler_cannot_end_the_program_from_a_thread(k: dynkube.sync.Client, function: Any) -> None:
     k.resource(CONFIGMAPS).create(config_map("one"))
     errors: list[Exception] = []
     maps = k.informer(CONFIGMAPS, namespace="default")
@@ -285,7 +285,7 @@ def test_a_handler_cannot_end_the_program_from_its_thread(k: dynkube.sync.Client
     assert "SystemExit" in maps.statistics().last_error
 
 
-def test_a_handler_that_leaves_can_end_its_client(cluster: ServerThread) -> None:
+def test_a_handler_that_exits_can_end_its_client(cluster: ServerThread) -> None:
     k = dynkube.sync.connect(url=cluster.url)
     maps = k.informer(CONFIGMAPS, namespace="default")
     maps.wait_synced(timeout=10)

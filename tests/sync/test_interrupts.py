@@ -1,4 +1,4 @@
-"""Ctrl-C, or a notebook's stop button, ends the call that waits, and nothing else."""
+"""Ctrl-C or a notebook's stop button ends the waiting call, and nothing else."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ def test_an_interrupted_call_is_cancelled_in_the_loop() -> None:
     assert said == ["cleaned up"]
 
 
-def test_an_interrupt_that_does_not_wake_the_thread_that_waits_ends_its_call_too() -> None:
+def test_an_interrupt_that_does_not_wake_the_waiting_thread_ends_its_call_too() -> None:
     thread = TrioThread()
 
     async def wait_for_ever() -> None:
-        signal.pthread_kill(threading.get_ident(), signal.SIGINT)  # as one that comes just before the wait in C
+        signal.pthread_kill(threading.get_ident(), signal.SIGINT)  # as an interrupt just before the wait in C
         await trio.sleep_forever()
 
     with pytest.raises(KeyboardInterrupt):
@@ -52,7 +52,7 @@ def test_an_interrupt_that_does_not_wake_the_thread_that_waits_ends_its_call_too
     thread.close()
 
 
-def test_informers_go_on_after_an_interrupt(k: dynkube.sync.Client) -> None:
+def test_informers_continue_after_an_interrupt(k: dynkube.sync.Client) -> None:
     maps = k.informer(CONFIGMAPS, namespace="default")
     maps.wait_synced(timeout=10)
 
@@ -63,7 +63,7 @@ def test_informers_go_on_after_an_interrupt(k: dynkube.sync.Client) -> None:
     assert [obj.name for obj in maps] == ["one"]
 
 
-def test_an_interrupted_step_of_a_stream_loses_nothing(k: dynkube.sync.Client) -> None:
+def test_an_interrupted_wait_for_an_event_loses_nothing(k: dynkube.sync.Client) -> None:
     maps = k.informer(CONFIGMAPS, namespace="default")
     maps.wait_synced(timeout=10)
 
@@ -76,7 +76,7 @@ def test_an_interrupted_step_of_a_stream_loses_nothing(k: dynkube.sync.Client) -
 
 
 def _interrupted(k: dynkube.sync.Client, wait: Callable[[], object]) -> None:
-    """Press Ctrl-C, once, when the call has come to where it waits in the trio thread."""
+    """Interrupt the main thread once, when its call waits in the trio thread."""
 
     async def press() -> None:
         while not k._thread._calls:
@@ -88,7 +88,7 @@ def _interrupted(k: dynkube.sync.Client, wait: Callable[[], object]) -> None:
     wait()
 
 
-def test_what_came_although_a_step_was_interrupted_is_the_next_steps() -> None:
+def test_events_received_by_an_interrupted_wait_are_returned_next() -> None:
     thread = TrioThread()
 
     class InterruptedTooLate(Stream[int]):
@@ -98,7 +98,7 @@ def test_what_came_although_a_step_was_interrupted_is_the_next_steps() -> None:
     async def interrupted_too_late() -> list[int]:
         interrupt()
         with trio.CancelScope(shield=True):
-            await trio.sleep(0.05)  # the interrupt has cancelled the step, and it ends with a result all the same
+            await trio.sleep(0.05)  # the interrupt has cancelled it, but it still returns a result
         return [1, 2]
 
     stream = InterruptedTooLate(thread)
@@ -129,7 +129,7 @@ def test_an_interrupted_opening_leaves_nothing_open() -> None:
     assert said == ["left"]
 
 
-def test_an_interrupted_run_says_what_it_did(k: dynkube.sync.Client) -> None:
+def test_the_error_of_an_interrupted_apply_all_has_a_note_with_its_result(k: dynkube.sync.Client) -> None:
     def on_entry(entry: object) -> None:
         interrupt()
 

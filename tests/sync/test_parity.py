@@ -1,4 +1,4 @@
-"""The blocking face has everything that the async one has, with the same arguments."""
+"""The blocking API has everything that the async API has, with the same arguments."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ OTHER_NAMES = {
     "__aiter__": "__iter__",
     "__anext__": "__next__",
 }
-INSIDE = {  # what the informer and its subscribers, or the client and its watches, say to each other
+INSIDE = {  # internal interfaces between informer and subscribers, and between client and watches
     dynkube.client.Watch: {"open", "take"},
     dynkube.client.ObjectIterator: {"take"},
     dynkube.discovery.DeferredRESTMapper: {"doubt", "may_be_outdated", "recheck"},
@@ -68,7 +68,7 @@ def test_the_arguments_are_the_same(blocking: type, asynchronous: type, name: st
     parameters = dict(inspect.signature(ours).parameters)
     expected = dict(inspect.signature(theirs).parameters)
     if "timeout" not in expected:
-        parameters.pop("timeout", None)  # async code has trio.fail_after for that
+        parameters.pop("timeout", None)  # trio.fail_after in async code
 
     assert [(p.name, p.kind, p.default) for p in parameters.values()] == [
         (p.name, p.kind, p.default) for p in expected.values()
@@ -76,21 +76,21 @@ def test_the_arguments_are_the_same(blocking: type, asynchronous: type, name: st
 
 
 @pytest.mark.parametrize(("blocking", "asynchronous"), PAIRS)
-def test_what_the_async_class_can_do_in_a_block_the_blocking_one_can(blocking: type, asynchronous: type) -> None:
+def test_blocking_classes_are_context_managers_if_the_async_ones_are(blocking: type, asynchronous: type) -> None:
     enters = hasattr(asynchronous, "__aenter__")
 
     assert not enters or (hasattr(blocking, "__enter__") and hasattr(blocking, "__exit__"))
 
 
-def test_what_is_overloaded_is_overloaded_in_the_same_way() -> None:
+def test_overloads_are_the_same() -> None:
     ours, theirs = (get_overloads(client.get) for client in (dynkube.sync.Client, dynkube.Client))
 
     assert [inspect.signature(each) for each in ours] == [inspect.signature(each) for each in theirs]
     assert len(ours) == 2
 
 
-def test_the_blocking_informer_has_nothing_besides_but_the_live_table() -> None:
-    # Tables on a page are followed while no cell runs, which trio cannot do in a notebook without a thread of its own.
+def test_the_only_additional_method_of_the_blocking_informer_is_live() -> None:
+    # Live tables update while no cell runs, which trio in a notebook cannot do without a thread.
     names = {OTHER_NAMES.get(name, name) for name in dir(dynkube.Informer)}
 
     assert {name for name in dir(dynkube.sync.Informer) if not name.startswith("_")} - names == {"live"}
@@ -100,7 +100,7 @@ def test_connect_takes_the_same_arguments() -> None:
     assert inspect.signature(dynkube.sync.connect).parameters == inspect.signature(dynkube.connect).parameters
 
 
-def test_texts_show_no_await() -> None:
+def test_docstrings_contain_no_await() -> None:
     names = [(blocking, name) for blocking, _ in PAIRS for name in _public(blocking) if not name.startswith("_")]
     texts = [inspect.getdoc(getattr(blocking, name)) or "" for blocking, name in names]
 
@@ -111,7 +111,7 @@ def test_texts_show_no_await() -> None:
 
 
 @pytest.mark.parametrize(("blocking", "asynchronous", "name"), CASES)
-def test_what_is_read_without_a_call_is_in_both(blocking: type, asynchronous: type, name: str) -> None:
+def test_properties_are_properties_in_both(blocking: type, asynchronous: type, name: str) -> None:
     theirs = inspect.getattr_static(asynchronous, name)
     ours = inspect.getattr_static(blocking, OTHER_NAMES.get(name, name))
 

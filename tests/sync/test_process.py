@@ -1,4 +1,4 @@
-"""The trio thread and its process: started when needed, ended with it, made anew after a fork."""
+"""The trio thread and its process: started on demand, ended with the process, and started again after a fork."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_importing_starts_no_thread() -> None:
     assert (done.stdout, done.stderr, done.returncode) == ("1\n", "", 0)
 
 
-def test_the_end_of_the_process_ends_everything_and_cleans_up(cluster: ServerThread) -> None:
+def test_the_end_of_the_process_cancels_tasks_and_runs_their_cleanup(cluster: ServerThread) -> None:
     script = """
         import sys, trio, dynkube.sync
         k = dynkube.sync.connect(url=sys.argv[1])
@@ -46,7 +46,7 @@ def test_the_end_of_the_process_ends_everything_and_cleans_up(cluster: ServerThr
     assert (done.stdout, done.stderr, done.returncode) == ("cleaned up\n", "", 0)
 
 
-def test_a_process_that_was_forked_connects_for_itself(cluster: ServerThread) -> None:
+def test_a_forked_process_needs_new_connections(cluster: ServerThread) -> None:
     script = """
         import os, sys, warnings, dynkube.errors, dynkube.sync
         k = dynkube.sync.connect(url=sys.argv[1])
@@ -80,7 +80,7 @@ def test_all_clients_of_a_process_share_one_thread() -> None:
     process.thread().close()
 
 
-def test_a_thread_that_ended_refuses_calls() -> None:
+def test_a_thread_that_has_ended_rejects_calls() -> None:
     thread = TrioThread()
     thread.close()
     thread.close()
@@ -89,7 +89,7 @@ def test_a_thread_that_ended_refuses_calls() -> None:
         thread.call(trio.sleep, 0)
 
 
-def test_a_thread_that_closes_itself_goes_on() -> None:
+def test_a_close_within_the_trio_thread_has_no_effect() -> None:
     thread = TrioThread()
 
     thread.run(thread.close)
@@ -115,7 +115,7 @@ def test_an_interrupt_while_the_thread_starts_ends_it(monkeypatch: pytest.Monkey
     started[0].join()
 
 
-def test_the_end_of_the_thread_ends_the_calls_that_wait_for_it() -> None:
+def test_the_end_of_the_thread_ends_waiting_calls() -> None:
     thread = TrioThread()
 
     async def end_it() -> None:
@@ -126,7 +126,7 @@ def test_the_end_of_the_thread_ends_the_calls_that_wait_for_it() -> None:
         thread.call(end_it)
 
 
-def test_an_exit_in_the_loop_is_the_callers_and_leaves_the_loop_alone() -> None:
+def test_a_system_exit_in_the_loop_is_raised_for_the_caller_and_the_loop_continues() -> None:
     thread = TrioThread()
 
     with pytest.raises(SystemExit):
@@ -136,7 +136,7 @@ def test_an_exit_in_the_loop_is_the_callers_and_leaves_the_loop_alone() -> None:
     thread.close()
 
 
-def test_a_task_that_fails_with_nobody_to_tell_leaves_the_loop_alone(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_system_exit_of_a_background_task_is_logged_and_the_loop_continues(caplog: pytest.LogCaptureFixture) -> None:
     thread = TrioThread()
 
     async def fail() -> None:
@@ -149,7 +149,7 @@ def test_a_task_that_fails_with_nobody_to_tell_leaves_the_loop_alone(caplog: pyt
     assert "has failed" in caplog.text
 
 
-def test_what_a_program_leaves_open_is_closed_with_the_client(cluster: ServerThread) -> None:
+def test_closing_a_client_closes_its_watches_and_informers(cluster: ServerThread) -> None:
     k = dynkube.sync.connect(url=cluster.url)
     k.informer(CONFIGMAPS).wait_synced(timeout=10)
     watch = k.resource(CONFIGMAPS).watch()
@@ -192,7 +192,7 @@ def test_a_fork_while_another_thread_starts_the_loop_leaves_no_lock_held() -> No
     assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
 
 
-def test_a_thread_that_is_replaced_is_registered_for_the_exit_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_replaced_thread_is_registered_for_the_exit_once(monkeypatch: pytest.MonkeyPatch) -> None:
     registered: list[object] = []
     monkeypatch.setattr(atexit, "register", registered.append)
     monkeypatch.setattr(os, "register_at_fork", lambda **hooks: registered.append(hooks))

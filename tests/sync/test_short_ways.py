@@ -1,4 +1,4 @@
-"""The short ways in, without await."""
+"""The shortcuts of the blocking client."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.sync.kit import config_map
 pytestmark = pytest.mark.real_time
 
 
-def test_a_collection_and_an_object_are_got(k: dynkube.sync.Client) -> None:
+def test_get_returns_a_collection_or_an_object(k: dynkube.sync.Client) -> None:
     created = k["cm"].create(config_map("one"))
 
     table = k.get("cm", namespace="default")
@@ -23,13 +23,13 @@ def test_a_collection_and_an_object_are_got(k: dynkube.sync.Client) -> None:
     assert created in table
 
 
-def test_questions_are_answered(k: dynkube.sync.Client) -> None:
+def test_auth_can_i_whoami_and_api_resources_return_answers(k: dynkube.sync.Client) -> None:
     assert k.auth_can_i("list", "pods")
     assert k.whoami().groups
     assert "pods" in {each.gvr.resource for each in k.api_resources(verb="list")}
 
 
-def test_a_call_that_cannot_be_right_is_refused(k: dynkube.sync.Client) -> None:
+def test_invalid_arguments_are_rejected(k: dynkube.sync.Client) -> None:
     with pytest.raises(InvalidInput, match="resource 'pod/web'"):
         k.get("pod/web")
     with pytest.raises(InvalidInput, match="resource 'pod/web'"):
@@ -38,14 +38,14 @@ def test_a_call_that_cannot_be_right_is_refused(k: dynkube.sync.Client) -> None:
         iter(k)  # type: ignore[call-overload]
 
 
-def test_whom_one_may_act_as_is_asked_by_the_right_name(k: dynkube.sync.Client) -> None:
+def test_auth_can_i_impersonate_checks_the_resource_name(k: dynkube.sync.Client) -> None:
     assert k.auth_can_i("impersonate", "users", name="jane").action == "impersonate users named jane"
     with pytest.raises(NoMatch, match="not to 'user': did you mean 'users'"):
         k.auth_can_i("impersonate", "user")
 
 
-def test_names_are_read_once_from_connecting_on(k: dynkube.sync.Client) -> None:
-    k.mapper.load()  # uses the read that is under way
+def test_discovery_is_read_once_starting_with_the_connection(k: dynkube.sync.Client) -> None:
+    k.mapper.load()  # waits for the read in progress
 
     assert k.mapper.statistics().loads == 1
     assert {"pods", "deployments"} <= set(k._ipython_key_completions_())
@@ -66,12 +66,12 @@ def test_a_closed_client_has_no_resources(k: dynkube.sync.Client) -> None:
     assert k._ipython_key_completions_() == []
 
 
-def test_completion_where_no_server_is_fails_in_silence(cluster: ServerThread) -> None:
+def test_completion_without_a_server_raises_nothing(cluster: ServerThread) -> None:
     with dynkube.sync.connect(url="http://127.0.0.1:9") as nowhere:
         assert nowhere._ipython_key_completions_() == []
 
 
-def test_several_resources_are_one_table_whose_parts_can_be_followed(k: dynkube.sync.Client) -> None:
+def test_several_resources_are_one_table_whose_parts_can_be_live(k: dynkube.sync.Client) -> None:
     k["cm"].create(config_map("one"))
 
     found = k.get("cm,ns", namespace="default")

@@ -1,4 +1,4 @@
-"""Errors of blocking calls are short: the way through the event loop is left out."""
+"""Errors of blocking calls have short tracebacks, without the frames of the event loop."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _files(error: BaseException | None) -> list[str]:
     return [frame.filename for frame in traceback.extract_tb(error.__traceback__ if error else None)]
 
 
-def test_an_error_of_the_server_shows_the_call_and_nothing_below(k: dynkube.sync.Client) -> None:
+def test_the_traceback_of_an_error_response_has_only_the_call(k: dynkube.sync.Client) -> None:
     with pytest.raises(NotFound) as caught:
         k.resource(CONFIGMAPS).get("none")
 
@@ -28,14 +28,14 @@ def test_an_error_of_the_server_shows_the_call_and_nothing_below(k: dynkube.sync
     assert [name for name in files if "/trio/" in name or "/anyio/" in name or "/rest/" in name] == []
 
 
-def test_a_server_that_is_not_there_is_told_in_few_lines() -> None:
+def test_the_traceback_of_a_connection_failure_is_short() -> None:
     with dynkube.sync.connect(url="http://127.0.0.1:9") as k, pytest.raises(ConnectFailed) as caught:
         k.resource(CONFIGMAPS).list()
 
     assert len("".join(traceback.format_exception(caught.value)).splitlines()) < 25
 
 
-def test_a_function_of_the_user_stays_in_sight(k: dynkube.sync.Client) -> None:
+def test_frames_of_a_users_function_are_kept(k: dynkube.sync.Client) -> None:
     def broken(obj: dynkube.Unstructured) -> bool:
         raise InvalidInput("this is mine")
 
@@ -45,7 +45,7 @@ def test_a_function_of_the_user_stays_in_sight(k: dynkube.sync.Client) -> None:
     assert _files(caught.value)[-1] == __file__
 
 
-def test_a_cause_of_the_user_stays_in_sight_below_one_of_a_library(k: dynkube.sync.Client) -> None:
+def test_the_cause_of_an_error_in_a_users_function_is_kept(k: dynkube.sync.Client) -> None:
     mine = LookupError("this is mine")
     between = ValueError("raised nowhere in the user's code")
 
@@ -62,7 +62,7 @@ def test_a_cause_of_the_user_stays_in_sight_below_one_of_a_library(k: dynkube.sy
     assert (caught.value.__cause__, mine.__cause__) == (mine, None)
 
 
-def test_an_argument_that_a_method_does_not_take_is_told_as_by_any_function(k: dynkube.sync.Client) -> None:
+def test_an_unexpected_argument_raises_the_usual_type_error(k: dynkube.sync.Client) -> None:
     with pytest.raises(TypeError, match=r"^get\(\) got an unexpected keyword argument 'labels'") as caught:
         k.get("pods", labels="app=web")  # type: ignore[call-overload]  # the mistake to be told of
 
@@ -78,7 +78,7 @@ def endless(obj: dynkube.Unstructured) -> None:
 
 
 @pytest.mark.parametrize("handler", [broken, endless])
-def test_a_handler_that_fails_is_logged_without_its_way_through_threads(
+def test_a_failing_handler_is_logged_without_the_frames_of_threads(
     k: dynkube.sync.Client, caplog: pytest.LogCaptureFixture, handler: Callable[[dynkube.Unstructured], None]
 ) -> None:
     with caplog.at_level(logging.ERROR, "dynkube.informers"):
@@ -89,7 +89,7 @@ def test_a_handler_that_fails_is_logged_without_its_way_through_threads(
     assert _files(error)[-1] == __file__
 
 
-def test_an_error_that_is_none_of_dynkubes_is_left_whole(k: dynkube.sync.Client) -> None:
+def test_a_foreign_exception_keeps_its_whole_traceback(k: dynkube.sync.Client) -> None:
     with pytest.raises(ZeroDivisionError) as caught:
         k.resource("namespaces").wait_for("default", lambda obj: 1 // 0 == 1)
 
