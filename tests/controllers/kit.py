@@ -1,4 +1,4 @@
-"""What tests of controllers share: a controller that runs, and a record of its calls."""
+"""Helpers of the controller tests: running controllers, and a record of their calls."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ async def running(client: dynkube.Client, *controllers: Controller, shutdown: fl
 
 
 async def quiet(seconds: float = 0.0) -> None:
-    """Wait until nothing happens any more at this time, after some virtual seconds."""
+    """Wait some virtual seconds, and then until all tasks wait."""
     await trio.sleep(seconds)
     await trio.testing.wait_all_tasks_blocked()
 
 
 class Calls:
-    """A reconcile function that records its calls: the key, and the time in seconds since it was made."""
+    """A reconcile function that records its calls: the key, and the seconds since this object was created."""
 
     def __init__(self, *results: Requeue | BaseException | None, seconds: float = 0.0) -> None:
         self.keys: list[str] = []

@@ -1,7 +1,7 @@
-"""What kubernetes-controller-sharding v1.0 does in a cluster, for tests: it assigns the objects of one ring to shards.
+"""The sharder of kubernetes-controller-sharding v1.0, for tests: it assigns the objects of one ring to shards.
 
-Its two controllers (``pkg/controller/shardlease``, ``pkg/controller/sharder``) and its webhook in one step a second.
-Objects are assigned by the sum of the characters of their names rather than by consistent hashing.
+Its two controllers (``pkg/controller/shardlease``, ``pkg/controller/sharder``) and its webhook run as one step a
+second. Objects are assigned by the sum of the characters of their names instead of consistent hashing.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PREFIX = "alpha.sharding.timebertt.dev/"
 
 
 def wall_clock() -> datetime:
-    """The time of all processes and of the sharder."""
+    """The clock of all processes and of the sharder."""
     return START + timedelta(seconds=trio.current_time())
 
 
@@ -33,13 +33,13 @@ class Sharder:
         self.drains = 0
 
     async def run(self) -> None:
-        """Look at all shards and objects once a second."""
+        """Process all shards and objects once a second."""
         while True:
             self.sync()
             await trio.sleep(1)
 
     def sync(self) -> None:
-        """Look at the shards, and drain or assign each widget whose shard is not the right one."""
+        """Update the states of shards, and drain or assign each widget that is not on the desired shard."""
         leases = [
             lease for lease in self.server.list("leases") if labels(lease).get(PREFIX + "controllerring") == self.ring
         ]
@@ -54,11 +54,11 @@ class Sharder:
                 self.assign(obj, desired, moved=current is not None)
 
     def desired(self, obj: dict[str, Any], shards: list[str]) -> str:
-        """The shard that an object should have."""
+        """Return the shard to which an object should be assigned."""
         return shards[sum(map(ord, obj["metadata"]["name"])) % len(shards)]
 
     def available(self, lease: dict[str, Any]) -> bool:
-        """Whether a shard gets objects; labels its Lease, and acquires it once it has expired for its duration."""
+        """Return whether a shard may get objects; label its Lease, and acquire it a full duration after its expiry."""
         spec = lease["spec"]
         age = (wall_clock() - datetime.fromisoformat(spec["renewTime"])).total_seconds()
         held, duration = spec.get("holderIdentity") == lease["metadata"]["name"], spec["leaseDurationSeconds"]
@@ -72,24 +72,24 @@ class Sharder:
         return state != "dead"
 
     def drain(self, obj: dict[str, Any]) -> None:
-        """Ask the shard of an object to give it up."""
+        """Ask the shard of an object to release it."""
         if self.drain_label not in labels(obj):
             self.drains += 1
             self.server.update(labelled(obj, {self.drain_label: "true"}))
 
     def assign(self, obj: dict[str, Any], shard: str, *, moved: bool) -> None:
-        """Assign an object that no shard has, as the webhook does, or move it away from one that is not available."""
+        """Assign an object without a shard, as the webhook does, or one whose shard is not available."""
         changes: dict[str, str | None] = {self.shard_label: shard, **({self.drain_label: None} if moved else {})}
         self.server.update(labelled(obj, changes))
 
 
 def labels(obj: dict[str, Any]) -> dict[str, str]:
-    """The labels of an object."""
+    """Return the labels of an object."""
     found: dict[str, str] = obj["metadata"].get("labels") or {}
     return found
 
 
 def labelled(obj: dict[str, Any], changes: dict[str, str | None]) -> dict[str, Any]:
-    """The object with some labels changed; those that are ``None`` are removed."""
+    """Return the object with some labels changed; those that are ``None`` are removed."""
     changed = {name: value for name, value in {**labels(obj), **changes}.items() if value is not None}
     return {**obj, "metadata": {**obj["metadata"], "labels": changed}}

@@ -1,4 +1,4 @@
-"""A controller for a resource that is not served yet, or no more: nothing is restarted, and others go on."""
+"""A controller for a resource that is absent, or removed: it is not restarted, and does not affect others."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.informers.kit import WIDGETS, crd, widget
 HOUR = 3600.0
 
 
-async def test_a_controller_begins_when_its_crd_is_installed(
+async def test_a_controller_starts_when_its_crd_is_installed(
     server: APIServer, client: dynkube.Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     calls = Calls()
@@ -29,7 +29,7 @@ async def test_a_controller_begins_when_its_crd_is_installed(
     assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
 
 
-async def test_a_crd_that_goes_takes_its_keys_out_and_one_that_returns_goes_on(
+async def test_the_keys_of_a_deleted_crd_are_dropped_and_a_new_one_is_reconciled(
     server: APIServer, client: dynkube.Client
 ) -> None:
     calls = Calls(*[ValueError()] * 100)
@@ -50,7 +50,7 @@ async def test_a_crd_that_goes_takes_its_keys_out_and_one_that_returns_goes_on(
     assert calls.keys[failed] == "default/b"
 
 
-async def test_a_resource_that_is_not_served_holds_up_no_other_controller(
+async def test_a_resource_that_is_not_served_delays_no_other_controller(
     server: APIServer, client: dynkube.Client
 ) -> None:
     calls = Calls()
@@ -83,9 +83,7 @@ async def test_an_owned_resource_that_is_not_served_is_reported_and_retried(
     assert [each["metadata"]["name"] for each in server.list("gadgets")] == ["a"]
 
 
-async def test_a_short_name_that_cannot_be_resolved_yet_is_tried_again(
-    server: APIServer, client: dynkube.Client
-) -> None:
+async def test_a_short_name_that_cannot_be_resolved_yet_is_retried(server: APIServer, client: dynkube.Client) -> None:
     calls = Calls()
     controller = Controller("widgets", calls)
     async with running(client, controller):
@@ -99,7 +97,7 @@ async def test_a_short_name_that_cannot_be_resolved_yet_is_tried_again(
     assert calls.keys == ["default/a"]
 
 
-async def test_a_watch_without_permission_holds_up_its_own_controller_only(
+async def test_a_watch_without_permission_delays_only_its_own_controller(
     server: APIServer, client: dynkube.Client
 ) -> None:
     refused, other = Calls(), Calls()
@@ -117,7 +115,7 @@ async def test_a_watch_without_permission_holds_up_its_own_controller_only(
     assert refused.keys == ["default/a"]
 
 
-async def test_a_requeue_of_a_resource_that_has_gone_is_dropped(server: APIServer, client: dynkube.Client) -> None:
+async def test_a_requeue_for_a_deleted_resource_is_dropped(server: APIServer, client: dynkube.Client) -> None:
     calls = Calls(*[Requeue(after=10)] * 10)
     server.create(crd())
     server.create(widget("a"))

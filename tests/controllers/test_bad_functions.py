@@ -1,4 +1,4 @@
-"""Functions of a user that raise, never return, return something else, or block, and arguments that make no sense."""
+"""User functions that raise, never return, return something else or block, and invalid arguments."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.controllers.kit import Calls, quiet, running
 from tests.informers.kit import WIDGETS, crd, widget
 
 HOUR = 3600.0
-CONTROLLER: Any = Controller  # for arguments that a type checker would refuse
+CONTROLLER: Any = Controller  # for arguments that a type checker would reject
 WATCH: Any = Watch
 KEY: Any = ObjectKey
 
@@ -52,7 +52,7 @@ async def test_a_reconcile_that_returns_another_type_fails(server: APIServer, cl
         assert "returned 30: return None or Requeue(after=...)" in controller.status().failures[0].error
 
 
-async def test_a_failure_is_logged_with_its_key_and_less_often_each_time(
+async def test_a_failure_is_logged_with_its_key_at_growing_intervals(
     server: APIServer, client: dynkube.Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with running(client, Controller(WIDGETS, Calls(*[ValueError("no")] * 100))):
@@ -64,7 +64,7 @@ async def test_a_failure_is_logged_with_its_key_and_less_often_each_time(
     assert all(record.exc_info for record in logged)
 
 
-async def test_a_mapper_that_raises_or_returns_no_keys_is_reported_and_others_go_on(
+async def test_a_mapper_that_raises_or_returns_no_keys_is_reported_and_others_continue(
     server: APIServer, client: dynkube.Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     def mapper(obj: Unstructured) -> list[tuple[str, str]]:
@@ -86,7 +86,7 @@ async def test_a_mapper_that_raises_or_returns_no_keys_is_reported_and_others_go
     assert calls.keys == ["default/a", "default/mapped"]
 
 
-async def test_a_change_counts_if_its_predicate_raises(server: APIServer, client: dynkube.Client) -> None:
+async def test_a_change_is_reconciled_if_its_predicate_raises(server: APIServer, client: dynkube.Client) -> None:
     def predicate(old: Unstructured | None, new: Unstructured | None) -> bool:
         raise ValueError("no")
 
@@ -99,7 +99,7 @@ async def test_a_change_counts_if_its_predicate_raises(server: APIServer, client
     assert calls.keys == ["default/a"]
 
 
-async def test_a_context_is_refused_after_its_reconcile(server: APIServer, client: dynkube.Client) -> None:
+async def test_a_context_raises_after_its_reconcile_has_ended(server: APIServer, client: dynkube.Client) -> None:
     kept: list[Context] = []
 
     async def reconcile(ctx: Context, key: ObjectKey) -> None:
@@ -113,9 +113,7 @@ async def test_a_context_is_refused_after_its_reconcile(server: APIServer, clien
             await kept[0].apply(widget("a"))
 
 
-async def test_two_controllers_of_one_name_or_one_that_runs_already_are_refused(
-    server: APIServer, client: dynkube.Client
-) -> None:
+async def test_a_duplicate_name_or_a_running_controller_is_rejected(server: APIServer, client: dynkube.Client) -> None:
     controller = Controller(WIDGETS, Calls())
     with pytest.raises(InvalidInput, match="2 controllers are named"):
         await run(client, controller, Controller(WIDGETS, Calls()))
@@ -157,7 +155,7 @@ async def test_a_closed_client_ends_the_run_with_an_error(server: APIServer) -> 
         (lambda f: KEY.of(("a",)), "is not a key"),
     ],
 )
-async def test_an_invalid_argument_is_refused_with_its_name(make: Callable[[Calls], object], message: str) -> None:
+async def test_the_error_for_an_invalid_argument_names_it(make: Callable[[Calls], object], message: str) -> None:
     await trio.lowlevel.checkpoint()
     with pytest.raises(InvalidInput, match=message):
         make(Calls())

@@ -21,7 +21,7 @@ KEY = ObjectKey("default", "a")
 
 
 class Reports(logging.Handler):
-    """Records of the controllers' logger, in the thread that logs them."""
+    """Collects the messages of the controllers' logger, in the thread that logs them."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ def block_until_reported(reports: Reports) -> None:
 
 
 @pytest.mark.real_time
-async def test_it_is_reported_while_it_lasts_with_its_stack_and_when_it_ends(reports: Reports) -> None:
+async def test_a_blocked_loop_is_reported_while_it_lasts_with_its_stack_and_when_it_ends(reports: Reports) -> None:
     blocked = BlockedLoop(time.monotonic, limit=0.01)
     with blocked.watching():
         with blocked.reconciling("sites", KEY):
@@ -67,7 +67,7 @@ async def test_it_is_reported_while_it_lasts_with_its_stack_and_when_it_ends(rep
 
 
 @pytest.mark.real_time
-async def test_a_task_that_the_reconcile_has_started_is_attributed_to_its_key(reports: Reports) -> None:
+async def test_a_task_started_by_the_reconcile_is_attributed_to_its_key(reports: Reports) -> None:
     blocked = BlockedLoop(time.monotonic, limit=0.01)
 
     async def child() -> None:
@@ -97,7 +97,9 @@ async def test_other_tasks_of_the_program_and_of_other_runs_are_not_reported(rep
 
 
 @pytest.mark.real_time
-async def test_a_controller_counts_such_reconciles(server: APIServer, client: dynkube.Client, reports: Reports) -> None:
+async def test_a_controller_counts_blocking_reconciles(
+    server: APIServer, client: dynkube.Client, reports: Reports
+) -> None:
     server.create(crd())
     server.create(widget("a"))
     done = trio.Event()
@@ -133,7 +135,7 @@ async def test_a_plain_function_may_block_its_thread(
     assert controller.status().blocked_loop == 0
 
 
-async def test_the_thread_has_ended_with_the_run(client: dynkube.Client) -> None:
+async def test_the_watching_thread_ends_with_the_run(client: dynkube.Client) -> None:
     async with running(client, Controller(WIDGETS, lambda ctx, key: None)):
         await quiet(1)
         assert [t.name for t in threading.enumerate() if "blocked" in t.name] == ["dynkube: blocked event loop"]

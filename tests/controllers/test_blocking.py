@@ -1,4 +1,4 @@
-"""Reconciles that are plain functions: in threads, with the same verbs, and without a way to cancel them."""
+"""Reconciles that are plain functions: they run in threads, with the same verbs, and cannot be cancelled."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def config(name: str) -> dict[str, object]:
 
 
 @pytest.mark.real_time
-async def test_a_plain_function_reads_and_writes_without_await(server: APIServer, client: dynkube.Client) -> None:
+async def test_a_plain_function_reads_and_writes(server: APIServer, client: dynkube.Client) -> None:
     done = trio.Event()
     token = trio.lowlevel.current_trio_token()
 
@@ -48,7 +48,7 @@ async def test_a_plain_function_reads_and_writes_without_await(server: APIServer
 
 
 @pytest.mark.real_time
-async def test_keys_run_in_at_most_as_many_threads_as_the_concurrency(
+async def test_keys_are_reconciled_in_as_many_threads_as_the_concurrency(
     server: APIServer, client: dynkube.Client
 ) -> None:
     barrier = threading.Barrier(3)
@@ -56,7 +56,7 @@ async def test_keys_run_in_at_most_as_many_threads_as_the_concurrency(
     token = trio.lowlevel.current_trio_token()
 
     def reconcile(ctx: BlockingContext, key: ObjectKey) -> None:
-        barrier.wait()  # of three at once
+        barrier.wait()  # needs three threads at once
         token.run_sync_soon(done.set)
 
     for name in "bc":
@@ -66,7 +66,9 @@ async def test_keys_run_in_at_most_as_many_threads_as_the_concurrency(
 
 
 @pytest.mark.real_time
-async def test_after_its_timeout_a_thread_is_refused_and_waited_for(server: APIServer, client: dynkube.Client) -> None:
+async def test_after_the_timeout_calls_raise_and_the_thread_is_waited_for(
+    server: APIServer, client: dynkube.Client
+) -> None:
     refused, again, released = trio.Event(), trio.Event(), threading.Event()
     token = trio.lowlevel.current_trio_token()
 
@@ -93,7 +95,7 @@ async def test_after_its_timeout_a_thread_is_refused_and_waited_for(server: APIS
 
 
 @pytest.mark.real_time
-async def test_a_thread_that_never_returns_does_not_hold_up_the_end(server: APIServer, client: dynkube.Client) -> None:
+async def test_a_thread_that_never_returns_does_not_delay_the_end(server: APIServer, client: dynkube.Client) -> None:
     entered = trio.Event()
     released = threading.Event()
     token = trio.lowlevel.current_trio_token()
@@ -107,7 +109,7 @@ async def test_a_thread_that_never_returns_does_not_hold_up_the_end(server: APIS
     released.set()
 
 
-async def test_the_blocking_context_has_the_methods_of_the_other() -> None:
+async def test_the_blocking_context_has_the_methods_of_the_async_one() -> None:
     await trio.lowlevel.checkpoint()
 
     def methods(of: type) -> set[str]:

@@ -1,4 +1,4 @@
-"""What a reconcile reads and writes by its context."""
+"""Reads and writes of a reconcile through its context."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def config(name: str = "child", value: str = "1", **metadata: object) -> dict[st
 
 
 def reconciling(body: Body, **options: Any) -> Controller:
-    """A controller that calls ``body`` with objects that exist."""
+    """Return a controller that calls ``body`` for existing objects."""
 
     async def reconcile(ctx: Context, key: ObjectKey) -> Result:
         obj = ctx.get()
@@ -46,7 +46,7 @@ def reconciling(body: Body, **options: Any) -> Controller:
 
 
 def requests(server: APIServer, resource: str = "configmaps") -> list[str]:
-    """The requests for a resource, without those of informers."""
+    """Return the requests for a resource, without those of informers."""
     sent = [each for each in server.audit if each.resource is not None and each.resource.resource == resource]
     return [each.verb for each in sent if each.verb not in ("list", "watch")]
 
@@ -68,7 +68,7 @@ async def test_an_applied_object_gets_namespace_owner_and_field_manager(
     assert [entry["manager"] for entry in child["metadata"]["managedFields"]] == ["test"]
 
 
-async def test_an_apply_that_would_change_nothing_sends_nothing(server: APIServer, client: dynkube.Client) -> None:
+async def test_an_apply_without_changes_sends_nothing(server: APIServer, client: dynkube.Client) -> None:
     async def body(ctx: Context, obj: Unstructured) -> Requeue:
         await ctx.apply(config())
         return Requeue(after=10)
@@ -110,7 +110,7 @@ async def test_a_deleted_child_is_applied_again(server: APIServer, client: dynku
     assert requests(server) == ["patch", "patch"]
 
 
-async def test_apply_owned_deletes_whatever_else_is_owned(server: APIServer, client: dynkube.Client) -> None:
+async def test_apply_owned_deletes_all_other_owned_objects(server: APIServer, client: dynkube.Client) -> None:
     async def body(ctx: Context, obj: Unstructured) -> None:
         await ctx.apply_owned([config(name) for name in obj["spec"]["children"]])
 
@@ -170,9 +170,7 @@ async def test_a_condition_settles_if_the_resource_has_no_status_subresource(
     assert requests(server, "widgets") == ["patch"]
 
 
-async def test_a_status_is_not_written_over_an_object_that_has_changed(
-    server: APIServer, client: dynkube.Client
-) -> None:
+async def test_a_status_update_fails_if_the_object_has_changed(server: APIServer, client: dynkube.Client) -> None:
     async def body(ctx: Context, obj: Unstructured) -> None:
         if ctx.attempt == 1:
             server.update(widget("a", size=2))
@@ -317,7 +315,7 @@ async def test_a_resource_that_is_not_watched_cannot_be_read(server: APIServer, 
     assert "add it to owns= or watches=" in failure.error
 
 
-async def test_a_refused_write_is_an_error_of_the_key(server: APIServer, client: dynkube.Client) -> None:
+async def test_an_error_response_to_a_write_is_an_error_of_the_key(server: APIServer, client: dynkube.Client) -> None:
     async def body(ctx: Context, obj: Unstructured) -> None:
         await ctx.apply(config())
 
@@ -346,7 +344,7 @@ async def test_objects_are_read_by_any_name_of_their_resource(server: APIServer,
     assert found == [1, 1, True, ["child"]]
 
 
-async def test_a_deleted_object_is_not_mistaken_for_one_of_its_name_that_it_may_own(
+async def test_a_deleted_object_is_not_confused_with_an_owned_one_of_the_same_name(
     server: APIServer, client: dynkube.Client
 ) -> None:
     found: list[str | None] = []
@@ -364,7 +362,7 @@ async def test_a_deleted_object_is_not_mistaken_for_one_of_its_name_that_it_may_
     assert found == ["Widget", None]
 
 
-async def test_writes_past_the_context_are_recorded_by_wrote(server: APIServer, client: dynkube.Client) -> None:
+async def test_writes_without_the_context_are_recorded_by_wrote(server: APIServer, client: dynkube.Client) -> None:
     async def body(ctx: Context, obj: Unstructured) -> Requeue:
         if not ctx.list("configmaps"):
             stored = await ctx.client.resource("configmaps").create(config() | {"metadata": {"generateName": "x-"}})
@@ -389,7 +387,7 @@ async def test_an_event_is_written_about_the_reconciled_object(server: APIServer
     assert event["reportingController"] == "test"
 
 
-async def test_of_what_was_applied_only_the_last_thousand_objects_are_remembered() -> None:
+async def test_only_the_last_thousand_applied_objects_are_remembered() -> None:
     await trio.lowlevel.checkpoint()
     applied, objects = AppliedBefore(), [Unstructured(config(f"child-{number}")) for number in range(1001)]
     for obj in objects:

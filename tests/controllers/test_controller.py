@@ -1,4 +1,4 @@
-"""A controller: which changes it reconciles, when, and what follows from the result."""
+"""A controller: which changes it reconciles, when, and the effect of the result."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def test_initial_objects_and_each_change_are_reconciled(server: APIServer,
     assert [obj is not None for obj in calls.objects] == [True, True, True, False]
 
 
-async def test_what_changes_while_a_key_is_reconciled_is_one_call_afterwards(
+async def test_changes_while_a_key_is_reconciled_cause_one_call_afterwards(
     server: APIServer, client: dynkube.Client
 ) -> None:
     calls = Calls(seconds=10)
@@ -66,7 +66,7 @@ async def test_what_changes_while_a_key_is_reconciled_is_one_call_afterwards(
     assert calls.objects[1]["spec"] == {"size": 4}
 
 
-async def test_keys_are_reconciled_at_the_same_time_up_to_the_concurrency(
+async def test_keys_are_reconciled_concurrently_up_to_the_concurrency(
     server: APIServer, client: dynkube.Client
 ) -> None:
     calls = Calls(seconds=10)
@@ -94,7 +94,7 @@ async def test_a_failing_key_is_retried_with_a_growing_delay_until_it_succeeds(
     assert calls.attempts == [1, 2, 3, 4, 5]
 
 
-async def test_the_delay_starts_again_after_a_success_only(server: APIServer, client: dynkube.Client) -> None:
+async def test_only_a_success_resets_the_delay(server: APIServer, client: dynkube.Client) -> None:
     calls = Calls(ValueError(), ValueError(), Requeue(after=1), ValueError(), None)
     server.create(widget("a"))
     async with running(client, Controller(WIDGETS, calls)):
@@ -129,7 +129,7 @@ async def test_a_terminal_error_is_not_retried_until_the_object_changes(
     assert calls.times == [0, 3600]
 
 
-async def test_a_conflict_is_retried_and_logged_for_debugging_only(
+async def test_a_conflict_is_retried_and_logged_only_at_debug_level(
     server: APIServer, client: dynkube.Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     server.create(widget("a"))
@@ -147,7 +147,7 @@ async def test_a_conflict_is_retried_and_logged_for_debugging_only(
     assert not [record for record in caplog.records if record.levelname != "DEBUG"]
 
 
-async def test_a_change_of_an_owned_object_reconciles_its_controller(server: APIServer, client: dynkube.Client) -> None:
+async def test_a_change_of_an_owned_object_reconciles_its_owner(server: APIServer, client: dynkube.Client) -> None:
     calls = Calls()
     owner = server.create(widget("a"))
     server.create(widget("b"))
@@ -166,7 +166,7 @@ async def test_a_change_of_an_owned_object_reconciles_its_controller(server: API
 
 
 @pytest.mark.scenario("K26")
-async def test_an_owner_is_found_in_whatever_version_the_reference_names_it(
+async def test_an_owner_is_found_by_any_version_in_the_owner_reference(
     server: APIServer, client: dynkube.Client
 ) -> None:
     calls = Calls()
@@ -187,7 +187,7 @@ async def test_an_owner_is_found_in_whatever_version_the_reference_names_it(
 
 
 @pytest.mark.scenario("K28")
-async def test_objects_that_exist_before_the_start_and_those_that_come_later_are_reconciled(
+async def test_owners_of_existing_and_of_later_objects_are_reconciled(
     server: APIServer, client: dynkube.Client
 ) -> None:
     calls = Calls()
@@ -287,7 +287,7 @@ async def test_controllers_that_run_together_share_the_watch(server: APIServer, 
     assert len(watches) == 1
 
 
-async def test_a_running_reconcile_has_time_to_end_when_the_run_is_cancelled(
+async def test_a_running_reconcile_may_end_within_the_shutdown_timeout(
     server: APIServer, client: dynkube.Client
 ) -> None:
     ended: list[float] = []
@@ -316,7 +316,7 @@ async def test_a_reconcile_that_does_not_end_in_time_is_cancelled(server: APISer
     assert not calls.running
 
 
-async def test_a_reconcile_that_reads_while_its_client_closes_is_refused_rather_than_shown_nothing(
+async def test_a_read_during_the_shutdown_of_the_client_raises_instead_of_returning_nothing(
     server: APIServer,
 ) -> None:
     reads: list[str] = []
@@ -340,7 +340,7 @@ async def test_a_reconcile_that_reads_while_its_client_closes_is_refused_rather_
     assert reads == ["the informers of this controller are closed, as its client is"]
 
 
-async def test_a_resync_that_is_far_away_does_not_hold_up_the_end(server: APIServer, client: dynkube.Client) -> None:
+async def test_a_distant_resync_does_not_delay_the_end(server: APIServer, client: dynkube.Client) -> None:
     start = trio.current_time()
     async with running(client, Controller(WIDGETS, Calls(), resync=3600)):
         await quiet(1)

@@ -1,4 +1,4 @@
-"""Shards of kubernetes-controller-sharding: an object is reconciled by the shard that has it, and by no other."""
+"""Shards of kubernetes-controller-sharding: an object is reconciled by its shard, and by no other."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tests.controllers.kit import Calls, quiet
 from tests.controllers.sharder import PREFIX, Sharder, labels, wall_clock
 from tests.informers.kit import WIDGETS, crd, widget
 
-RING: Any = ControllerRing  # for arguments that a type checker would refuse
+RING: Any = ControllerRing  # for arguments that a type checker would reject
 NAMES = "abcdefgh"
 
 
@@ -44,11 +44,11 @@ class Record:
 
     calls: list[tuple[float, str, str]] = field(default_factory=list)
     running: dict[str, str] = field(default_factory=dict)
-    violations: list[str] = field(default_factory=list)  # of what a ring promises; a controller catches assertions
+    violations: list[str] = field(default_factory=list)  # a controller would catch assertions
 
 
 class Shard:
-    """One of several processes, as a task with a client of its own."""
+    """One of several processes, as a task with its own client."""
 
     def __init__(self, name: str, record: Record, **settings: Any) -> None:
         self.name = name
@@ -86,12 +86,12 @@ class Shard:
         self.ended.set()
 
     def names(self, since: float) -> set[str]:
-        """The objects that it has reconciled since a time."""
+        """Return the objects that it has reconciled since ``since``."""
         return {name for at, shard, name in self.record.calls if shard == self.name and at >= since}
 
 
 class Cluster:
-    """A server with widgets and a sharder, and the shards that were started."""
+    """A server with widgets and a sharder, and the shards started so far."""
 
     def __init__(self, server: APIServer, nursery: trio.Nursery) -> None:
         self.server = server
@@ -107,7 +107,7 @@ class Cluster:
 
 @asynccontextmanager
 async def ring(server: APIServer, *, sharder: bool = True) -> AsyncIterator[Cluster]:
-    """A ring without shards; at the end of the block, no key was reconciled twice at once, or without its object."""
+    """A ring without shards; at the end it is checked that no key was reconciled concurrently or without its object."""
     server.create(crd())
     for name in NAMES:
         server.create(widget(name))
@@ -121,7 +121,7 @@ async def ring(server: APIServer, *, sharder: bool = True) -> AsyncIterator[Clus
 
 
 async def since(seconds: float) -> float:
-    """Wait some virtual seconds, and return the time; nothing is counted before it."""
+    """Wait some virtual seconds, and return the time from which calls are counted."""
     await quiet(seconds)
     return trio.current_time()
 
@@ -129,7 +129,7 @@ async def since(seconds: float) -> float:
 # ── who reconciles ───────────────────────────────────────────────────────────────────────────
 
 
-async def test_each_object_is_reconciled_by_the_shard_that_it_is_assigned_to(server: APIServer) -> None:
+async def test_each_object_is_reconciled_by_its_assigned_shard(server: APIServer) -> None:
     async with ring(server) as cluster:
         one, two = cluster.start("pod-0"), cluster.start("pod-1")
         settled = await since(30)
@@ -142,7 +142,7 @@ async def test_each_object_is_reconciled_by_the_shard_that_it_is_assigned_to(ser
 
 @pytest.mark.parametrize("lag", [0, 5])
 @pytest.mark.parametrize("seconds", [0.0, 0.3, 7.0])
-async def test_no_key_is_reconciled_by_two_shards_at_once_while_shards_come_and_go(
+async def test_no_key_is_reconciled_by_two_shards_at_once_while_shards_start_and_stop(
     server: APIServer, seconds: float, lag: float
 ) -> None:
     server.inject(Lag(lag), verb="watch")
@@ -162,7 +162,7 @@ async def test_no_key_is_reconciled_by_two_shards_at_once_while_shards_come_and_
 
 
 @pytest.mark.parametrize("seed", range(3))
-async def test_no_key_is_reconciled_by_two_shards_at_once_whatever_happens(server: APIServer, seed: int) -> None:
+async def test_no_key_is_reconciled_by_two_shards_at_once_under_random_faults(server: APIServer, seed: int) -> None:
     random = Random(seed)
     async with ring(server) as cluster:
         shards: dict[str, Shard] = {}
@@ -173,7 +173,7 @@ async def test_no_key_is_reconciled_by_two_shards_at_once_whatever_happens(serve
                 shards[name].seconds, shards[name].result = random.choice([0.0, 0.4, 9.0]), Requeue(after=5)
             elif random.random() < 0.5:
                 shards[name].scope.cancel()
-            else:  # it is cut off, or its caches are late
+            else:  # it is disconnected, or its caches lag
                 cut_off = Hang() if random.random() < 0.5 else Lag(random.uniform(1, 8))
                 server.inject(cut_off, when=partial(is_by, name), duration=random.uniform(5, 40))
             await quiet(random.uniform(0, 30))
@@ -189,7 +189,7 @@ def is_by(name: str, request: RequestFacts) -> bool:
     return request.headers.get("authorization") == f"Bearer {name}"
 
 
-async def test_an_object_is_given_up_after_its_running_reconcile_has_ended(server: APIServer) -> None:
+async def test_an_object_is_released_after_its_running_reconcile_has_ended(server: APIServer) -> None:
     async with ring(server) as cluster:
         one = cluster.start("pod-0", concurrency=8)
         one.seconds = 20
@@ -204,7 +204,7 @@ async def test_an_object_is_given_up_after_its_running_reconcile_has_ended(serve
         assert two.names(0) == {obj["metadata"]["name"] for obj in drained}
 
 
-async def test_a_drained_object_is_given_up_whatever_the_predicate_says(server: APIServer) -> None:
+async def test_a_drained_object_is_released_whatever_the_predicate_returns(server: APIServer) -> None:
     async with ring(server) as cluster:
         one = cluster.start("pod-0", predicate=lambda old, new: old is None)
         one.result = None
@@ -215,13 +215,13 @@ async def test_a_drained_object_is_given_up_whatever_the_predicate_says(server: 
         assert two.names(0) != set()
 
 
-async def test_what_is_given_up_is_what_the_cache_shows(server: APIServer, client: dynkube.Client) -> None:
+async def test_the_release_is_based_on_the_cached_object(server: APIServer, client: dynkube.Client) -> None:
     settings = ControllerRing("widgets", shard="pod-0")
     shard = RingShard(settings, client, rng=Random(1), now=wall_clock)
     server.create(crd())
     server.create(widget("a", labels={settings.shard_label: "pod-0", settings.drain_label: "true"}))
     seen = await client.get(WIDGETS, "a")
-    server.update(widget("a", labels={settings.shard_label: "pod-1"}))  # given up before, and assigned to another shard
+    server.update(widget("a", labels={settings.shard_label: "pod-1"}))  # released before, and assigned to another shard
     patch = shard.handover(seen)
     assert patch is not None
     with pytest.raises(Conflict):
@@ -230,7 +230,7 @@ async def test_what_is_given_up_is_what_the_cache_shows(server: APIServer, clien
     assert labels(server.get("widgets", "a")) == {settings.shard_label: "pod-1"}
 
 
-async def test_the_failures_of_an_object_that_moved_are_forgotten(server: APIServer) -> None:
+async def test_the_failures_of_a_moved_object_are_forgotten(server: APIServer) -> None:
     async with ring(server) as cluster:
         one = cluster.start("pod-0", predicate=lambda old, new: old is None)
         one.result = ...  # type: ignore[assignment]  # fails
@@ -242,7 +242,7 @@ async def test_the_failures_of_an_object_that_moved_are_forgotten(server: APISer
         assert len(one.controller.status().failures) == len(NAMES) - len(two.names(0)) != len(NAMES)
 
 
-async def test_an_object_that_cannot_be_given_up_is_tried_again_with_a_growing_delay(server: APIServer) -> None:
+async def test_a_failed_release_is_retried_with_a_growing_delay(server: APIServer) -> None:
     async with ring(server) as cluster:
         one = cluster.start("pod-0")
         await quiet(5)
@@ -259,7 +259,7 @@ async def test_an_object_that_cannot_be_given_up_is_tried_again_with_a_growing_d
         assert one.controller.status().failures == ()
 
 
-async def test_an_object_whose_cache_lags_is_given_up_once(server: APIServer) -> None:
+async def test_an_object_is_released_once_although_the_cache_lags(server: APIServer) -> None:
     async with ring(server) as cluster:
         cluster.start("pod-0", owns=["configmaps"])
         await quiet(5)
@@ -298,7 +298,7 @@ async def test_keys_of_other_shards_that_a_mapper_returns_are_ignored(server: AP
 # ── the Lease ────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_a_shard_announces_itself_by_a_lease_of_its_own_name(server: APIServer) -> None:
+async def test_a_shard_announces_itself_by_a_lease_with_its_name(server: APIServer) -> None:
     async with ring(server, sharder=False) as cluster:
         cluster.start("pod-0")
         await quiet(5)
@@ -308,7 +308,7 @@ async def test_a_shard_announces_itself_by_a_lease_of_its_own_name(server: APISe
         assert (lease["spec"]["holderIdentity"], lease["spec"]["leaseDurationSeconds"]) == ("pod-0", 15)
 
 
-async def test_a_shard_that_ends_releases_its_lease_and_its_objects_move_at_once(server: APIServer) -> None:
+async def test_a_shard_that_ends_releases_its_lease_and_its_objects_are_moved_at_once(server: APIServer) -> None:
     async with ring(server) as cluster:
         one, two = cluster.start("pod-0"), cluster.start("pod-1")
         await quiet(30)
@@ -321,7 +321,7 @@ async def test_a_shard_that_ends_releases_its_lease_and_its_objects_move_at_once
         assert two.names(ended) == set(NAMES)
 
 
-async def test_a_shard_that_lost_its_lease_is_stopped_hard_before_its_objects_move(server: APIServer) -> None:
+async def test_a_shard_that_lost_its_lease_is_cancelled_before_its_objects_are_moved(server: APIServer) -> None:
     async with ring(server) as cluster:
         one, two = cluster.start("pod-0", concurrency=8), cluster.start("pod-1")
         cut_off = await since(30)
@@ -378,7 +378,7 @@ async def test_without_a_sharder_nothing_is_reconciled_and_the_status_says_why(
         assert one.names(0) == set(NAMES)
 
 
-async def test_a_shard_that_the_sharder_considers_expired_says_so(server: APIServer) -> None:
+async def test_a_shard_that_the_sharder_considers_expired_shows_that_in_its_status(server: APIServer) -> None:
     async with ring(server) as cluster:
         one = cluster.start("pod-0")
         await quiet(5)
@@ -417,7 +417,7 @@ async def test_owned_objects_are_restricted_to_the_shard_if_the_ring_controls_th
     assert found == [seen]
 
 
-async def test_the_label_selector_of_a_controller_holds_as_well(server: APIServer) -> None:
+async def test_the_label_selector_of_a_controller_applies_as_well(server: APIServer) -> None:
     async with ring(server) as cluster:
         server.create(widget("z", labels={"team": "web"}))
         one = cluster.start("pod-0", label_selector="team=web")
@@ -466,7 +466,7 @@ async def test_labels_decide_which_shard_reconciles_an_object(
         ({"renew_deadline": 20}, "is not greater than renew_deadline=20"),
     ],
 )
-def test_settings_that_cannot_work_are_refused(given: dict[str, Any], complaint: str) -> None:
+def test_invalid_settings_are_rejected(given: dict[str, Any], complaint: str) -> None:
     with pytest.raises(InvalidInput, match=complaint):
         RING(**{"name": "widgets", **given})
 
@@ -477,13 +477,13 @@ async def test_a_ring_and_a_leader_election_exclude_each_other(client: dynkube.C
         await run(client, controller, election=election, sharding=ControllerRing("widgets"))
 
 
-async def test_controlled_resources_have_to_be_owned(client: dynkube.Client) -> None:
+async def test_controlled_resources_must_be_owned(client: dynkube.Client) -> None:
     controller, ring = Controller(WIDGETS, Calls(), owns=["pods"]), ControllerRing("widgets", controlled=["secrets"])
     with pytest.raises(InvalidInput, match="controlled has secrets, which no controller owns \\(owned: pods\\)"):
         await run(client, controller, sharding=ring)
 
 
-async def test_the_host_name_is_the_name_of_the_shard(
+async def test_the_default_name_of_a_shard_is_the_host_name(
     server: APIServer, client: dynkube.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("socket.gethostname", lambda: "web-7f9c")

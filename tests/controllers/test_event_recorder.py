@@ -1,4 +1,4 @@
-"""The event recorder on the embedded server: what is created and patched, when, and what happens in failures."""
+"""The event recorder on the embedded server: which Events are created and patched, when, and after failures."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def recorder_of(client: dynkube.Client, **options: Any) -> EventRecorder:
 
 @asynccontextmanager
 async def running(recorder: EventRecorder) -> AsyncIterator[EventRecorder]:
-    """Run it for the block."""
+    """Run a recorder in the block."""
     async with OwnedNursery() as nursery:
         nursery.start_soon(recorder.run)
         yield recorder
@@ -67,7 +67,7 @@ def recorder(client: dynkube.Client) -> EventRecorder:
 
 @asynccontextmanager
 async def running_as_alice() -> AsyncIterator[tuple[APIServer, EventRecorder]]:
-    """A recorder whose user has no permissions yet."""
+    """A recorder of a user without permissions."""
     async with (
         APIServer(rbac=True) as server,
         dynkube.connect(transport=server.transport(user="alice")) as client,
@@ -82,12 +82,12 @@ def pod(name: str = "web", place: str = "default", **metadata: str) -> Unstructu
 
 
 def stored(server: APIServer) -> dict[str, int]:
-    """The Events on the server, by reason, with their counts."""
+    """Return the Events on the server, by reason, with their counts."""
     return {each["reason"]: each.get("series", {}).get("count", 1) for each in server.list(EVENTS)}
 
 
 def writes(server: APIServer) -> list[tuple[float, str, int | None]]:
-    """The requests that write Events: their times, verbs and codes."""
+    """Return the times, verbs and codes of the requests that write Events."""
     return [(record.time, record.verb, record.status) for record in server.audit if record.verb in {"create", "patch"}]
 
 
@@ -98,7 +98,7 @@ def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
 # ── what is written ───────────────────────────────────────────────────────────────────────────
 
 
-async def test_an_event_is_created_as_servers_want_it(server: APIServer, recorder: EventRecorder) -> None:
+async def test_an_event_is_created_with_all_required_fields(server: APIServer, recorder: EventRecorder) -> None:
     async with running(recorder):
         recorder.event(pod(resourceVersion="7"), "ScaledUp", "3 of 3", action="Scale", related=pod("db"))
         await quiet()
@@ -188,7 +188,9 @@ async def test_an_event_that_was_deleted_meanwhile_is_created_again(server: APIS
     assert recorder.statistics().failures == 0
 
 
-async def test_an_event_that_is_created_again_is_not_patched_before(server: APIServer, recorder: EventRecorder) -> None:
+async def test_an_event_that_is_created_again_is_not_patched_at_once(
+    server: APIServer, recorder: EventRecorder
+) -> None:
     async with running(recorder):
         recorder.event(pod(), "Failed")
         await quiet()
@@ -216,7 +218,9 @@ async def test_events_about_cluster_scoped_objects_are_in_the_namespace_default(
     assert {event["regarding"]["name"] for event in server.list(EVENTS)} == {"n1", "system:node"}
 
 
-async def test_the_clock_may_stand_still(server: APIServer, client: dynkube.Client) -> None:
+async def test_event_names_are_unique_although_the_clock_stands_still(
+    server: APIServer, client: dynkube.Client
+) -> None:
     noon = datetime(2026, 1, 2, 12, tzinfo=UTC)
     async with running(recorder_of(client, now=lambda: noon)) as recorder:
         for number in range(5):
@@ -249,7 +253,7 @@ async def test_a_note_that_is_too_long_is_cut(server: APIServer, recorder: Event
 # ── many events ───────────────────────────────────────────────────────────────────────────────
 
 
-async def test_a_thousand_events_about_as_many_objects_arrive_although_the_server_is_slow_and_overloaded(
+async def test_a_thousand_events_about_as_many_objects_arrive_at_a_slow_and_overloaded_server(
     server: APIServer, recorder: EventRecorder
 ) -> None:
     server.inject(Delay(0.05), resource=EVENTS, times=100)
@@ -263,7 +267,7 @@ async def test_a_thousand_events_about_as_many_objects_arrive_although_the_serve
     assert recorder.statistics().dropped == {"spam": 0, "queue_full": 0, "refused": 0, "unreachable": 0}
 
 
-async def test_an_object_that_has_too_many_events_loses_some(
+async def test_an_object_with_too_many_events_loses_some(
     server: APIServer, recorder: EventRecorder, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with running(recorder):
@@ -278,7 +282,7 @@ async def test_an_object_that_has_too_many_events_loses_some(
     assert "dropped an event about <Pod v1 default/web> with the reason Reason25 (spam)" in warning
 
 
-async def test_what_is_recorded_while_too_much_waits_is_dropped(server: APIServer, client: dynkube.Client) -> None:
+async def test_events_are_dropped_while_too_many_wait(server: APIServer, client: dynkube.Client) -> None:
     recorder = recorder_of(client, queue_size=3)
     for number in range(5):
         recorder.event(pod(f"web-{number}"), "Started")
@@ -299,7 +303,7 @@ async def test_what_is_recorded_while_too_much_waits_is_dropped(server: APIServe
 @pytest.mark.parametrize(
     "effect", [Refuse(429), Refuse(502), Refuse(503), Refuse(504), Refuse(409), Disconnect("reset")]
 )
-async def test_what_may_succeed_later_is_tried_again_after_ten_seconds(
+async def test_transient_failures_are_retried_after_ten_seconds(
     server: APIServer, recorder: EventRecorder, caplog: pytest.LogCaptureFixture, effect: Any
 ) -> None:
     server.inject(effect, verb="create", resource=EVENTS, times=3)
@@ -313,7 +317,7 @@ async def test_what_may_succeed_later_is_tried_again_after_ten_seconds(
     assert len(warnings(caplog)) == 1
 
 
-async def test_an_event_is_given_up_after_twelve_tries_and_the_next_one_is_tried(
+async def test_an_event_is_dropped_after_twelve_attempts_and_the_next_one_is_sent(
     server: APIServer, recorder: EventRecorder
 ) -> None:
     outage = server.refuse_connections()
@@ -331,7 +335,7 @@ async def test_an_event_is_given_up_after_twelve_tries_and_the_next_one_is_tried
     assert "refuse" in recorder.statistics().last_error
 
 
-async def test_the_delay_between_tries_is_random(server: APIServer, client: dynkube.Client) -> None:
+async def test_the_delay_between_attempts_is_random(server: APIServer, client: dynkube.Client) -> None:
     server.inject(Refuse(503), resource=EVENTS, times=5)
     async with running(EventRecorder(client, controller="shop", instance="a", rng=Random(7))) as recorder:
         recorder.event(pod(), "Failed")
@@ -356,12 +360,12 @@ async def test_the_delay_between_tries_is_random(server: APIServer, client: dynk
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_only_a_server_that_cannot_answer_now_is_tried_again(failure: DynkubeError, temporary: bool) -> None:
+def test_only_errors_of_an_unavailable_server_are_retried(failure: DynkubeError, temporary: bool) -> None:
     assert is_temporary(failure) is temporary
 
 
 @pytest.mark.parametrize("code", [400, 401, 403, 404, 413, 422, 500])
-async def test_what_the_server_rejects_is_dropped_and_logged_once(
+async def test_an_event_that_the_server_rejects_is_dropped_and_logged_once(
     server: APIServer, recorder: EventRecorder, caplog: pytest.LogCaptureFixture, code: int
 ) -> None:
     server.inject(Refuse(code), verb="create", resource=EVENTS, times=3)
@@ -377,7 +381,7 @@ async def test_what_the_server_rejects_is_dropped_and_logged_once(
     assert str(code) in warning
 
 
-async def test_without_the_permission_each_event_is_dropped_until_it_is_granted(
+async def test_without_permission_events_are_dropped_until_it_is_granted(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async with running_as_alice() as (server, recorder):
@@ -393,7 +397,7 @@ async def test_without_the_permission_each_event_is_dropped_until_it_is_granted(
         assert 'User "alice" cannot create resource "events" in API group "events.k8s.io"' in warning
 
 
-async def test_without_the_permission_to_patch_events_are_created_and_not_counted(
+async def test_without_permission_to_patch_events_are_created_without_counts(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async with running_as_alice() as (server, recorder):
@@ -459,9 +463,7 @@ async def test_a_single_event_whose_creation_was_not_confirmed_is_not_patched(
     assert stored(server) == {"Failed": 1}
 
 
-async def test_a_server_that_is_not_reached_at_first_gets_the_events_later(
-    server: APIServer, recorder: EventRecorder
-) -> None:
+async def test_an_unreachable_server_gets_the_events_later(server: APIServer, recorder: EventRecorder) -> None:
     server.inject(Refuse(503), path_prefix="/api", duration=45)
     async with running(recorder):
         recorder.event(pod(), "Failed")
@@ -498,7 +500,7 @@ async def test_each_outage_is_logged_once(
     assert ["cannot write Events at present, and will retry" in text for text in warnings(caplog)] == [True] * 2
 
 
-async def test_a_server_without_the_api_gets_no_events_and_nothing_ends(
+async def test_a_server_without_the_api_gets_no_events_and_the_recorder_continues(
     server: APIServer, recorder: EventRecorder, caplog: pytest.LogCaptureFixture
 ) -> None:
     server.unregister("events.v1.events.k8s.io")
@@ -512,7 +514,7 @@ async def test_a_server_without_the_api_gets_no_events_and_nothing_ends(
     assert "NoMatch" in warning
 
 
-async def test_a_namespace_that_cannot_exist_is_refused_and_nothing_ends(
+async def test_an_invalid_namespace_is_rejected_and_the_recorder_continues(
     server: APIServer, recorder: EventRecorder
 ) -> None:
     async with running(recorder):
@@ -523,7 +525,7 @@ async def test_a_namespace_that_cannot_exist_is_refused_and_nothing_ends(
     assert (stored(server), recorder.statistics().dropped["refused"]) == ({"Started": 1}, 1)
 
 
-async def test_invalid_events_do_not_hold_the_event_loop(recorder: EventRecorder) -> None:
+async def test_invalid_events_do_not_block_the_event_loop(recorder: EventRecorder) -> None:
     for number in range(100):
         recorder.event(pod(f"web-{number}", "../kube-system"), "Failed")
     turns = 0
@@ -538,7 +540,7 @@ async def test_invalid_events_do_not_hold_the_event_loop(recorder: EventRecorder
 # ── the end ───────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_what_was_recorded_before_the_cancellation_is_still_sent(
+async def test_events_recorded_before_the_cancellation_are_still_sent(
     server: APIServer, recorder: EventRecorder
 ) -> None:
     async with running(recorder):
@@ -551,7 +553,7 @@ async def test_what_was_recorded_before_the_cancellation_is_still_sent(
     assert (len(server.list(EVENTS)), stored(server)["Failed"], trio.current_time()) == (101, 4, 0)
 
 
-async def test_the_end_takes_two_seconds_at_most(
+async def test_ending_takes_two_seconds_at_most(
     server: APIServer, recorder: EventRecorder, caplog: pytest.LogCaptureFixture
 ) -> None:
     server.inject(Hang(), verb="create", resource=EVENTS)
@@ -563,9 +565,7 @@ async def test_the_end_takes_two_seconds_at_most(
     assert warnings(caplog) == ["event recorder: 1 Events were not written when run() was cancelled"]
 
 
-async def test_the_end_does_not_wait_for_a_server_that_cannot_be_reached(
-    server: APIServer, recorder: EventRecorder
-) -> None:
+async def test_ending_does_not_wait_for_an_unreachable_server(server: APIServer, recorder: EventRecorder) -> None:
     with server.refuse_connections():
         async with running(recorder):
             recorder.event(pod(), "Failed")
@@ -574,7 +574,7 @@ async def test_the_end_does_not_wait_for_a_server_that_cannot_be_reached(
     assert trio.current_time() == 1
 
 
-async def test_without_a_time_to_flush_it_ends_at_once(server: APIServer, client: dynkube.Client) -> None:
+async def test_without_a_flush_timeout_it_ends_at_once(server: APIServer, client: dynkube.Client) -> None:
     async with running(recorder_of(client, flush_timeout=0)) as recorder:
         recorder.event(pod(), "Failed")
 
@@ -582,7 +582,7 @@ async def test_without_a_time_to_flush_it_ends_at_once(server: APIServer, client
 
 
 @pytest.mark.parametrize("path", ["/api", "/apis/events.k8s.io"], ids=["discovery", "create"])
-async def test_a_request_that_is_cancelled_is_repeated_and_its_event_exists_once(
+async def test_an_event_whose_request_is_cancelled_is_sent_again_and_exists_once(
     server: APIServer, recorder: EventRecorder, path: str
 ) -> None:
     server.inject(Delay(1.5), path_prefix=path, times=1)
@@ -594,7 +594,7 @@ async def test_a_request_that_is_cancelled_is_repeated_and_its_event_exists_once
     assert recorder.statistics().waiting == 0
 
 
-async def test_it_may_run_again_and_then_sends_what_was_recorded_in_between(
+async def test_it_may_run_again_and_sends_the_events_recorded_in_between(
     server: APIServer, recorder: EventRecorder
 ) -> None:
     async with running(recorder):
@@ -611,7 +611,7 @@ async def test_it_may_run_again_and_then_sends_what_was_recorded_in_between(
     assert stored(server) == {"Failed": 2}
 
 
-async def test_a_client_that_is_closed_ends_it(server: APIServer) -> None:
+async def test_running_with_a_closed_client_raises(server: APIServer) -> None:
     async with dynkube.connect(transport=server.transport()) as client:
         recorder = recorder_of(client)
     recorder.event(pod(), "Failed")
@@ -619,11 +619,11 @@ async def test_a_client_that_is_closed_ends_it(server: APIServer) -> None:
     with pytest.raises(ClosedError):
         await recorder.run()
 
-    with trio.move_on_after(0):  # nor does a closed client keep it from ending
+    with trio.move_on_after(0):  # a cancelled run ends although the client is closed
         await recorder.run()
 
 
-async def test_a_client_that_is_closed_meanwhile_ends_it(server: APIServer) -> None:
+async def test_closing_the_client_ends_a_running_recorder_with_an_error(server: APIServer) -> None:
     async def outlive_the_client() -> None:
         async with OwnedNursery() as nursery:
             async with dynkube.connect(transport=server.transport()) as client:
@@ -658,7 +658,7 @@ async def test_a_client_that_is_closed_meanwhile_ends_it(server: APIServer) -> N
         ({"related": Unstructured({"kind": "Pod"})}, "related=<Pod"),
     ],
 )
-async def test_an_event_that_servers_would_reject_is_refused(
+async def test_an_event_that_servers_would_reject_is_rejected(
     recorder: EventRecorder, arguments: Any, complaint: str
 ) -> None:
     with pytest.raises(InvalidInput, match=complaint):
@@ -681,12 +681,12 @@ async def test_an_event_that_servers_would_reject_is_refused(
         ({"flush_timeout": -1}, "flush_timeout=-1: pass a finite number of seconds"),
     ],
 )
-async def test_options_that_make_no_sense_are_refused(client: dynkube.Client, options: Any, complaint: str) -> None:
+async def test_invalid_options_are_rejected(client: dynkube.Client, options: Any, complaint: str) -> None:
     with pytest.raises(InvalidInput, match=complaint):
         recorder_of(client, **options)
 
 
-async def test_a_time_without_zone_is_refused(client: dynkube.Client) -> None:
+async def test_a_time_without_a_time_zone_is_rejected(client: dynkube.Client) -> None:
     recorder = recorder_of(client, now=partial(datetime, 2026, 1, 2))
 
     with pytest.raises(InvalidInput, match="has no time zone"):

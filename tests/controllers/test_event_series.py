@@ -1,4 +1,4 @@
-"""Series of equal events, the limit for each object, and the Event objects. The cases of client-go's correlator."""
+"""Series of equal events, the limit for each object, and Event objects. The cases of client-go's correlator."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ def key(reason: str = "Failed", regarding: ObjectIdentity = POD) -> EventKey:
 
 def correlator(*, burst: int = 25, queue_size: int = 1000, size: int = 4096) -> EventCorrelator:
     events = EventCorrelator(SpamFilter(burst, 300.0, size), queue_size, size)
-    assert events.due(0) is None  # the half hours begin here
+    assert events.due(0) is None  # the half-hour intervals start here
     return events
 
 
 def record(events: EventCorrelator, what: EventKey, now: float) -> str:
-    """Record an event as the recorder does; the outcome in one word."""
+    """Record an event as the recorder does; return the outcome as a word."""
     if events.repeated(what, f"at {now:g}", now):
         return "repeated"
     return events.add(EventSeries(key=what, content={}, name="web.1", observed=f"at {now:g}"), now) or "new"
 
 
 def written(events: EventCorrelator, now: float) -> Iterator[str]:
-    """Write what is due, as ``REASON COUNT``."""
+    """Return the writes that are due, as ``REASON COUNT``."""
     while (series := events.due(now)) is not None:
         yield f"{series.key.reason} {series.count}"
         events.done(series, series.count)
@@ -86,7 +86,7 @@ def test_an_event_that_did_not_occur_again_is_forgotten_without_a_write() -> Non
     assert events.deadline() == float("inf")
 
 
-def test_an_ended_series_begins_anew_even_if_its_end_was_not_processed_yet() -> None:
+def test_an_ended_series_starts_again_even_if_its_end_was_not_processed_yet() -> None:
     events = correlator()
     for now in (0, 1, 2):
         record(events, key(), now)
@@ -96,7 +96,7 @@ def test_an_ended_series_begins_anew_even_if_its_end_was_not_processed_yet() -> 
     assert list(written(events, 2 + FINISH)) == ["Failed 1", "Failed 3"]
 
 
-def test_the_counts_of_series_that_go_on_are_written_every_half_hour() -> None:
+def test_the_counts_of_active_series_are_written_every_half_hour() -> None:
     events = correlator()
     minutes: list[tuple[int, str]] = []
     for minute in range(95):
@@ -107,7 +107,7 @@ def test_the_counts_of_series_that_go_on_are_written_every_half_hour() -> None:
     assert events.deadline() == min(4 * REFRESH, 94 * 60 + FINISH)
 
 
-def test_what_occurs_again_before_it_is_written_is_written_once() -> None:
+def test_a_repetition_before_the_write_is_included_in_it() -> None:
     events = correlator()
 
     assert [record(events, key(), now) for now in (0, 1, 2)] == ["new", "repeated", "repeated"]
@@ -115,7 +115,7 @@ def test_what_occurs_again_before_it_is_written_is_written_once() -> None:
     assert list(written(events, 2)) == ["Failed 3"]
 
 
-def test_what_occurs_again_while_it_is_written_is_written_once_more() -> None:
+def test_a_repetition_during_the_write_causes_another_write() -> None:
     events = correlator()
     record(events, key(), 0)
     series = events.due(0)
@@ -128,7 +128,7 @@ def test_what_occurs_again_while_it_is_written_is_written_once_more() -> None:
     assert list(written(events, 1)) == ["Failed 2"]
 
 
-def test_a_count_that_grows_while_it_is_written_waits_like_any_other() -> None:
+def test_a_count_that_grows_during_its_write_waits_as_any_other() -> None:
     events = correlator()
     record(events, key(), 0)
     list(written(events, 0))
@@ -143,7 +143,7 @@ def test_a_count_that_grows_while_it_is_written_waits_like_any_other() -> None:
     assert list(written(events, 2 + FINISH)) == ["Failed 3"]
 
 
-def test_what_ends_while_it_is_written_is_written_once_more() -> None:
+def test_a_series_that_ends_during_its_write_is_written_once_more() -> None:
     events = correlator()
     record(events, key(), 0)
     record(events, key(), 0)
@@ -157,7 +157,7 @@ def test_what_ends_while_it_is_written_is_written_once_more() -> None:
     assert list(written(events, 1 + FINISH)) == ["Failed 1", "Failed 3"]
 
 
-def test_equal_are_events_with_the_same_object_type_reason_action_and_related_object() -> None:
+def test_events_with_the_same_object_type_reason_action_and_related_object_are_equal() -> None:
     events = correlator()
     same, others = (
         key(),
@@ -174,13 +174,13 @@ def test_equal_are_events_with_the_same_object_type_reason_action_and_related_ob
     assert [record(events, each, 0) for each in (same, *others, same)] == ["new"] * 7 + ["repeated"]
 
 
-def test_an_object_that_changed_is_the_same_object() -> None:
+def test_a_changed_object_is_the_same_object() -> None:
     objects = [pod(resourceVersion=version) for version in ("1", "2")]
 
     assert len({ObjectIdentity.of(obj) for obj in objects}) == 1
 
 
-def test_the_series_that_was_used_least_recently_is_forgotten_first_and_its_count_written() -> None:
+def test_the_least_recently_used_series_is_forgotten_first_and_its_count_written() -> None:
     events = correlator(size=2)
     for reason in ("One", "Two"):
         for now in (0, 1, 2):
@@ -194,7 +194,7 @@ def test_the_series_that_was_used_least_recently_is_forgotten_first_and_its_coun
     assert [record(events, key(reason), 5) for reason in ("One", "Three", "Two")] == ["repeated", "repeated", "new"]
 
 
-def test_at_the_end_every_count_is_due() -> None:
+def test_at_the_end_all_counts_are_due() -> None:
     events = correlator(queue_size=1)
     for reason in ("One", "Two", "Three"):
         for now in (0, 1, 2):
@@ -222,27 +222,27 @@ def test_an_object_has_a_burst_of_events_and_then_one_in_five_minutes() -> None:
     assert [record(events, key(next(reasons)), 1200) for _ in range(4)] == ["new"] * 3 + ["spam"]
 
 
-def test_one_object_that_has_too_many_events_takes_none_of_another() -> None:
+def test_the_limit_of_one_object_does_not_affect_another() -> None:
     events = correlator(burst=1)
 
     assert [record(events, key(reason), 0) for reason in ("One", "Two")] == ["new", "spam"]
     assert record(events, key("One", OTHER), 0) == "new"
 
 
-def test_repetitions_are_counted_without_a_limit() -> None:
+def test_repetitions_are_not_limited() -> None:
     events = correlator(burst=1)
 
     assert [record(events, key(), second) for second in range(60)] == ["new"] + ["repeated"] * 59
 
 
-def test_tokens_do_not_pile_up_beyond_the_burst() -> None:
+def test_tokens_do_not_accumulate_beyond_the_burst() -> None:
     limit = SpamFilter(2, 10.0)
     limit.allows(POD, 0)
 
     assert [limit.allows(POD, 1e6) for _ in range(3)] == [True, True, False]
 
 
-def test_the_limits_of_the_objects_used_least_recently_are_forgotten() -> None:
+def test_the_limits_of_the_least_recently_used_objects_are_forgotten() -> None:
     limit = SpamFilter(1, 300.0, size=2)
     objects = [POD._replace(uid=str(number)) for number in range(3)]
 
@@ -250,7 +250,7 @@ def test_the_limits_of_the_objects_used_least_recently_are_forgotten() -> None:
     assert [limit.allows(each, 1) for each in (objects[2], objects[1], objects[0])] == [False, False, True]
 
 
-def test_a_full_queue_takes_no_new_events_and_costs_them_no_token() -> None:
+def test_a_full_queue_rejects_new_events_without_using_a_token() -> None:
     events = correlator(burst=2, queue_size=1)
 
     assert [record(events, key(reason), 0) for reason in ("One", "Two", "Two", "Two")] == ["new"] + ["queue_full"] * 3
@@ -258,7 +258,7 @@ def test_a_full_queue_takes_no_new_events_and_costs_them_no_token() -> None:
     assert record(events, key("Two"), 0) == "new"
 
 
-def test_a_count_that_finds_the_queue_full_is_written_when_the_series_ends() -> None:
+def test_a_count_that_does_not_fit_in_the_queue_is_written_when_the_series_ends() -> None:
     events = correlator(queue_size=1)
     record(events, key("One"), 0)
     list(written(events, 0))
@@ -279,7 +279,7 @@ def pod(**metadata: str) -> Unstructured:
     )
 
 
-def test_a_reference_has_the_fields_that_the_object_has() -> None:
+def test_a_reference_has_the_fields_of_the_object() -> None:
     assert object_reference(pod()) == {"apiVersion": "v1", "kind": "Pod", "namespace": "shop", "name": "web"}
     assert object_reference(pod(uid="u", resourceVersion="7")).items() >= {"uid": "u", "resourceVersion": "7"}.items()
 
@@ -304,7 +304,7 @@ def test_an_event_is_named_after_the_object_and_the_time() -> None:
 
 
 @pytest.mark.parametrize("name", ["2001:db8::1", "system:node", "Upper", "-x", "x" * 247])
-def test_an_object_whose_name_does_not_fit_gives_a_random_one(name: str) -> None:
+def test_an_object_name_that_is_too_long_gives_a_random_event_name(name: str) -> None:
     random = Random(7)
 
     first, second = (event_name(name, 0xABCDEF, random) for _ in range(2))
@@ -313,7 +313,7 @@ def test_an_object_whose_name_does_not_fit_gives_a_random_one(name: str) -> None
     assert len(first) == len("01234567-0123-4123-8123-0123456789ab")
 
 
-def test_a_note_has_at_most_1024_bytes_and_whole_characters() -> None:
+def test_a_note_is_cut_to_1024_bytes_between_characters() -> None:
     assert limited_note("x" * 1024) == "x" * 1024
     assert limited_note("x" * 1025) == "x" * 1021 + "…"
     assert limited_note("€" * 342) == "€" * 340 + "…"
@@ -321,7 +321,7 @@ def test_a_note_has_at_most_1024_bytes_and_whole_characters() -> None:
     assert limited_note("a\ud800b") == "a?b"
 
 
-def test_a_time_has_microseconds_and_is_in_utc() -> None:
+def test_a_time_is_in_utc_with_microseconds() -> None:
     noon = datetime(2026, 1, 2, 12, tzinfo=UTC)
 
     assert micro_time(noon) == "2026-01-02T12:00:00.000000Z"

@@ -19,7 +19,7 @@ NAMES = "abc"
 
 
 class Observed:
-    """A reconcile that takes random time, fails at random, and records when each call began and what it saw."""
+    """A reconcile of random duration that fails at random, and records when each call began and the state it read."""
 
     def __init__(self, random: Random) -> None:
         self.random = random
@@ -42,7 +42,7 @@ class Observed:
 
 
 async def random_workload(seed: int) -> tuple[Observed, dict[str, list[tuple[float, int]]]]:
-    """Return the calls for random changes, and when which state of each object reached the informer."""
+    """Run random changes; return the calls, and when each state of an object reached the informer."""
     random = Random(seed)
     observed, reached = Observed(random), defaultdict[str, list[tuple[float, int]]](list)
     async with APIServer() as server, dynkube.connect(transport=server.transport()) as client:
@@ -65,7 +65,7 @@ async def random_workload(seed: int) -> tuple[Observed, dict[str, list[tuple[flo
 
 async def test_a_key_is_never_reconciled_twice_at_once_and_waits_at_most_once() -> None:
     for seed in range(10):
-        observed, reached = await random_workload(seed)  # Observed asserts the first
+        observed, reached = await random_workload(seed)  # Observed asserts that calls do not overlap
         for name, calls in observed.calls.items():
             assert all(before[1] <= after[0] for before, after in pairwise(calls))
             failures_and_requeues = 20
@@ -138,7 +138,7 @@ async def test_back_off_resets_by_success_only(server: APIServer, client: dynkub
     server.create(widget("a"))
     async with running(client, Controller(WIDGETS, calls)):
         await quiet(0.02)
-        server.update(widget("a", size=1))  # a change does not reset it
+        server.update(widget("a", size=1))  # a change does not reset the back-off
         await quiet(10)
         server.update(widget("a", size=2))
         await quiet(10)

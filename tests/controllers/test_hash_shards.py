@@ -1,4 +1,4 @@
-"""Controllers whose objects are divided by a hash of their UIDs: each is reconciled by one process."""
+"""Controllers that share objects by a hash of their UIDs: each object is reconciled by one process."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def widgets(server: APIServer) -> None:
 
 
 def keys_of(server: APIServer, shard: HashShard) -> list[str]:
-    """The keys of the widgets in a part."""
+    """Return the keys of the widgets in a part."""
     found = [Unstructured(obj) for obj in server.list("widgets")]
     return sorted(f"default/{obj.name}" for obj in found if shard.matches(obj))
 
@@ -72,10 +72,10 @@ async def test_an_object_that_is_created_again_moves_to_the_part_of_its_new_uid(
         del calls.keys[:]
         await quiet(20)
 
-    assert calls.keys == []  # another process may be reconciling it
+    assert calls.keys == []  # another process may still be reconciling it
 
 
-async def test_owned_objects_are_not_divided(server: APIServer, client: dynkube.Client) -> None:
+async def test_owned_objects_of_all_parts_are_watched(server: APIServer, client: dynkube.Client) -> None:
     seen: set[int] = set()
 
     async def reconcile(ctx: Context, key: ObjectKey) -> None:
@@ -88,7 +88,7 @@ async def test_owned_objects_are_not_divided(server: APIServer, client: dynkube.
     assert seen == {len(NAMES)}
 
 
-async def test_a_part_may_have_a_leader(server: APIServer, client: dynkube.Client) -> None:
+async def test_a_part_may_have_leader_election(server: APIServer, client: dynkube.Client) -> None:
     calls, election = Calls(), LeaderElection("widgets-1", namespace="default")
     with trio.move_on_after(5):
         await run(client, Controller(WIDGETS, calls), election=election, sharding=HALVES[1])
@@ -97,12 +97,12 @@ async def test_a_part_may_have_a_leader(server: APIServer, client: dynkube.Clien
 
 
 @pytest.mark.parametrize("given", ["widgets", (0, 2), HashShard])
-async def test_what_is_no_sharding_is_refused(client: dynkube.Client, given: Any) -> None:
+async def test_an_invalid_sharding_is_rejected(client: dynkube.Client, given: Any) -> None:
     with pytest.raises(InvalidInput, match=r"sharding is .*: pass ControllerRing\(name\), HashShard\(index, count\)"):
         await run(client, Controller(WIDGETS, Calls()), sharding=given)
 
 
-async def test_a_watch_of_something_else_than_a_shard_is_refused() -> None:
+async def test_an_invalid_shard_of_a_watch_is_rejected() -> None:
     shard: Any = 0
     with pytest.raises(InvalidInput, match="pass HashShard"):
         Watch("pods", shard=shard)

@@ -1,4 +1,4 @@
-"""Leader election: who leads, when the work is stopped, and when another elector may begin."""
+"""Leader election: which elector leads, when the work is stopped, and when another elector may start."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TIME = "2026-01-01T00:00:00.000000Z"
 
 
 class NoJitter(Random):
-    """Makes candidates retry at the retry period exactly: every two seconds."""
+    """Random numbers with which candidates retry exactly at the retry period, every two seconds."""
 
     def random(self) -> float:
         return 0.0
@@ -42,7 +42,7 @@ def wall_clock() -> datetime:
 
 @pytest.fixture
 async def clients(server: APIServer) -> AsyncIterator[dict[str, Client]]:
-    """One client for each elector, so that faults can be for one of them."""
+    """One client for each elector, so that faults can apply to one of them."""
     async with AsyncExitStack() as stack:
         yield {name: await stack.enter_async_context(connected(server, name)) for name in "abc"}
 
@@ -69,13 +69,13 @@ def elector(
 
 
 def by(name: str) -> Callable[[RequestFacts], bool]:
-    """The requests of one elector for Leases."""
+    """Return a filter for one elector's requests for Leases."""
     return lambda request: request.headers.get("authorization") == f"Bearer {name}" and "/leases" in request.path
 
 
 @dataclass
 class Diary:
-    """What happened, and at which virtual second of the test."""
+    """Events of the test, with their virtual seconds since its start."""
 
     began: float = field(default_factory=trio.current_time)
     entries: list[tuple[float, str]] = field(default_factory=list)
@@ -87,7 +87,7 @@ class Diary:
         self.entries.append((self.now(), text))
 
     async def lead(self, elector: LeaderElector, cleanup: float = 0.0) -> None:
-        """Lead, and note when the work starts and stops; it takes some time to clean up."""
+        """Lead, and record when the work starts and stops; its cleanup takes ``cleanup`` seconds."""
         name = elector.identity
         try:
             async with elector.leadership():
@@ -104,7 +104,7 @@ class Diary:
 
 @dataclass(frozen=True)
 class LateResponse:
-    """Processes a request at once, and responds later."""
+    """Processes a request at once, and sends the response later."""
 
     seconds: float
 
@@ -118,11 +118,11 @@ class LateResponse:
 
 
 class ErrorAfterwards:
-    """Processes a request, and responds that it failed."""
+    """Processes a request, and sends an error response."""
 
     async def apply(self, request: RequestFacts, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
         async def drop(message: Message) -> None:
-            """Send nothing."""
+            """Drop the message."""
 
         await app(scope, receive, drop)
         await Refuse(500).apply(request, app, scope, receive, send)
@@ -133,13 +133,13 @@ def lease(**spec: object) -> dict[str, Any]:
 
 
 def stored(server: APIServer) -> dict[str, Any]:
-    """The record in the Lease."""
+    """Return the record in the Lease."""
     spec: dict[str, Any] = server.get("leases", "sites")["spec"]
     return spec
 
 
 def verbs(server: APIServer) -> list[str]:
-    """The requests for Leases since the last call."""
+    """Return the verbs of the requests for Leases since the last call."""
     found = [request.verb for request in server.requests if request.resource and request.resource.resource == "leases"]
     server.forget_requests()
     return found
@@ -200,7 +200,7 @@ async def test_a_lease_that_another_tool_renews_is_not_acquired(server: APIServe
     assert diary.entries == [(376, "a starts"), (378, "a stops")]
 
 
-async def test_a_leader_renews_by_updates_alone(server: APIServer, a: LeaderElector) -> None:
+async def test_a_leader_renews_with_updates_only(server: APIServer, a: LeaderElector) -> None:
     async with a.leadership() as scope:
         first = stored(server)
         await trio.sleep(301)
@@ -211,9 +211,7 @@ async def test_a_leader_renews_by_updates_alone(server: APIServer, a: LeaderElec
         assert scope.deadline == 310
 
 
-async def test_a_lease_that_was_modified_is_read_and_keeps_what_others_have_written(
-    server: APIServer, a: LeaderElector
-) -> None:
+async def test_a_lease_modified_by_others_is_read_and_keeps_their_changes(server: APIServer, a: LeaderElector) -> None:
     async with a.leadership():
         labelled = server.get("leases", "sites")
         server.update({**labelled, "metadata": {**labelled["metadata"], "labels": {"team": "web"}}})
@@ -244,7 +242,7 @@ async def test_a_lease_that_is_not_found_by_a_renewal_is_read(server: APIServer,
         assert verbs(server) == ["get", "create", "update", "get", "update"]
 
 
-async def test_a_renewal_that_fails_otherwise_is_sent_again_at_the_retry_period(
+async def test_a_renewal_with_another_failure_is_repeated_at_the_retry_period(
     server: APIServer, a: LeaderElector
 ) -> None:
     async with a.leadership():
@@ -255,7 +253,7 @@ async def test_a_renewal_that_fails_otherwise_is_sent_again_at_the_retry_period(
         assert verbs(server) == ["update"]
 
 
-async def test_a_lease_that_could_not_be_created_again_is_read_first(server: APIServer, a: LeaderElector) -> None:
+async def test_a_lease_whose_creation_failed_is_read_first(server: APIServer, a: LeaderElector) -> None:
     async with a.leadership():
         server.delete("leases", "sites")
         server.inject(Refuse(503), verb="create", times=1)
@@ -264,14 +262,12 @@ async def test_a_lease_that_could_not_be_created_again_is_read_first(server: API
         assert verbs(server) == ["get", "create", "update", "get", "create", "get", "create"]
 
 
-async def test_a_duration_is_written_in_whole_seconds_that_are_not_less(
-    server: APIServer, clients: dict[str, Client]
-) -> None:
+async def test_a_duration_is_rounded_up_to_whole_seconds(server: APIServer, clients: dict[str, Client]) -> None:
     async with elector(clients, "a", lease_duration=1.5, renew_deadline=1.4, retry_period=1).leadership():
         assert stored(server)["leaseDurationSeconds"] == 2
 
 
-async def test_of_two_candidates_one_leads_and_the_other_sees_it(
+async def test_of_two_candidates_one_leads_and_the_other_shows_the_leader(
     a: LeaderElector, b: LeaderElector, caplog: pytest.LogCaptureFixture
 ) -> None:
     diary = Diary()
@@ -296,7 +292,7 @@ async def test_the_lease_is_in_the_given_namespace_or_that_of_the_context(
         assert server.get("leases", "sites", "default")["spec"]["holderIdentity"] == "b"
 
 
-async def test_an_identity_is_the_host_name_and_a_random_suffix(
+async def test_the_default_identity_is_the_host_name_with_a_random_suffix(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("socket.gethostname", lambda: "sites-0\n")
@@ -340,7 +336,7 @@ async def test_the_work_stops_at_the_renew_deadline_and_others_start_after_the_l
     assert "a lost to ''" in [text for _, text in diary.entries]
 
 
-async def test_the_deadline_counts_from_the_start_of_the_request(server: APIServer, a: LeaderElector) -> None:
+async def test_the_renew_deadline_counts_from_the_start_of_the_request(server: APIServer, a: LeaderElector) -> None:
     server.inject(LateResponse(4.5), verb="create")
     server.inject(Hang(), verb="update")
     diary = Diary()
@@ -350,7 +346,7 @@ async def test_the_deadline_counts_from_the_start_of_the_request(server: APIServ
     assert diary.entries[:2] == [(4.5, "a starts"), (10, "a stops")]
 
 
-async def test_a_renewal_after_failures_moves_the_deadline(server: APIServer, a: LeaderElector) -> None:
+async def test_a_renewal_after_failures_extends_the_deadline(server: APIServer, a: LeaderElector) -> None:
     async with a.leadership() as scope:
         with server.inject(Hang(), times=1, when=by("a")):
             await until(8)
@@ -368,7 +364,7 @@ async def test_an_error_names_the_lease_and_the_last_failure(server: APIServer, 
             await trio.sleep_forever()
 
 
-async def test_the_work_stops_when_another_tool_has_taken_the_lease(server: APIServer, a: LeaderElector) -> None:
+async def test_the_work_stops_when_another_elector_holds_the_lease(server: APIServer, a: LeaderElector) -> None:
     diary = Diary()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(diary.lead, a)
@@ -379,7 +375,7 @@ async def test_the_work_stops_when_another_tool_has_taken_the_lease(server: APIS
     assert stored(server)["holderIdentity"] == "bing"
 
 
-async def test_a_leader_that_cleans_up_after_the_lease_was_taken_does_not_lead(
+async def test_a_leader_that_cleans_up_after_losing_the_lease_is_not_leading(
     server: APIServer, a: LeaderElector
 ) -> None:
     async with trio.open_nursery() as nursery:
@@ -402,7 +398,7 @@ async def test_a_deleted_lease_is_created_again_by_its_holder(
         nursery.start_soon(diary.lead, b)
         await until(4.1)
         before = stored(server)
-        server.delete("leases", "sites")  # b is the first to see that
+        server.delete("leases", "sites")  # b notices the deletion first
         await trio.sleep(300)
 
         assert {**stored(server), "renewTime": ""} == {**before, "renewTime": ""}
@@ -424,7 +420,9 @@ async def test_a_deleted_lease_is_taken_after_its_duration(server: APIServer, a:
     assert diary.entries[0] == (22, "a starts")
 
 
-async def test_a_deletion_is_as_old_as_the_first_response_after_an_outage(server: APIServer, a: LeaderElector) -> None:
+async def test_the_age_of_a_deletion_starts_with_the_first_response_after_an_outage(
+    server: APIServer, a: LeaderElector
+) -> None:
     server.create(lease(**BING))
     diary = Diary()
     async with trio.open_nursery() as nursery:
@@ -434,10 +432,10 @@ async def test_a_deletion_is_as_old_as_the_first_response_after_an_outage(server
         await until(3)
         server.inject(Refuse(503), when=by("a"), duration=8)
 
-    assert diary.entries[0] == (28, "a starts")  # the first response was at 12; others may have led before
+    assert diary.entries[0] == (28, "a starts")  # the first response was at 12; others may have held the lease before
 
 
-async def test_a_deletion_that_was_seen_in_an_earlier_wait_is_as_old_as_the_next_response(
+async def test_the_age_of_a_deletion_seen_in_an_earlier_wait_starts_with_the_next_response(
     server: APIServer, a: LeaderElector
 ) -> None:
     server.create(lease(**BING))
@@ -451,7 +449,7 @@ async def test_a_deletion_that_was_seen_in_an_earlier_wait_is_as_old_as_the_next
     assert diary.entries == [(116, "a starts"), (130, "a stops")]
 
 
-async def test_a_lease_whose_holder_was_removed_by_hand_is_acquired_again(server: APIServer, a: LeaderElector) -> None:
+async def test_a_lease_whose_holder_was_removed_manually_is_acquired_again(server: APIServer, a: LeaderElector) -> None:
     async with a.leadership():
         await trio.sleep(5)
         server.update(lease(**{**BING, "holderIdentity": ""}))
@@ -460,7 +458,7 @@ async def test_a_lease_whose_holder_was_removed_by_hand_is_acquired_again(server
         assert (stored(server)["holderIdentity"], stored(server)["leaseTransitions"]) == ("a", 4)
 
 
-async def test_an_elector_that_lost_may_lead_again(server: APIServer, a: LeaderElector) -> None:
+async def test_an_elector_that_lost_the_lease_may_lead_again(server: APIServer, a: LeaderElector) -> None:
     diary = Diary()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(diary.lead, a)
@@ -473,7 +471,7 @@ async def test_an_elector_that_lost_may_lead_again(server: APIServer, a: LeaderE
 
 
 @pytest.mark.parametrize("prefers", ["b", "a"])
-async def test_a_leader_stops_if_a_coordinator_prefers_another_one(
+async def test_a_leader_stops_if_a_coordinator_prefers_another_holder(
     server: APIServer, a: LeaderElector, prefers: str
 ) -> None:
     diary = Diary()
@@ -567,7 +565,7 @@ async def test_a_release_is_repeated_after_a_conflict(server: APIServer, a: Lead
 
 
 @pytest.mark.parametrize(("effect", "seconds", "requests"), [(Refuse(409), 0, 10), (Refuse(500), 0, 2), (Hang(), 5, 2)])
-async def test_a_release_that_fails_is_given_up_within_half_of_the_renew_deadline(
+async def test_a_failing_release_is_aborted_after_half_of_the_renew_deadline(
     server: APIServer, a: LeaderElector, effect: Any, seconds: float, requests: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with a.leadership():
@@ -578,7 +576,7 @@ async def test_a_release_that_fails_is_given_up_within_half_of_the_renew_deadlin
     assert "Lease default/sites: not released: " in caplog.text
 
 
-async def test_a_lease_that_another_tool_holds_by_now_is_not_released(server: APIServer, a: LeaderElector) -> None:
+async def test_a_lease_that_another_elector_holds_by_now_is_not_released(server: APIServer, a: LeaderElector) -> None:
     async with a.leadership():
         server.update(lease(**BING))
         verbs(server)
@@ -602,7 +600,7 @@ async def test_cancellation_during_a_renewal_releases_the_lease(
     assert stored(server)["holderIdentity"] == ""
 
 
-async def test_an_exception_of_the_block_is_raised_as_it_is_after_the_release(
+async def test_an_exception_in_the_block_is_raised_unchanged_after_the_release(
     server: APIServer, a: LeaderElector
 ) -> None:
     with pytest.raises(KeyError, match="mine"):
@@ -612,7 +610,7 @@ async def test_an_exception_of_the_block_is_raised_as_it_is_after_the_release(
     assert stored(server)["holderIdentity"] == ""
 
 
-async def test_an_exception_of_work_that_lost_is_raised_instead(server: APIServer, a: LeaderElector) -> None:
+async def test_an_exception_of_the_work_replaces_leadership_lost(server: APIServer, a: LeaderElector) -> None:
     server.inject(Hang(), verb="update")
 
     async def work() -> None:
@@ -626,9 +624,7 @@ async def test_an_exception_of_work_that_lost_is_raised_instead(server: APIServe
             await work()
 
 
-async def test_work_that_ends_after_the_deadline_without_noticing_it_has_lost(
-    server: APIServer, a: LeaderElector
-) -> None:
+async def test_work_that_ends_after_the_deadline_raises_leadership_lost(server: APIServer, a: LeaderElector) -> None:
     server.inject(Hang(), verb="update")
 
     async def work() -> None:
@@ -640,7 +636,7 @@ async def test_work_that_ends_after_the_deadline_without_noticing_it_has_lost(
             await work()
 
 
-async def test_a_lease_that_others_may_have_taken_is_read_before_it_is_renewed(
+async def test_a_lease_that_others_may_have_acquired_is_read_before_it_is_renewed(
     server: APIServer, a: LeaderElector
 ) -> None:
     server.inject(Hang(), verb="update", duration=16)
@@ -666,7 +662,7 @@ async def test_a_renewal_during_the_cleanup_does_not_undo_the_loss(server: APISe
     assert stored(server)["holderIdentity"] == ""
 
 
-async def test_a_leader_steps_down_by_its_cancel_scope(server: APIServer, a: LeaderElector) -> None:
+async def test_cancelling_its_scope_makes_a_leader_step_down(server: APIServer, a: LeaderElector) -> None:
     async with a.leadership() as scope:
         scope.cancel()
         await trio.sleep_forever()
@@ -689,7 +685,7 @@ async def test_cancellation_while_waiting_sends_nothing_and_leaves_no_task(serve
 
 
 @pytest.mark.parametrize("verb", ["create", "update"])
-async def test_a_lease_that_was_acquired_by_a_cancelled_request_is_released(
+async def test_a_lease_acquired_by_a_cancelled_request_is_released(
     server: APIServer, a: LeaderElector, verb: str
 ) -> None:
     if verb == "update":
@@ -701,7 +697,7 @@ async def test_a_lease_that_was_acquired_by_a_cancelled_request_is_released(
     assert (trio.current_time(), stored(server)["holderIdentity"]) == (1, "")
 
 
-async def test_a_lease_that_was_acquired_by_a_request_with_a_server_error_is_released(
+async def test_a_lease_acquired_by_a_request_with_an_error_response_is_released(
     server: APIServer, a: LeaderElector
 ) -> None:
     server.inject(ErrorAfterwards(), verb="create", times=1)
@@ -710,7 +706,7 @@ async def test_a_lease_that_was_acquired_by_a_request_with_a_server_error_is_rel
     assert stored(server)["holderIdentity"] == ""
 
 
-async def test_after_a_write_that_was_refused_nothing_is_released(server: APIServer, a: LeaderElector) -> None:
+async def test_after_a_rejected_write_nothing_is_released(server: APIServer, a: LeaderElector) -> None:
     server.inject(Refuse(403), verb="create")
     await stop_after(1, Diary().lead, a)
 
@@ -738,9 +734,7 @@ async def test_a_lease_whose_release_failed_is_read_before_it_is_acquired_again(
         assert verbs(server) == ["get", "update"]
 
 
-async def test_a_lease_that_was_acquired_by_a_request_that_took_too_long_is_held(
-    server: APIServer, a: LeaderElector
-) -> None:
+async def test_a_lease_acquired_by_a_request_that_timed_out_is_held(server: APIServer, a: LeaderElector) -> None:
     server.inject(LateResponse(6), verb="create")
     async with a.leadership():
         assert trio.current_time() == 7
@@ -833,7 +827,7 @@ async def test_an_elector_is_entered_once_at_a_time(a: LeaderElector) -> None:
         pass
 
 
-async def test_a_candidate_leaves_a_lease_to_its_preferred_holder_for_a_lease_duration(
+async def test_a_candidate_leaves_a_lease_to_its_preferred_holder_for_the_lease_duration(
     server: APIServer, a: LeaderElector
 ) -> None:
     server.create(lease(holderIdentity="", strategy="OldestEmulationVersion", preferredHolder="b"))
@@ -844,7 +838,7 @@ async def test_a_candidate_leaves_a_lease_to_its_preferred_holder_for_a_lease_du
         assert "preferredHolder" not in stored(server)
 
 
-# ── what others may have written ─────────────────────────────────────────────────────────────
+# ── records that other tools may have written ───────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(
@@ -870,7 +864,7 @@ async def test_fields_of_wrong_types_hold_a_lease_for_no_longer_than_its_duratio
             assert (trio.current_time(), stored(server)["holderIdentity"]) == (at, "a")
 
 
-async def test_a_leader_stops_when_the_holder_cannot_be_read(server: APIServer, a: LeaderElector) -> None:
+async def test_a_leader_stops_when_the_holder_field_is_invalid(server: APIServer, a: LeaderElector) -> None:
     server.inject(Refuse(409), verb="update", times=1)
     server.inject(Rewrite(lambda obj: {**obj, "spec": {"holderIdentity": 5}}), verb="get", skip=1, times=1)
 
@@ -889,7 +883,7 @@ async def test_a_leader_stops_when_the_holder_cannot_be_read(server: APIServer, 
         ("update", lambda obj: {}, "has another holderIdentity than was written"),
     ],
 )
-async def test_nobody_leads_by_a_response_that_does_not_say_so(
+async def test_an_invalid_response_does_not_make_a_leader(
     server: APIServer, a: LeaderElector, verb: str, wrong: Callable[[dict[str, Any]], Any], error: str
 ) -> None:
     server.create(lease(holderIdentity=""))
@@ -906,7 +900,7 @@ async def test_nobody_leads_by_a_response_that_does_not_say_so(
 async def test_the_wall_clock_has_no_effect(
     server: APIServer, clients: dict[str, Client], b: LeaderElector, jump: timedelta
 ) -> None:
-    times = iter([NEW_YEAR, *[NEW_YEAR + jump] * 10_000])  # it stands still after the jump
+    times = iter([NEW_YEAR, *[NEW_YEAR + jump] * 10_000])  # the clock stands still after the jump
     diary = Diary()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(diary.lead, elector(clients, "a", lambda: next(times)))
@@ -918,7 +912,7 @@ async def test_the_wall_clock_has_no_effect(
     assert [text for _, text in diary.entries] == ["a starts", "a stops"]
 
 
-async def test_a_clock_without_a_time_zone_is_refused(client: Client) -> None:
+async def test_a_clock_without_a_time_zone_is_rejected(client: Client) -> None:
     with pytest.raises(InvalidInput, match="has no time zone"):
         LeaderElector(client, LeaderElection("sites"), rng=Random(1), now=lambda: datetime(2026, 1, 1))  # noqa: DTZ001
 
@@ -926,7 +920,7 @@ async def test_a_clock_without_a_time_zone_is_refused(client: Client) -> None:
 # ── state ────────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_the_status_of_candidate_leader_and_released(server: APIServer, a: LeaderElector) -> None:
+async def test_the_status_shows_candidate_leader_and_release(server: APIServer, a: LeaderElector) -> None:
     server.create(lease(**BING))
     before = a.status
     async with trio.open_nursery() as nursery:
@@ -944,7 +938,7 @@ async def test_the_status_of_candidate_leader_and_released(server: APIServer, a:
     assert (a.status.leading, a.status.holder, a.status.error) == (False, "", "")
 
 
-async def test_a_process_is_unhealthy_if_its_work_goes_on_after_the_lease_has_expired(
+async def test_a_process_is_unhealthy_if_its_work_continues_after_the_lease_has_expired(
     server: APIServer, a: LeaderElector
 ) -> None:
     server.inject(Hang(), verb="update")
@@ -976,7 +970,7 @@ async def test_a_candidate_is_healthy_whoever_holds_the_lease(server: APIServer,
 
 
 @pytest.mark.parametrize("timeout", [-1, float("nan"), "5", None])
-async def test_a_timeout_of_the_health_check_is_a_number(a: LeaderElector, timeout: Any) -> None:
+async def test_an_invalid_timeout_of_the_health_check_is_rejected(a: LeaderElector, timeout: Any) -> None:
     with pytest.raises(InvalidInput, match="pass 0 or more seconds"):
         a.healthy(timeout)
 
@@ -984,11 +978,11 @@ async def test_a_timeout_of_the_health_check_is_a_number(a: LeaderElector, timeo
 # ── random faults ────────────────────────────────────────────────────────────────────────────
 
 
-CLEANUP = 5.0  # less than is between the renew deadline and the lease duration
+CLEANUP = 5.0  # less than the time between the renew deadline and the lease duration
 
 
 class Candidates:
-    """Three processes that lead by turns, check that no other one does, and take some time to clean up."""
+    """Three processes that take turns leading, check that no other one leads, and take some time to clean up."""
 
     def __init__(self, seed: int, kind: type[LeaderElector], clients: dict[str, Client]) -> None:
         self.random = Random(seed)
@@ -1029,7 +1023,7 @@ class Candidates:
             self.inside.remove(name)
 
     def may_delete(self, server: APIServer) -> bool:
-        """Whether the Lease is old enough: candidates that never saw it may take it at once."""
+        """Return whether the Lease is old enough: candidates that have never seen it may acquire it at once."""
         created = [datetime.fromisoformat(each["metadata"]["creationTimestamp"]) for each in server.list("leases")]
         return any(wall_clock() - when > timedelta(seconds=15) for when in created)
 
@@ -1045,7 +1039,7 @@ class Candidates:
                     found = server.get("leases", "sites")
                     labels = {"seen": f"{random.random()}"}
                     server.update({**found, "metadata": {**found["metadata"], "labels": labels}})
-                case 2 if self.inside:  # slow responses, and then none
+                case 2 if self.inside:  # slow responses, then none
                     leader, seconds = by(self.inside[0]), random.uniform(5, 6.9)
                     server.inject(LateResponse(seconds), verb="update", when=leader, duration=10)
                     server.inject(Hang(), when=leader, start=10, duration=30)
@@ -1081,9 +1075,9 @@ async def _play(seed: int, kind: type[LeaderElector]) -> str:
 
 
 def play(seed: int, kind: type[LeaderElector] = LeaderElector) -> str:
-    """Play some virtual minutes; return what went wrong."""
-    # trio runs what is ready in random order: here in the same order each time. There is no public way; this is
-    # pytest-trio's.
+    """Run some virtual minutes; return the violations."""
+    # trio runs ready tasks in random order; here the order is the same each time. There is no public API for this;
+    # pytest-trio does the same.
     scheduler: Any = trio._core._run
     scheduler._ALLOW_DETERMINISTIC_SCHEDULING = True
     scheduler._r.seed(seed)
@@ -1154,5 +1148,5 @@ BUGS = [
 
 
 @pytest.mark.parametrize("bug", BUGS)
-def test_random_faults_find_an_elector_that_errs(bug: type[LeaderElector]) -> None:
+def test_random_faults_expose_a_wrong_elector(bug: type[LeaderElector]) -> None:
     assert any("[" in play(seed, bug) for seed in range(60))

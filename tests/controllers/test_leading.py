@@ -1,4 +1,4 @@
-"""Controllers that run in several processes: one of them reconciles."""
+"""Controllers that run in several processes, of which one reconciles."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ELECTION = LeaderElection("widgets", namespace="default")
 
 
 class Process:
-    """One of several processes that run the same controller, as a task with a client of its own."""
+    """One of several processes that run the same controller, as a task with its own client."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -74,7 +74,7 @@ async def two_processes(server: APIServer) -> AsyncIterator[tuple[Process, Proce
 
 
 def writes(server: APIServer, name: str) -> list[float]:
-    """When a process has written widgets."""
+    """Return the times at which a process has written widgets."""
     written = [each for each in server.audit if each.verb == "patch" and each.user and each.user.name == name]
     return [each.time for each in written if each.resource and each.resource.resource == "widgets"]
 
@@ -100,7 +100,7 @@ async def test_a_process_that_ends_hands_over_at_once(server: APIServer) -> None
     assert min(writes(server, "two")) - ended < 5
 
 
-async def test_whoever_lost_the_lease_writes_nothing_after_the_renew_deadline(server: APIServer) -> None:
+async def test_a_process_that_lost_the_lease_writes_nothing_after_the_renew_deadline(server: APIServer) -> None:
     async with two_processes(server) as (one, _):
         cut_off = trio.current_time()
         fault = server.inject(Hang(), resource="leases")
@@ -125,7 +125,7 @@ async def test_after_shutdown_the_lease_is_free(server: APIServer) -> None:
 
 
 @pytest.mark.parametrize("seconds", [1, 5])
-async def test_a_process_that_is_cancelled_while_it_waits_ends_at_once(server: APIServer, seconds: float) -> None:
+async def test_a_process_that_is_cancelled_while_waiting_ends_at_once(server: APIServer, seconds: float) -> None:
     async with two_processes(server) as (_, two):
         await quiet(seconds)
         before = trio.current_time()

@@ -1,4 +1,4 @@
-"""The pure half of leader election: settings, the record in a Lease, and who may write it next."""
+"""The pure part of leader election: settings, the record in a Lease, and who may write it next."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_the_defaults_are_those_of_kubernetes() -> None:
         ({"labels": {"a": 5}}, "5"),
     ],
 )
-def test_settings_that_cannot_work_are_refused(given: dict[str, Any], complaint: str) -> None:
+def test_invalid_settings_are_rejected(given: dict[str, Any], complaint: str) -> None:
     with pytest.raises(InvalidInput, match=complaint):
         LeaderElection(**{"name": "sites", **given})
 
@@ -113,12 +113,12 @@ def test_absent_fields_are_not_written() -> None:
 
 
 @pytest.mark.parametrize("fields", [{}, {"spec": None}, {"spec": {}}, {"spec": {"holderIdentity": None}}])
-def test_a_lease_without_a_holder_is_held_by_nobody(fields: dict[str, object]) -> None:
+def test_a_lease_without_a_holder_is_not_held(fields: dict[str, object]) -> None:
     assert read_record(lease(**fields)) == LeaseRecord(holder="")
 
 
 @pytest.mark.parametrize("spec", [[], "a", 5, {"holderIdentity": 5}, {"holderIdentity": {}}, {"holderIdentity": False}])
-def test_a_holder_that_is_not_a_string_is_somebody_unknown(spec: object) -> None:
+def test_a_holder_that_is_not_a_string_is_an_unknown_holder(spec: object) -> None:
     assert read_record(lease(spec=spec)).holder is None
 
 
@@ -130,13 +130,13 @@ def test_numbers_of_wrong_types_count_as_absent(wrong: object) -> None:
 
 
 @pytest.mark.parametrize("wrong", [5, None, [TIME], {"time": TIME}])
-def test_texts_of_wrong_types_count_as_absent(wrong: object) -> None:
+def test_strings_of_wrong_types_count_as_absent(wrong: object) -> None:
     names = ("acquireTime", "renewTime", "strategy", "preferredHolder")
 
     assert read_record(lease(spec={"holderIdentity": "b", **dict.fromkeys(names, wrong)})) == LeaseRecord(holder="b")
 
 
-def test_an_acquire_time_that_the_server_would_refuse_counts_as_absent() -> None:
+def test_an_invalid_acquire_time_counts_as_absent() -> None:
     assert read_record(lease(spec={"acquireTime": "yesterday"})).acquired == ""
     assert read_record(lease(spec={"acquireTime": "2026-01-01T00:00:00+01:00"})).acquired != ""
 
@@ -145,23 +145,23 @@ def test_a_preferred_holder_counts_only_with_a_strategy() -> None:
     assert read_record(lease(spec={"preferredHolder": "c"})).preferred == ""
 
 
-def test_the_first_holder_is_no_transition() -> None:
+def test_the_first_holder_does_not_count_as_a_transition() -> None:
     record = held_record(None, "a", seconds=15, time=LATER)
 
     assert record == LeaseRecord(holder="a", seconds=15, transitions=0, acquired=LATER, renewed=LATER)
 
 
-def test_a_renewal_changes_the_renew_time_alone() -> None:
+def test_a_renewal_changes_only_the_renew_time() -> None:
     assert held_record(OURS, "a", seconds=15, time=LATER) == replace(OURS, renewed=LATER)
 
 
-def test_an_acquisition_counts_and_has_a_new_acquire_time() -> None:
+def test_an_acquisition_counts_as_a_transition_and_sets_the_acquire_time() -> None:
     record = held_record(THEIRS, "a", seconds=15, time=LATER)
 
     assert record == LeaseRecord(holder="a", seconds=15, transitions=4, acquired=LATER, renewed=LATER)
 
 
-def test_transitions_are_counted_to_the_end_of_their_type() -> None:
+def test_transitions_are_counted_up_to_the_maximum_of_their_type() -> None:
     last = replace(THEIRS, transitions=2**31 - 1)
 
     assert held_record(last, "a", seconds=15, time=LATER).transitions == 2**31 - 1
@@ -189,7 +189,7 @@ def test_times_are_written_in_utc_with_microseconds() -> None:
 # ── observing and deciding ───────────────────────────────────────────────────────────────────
 
 
-def test_a_lease_is_as_old_as_its_last_change() -> None:
+def test_the_age_of_a_lease_starts_with_its_last_change() -> None:
     first = observed(UNSEEN, THEIRS, 10)
 
     assert observed(first, THEIRS, 20) is first
@@ -207,7 +207,7 @@ def test_a_deletion_is_a_change_and_so_is_the_next_creation() -> None:
     assert observed(UNSEEN, None, 5) is UNSEEN
 
 
-def test_a_deletion_is_as_old_as_the_first_response_after_a_time_without_any() -> None:
+def test_the_age_of_a_deletion_starts_with_the_first_response_after_a_time_without_any() -> None:
     deleted = Observation(THEIRS, exists=False, since=20)
     unknown = unobserved(deleted)
 
@@ -217,7 +217,7 @@ def test_a_deletion_is_as_old_as_the_first_response_after_a_time_without_any() -
     assert claim(unobserved(UNSEEN), "a", leading=False, now=0, lease_duration=15) is Claim.TAKE
 
 
-def test_a_record_that_has_not_changed_in_a_time_without_responses_is_as_old_as_before() -> None:
+def test_an_unchanged_record_keeps_its_age_over_a_time_without_responses() -> None:
     seen = Observation(THEIRS, exists=True, since=20)
 
     assert unobserved(seen) is seen
@@ -234,7 +234,7 @@ def test_a_record_that_has_not_changed_in_a_time_without_responses_is_as_old_as_
         (LeaseRecord(holder="", seconds=1), 120),
     ],
 )
-def test_a_lease_expires_after_the_duration_that_its_holder_has_written(record: LeaseRecord, expires: float) -> None:
+def test_a_lease_expires_after_the_duration_in_its_record(record: LeaseRecord, expires: float) -> None:
     assert Observation(record, exists=True, since=100).expires(20) == expires
 
 
@@ -263,7 +263,7 @@ PREFERRED = replace(THEIRS, strategy="s", preferred="c")
         (THEIRS, True, True, Claim.WAIT, Claim.TAKE),
     ],
 )
-def test_who_may_write_a_lease(
+def test_the_decision_to_write_depends_on_holder_age_and_preference(
     record: LeaseRecord | None, exists: bool, leading: bool, before: Claim, after: Claim
 ) -> None:
     seen = Observation(record, exists=exists, since=100)
@@ -282,6 +282,6 @@ def test_who_may_write_a_lease(
         (Observation(THEIRS, exists=False, since=0), "it was deleted"),
     ],
 )
-def test_messages_name_what_is_in_the_way(seen: Observation, obstacle: str) -> None:
+def test_messages_say_why_a_lease_is_not_acquired(seen: Observation, obstacle: str) -> None:
     assert seen.obstacle("a").startswith(obstacle)
     assert len(seen.obstacle("a")) < 500

@@ -1,4 +1,4 @@
-"""No key is reconciled before the caches show what it has written, as in controller-runtime's consistency tests."""
+"""No key is reconciled before the caches show its own writes, as in controller-runtime's consistency tests."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ SEEDS_A_TEST = 50
 
 
 def pod(owner: str) -> dict[str, object]:
-    """A dependent with a name that the server chooses, as a ReplicaSet creates it."""
+    """A dependent whose name the server generates, as those of a ReplicaSet."""
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"generateName": f"{owner}-"}}
 
 
 async def keep_replicas(ctx: Context, key: ObjectKey) -> Requeue | None:
-    """Create or delete one dependent at a time until there are as many as wanted: naive, as it trusts its cache."""
+    """Create or delete one dependent at a time until the number is as wanted, trusting the cache."""
     obj = ctx.get()
     if obj is None:
         return None
@@ -37,7 +37,7 @@ async def keep_replicas(ctx: Context, key: ObjectKey) -> Requeue | None:
 
 
 async def creates_and_deletes(seed: int) -> tuple[int, int, int]:
-    """Play a random workload, and return how many replicas were wanted last, made, and deleted."""
+    """Run a random workload; return the replicas wanted last, created and deleted."""
     random = Random(seed)
     wanted = random.randint(1, 4)
     async with APIServer() as server, dynkube.connect(transport=server.transport()) as client:
@@ -57,18 +57,18 @@ async def creates_and_deletes(seed: int) -> tuple[int, int, int]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Play as many workloads as ``--seeds`` says, in tests that can run side by side."""
+    """Run as many workloads as ``--seeds`` says, in tests that can run in parallel."""
     if "first" in metafunc.fixturenames:
         metafunc.parametrize("first", range(0, metafunc.config.getoption("--seeds"), SEEDS_A_TEST))
 
 
-async def test_a_lagging_cache_makes_no_replica_too_many(first: int) -> None:
+async def test_a_lagging_cache_causes_no_excess_replicas(first: int) -> None:
     for seed in range(first, first + SEEDS_A_TEST):
         wanted, creates, deletes = await creates_and_deletes(seed)
         assert (creates, deletes) == (wanted, 0), f"seed {seed}"
 
 
-async def test_without_waiting_for_its_own_writes_the_same_controller_makes_too_many(
+async def test_without_waiting_for_own_writes_the_same_controller_creates_excess_replicas(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(PendingWrites, "expect", lambda self, obj, seen: False)
@@ -139,7 +139,7 @@ async def test_wait_for_get_waits_for_pending_deletes_by_uid(server: APIServer, 
     assert set(seen[1:]) == {second}
 
 
-async def test_a_write_of_one_key_holds_up_no_other_key(server: APIServer, client: dynkube.Client) -> None:
+async def test_a_pending_write_of_one_key_delays_no_other_key(server: APIServer, client: dynkube.Client) -> None:
     calls: list[tuple[str, float]] = []
 
     async def reconcile(ctx: Context, key: ObjectKey) -> None:
@@ -159,13 +159,13 @@ async def test_a_write_of_one_key_holds_up_no_other_key(server: APIServer, clien
         assert sum(name == "reads" for name, at in calls if at - started < LAG) >= 8
 
 
-async def test_the_status_shows_which_keys_wait_for_a_cache(server: APIServer, client: dynkube.Client) -> None:
+async def test_the_status_lists_the_keys_that_wait_for_a_cache(server: APIServer, client: dynkube.Client) -> None:
     server.create(crd())
     server.create(widget("a", replicas=1))
     server.inject(Lag(LAG), verb="watch", resource="configmaps")
     controller = Controller(WIDGETS, keep_replicas, owns=["configmaps"])
     async with running(client, controller):
-        await quiet(LAG + 5)  # the initial objects are late as well
+        await quiet(LAG + 5)  # the initial objects arrive late as well
         assert list(controller.status().waiting_for_cache) == [ObjectKey("default", "a")]
         await quiet(20)
         assert controller.status().waiting_for_cache == {}
@@ -191,7 +191,7 @@ async def test_a_write_that_the_informer_never_receives_is_not_waited_for(
     assert len(calls) == 2
 
 
-async def test_a_key_goes_on_when_the_resource_that_it_wrote_is_removed(
+async def test_a_key_continues_when_the_resource_that_it_wrote_is_removed(
     server: APIServer, client: dynkube.Client
 ) -> None:
     calls: list[float] = []
@@ -216,7 +216,7 @@ async def test_a_key_goes_on_when_the_resource_that_it_wrote_is_removed(
 
 
 @pytest.mark.parametrize("name", [{"name": "child"}, {"generateName": "child-"}], ids=["named", "generated"])
-async def test_an_object_whose_creation_was_not_answered_is_seen_before_the_next_reconcile(
+async def test_an_object_whose_create_had_no_response_is_seen_before_the_next_reconcile(
     server: APIServer, client: dynkube.Client, name: dict[str, str]
 ) -> None:
     seen: list[int] = []
@@ -237,7 +237,7 @@ async def test_an_object_whose_creation_was_not_answered_is_seen_before_the_next
     assert len(server.list("configmaps")) == 1
 
 
-async def test_an_object_that_was_not_stored_is_not_waited_for_while_its_cache_is_being_listed(
+async def test_an_object_that_was_not_created_is_not_waited_for_during_the_initial_list(
     server: APIServer, client: dynkube.Client
 ) -> None:
     calls: list[float] = []
@@ -260,7 +260,7 @@ async def test_an_object_that_was_not_stored_is_not_waited_for_while_its_cache_i
     assert len(server.list("gadgets")) == 1
 
 
-async def test_a_key_goes_on_when_an_older_backup_is_restored(server: APIServer, client: dynkube.Client) -> None:
+async def test_a_key_continues_when_an_older_backup_is_restored(server: APIServer, client: dynkube.Client) -> None:
     calls: list[float] = []
 
     async def reconcile(ctx: Context, key: ObjectKey) -> Requeue:
@@ -272,7 +272,7 @@ async def test_a_key_goes_on_when_an_older_backup_is_restored(server: APIServer,
     server.create(crd())
     server.create(widget("a"))
     backup = server.snapshot()
-    for number in range(100):  # so that the server does not come to the version of the write again
+    for number in range(100):  # so that the server never reaches the version of the write again
         server.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"later-{number}"}})
     async with running(client, Controller(WIDGETS, reconcile, owns=["configmaps"])):
         await quiet(1)
@@ -285,7 +285,7 @@ async def test_a_key_goes_on_when_an_older_backup_is_restored(server: APIServer,
     assert len(calls) > 3
 
 
-async def test_a_delete_that_was_not_answered_is_seen_before_the_next_reconcile(
+async def test_a_delete_without_a_response_is_seen_before_the_next_reconcile(
     server: APIServer, client: dynkube.Client
 ) -> None:
     seen: list[bool] = []
@@ -307,7 +307,7 @@ async def test_a_delete_that_was_not_answered_is_seen_before_the_next_reconcile(
     assert seen == [True, False]
 
 
-async def test_a_key_is_not_reconciled_while_its_unanswered_write_cannot_be_read_back(
+async def test_a_key_is_not_reconciled_while_a_write_without_a_response_cannot_be_verified(
     server: APIServer, client: dynkube.Client
 ) -> None:
     calls: list[float] = []

@@ -1,4 +1,4 @@
-"""``/livez``, ``/readyz`` and ``/metrics``: what they answer, in every state of the controllers."""
+"""``/livez``, ``/readyz`` and ``/metrics``: their responses in every state of the controllers."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ async def test_a_controller_is_ready_once_its_informers_are_synced(server: APISe
     assert during == (200, "ok")
 
 
-async def test_a_resource_that_is_not_installed_does_not_hold_up_readiness(client: dynkube.Client) -> None:
+async def test_an_absent_resource_does_not_delay_readiness(client: dynkube.Client) -> None:
     controller = Controller(WIDGETS, Calls())
     async with running(client, controller):
         await quiet(1)
         assert await Probed(controller).get("/readyz") == (200, "ok")
 
 
-async def test_an_informer_that_may_not_list_is_named_with_its_reason(
+async def test_an_informer_that_may_not_list_is_listed_with_its_reason(
     server: APIServer, client: dynkube.Client
 ) -> None:
     server.create(crd())
@@ -88,7 +88,7 @@ async def test_a_controller_that_stops_is_not_ready(server: APIServer, client: d
     assert (code, "the controller is stopping" in text) == (500, True)
 
 
-async def test_the_process_is_alive_until_its_lease_is_gone_and_its_work_is_not(client: dynkube.Client) -> None:
+async def test_the_process_is_alive_unless_its_work_continues_after_the_lease_was_lost(client: dynkube.Client) -> None:
     probed = Probed()
     assert [await probed.get(path) for path in ("/livez", "/healthz")] == [(200, "ok")] * 2
     probed.well = False
@@ -100,7 +100,7 @@ async def test_the_process_is_alive_until_its_lease_is_gone_and_its_work_is_not(
     assert await probed.get("/livez?exclude=leader-election") == (200, "ok")
 
 
-async def test_verbose_lists_the_checks_also_if_all_pass(client: dynkube.Client) -> None:
+async def test_verbose_lists_all_checks(client: dynkube.Client) -> None:
     probed = Probed(a=lambda: True, b=lambda: None)
 
     expected = "[+]a ok\n[+]b ok\nreadyz check passed\n"
@@ -123,7 +123,7 @@ async def test_a_readiness_check_fails_by_returning_false_or_raising(
 
 
 @pytest.mark.parametrize("path", ["/", "/nothing", "/metrics", "/readyz/nothing", "/livez/nothing"])
-async def test_other_paths_are_not_found(path: str) -> None:
+async def test_other_paths_are_404(path: str) -> None:
     assert (await Probed().get(path))[0] == 404
 
 
@@ -175,7 +175,7 @@ async def test_run_serves_probes_and_metrics_until_it_ends(
 
 
 @pytest.mark.real_time
-async def test_an_address_that_is_in_use_is_an_error_at_once(client: dynkube.Client) -> None:
+async def test_an_address_in_use_is_an_error_at_once(client: dynkube.Client) -> None:
     (listener,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
     async with listener:
         port = listener.socket.getsockname()[1]
@@ -196,11 +196,11 @@ async def test_an_address_that_is_in_use_is_an_error_at_once(client: dynkube.Cli
         ({"metrics": CollectorRegistry()}, "metrics is .*: pass a PrometheusMetrics"),
     ],
 )
-def test_settings_that_cannot_work_are_refused(given: dict[str, object], complaint: str) -> None:
+def test_invalid_settings_are_rejected(given: dict[str, object], complaint: str) -> None:
     with pytest.raises(InvalidInput, match=complaint):
         StatusServer(**given)  # type: ignore[arg-type]
 
 
-async def test_run_refuses_another_server(client: dynkube.Client) -> None:
+async def test_a_server_of_another_type_is_rejected(client: dynkube.Client) -> None:
     with pytest.raises(InvalidInput, match=r"server is .*: pass StatusServer"):
         await run(client, Controller(WIDGETS, Calls()), server=":8080")  # type: ignore[arg-type]

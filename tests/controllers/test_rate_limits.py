@@ -1,4 +1,4 @@
-"""Delays of keys that failed; the cases are those of client-go's rate limiters."""
+"""Delays of failed keys; the cases are those of client-go's rate limiters."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_the_delay_of_a_key_doubles_with_each_failure() -> None:
     assert (backoff.failures("one"), backoff.failures("two")) == (5, 2)
 
 
-def test_a_key_that_is_forgotten_begins_anew() -> None:
+def test_a_forgotten_key_starts_again() -> None:
     backoff: ExponentialBackoff[str] = ExponentialBackoff()
     delays(backoff, "one", 9)
 
@@ -41,7 +41,7 @@ def test_a_key_that_is_forgotten_begins_anew() -> None:
     assert (backoff.failures("one"), delays(backoff, "one", 1)) == (0, [0.005])
 
 
-def test_the_delay_has_a_limit_also_where_its_doubling_would_overflow() -> None:
+def test_the_delay_has_a_limit_even_if_doubling_would_overflow() -> None:
     backoff: ExponentialBackoff[str] = ExponentialBackoff(0.001, 1000.0)
 
     assert max(delays(backoff, "one", 2000)) == 1000.0
@@ -55,7 +55,7 @@ def test_the_first_failures_are_retried_fast_and_the_later_ones_slowly() -> None
     assert (limiter.failures("one"), delays(limiter, "one", 1), limiter.failures("one")) == (0, [0.005], 1)
 
 
-def test_a_bucket_lets_a_burst_pass_and_then_a_rate() -> None:
+def test_a_bucket_allows_a_burst_and_then_a_rate() -> None:
     bucket = TokenBucket(rate=10, burst=3)
 
     assert delays(bucket, "any", 5) == pytest.approx([0, 0, 0, 0.1, 0.2])
@@ -64,20 +64,20 @@ def test_a_bucket_lets_a_burst_pass_and_then_a_rate() -> None:
     assert bucket.failures("any") == 0
 
 
-def test_the_tokens_of_a_bucket_do_not_pile_up_beyond_its_burst() -> None:
+def test_the_tokens_of_a_bucket_do_not_accumulate_beyond_its_burst() -> None:
     bucket = TokenBucket(rate=10, burst=2)
     bucket.delay("any", 0)
 
     assert delays(bucket, "any", 3, now=1000.0) == pytest.approx([0, 0, 0.1])
 
 
-def test_a_clock_that_goes_back_gives_no_tokens() -> None:
+def test_a_clock_that_goes_back_adds_no_tokens() -> None:
     bucket = TokenBucket(rate=1, burst=1)
 
     assert [bucket.delay("any", now) for now in (10, 5, 10)] == pytest.approx([0, 1, 2])
 
 
-def test_the_longest_delay_of_several_limiters_holds() -> None:
+def test_of_several_limiters_the_longest_delay_applies() -> None:
     limiter: MaxOf[str] = MaxOf(ExponentialBackoff(1, 8), FastSlow(5, 6, 1))
 
     assert delays(limiter, "one", 5) == [5, 6, 6, 8, 8]
@@ -120,6 +120,6 @@ def test_the_default_is_that_of_client_go() -> None:
         lambda: MaxDelay(TokenBucket(), math.nan),
     ],
 )
-def test_numbers_that_make_no_sense_are_refused(make: Any) -> None:
+def test_invalid_numbers_are_rejected(make: Any) -> None:
     with pytest.raises(InvalidInput, match="pass "):
         make()

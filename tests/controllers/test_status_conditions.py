@@ -1,4 +1,4 @@
-"""Status conditions: when their times change, and which ones servers would reject."""
+"""Status conditions: when their times change, and which conditions servers would reject."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KNOWN: dict[str, object] = {
 }
 
 
-def test_a_new_condition_comes_last_with_the_time() -> None:
+def test_a_new_condition_is_appended_with_the_time() -> None:
     other: dict[str, object] = {"type": "Synced", "status": "False"}
 
     merged = merged_conditions([other], [READY], now=NOON, generation=7)
@@ -30,7 +30,7 @@ def test_a_new_condition_comes_last_with_the_time() -> None:
     assert merged == [other, {**KNOWN, "lastTransitionTime": "2026-01-02T12:00:00Z"}]
 
 
-def test_what_says_nothing_new_changes_nothing() -> None:
+def test_an_unchanged_condition_changes_nothing() -> None:
     assert merged_conditions([KNOWN], [READY], now=NOON, generation=7) == [KNOWN]
 
 
@@ -48,19 +48,19 @@ def test_the_time_changes_with_the_status(status: Any, text: str) -> None:
     assert (merged["message"], merged["observedGeneration"]) == ("", 7)
 
 
-def test_a_condition_without_time_gets_one() -> None:
+def test_a_condition_without_a_time_gets_one() -> None:
     [merged] = merged_conditions([{"type": "Ready", "status": "True"}], [READY], now=NOON)
 
     assert merged["lastTransitionTime"] == "2026-01-02T12:00:00Z"
 
 
-def test_the_time_is_in_utc_whatever_the_zone() -> None:
+def test_the_time_is_converted_to_utc() -> None:
     [merged] = merged_conditions([], [READY], now=NOON.astimezone(timezone(timedelta(hours=5))))
 
     assert merged["lastTransitionTime"] == "2026-01-02T12:00:00Z"
 
 
-def test_the_last_one_of_a_type_holds_and_the_argument_stays_as_it_is() -> None:
+def test_the_last_condition_of_a_type_applies_and_the_argument_is_not_modified() -> None:
     present = [dict(KNOWN)]
 
     merged = merged_conditions(present, [StatusCondition("Ready", False, "Down"), READY], now=NOON)
@@ -83,11 +83,11 @@ def test_the_last_one_of_a_type_holds_and_the_argument_stays_as_it_is() -> None:
         (("Ready", True, "U" * 1025), "reason has more than 1,024 characters"),
     ],
 )
-def test_a_condition_that_a_server_would_reject_is_refused(arguments: Any, complaint: str) -> None:
+def test_a_condition_that_a_server_would_reject_is_rejected(arguments: Any, complaint: str) -> None:
     with pytest.raises(InvalidInput, match=complaint):
         StatusCondition(*arguments)
 
 
-def test_a_time_without_zone_is_refused() -> None:
+def test_a_time_without_a_time_zone_is_rejected() -> None:
     with pytest.raises(InvalidInput, match="has no time zone"):
         merged_conditions([], [READY], now=datetime(2026, 1, 2))  # noqa: DTZ001  # that is the point

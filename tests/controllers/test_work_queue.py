@@ -19,13 +19,13 @@ LOW = -100
 
 
 async def take(queue: WorkQueue[str], count: int) -> list[str]:
-    """Take keys without ending them; no time may pass."""
+    """Take keys without marking them as done; no time may pass."""
     with trio.fail_after(0.001):
         return [await queue.get() for _ in range(count)]
 
 
 async def taken(queue: WorkQueue[str]) -> list[str]:
-    """Take and end everything that is ready."""
+    """Take all ready keys, and mark them as done."""
     keys = []
     while len(queue):
         keys += await take(queue, 1)
@@ -33,7 +33,7 @@ async def taken(queue: WorkQueue[str]) -> list[str]:
     return keys
 
 
-async def test_many_producers_and_workers_process_each_key_and_none_twice_at_once() -> None:
+async def test_many_producers_and_workers_process_each_key_but_never_concurrently() -> None:
     queue: WorkQueue[int] = WorkQueue()
     running, processed = set[int](), Counter[int]()
 
@@ -85,7 +85,7 @@ async def test_a_key_that_is_added_while_it_is_processed_is_processed_again() ->
     assert await taken(queue) == ["a"]
 
 
-async def test_a_waiting_task_gets_what_is_added() -> None:
+async def test_a_waiting_task_gets_an_added_key() -> None:
     queue: WorkQueue[str] = WorkQueue()
     got: list[str] = []
 
@@ -114,7 +114,7 @@ async def test_a_cancelled_wait_takes_no_key() -> None:
 
 
 @pytest.mark.parametrize("after", [0, 1])
-async def test_a_key_for_which_a_cancelled_task_woke_up_is_taken_by_another(after: float) -> None:
+async def test_if_a_task_that_was_woken_for_a_key_is_cancelled_another_takes_it(after: float) -> None:
     queue: WorkQueue[str] = WorkQueue()
     got: list[tuple[str, int]] = []
 
@@ -147,7 +147,7 @@ async def test_a_delayed_key_is_taken_at_its_time() -> None:
     assert times == [("soon", 1), ("late", 5)]
 
 
-async def test_the_earlier_time_of_a_delayed_key_holds() -> None:
+async def test_the_earlier_time_of_a_delayed_key_applies() -> None:
     queue: WorkQueue[str] = WorkQueue()
     for after in (10, 3, 7):
         queue.add("a", after=after)
@@ -169,7 +169,7 @@ async def test_a_delayed_key_that_is_added_without_delay_is_ready_at_once() -> N
     assert await taken(queue) == []
 
 
-async def test_a_waiting_task_wakes_up_for_a_key_that_is_delayed_less() -> None:
+async def test_a_waiting_task_wakes_up_for_a_key_with_a_shorter_delay() -> None:
     queue: WorkQueue[str] = WorkQueue()
     times: dict[str, float] = {}
 
@@ -189,7 +189,7 @@ async def test_a_waiting_task_wakes_up_for_a_key_that_is_delayed_less() -> None:
     assert times == {"soon": 3, "late": 10}
 
 
-async def test_delayed_keys_come_also_if_the_task_that_waited_for_them_is_cancelled() -> None:
+async def test_delayed_keys_are_taken_even_if_the_task_that_waited_for_them_is_cancelled() -> None:
     queue: WorkQueue[str] = WorkQueue()
     queue.add("a", after=10)
     got: list[tuple[str, float]] = []
@@ -216,7 +216,7 @@ async def test_a_key_that_is_added_with_a_delay_while_it_is_processed_keeps_its_
     assert (await queue.get(), trio.current_time()) == ("a", 5)
 
 
-async def test_a_key_that_failed_waits_longer_each_time_until_it_is_forgotten() -> None:
+async def test_the_delay_of_a_failed_key_grows_until_it_is_forgotten() -> None:
     queue: WorkQueue[str] = WorkQueue(rate_limiter=ExponentialBackoff(1, 100))
     waits = []
     for _ in range(4):
@@ -242,7 +242,7 @@ async def test_keys_of_higher_priority_are_taken_first() -> None:
     assert await taken(queue) == ["high", "a", "b", "low"]
 
 
-async def test_the_highest_priority_that_was_asked_for_holds() -> None:
+async def test_the_highest_requested_priority_applies() -> None:
     queue: WorkQueue[str] = WorkQueue()
     queue.add("raised", priority=LOW)
     queue.add("other")
@@ -277,7 +277,7 @@ async def test_no_ready_key_is_overtaken_for_more_than_60_s() -> None:
     assert trio.current_time() - began == pytest.approx(60.5)
 
 
-async def test_keys_that_waited_long_come_in_the_order_in_which_they_became_ready() -> None:
+async def test_keys_that_have_waited_long_are_taken_in_the_order_in_which_they_became_ready() -> None:
     queue: WorkQueue[str] = WorkQueue()
     queue.add("delayed", priority=LOW, after=10)
     queue.add("first", priority=LOW)
@@ -289,7 +289,7 @@ async def test_keys_that_waited_long_come_in_the_order_in_which_they_became_read
     assert await taken(queue) == ["first", "delayed", "high", "new"]
 
 
-async def test_priorities_may_hold_for_ever() -> None:
+async def test_priorities_may_apply_for_ever() -> None:
     queue: WorkQueue[str] = WorkQueue(max_overtaking=math.inf)
     queue.add("low", priority=LOW)
     await trio.sleep(10_000)
@@ -301,7 +301,7 @@ async def test_priorities_may_hold_for_ever() -> None:
 # ── the end ──────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_a_closed_queue_gives_what_is_ready_and_takes_nothing_new() -> None:
+async def test_a_closed_queue_returns_ready_keys_and_accepts_none() -> None:
     queue: WorkQueue[str] = WorkQueue()
     queue.add("a")
     queue.add("delayed", after=1)
@@ -315,7 +315,7 @@ async def test_a_closed_queue_gives_what_is_ready_and_takes_nothing_new() -> Non
 
 
 @pytest.mark.scenario("K25")
-async def test_what_was_added_before_the_first_worker_and_just_before_the_end_is_processed_once() -> None:
+async def test_keys_added_before_the_first_worker_and_just_before_the_end_are_processed_once() -> None:
     queue: WorkQueue[str] = WorkQueue()
     processed: list[str] = []
 
@@ -336,7 +336,7 @@ async def test_what_was_added_before_the_first_worker_and_just_before_the_end_is
     assert processed == ["early", "late"]
 
 
-async def test_closing_ends_all_waits() -> None:
+async def test_closing_ends_all_waiting_tasks() -> None:
     queue: WorkQueue[str] = WorkQueue()
     ended = 0
 
@@ -354,7 +354,7 @@ async def test_closing_ends_all_waits() -> None:
     assert ended == 3
 
 
-async def test_draining_waits_for_what_is_processed_and_what_was_added_meanwhile() -> None:
+async def test_draining_waits_for_keys_in_progress_and_those_added_meanwhile() -> None:
     queue: WorkQueue[str] = WorkQueue()
     queue.add("a")
     await take(queue, 1)
@@ -380,7 +380,7 @@ async def test_an_empty_queue_is_drained_at_once() -> None:
     assert queue.closed
 
 
-async def test_a_key_that_is_discarded_is_neither_taken_nor_waited_for() -> None:
+async def test_a_discarded_key_is_neither_taken_nor_waited_for() -> None:
     queue: WorkQueue[str] = WorkQueue(rate_limiter=ExponentialBackoff(1, 100))
     for key in ("a", "b", "busy"):
         queue.add(key)
@@ -400,7 +400,7 @@ async def test_a_key_that_is_discarded_is_neither_taken_nor_waited_for() -> None
 # ── numbers and bad input ────────────────────────────────────────────────────────────────────
 
 
-async def test_the_statistics_say_how_long_keys_waited_and_were_processed() -> None:
+async def test_the_statistics_contain_waiting_and_processing_times() -> None:
     queue: WorkQueue[str] = WorkQueue()
     queue.add("a", after=3)
     queue.add("b")
@@ -425,7 +425,7 @@ async def test_many_changes_of_a_delayed_key_leave_nothing_behind() -> None:
     assert (await queue.get(), trio.current_time()) == ("a", 10_001)
 
 
-async def test_ending_what_is_not_processed_is_an_error() -> None:
+async def test_done_for_a_key_that_is_not_in_progress_is_an_error() -> None:
     queue: WorkQueue[str] = WorkQueue()
     queue.add("a")
 
@@ -434,11 +434,11 @@ async def test_ending_what_is_not_processed_is_an_error() -> None:
 
 
 @pytest.mark.parametrize("after", [math.inf, math.nan])
-async def test_a_delay_that_is_no_number_of_seconds_is_refused(after: float) -> None:
+async def test_an_invalid_delay_is_rejected(after: float) -> None:
     with pytest.raises(InvalidInput, match="pass a finite number"):
         WorkQueue[str]().add("a", after=after)
 
 
-def test_an_overtaking_that_is_no_number_is_refused() -> None:
+def test_an_invalid_max_overtaking_is_rejected() -> None:
     with pytest.raises(InvalidInput, match="max_overtaking=nan"):
         WorkQueue[str](max_overtaking=math.nan)

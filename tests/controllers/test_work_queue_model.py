@@ -1,4 +1,4 @@
-"""Random calls of a work queue, held to a simple model of it: lists that are searched."""
+"""Random calls of a work queue, compared with a simple model that searches lists."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ steps = st.lists(
 
 @dataclass
 class Model:
-    """What a queue should do. Entries are ``[key, priority, at]``."""
+    """The expected state of a queue. Entries are ``[key, priority, at]``."""
 
     now: float = 0.0
     ready: list[list[Any]] = field(default_factory=list)
@@ -76,7 +76,7 @@ class Model:
         entries.append([key, priority, at])
 
     def candidates(self) -> set[str]:
-        """What may be taken: after a change of priority the order of equals is not defined."""
+        """The keys that may be taken next: after a change of priority, the order of equal keys is not defined."""
         if not self.ready:
             return set()
         if self.now - self.ready[0][2] >= 60:
@@ -106,7 +106,7 @@ class Model:
 
 
 async def _play(script: list[Step]) -> str:
-    """Play calls; return what went wrong."""
+    """Run calls; return the first difference."""
     queue: WorkQueue[str] = WorkQueue()
     model = Model()
     began = trio.current_time()
@@ -149,11 +149,11 @@ def play(script: list[Step]) -> str:
 
 @settings(deadline=None, max_examples=300)
 @given(steps)
-def test_a_queue_does_what_a_simple_model_of_it_does(script: list[Step]) -> None:
+def test_a_queue_behaves_like_the_model(script: list[Step]) -> None:
     assert play(script) == ""
 
 
-def test_a_queue_does_so_in_long_scripts() -> None:
+def test_a_queue_behaves_like_the_model_in_long_scripts() -> None:
     assert [wrong for seed in range(300) if (wrong := play(_random_script(Random(seed))))] == []
 
 
@@ -201,7 +201,7 @@ BUGS: list[Callable[[Any], None]] = [
 
 
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.__name__.strip("_"))
-def test_the_model_finds_a_queue_that_errs(bug: Callable[[Any], None], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_model_detects_a_wrong_queue(bug: Callable[[Any], None], monkeypatch: pytest.MonkeyPatch) -> None:
     class Wrong(WorkQueue[str]):
         def __init__(self) -> None:
             super().__init__()
