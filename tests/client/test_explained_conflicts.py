@@ -1,4 +1,4 @@
-"""The fields of a conflict, from its response and both objects, even if the response is inexact or an object outdated."""
+"""The fields of a conflict, from its response and both objects, even if the response is inexact or an object old."""
 
 from __future__ import annotations
 

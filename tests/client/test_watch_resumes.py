@@ -1,4 +1,4 @@
-"""A watch over many requests: however a request ends, the next continues from its last version, after the right delay."""
+"""A watch over many requests: however one ends, the next continues from its last version, after the right delay."""
 
 from __future__ import annotations
 
