@@ -31,7 +31,7 @@ async def apply(*answers: Answer, obj: dict[str, Any] | None = None, **options: 
     return server, applied
 
 
-async def test_an_apply_sends_the_fields_to_own() -> None:
+async def test_an_apply_sends_the_object_with_manager_and_force() -> None:
     server, applied = await apply(ok(config("1")), ok(config("2")), field_manager="me")
 
     _, request = server.requests
@@ -42,7 +42,7 @@ async def test_an_apply_sends_the_fields_to_own() -> None:
     assert Unstructured(request.content) == config()
 
 
-async def test_options_become_parameters() -> None:
+async def test_options_are_sent_as_query_parameters() -> None:
     server, _ = await apply(ok(config("1")), ok(config("1")), force=True, dry_run=True, field_validation="Strict")
 
     params = {"fieldManager": "tester", "force": "true", "dryRun": "All", "fieldValidation": "Strict"}

@@ -140,7 +140,7 @@ def test_values_of_a_secret_are_hidden(path: str, shown: object, at: str) -> Non
     assert told(error) == [(f"{at}{path}", shown, shown)]
 
 
-@pytest.mark.parametrize("entries", [(), None], ids=["nobody on record", "not readable"])
+@pytest.mark.parametrize("entries", [(), None], ids=["no managedFields", "not readable"])
 def test_names_with_dots_are_found_in_the_objects_without_managed_fields(entries: Any) -> None:
     ours, live = pod("y", entries=()), None if entries is None else pod("x", entries=entries)
 

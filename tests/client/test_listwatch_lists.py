@@ -21,7 +21,7 @@ def listwatch(server: ScriptedServer, **options: object) -> ListWatch:
     return ListWatch(connect(server).rest, PODS, **{**selectors, **options})  # type: ignore[arg-type]  # any option
 
 
-async def test_a_list_gives_the_objects_and_its_own_metadata() -> None:
+async def test_a_list_returns_the_objects_and_its_own_metadata() -> None:
     server = ScriptedServer(pods(7, pod("a", 3), pod("b", 5), token="more", remaining=4))
 
     listing = await listwatch(server).list(limit=2)
@@ -119,7 +119,7 @@ async def test_a_response_that_is_not_a_list_is_a_protocol_error(answer: httpx2.
         await listwatch(ScriptedServer(answer)).list()
 
 
-async def test_an_expired_token_is_gone() -> None:
+async def test_an_expired_token_raises_gone() -> None:
     server = ScriptedServer(refusal(410, "Expired", "the provided continue parameter is too old"))
 
     with pytest.raises(Gone, match="too old"):

@@ -60,7 +60,7 @@ async def test_the_events_of_one_chunk_come_as_one_batch() -> None:
     assert received[-1][-1] == Bookmark("9")
 
 
-async def test_the_parameters_of_a_watch() -> None:
+async def test_a_watch_sends_its_parameters() -> None:
     server = ScriptedServer(stream(), stream(bookmark(3, end=True)))
     collection = listwatch(server)
 
@@ -97,10 +97,10 @@ async def test_the_parameters_of_a_watch() -> None:
             [event("ADDED", {"kind": "Pod", "metadata": {"name": "b", "labels": 1}})],
             UnreadableEvent,
             r"object \(perhaps 'b'\) cannot be decoded",
-            id="metadata of another shape",
+            id="metadata of another type",
         ),
         pytest.param(
-            [event("ERROR", {"kind": "Pod"})], UnreadableEvent, "instead of a Status", id="error that is none"
+            [event("ERROR", {"kind": "Pod"})], UnreadableEvent, "instead of a Status", id="ERROR without a Status"
         ),
         pytest.param([MODIFIED[:-9]], ConnectionLost, "middle of a line", id="ends mid-line"),
         pytest.param([httpx2.ReadError("reset")], ConnectionLost, "truncated after", id="cut"),

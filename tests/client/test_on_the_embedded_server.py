@@ -199,7 +199,7 @@ async def test_a_version_from_before_the_compaction_raises_gone(server: APIServe
             await anext(events)
 
 
-async def test_waiting_for_a_condition_a_deletion_and_a_deadline(server: APIServer, client: APIClient) -> None:
+async def test_wait_for_ends_by_a_condition_a_deletion_or_its_timeout(server: APIServer, client: APIClient) -> None:
     maps = client.resource("configmaps")
     seen: list[str] = []
 

@@ -14,7 +14,7 @@ from dynkube.testing import APIServer
 from tests.display.kit import NOW, lines
 
 
-async def test_attributes_and_keys_give_the_verbs(server: APIServer, client: Client) -> None:
+async def test_attributes_and_keys_return_resource_clients(server: APIServer, client: Client) -> None:
     by_name, by_key = client.resources.deployments, client.resources["deployments.v1.apps"]
 
     assert isinstance(by_name, ResourceClient)

@@ -25,7 +25,7 @@ def table(
     return ok({**head, "columnDefinitions": list(columns), "rows": cells})
 
 
-async def test_one_request_gives_the_objects_and_their_cells() -> None:
+async def test_one_request_returns_the_objects_and_their_cells() -> None:
     server = ScriptedServer(table((pod("a"), ["a", "1/1", "n1"]), (pod("b"), ["b", "0/1", None])))
 
     found = await connect(server).resource("pods").table(namespace="shop", label_selector={"app": "web"})

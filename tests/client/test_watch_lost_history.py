@@ -57,7 +57,7 @@ async def test_the_changes_since_the_last_event_are_delivered(forgotten: Callabl
     assert server.asked[2:] == ["GET /api/v1/pods limit=500", "GET /api/v1/pods?watch rv=90"]
 
 
-async def test_watch_events_count_as_shown() -> None:
+async def test_objects_of_watch_events_are_not_delivered_again() -> None:
     changes = event("ADDED", pod("b", 6)) + event("MODIFIED", pod("a", 7)) + event("DELETED", pod("c", 8))
     server = ScriptedServer(
         pods(5, pod("a", 1), pod("c", 2)),
@@ -128,7 +128,7 @@ async def test_a_watch_from_a_given_version_that_ends_at_once_checks_whether_the
 
 
 @pytest.mark.parametrize(
-    "answer", [pytest.param(pods(5), id="it is there"), pytest.param(refusal(400, "BadRequest"), id="nobody can tell")]
+    "answer", [pytest.param(pods(5), id="still there"), pytest.param(refusal(400, "BadRequest"), id="unknown")]
 )
 async def test_a_short_watch_whose_version_has_not_expired_continues(answer: Answer) -> None:
     server = ScriptedServer(stream(), answer, stream(event("ADDED", pod("a", 6))))

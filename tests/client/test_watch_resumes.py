@@ -172,7 +172,7 @@ async def test_bookmarks_are_returned_and_keep_a_watch_alive() -> None:
     assert (len(server.requests), trio.current_time()) == (1, 340)
 
 
-async def test_a_step_that_was_cancelled_loses_nothing() -> None:
+async def test_a_cancelled_wait_for_an_event_loses_nothing() -> None:
     server = ScriptedServer(pods(1, A1), stream(100.0, MODIFIED2), stream(MODIFIED2))
 
     async with connect(server).resource("pods").watch() as events:

@@ -76,7 +76,7 @@ async def test_the_field_manager_is_that_of_the_client() -> None:
         lambda r, **options: r.patch("web", {}, **options),
     ],
 )
-async def test_options_become_parameters(call: Callable[..., Any]) -> None:
+async def test_options_are_sent_as_query_parameters(call: Callable[..., Any]) -> None:
     server = await send(lambda r: call(r, dry_run=True, field_manager="me", field_validation="Strict"))
 
     params = dict(server.requests[0].url.params)
@@ -93,7 +93,9 @@ async def test_options_become_parameters(call: Callable[..., Any]) -> None:
         (b"[]", "json", b"[]", "application/json-patch+json"),
     ],
 )
-async def test_the_four_types_of_patch(patch: Any, patch_type: Any, sent: bytes, media_type: str) -> None:
+async def test_each_type_of_patch_has_its_content_type(
+    patch: Any, patch_type: Any, sent: bytes, media_type: str
+) -> None:
     server = await send(lambda r: r.patch("web", patch, patch_type=patch_type))
 
     assert server.requests[0].content == sent

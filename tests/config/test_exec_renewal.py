@@ -27,7 +27,7 @@ def token(credential: Credential) -> str:
     return credential.headers["Authorization"].removeprefix("Bearer ")
 
 
-async def test_without_an_expiry_one_run_is_enough(plugin: Write, runs: Runs, clock: Any) -> None:
+async def test_without_an_expiry_the_plugin_runs_once(plugin: Write, runs: Runs, clock: Any) -> None:
     source = ExecPlugin(plugin("answer(token=f't{run}')"), now=clock)
     first = await source.current()
 

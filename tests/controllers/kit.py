@@ -50,7 +50,7 @@ class Calls:
         self._start = trio.current_time()
 
     async def __call__(self, ctx: Context, key: ObjectKey) -> Requeue | None:
-        assert key not in self.running, "one key, twice at once"
+        assert key not in self.running, "a key is reconciled twice at once"
         self.running.add(key)
         self.keys.append(str(key))
         self.times.append(round(trio.current_time() - self._start, 6))

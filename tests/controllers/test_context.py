@@ -156,9 +156,7 @@ async def test_objects_within_the_status_are_merged_and_sent_once(server: APISer
     assert requests(server, "widgets") == ["patch"]
 
 
-async def test_a_condition_settles_if_the_resource_has_no_status_subresource(
-    server: APIServer, client: dynkube.Client
-) -> None:
+async def test_conditions_settle_without_a_status_subresource(server: APIServer, client: dynkube.Client) -> None:
     async def body(ctx: Context, obj: Unstructured) -> None:
         await ctx.set_conditions(obj, StatusCondition("Ready", None, "Starting"))
 

@@ -160,7 +160,7 @@ async def test_the_final_count_is_written_six_minutes_after_the_last_event(
         assert len(server.list(EVENTS)) == 3
 
 
-async def test_a_series_that_goes_on_is_refreshed_every_half_hour_and_does_not_expire(
+async def test_an_active_series_is_refreshed_every_half_hour_and_does_not_expire(
     server: APIServer, recorder: EventRecorder
 ) -> None:
     async with running(recorder):
@@ -173,7 +173,7 @@ async def test_a_series_that_goes_on_is_refreshed_every_half_hour_and_does_not_e
         assert stored(server)["Failed"] >= 119
 
 
-async def test_an_event_that_was_deleted_meanwhile_is_created_again(server: APIServer, recorder: EventRecorder) -> None:
+async def test_a_deleted_event_is_created_again(server: APIServer, recorder: EventRecorder) -> None:
     async with running(recorder):
         recorder.event(pod(), "Failed")
         await quiet()

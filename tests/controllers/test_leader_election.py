@@ -407,7 +407,7 @@ async def test_a_deleted_lease_is_created_again_by_its_holder(
     assert len(diary.entries) == 2
 
 
-async def test_a_deleted_lease_is_taken_after_its_duration(server: APIServer, a: LeaderElector) -> None:
+async def test_a_deleted_lease_is_acquired_by_others_after_its_duration(server: APIServer, a: LeaderElector) -> None:
     server.create(lease(**BING))
     diary = Diary()
     async with trio.open_nursery() as nursery:
@@ -818,7 +818,7 @@ async def waits_until_closed(elector: LeaderElector) -> None:
         await Diary().lead(elector)
 
 
-async def test_an_elector_is_entered_once_at_a_time(a: LeaderElector) -> None:
+async def test_an_elector_cannot_be_entered_twice_at_once(a: LeaderElector) -> None:
     async with a.leadership():
         with pytest.raises(InvalidInput, match=r"<LeaderElector default/sites as a> has been entered"):
             await Diary().lead(a)

@@ -92,7 +92,7 @@ async def test_after_an_invalidation_the_next_lookup_reads_everything_once() -> 
         server.take_paths()
         for _ in range(100):
             mapper.invalidate()
-        assert mapper.loaded is not None, "what is known stays readable"
+        assert mapper.loaded is not None, "the old state stays readable"
         await mapper.resolve("po")
         await mapper.resolve("deploy")
 

@@ -94,7 +94,7 @@ def test_a_legacy_resource_list_adds_subresources_to_their_resource_and_drops_ot
     (entry,) = parse_resource_list(body, path="/apis/apps/v1", gv=APPS, preferred="v1")
 
     assert entry.subresources == {"scale"}
-    assert entry.singular == "deployment", "servers from before singular names leave it empty"
+    assert entry.singular == "deployment", "old servers leave the singular name empty"
 
 
 def test_a_resource_listed_twice_counts_once() -> None:

@@ -117,7 +117,7 @@ async def test_changed_documents_are_read_again() -> None:
     assert [str(r) for r in found.resources] == [str(HTTP_ROUTES), "widgets.v1.example.com"]
 
 
-async def test_the_server_s_version_is_read() -> None:
+async def test_the_version_of_the_server_is_read() -> None:
     server = DiscoveryServer()
 
     async with server.client() as client:

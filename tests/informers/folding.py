@@ -39,7 +39,7 @@ class Folding:
         if not truth:
             self.wrong.append(otherwise)
         elif self.over:
-            self.wrong.append("something was told after it was over")
+            self.wrong.append("an event came after the end")
 
     def advance(self, obj: Unstructured) -> None:
         version, one = int(obj.resource_version), (obj.key, obj.uid)
@@ -55,14 +55,14 @@ class Folding:
         self.advance(obj)
 
     def update(self, old: Unstructured, new: Unstructured) -> None:
-        self.expect(self.folded.get(new.key) == old, f"update of {new!r} from what was not shown")
+        self.expect(self.folded.get(new.key) == old, f"update of {new!r} from a state that was not shown")
         self.expect(old.uid == new.uid, f"update of {new!r} from another object")
         other = old.resource_version != new.resource_version or self.may_differ(new)
-        self.expect(other, f"update of {new!r} is none")
+        self.expect(other, f"update of {new!r} without a change")
         self.advance(new)
 
     def delete(self, obj: Unstructured) -> None:
-        self.expect(self.folded.pop(obj.key, None) == obj, f"{obj!r} was deleted and is not what was shown")
+        self.expect(self.folded.pop(obj.key, None) == obj, f"{obj!r} was deleted in a state that was not shown")
         self.told[obj.key] += 1
         self.progress.set()
 

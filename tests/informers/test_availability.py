@@ -103,7 +103,7 @@ async def test_after_a_403_for_crds_other_failures_do_not_restore_outdated_crds(
 
 
 @pytest.mark.scenario("F15", "F32")
-async def test_15_unknown_is_not_absent(server: APIServer, client: Client) -> None:
+async def test_15_without_discovery_a_resource_is_unknown_and_not_absent(server: APIServer, client: Client) -> None:
     fault = server.fail(path_prefix="/apis", status=503)
     async with client.informer(WIDGETS) as widgets:
         await trio.sleep(100)

@@ -128,10 +128,10 @@ async def test_10_a_slow_handler_has_one_event_for_each_object_after_three_migra
             await trio.sleep(10)
 
         assert (set(quick.told.values()), quick.wrong) == ({4}, [])
-        assert (slow.backlog, late) == (100, {}), "one for each object, whatever was written meanwhile"
+        assert (slow.backlog, late) == (100, {}), "one event for each object, however often it was written"
         go_on.set()
         await quiet()
-        assert Counter(late.values()) == {1: 99, 2: 1}, "one of them was being handled all the time"
+        assert Counter(late.values()) == {1: 99, 2: 1}, "the handler was busy with one of them all the time"
         assert [obj["spec"] for obj in sorted(widgets, key=lambda obj: obj["spec"]["n"])] == [
             {"n": number} for number in range(100)
         ]

@@ -129,7 +129,7 @@ async def test_3_discovery_that_still_lists_a_deleted_crd_does_not_bring_its_obj
         await trio.sleep(600)
         assert told.folded == {}
         assert widgets.list() == []
-        assert len(asked(server)) <= 40, "at a backoff's pace, if at all"
+        assert len(asked(server)) <= 40, "at most at the rate of the backoff"
 
         stale.remove()
         await trio.sleep(60)

@@ -43,7 +43,7 @@ async def test_the_filter_set_last_applies_whichever_task_set_it(server: APIServ
                 await trio.lowlevel.checkpoint()
             last[0] = random.randrange(len(FILTERS))
             widgets.set_filter(FILTERS[last[0]])
-            assert names(widgets.list()) == EXPECTED[last[0]], "reads follow at once"
+            assert names(widgets.list()) == EXPECTED[last[0]], "reads use the new filter at once"
 
     for name, labels in (("x", {"team": "x"}), ("y", {"team": "y"}), ("z", {})):
         server.create(widget(name, labels=labels))

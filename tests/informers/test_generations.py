@@ -150,7 +150,7 @@ async def test_8_no_version_from_before_the_new_crd_is_sent(streaming: bool) -> 
                 await trio.sleep(700)
 
                 asked = [r.params for r in server.requests if r.resource and r.resource.resource == "widgets"]
-                assert "resourceVersion" not in asked[0], "the most recent state, and none that a cache may have"
+                assert "resourceVersion" not in asked[0], "the most recent state, not any cached one"
                 assert all(int(params.get("resourceVersion", born)) >= born for params in asked)
                 assert len(asked) >= 2
 

@@ -24,7 +24,7 @@ async def work(inbox: Inbox) -> None:
         await message()
 
 
-async def test_messages_are_taken_in_the_order_in_which_they_were_posted() -> None:
+async def test_messages_are_processed_in_order() -> None:
     inbox, done = Inbox(), list[str]()
     inbox.post(noting(done, "a"))
     inbox.post(noting(done, "b"))

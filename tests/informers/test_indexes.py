@@ -53,7 +53,7 @@ async def test_a_string_instead_of_a_list_is_reported_and_not_indexed_by_charact
         assert (widgets.by_index("host", "x"), widgets.by_index("host", "xyz")) == ([], [])
         assert "return a list of values" in widgets.statistics().last_error
         errors = [record for record in caplog.records if record.levelno >= logging.ERROR]
-        assert len(errors) == 1, "a function that fails on every object fills no log"
+        assert len(errors) == 1, "a function that fails on every object is not logged for each"
 
 
 @pytest.mark.parametrize("late", [False, True], ids=["before entering", "later"])

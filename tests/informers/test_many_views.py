@@ -98,7 +98,7 @@ async def test_views_added_and_removed_while_a_change_is_shown_get_the_right_eve
         await late.aclose()
 
 
-async def test_entering_settles_no_other_view(
+async def test_entering_an_informer_settles_only_its_own_view(
     server: APIServer, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settled: list[View] = []

@@ -58,7 +58,7 @@ async def test_11_many_aggregated_apis_that_are_down_from_the_start_are_unknown(
 
 
 @pytest.mark.scenario("F11", "P7")
-async def test_11_an_aggregated_api_may_take_over_from_a_crd_and_give_back(server: APIServer, client: Client) -> None:
+async def test_11_an_aggregated_api_may_replace_a_crd_and_a_crd_replace_it(server: APIServer, client: Client) -> None:
     server.create(crd())
     server.create(widget("custom"))
     async with client.informer(WIDGETS) as widgets:

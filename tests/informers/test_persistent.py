@@ -21,7 +21,7 @@ def filled(count: int) -> PersistentMap[str, int]:
 
 
 @pytest.mark.parametrize("key", [str, int], ids=["all kinds of hashes", "hashes with the same high bits"])
-def test_large_maps_agree_with_a_dict_while_later_ones_are_made(key: Callable[[int], Hashable]) -> None:
+def test_a_large_map_agrees_with_a_dict_while_later_ones_are_derived(key: Callable[[int], Hashable]) -> None:
     random = Random(7)
     version: PersistentMap[Hashable, int] = empty()
     model: dict[Hashable, int] = {}

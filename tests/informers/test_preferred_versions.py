@@ -118,7 +118,7 @@ def aggregated(version: str) -> Kind:
     return Kind(gvr=GVR("example.com", version, "widgets"), kind="Widget", namespaced=True)
 
 
-async def test_an_aggregated_api_is_followed_from_version_to_version(server: APIServer, client: Client) -> None:
+async def test_an_aggregated_api_is_followed_when_its_version_changes(server: APIServer, client: Client) -> None:
     async with client.informer(NAME) as widgets:
         await widgets.wait_state(ABSENT)
         server.register(aggregated("v1beta1"))
@@ -164,7 +164,7 @@ async def test_a_version_of_the_group_that_is_unavailable_removes_no_object(serv
         )  # fmt: skip
 
 
-async def test_the_versions_of_many_groups_come_from_one_read_of_discovery(server: APIServer, client: Client) -> None:
+async def test_one_read_of_discovery_gives_the_versions_of_many_groups(server: APIServer, client: Client) -> None:
     server.inject(Refuse(403), resource=CRDS)
     groups = [f"{letter}.example.com" for letter in "abcdefgh"]
     async with AsyncExitStack() as stack:

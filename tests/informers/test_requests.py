@@ -96,7 +96,7 @@ async def test_1_a_thousand_absent_resources_cost_one_poll_in_30_seconds_if_crds
         asked = Counter(request.path.rpartition("/")[2] for request in server.requests)
         assert asked.keys() <= {CRDS, "api", "apis"}
         assert asked["api"] == asked["apis"] == 600 / 30
-        assert asked[CRDS] <= 600 / 30, "whether they may be watched by now"
+        assert asked[CRDS] <= 600 / 30, "to see whether they may be watched by now"
         for informer in informers:
             nursery.start_soon(informer.aclose)
 
@@ -111,7 +111,7 @@ async def test_1_discovery_is_read_when_the_crd_watch_is_renewed_if_apiservices_
         await trio.sleep(3600)
         asked = Counter(request.path.rpartition("/")[2] for request in server.requests)
         assert 6 <= asked[CRDS] <= 12
-        assert asked["v1"] == asked[APISERVICES] == asked[CRDS], "one look at example.com/v1, and whether it is allowed"
+        assert asked["v1"] == asked[APISERVICES] == asked[CRDS], "one read of example.com/v1, and one attempt to watch"
 
         refused.remove()
         await trio.sleep(600)
@@ -146,7 +146,7 @@ async def test_equal_informers_share_one_watch_and_different_ones_do_not(server:
 
 
 @pytest.mark.scenario("P12")
-async def test_fifty_informers_have_one_watch(server: APIServer, client: Client) -> None:
+async def test_fifty_informers_of_one_resource_share_a_watch(server: APIServer, client: Client) -> None:
     server.create(crd())
     informers = [client.informer(WIDGETS, filter=lambda obj: True) for _ in range(50)]
     for informer in informers:

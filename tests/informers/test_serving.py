@@ -30,7 +30,7 @@ async def test_a_wait_ends_when_the_crd_is_established(server: APIServer, client
         assert (serving.known, serving.served) == (True, True)
 
 
-async def test_nothing_is_known_while_every_source_fails(server: APIServer, client: Client) -> None:
+async def test_availability_is_unknown_while_every_source_fails(server: APIServer, client: Client) -> None:
     server.inject(Refuse(503))
     with client._layers()[1].serving(RESOURCE) as serving:
         with trio.move_on_after(100) as waiting:

@@ -129,7 +129,7 @@ async def test_informers_of_different_parts_share_no_cache(client: dynkube.Clien
         assert "shard 0 of 2" in str(client.informers())
 
 
-async def test_a_write_to_another_part_is_not_waited_for(server: APIServer, client: dynkube.Client) -> None:
+async def test_waiting_for_a_write_to_another_part_is_rejected(server: APIServer, client: dynkube.Client) -> None:
     async with client.informer(WIDGETS, shard=HALVES[0]) as informer:
         await informer.wait_synced()
         ours = await client.get(WIDGETS, min(of(HALVES[0], server)))

@@ -53,7 +53,7 @@ async def test_21_a_silent_stream_is_noticed_after_90_seconds_and_nothing_is_los
 
         assert await recorder.drain() == ["add/b", "delete/a"]
         streamed = [(request.time, "sendInitialEvents" in request.params) for request in watches_of(server)]
-        assert streamed == [(0, True), (150, False)], "the watch goes on where it was, without another list"
+        assert streamed == [(0, True), (150, False)], "the watch continues from its last version, without another list"
         assert widgets.state.phase is LIVE
 
 
@@ -67,7 +67,7 @@ async def test_18_initial_events_that_never_end_lead_to_lists_for_good(server: A
         await widgets.wait_synced()
 
         assert names(widgets.list()) == ["a"]
-        assert trio.current_time() == 15, "what the CRDs cost; nobody tries again after that"
+        assert trio.current_time() == 15, "the timeout for the CRDs; streaming is not tried again"
         server.create(crd("gadgets"))
         async with client.informer("gadgets.v1.example.com") as gadgets:
             await gadgets.wait_state(LIVE)

@@ -43,7 +43,7 @@ async def test_managed_fields_are_not_cached(tracking: Client) -> None:
     assert "managedFields" not in config["metadata"]
 
 
-async def test_managed_fields_are_left_out_by_the_decoder_alone(
+async def test_managed_fields_are_dropped_by_the_decoder_only(
     tracking: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delattr("dynkube.informers._cache.transform.cut_managed_fields")

@@ -38,7 +38,7 @@ END = Bookmark("20", initial_events_end=True)
     ("version", "after"),
     [("8", Watching("8")), ("7", Watching("7")), ("5", Watching("7")), ("", Watching("7")), ("x", Watching("x"))],
 )
-def test_a_watch_advances_to_the_last_version_and_never_back(version: str, after: Watching) -> None:
+def test_a_watch_advances_to_the_last_version_and_never_goes_back(version: str, after: Watching) -> None:
     assert Watching("7").advanced(version) == after
 
 

@@ -233,7 +233,7 @@ def test_stale_observations_never_give_absent_in_any_order(
 
 
 @given(st.lists(answers, max_size=8), st.lists(proofs, max_size=3), st.sampled_from([PENDING, FOLLOWED]))
-def test_losing_the_crds_makes_nothing_absent(
+def test_losing_the_crds_makes_no_resource_absent(
     said: list[tuple[bool, float]], seen_at: list[float], crds: CRDSource
 ) -> None:
     for crd in (None, SERVED, UNSERVED):

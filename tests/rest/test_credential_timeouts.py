@@ -42,7 +42,7 @@ def config(seconds: float, credential_timeout: CredentialTimeout | None) -> Clie
         (SOON, CredentialTimeout(300, interactive=True)),
         (GET, CredentialTimeout(300, interactive=False)),
     ],
-    ids=["somebody answers", "somebody answers a hurried request", "a browser is open"],
+    ids=["a prompt", "a prompt, and a short timeout", "a browser login"],
 )
 async def test_a_login_may_take_longer_than_the_timeout_of_the_request(
     make_client: MakeClient, request_: Request, credential_timeout: CredentialTimeout

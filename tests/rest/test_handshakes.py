@@ -33,7 +33,7 @@ async def shaking() -> AsyncIterator[tuple[RESTClient, trio.Nursery, trio.Socket
     async with listener, client, trio.open_nursery() as nursery:
         nursery.start_soon(ask)
         async with await listener.accept() as connection:
-            assert await connection.receive_some(), "the client's hello"
+            assert await connection.receive_some(), "the ClientHello"
             yield client, nursery, connection, failures
 
 

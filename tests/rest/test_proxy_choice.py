@@ -21,7 +21,7 @@ PROXIES = {"HTTPS_PROXY": "http://secure:3128", "http_proxy": "plain:3128"}
         ("https://[::1]:6443", PROXIES, None),
     ],
 )
-def test_the_scheme_chooses_and_the_loopback_is_never_proxied(
+def test_the_scheme_selects_the_variable_and_the_loopback_is_never_proxied(
     server: str, environ: dict[str, str], proxy: str | None
 ) -> None:
     assert proxy_from_environment(server, environ) == proxy

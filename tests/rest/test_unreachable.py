@@ -57,7 +57,7 @@ async def test_an_unknown_authority_is_named_as_the_reason(authority: trustme.CA
             await client.request(GET)
 
 
-async def test_another_name_in_the_certificate_is_named_and_can_be_asked_for(authority: trustme.CA) -> None:
+async def test_a_certificate_with_another_name_is_an_error_that_suggests_the_server_name(authority: trustme.CA) -> None:
     authorities = authority.cert_pem.bytes()
     asking = TLSSettings(ca_data=authorities, server_name="kubernetes.default")
 

@@ -27,7 +27,7 @@ GET = Request(method="GET", path="/api/v1/pods")
         (["nonsense"], ()),
     ],
 )
-def test_texts_of_code_299_are_read_from_all_fields(fields: list[str], texts: tuple[str, ...]) -> None:
+def test_warnings_with_code_299_are_read_from_all_header_fields(fields: list[str], texts: tuple[str, ...]) -> None:
     assert parse_warnings(fields) == texts
 
 

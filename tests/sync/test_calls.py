@@ -26,7 +26,7 @@ def test_a_verb_raises_the_error_of_the_async_one(k: dynkube.sync.Client) -> Non
         k.resource(CONFIGMAPS).get("none")
 
 
-def test_pages_are_iterated_over(k: dynkube.sync.Client) -> None:
+def test_iterate_returns_the_objects_of_all_pages(k: dynkube.sync.Client) -> None:
     maps = k.resource(CONFIGMAPS)
     for name in ("a", "b", "c"):
         maps.create(config_map(name))

@@ -54,7 +54,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("blocking", "asynchronous", "name"), CASES)
-def test_the_blocking_class_has_the_name(blocking: type, asynchronous: type, name: str) -> None:
+def test_the_blocking_class_has_each_public_name(blocking: type, asynchronous: type, name: str) -> None:
     assert hasattr(blocking, OTHER_NAMES.get(name, name))
 
 

@@ -91,7 +91,9 @@ async def test_results_are_counted_under_controller_runtimes_names(
     assert (value("reconcile_errors"), value("terminal_reconcile_errors")) == (errors, int(label == "terminal"))
 
 
-async def test_a_timeout_is_an_error_and_a_timeout(client: dynkube.Client, registry: CollectorRegistry) -> None:
+async def test_a_timeout_is_counted_as_error_and_as_timeout(
+    client: dynkube.Client, registry: CollectorRegistry
+) -> None:
     async with running(client, Controller(WIDGETS, Calls(seconds=60), name="widgets", timeout=5)):
         await quiet(5)
 

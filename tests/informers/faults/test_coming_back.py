@@ -48,9 +48,9 @@ async def test_watches_that_end_together_are_opened_again_spread_over_time(
     times = watches(server)
     assert len(times) == MANY
     assert times[-1] - times[0] > 0.5
-    assert all(one < other for one, other in pairwise(times)), "no two in one moment"
+    assert all(one < other for one, other in pairwise(times)), "no two at the same time"
     assert [len(informer) for informer in informers] == [1] * MANY
-    assert [informer.state.since for informer in informers] == since, "no state of its own"
+    assert [informer.state.since for informer in informers] == since, "no change of state"
 
 
 @pytest.mark.scenario("F22", "P13")

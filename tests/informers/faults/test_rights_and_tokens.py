@@ -114,7 +114,7 @@ async def test_after_a_401_every_informer_uses_the_replaced_token(server: APISer
         await quiet()
 
         assert [len(informer) for informer in informers] == [1] * 40
-        assert [informer.state.since for informer in informers] == since, "nobody has noticed"
+        assert [informer.state.since for informer in informers] == since, "no change of state"
         statuses = [request.status for request in server.requests if request.verb == "watch"]
         assert 1 <= statuses.count(401) <= 41
         assert statuses.count(200) == 41

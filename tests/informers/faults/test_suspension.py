@@ -57,7 +57,7 @@ async def test_after_a_suspension_the_informer_catches_up_within_seconds(
         await trio.sleep(12)
 
         assert names(widgets.list()) == ["b"]
-        assert widgets.state.since == since, "everyday life, and no state of its own"
+        assert widgets.state.since == since, "no change of state"
         assert widgets.statistics().lists == 0
 
 

@@ -247,7 +247,7 @@ async def _wait_for(world: World, watched: Watched, written: Unstructured) -> No
             await watched.informer.wait_for(written)
         except InvalidInput:
             thing = world.truth.objects[watched.gvr.resource][written.key]
-            assert not watched.selection.selects(thing), f"{written!r} is within the selectors, and was refused"
+            assert not watched.selection.selects(thing), f"{written!r} is within the selectors, and was rejected"
             return
     expected = watched.expected(world.truth, world.words).get(written.key)
     world.ledger.advance()
@@ -255,4 +255,6 @@ async def _wait_for(world: World, watched: Watched, written: Unstructured) -> No
         return  # objects can be written to a CRD that is not established yet, while it still counts as absent
     found = watched.informer.get(written.name, namespace=written.namespace or None)
     assert found is not None, f"waited for {written!r}, and it is not there: {watched.gvr} is {watched.informer.state}"
-    assert (found.uid, found.resource_version) == (written.uid, written.resource_version), f"{found!r} is another"
+    assert (found.uid, found.resource_version) == (written.uid, written.resource_version), (
+        f"{found!r} is another version"
+    )

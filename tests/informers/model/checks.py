@@ -116,7 +116,7 @@ def _check_told(watched: Watched) -> None:
     for listener in watched.listeners:
         if listener.removed:
             continue
-        assert listener.folded == listed, f"{listener} was told of {listener.folded}, and reads show {listed}"
+        assert listener.folded == listed, f"{listener} got the events of {listener.folded}, and reads show {listed}"
         if listener.is_handler:
             assert listener.handle.has_synced
             assert listener.handle.statistics().errors == listener.raised  # P10
@@ -153,4 +153,4 @@ def _check_watches(world: World) -> None:
     # The watch on APIServices is open while any followed resource has no CRD.
     missing = any(_has_no_definition(watched, world) for watched in world.open)
     assert watches.pop((APISERVICES, ("", NOT_OF_CRDS, "")), 0) == missing
-    assert watches == expected, f"open are {watches}, and there should be {expected}"
+    assert watches == expected, f"open watches are {watches}, expected {expected}"

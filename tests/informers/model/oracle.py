@@ -148,7 +148,7 @@ class Oracle(Observer):
             return
         began, limit = self._outage
         if trio.current_time() - max(began, watched.entered_at) > limit:
-            yield f"{watched.gvr} is still {watched.informer.state}, and nothing was heard since {began:g} s"
+            yield f"{watched.gvr} is still {watched.informer.state}, without any response since {began:g} s"
 
 
 def _collection(watched: Watched) -> Collection:
