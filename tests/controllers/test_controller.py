@@ -187,7 +187,7 @@ async def test_an_owner_is_found_by_any_version_in_the_owner_reference(
 
 
 @pytest.mark.scenario("K28")
-async def test_owners_of_existing_and_of_later_objects_are_reconciled(
+async def test_objects_created_before_and_after_the_start_are_reconciled(
     server: APIServer, client: dynkube.Client
 ) -> None:
     calls = Calls()

@@ -126,7 +126,7 @@ async def since(seconds: float) -> float:
     return trio.current_time()
 
 
-# ── who reconciles ───────────────────────────────────────────────────────────────────────────
+# ── assignment ───────────────────────────────────────────────────────────────────────────────
 
 
 async def test_each_object_is_reconciled_by_its_assigned_shard(server: APIServer) -> None:
@@ -357,7 +357,7 @@ async def test_a_shard_whose_lease_was_taken_by_the_sharder_waits_for_it(server:
         assert one.names(0) == set(NAMES)
 
 
-# ── no sharder ───────────────────────────────────────────────────────────────────────────────
+# ── without a sharder ────────────────────────────────────────────────────────────────────────
 
 
 async def test_without_a_sharder_nothing_is_reconciled_and_the_status_says_why(

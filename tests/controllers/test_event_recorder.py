@@ -95,7 +95,7 @@ def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
 
 
-# ── what is written ───────────────────────────────────────────────────────────────────────────
+# ── written Events ────────────────────────────────────────────────────────────────────────────
 
 
 async def test_an_event_is_created_with_all_required_fields(server: APIServer, recorder: EventRecorder) -> None:
@@ -514,7 +514,7 @@ async def test_a_server_without_the_api_gets_no_events_and_the_recorder_continue
     assert "NoMatch" in warning
 
 
-async def test_an_invalid_namespace_is_rejected_and_the_recorder_continues(
+async def test_an_event_in_an_invalid_namespace_is_dropped_and_the_recorder_continues(
     server: APIServer, recorder: EventRecorder
 ) -> None:
     async with running(recorder):

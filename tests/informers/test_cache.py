@@ -53,7 +53,7 @@ def test_an_older_version_of_an_object_in_a_newer_list_is_one_update() -> None:
     assert cache.resource_version == "30"
 
 
-def test_after_such_a_list_events_are_compared_with_the_listed_version() -> None:
+def test_after_a_list_with_older_versions_events_are_compared_with_those() -> None:
     cache = Cache()
     replace(cache, 20, obj("a", 20, content="second"))
     replace(cache, 30, obj("a", 10, content="first"))

@@ -96,7 +96,7 @@ async def test_a_filter_replaced_during_the_first_list_applies_before_any_handle
     for number in range(500):
         server.create(widget(f"w{number}", labels={"team": "xy"[number % 2]}))
     shown: set[str] = set()
-    # With a clock that has always used up its time slice, the informer pauses after each batch of objects.
+    # On this clock every time slice is over at once, so the informer pauses after each batch of objects.
     settings = ClockedSettings(cpu_clock=iter(range(10**9)).__next__, slice=0.5)
     async with connect(transport=server.transport(), settings=settings) as client:
         widgets = client.informer(WIDGETS, filter=LabelFilter("team=x"))

@@ -34,7 +34,7 @@ async def test_a_handler_added_during_a_filter_change_gets_each_visible_object_o
 ) -> None:
     for number in range(300):
         server.create(widget(f"w{number}", labels={"team": "xy"[number % 2]}))
-    # With a clock that has always used up its time slice, the informer pauses after each batch of objects.
+    # On this clock every time slice is over at once, so the informer pauses after each batch of objects.
     settings = ClockedSettings(cpu_clock=iter(range(10**9)).__next__, slice=0.5)
     seen: Counter[str] = Counter()
     client = dynkube.connect(transport=server.transport(), settings=settings)
