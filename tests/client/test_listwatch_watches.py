@@ -40,7 +40,7 @@ def listwatch(server: ScriptedServer, limits: Limits | None = None) -> ListWatch
 async def batches(server: ScriptedServer, into: list[list[WatchEvent]], limits: Limits | None = None) -> None:
     async with listwatch(server, limits).watch(resource_version="1") as watch:
         async for batch in watch:
-            into.append(batch)  # noqa: PERF401  # what came before an error has to be kept
+            into.append(batch)  # noqa: PERF401  # a comprehension would lose the events before an error
 
 
 def kinds(received: list[list[WatchEvent]]) -> list[list[type]]:

@@ -51,4 +51,4 @@ def test_any_extra_key_survives_escaping(key: str) -> None:
 )
 def test_an_invalid_impersonation_is_rejected(fields: dict[str, object], complaint: str) -> None:
     with pytest.raises(ConfigError, match=complaint):
-        Impersonation(**fields)  # type: ignore[arg-type]  # wrong on purpose
+        Impersonation(**fields)  # type: ignore[arg-type]  # the mistake under test

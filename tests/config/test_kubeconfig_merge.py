@@ -75,7 +75,7 @@ def test_a_missing_file_of_a_list_is_ignored(write: Write, tmp_path: Path) -> No
 
 
 def test_the_environment_is_read_at_the_time_of_the_call(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    import kubernetes.config  # noqa: F401 - it reads KUBECONFIG now, once
+    import kubernetes.config  # noqa: F401 - its import reads KUBECONFIG once
 
     monkeypatch.setenv("KUBECONFIG", write("late", FILE_SETS[0][0]))
 

@@ -153,7 +153,7 @@ def test_settings_without_an_equivalent_are_rejected(argument: Any, error: type[
 
 async def test_a_configuration_loaded_by_the_package_is_converted(document: Callable[..., dict[str, object]]) -> None:
     theirs = client.Configuration()
-    kubernetes_config.load_kube_config_from_dict(document({"token": "t"}), client_configuration=theirs)  # type: ignore[no-untyped-call]  # the package has no types there
+    kubernetes_config.load_kube_config_from_dict(document({"token": "t"}), client_configuration=theirs)  # type: ignore[no-untyped-call]  # the function has no annotations
     theirs.refresh_api_key_hook = None  # it would start a thread per request, and this test runs in virtual time
 
     config = from_kubernetes_configuration(theirs)

@@ -90,4 +90,4 @@ def test_a_condition_that_a_server_would_reject_is_rejected(arguments: Any, comp
 
 def test_a_time_without_a_time_zone_is_rejected() -> None:
     with pytest.raises(InvalidInput, match="has no time zone"):
-        merged_conditions([], [READY], now=datetime(2026, 1, 2))  # noqa: DTZ001  # that is the point
+        merged_conditions([], [READY], now=datetime(2026, 1, 2))  # noqa: DTZ001  # the mistake under test

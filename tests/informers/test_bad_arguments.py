@@ -85,7 +85,7 @@ async def test_waiting_for_an_invalid_phase_is_rejected(client: Client, phases: 
 async def test_waiting_for_a_dict_is_rejected(client: Client) -> None:
     async with client.informer(WIDGETS) as widgets:
         with pytest.raises(InvalidInput, match="pass what create, update or patch returned"):
-            await widgets.wait_for({"metadata": {}})  # type: ignore[arg-type]  # the mistake to be told of
+            await widgets.wait_for({"metadata": {}})  # type: ignore[arg-type]  # the mistake under test
 
 
 async def iterate(informer: Informer) -> None:

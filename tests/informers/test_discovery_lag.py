@@ -30,7 +30,7 @@ async def test_3_errors_just_after_establishing_delay_the_list_and_do_not_make_i
         async def note() -> None:
             async with aclosing(widgets.states()) as states:
                 async for state in states:
-                    seen.append(state.phase)  # noqa: PERF401  # as they come: it is cancelled before the end
+                    seen.append(state.phase)  # noqa: PERF401  # a comprehension would lose them when cancelled
 
         told = Subscription(widgets)
         await widgets.wait_state(ABSENT)

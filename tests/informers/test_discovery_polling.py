@@ -89,4 +89,4 @@ async def note_revivals(widgets: Informer, task_status: trio.TaskStatus[list[Pha
     async with aclosing(widgets.states()) as states:
         async for state in states:
             if state.phase is not ABSENT:
-                revived.append(state.phase)  # noqa: PERF401  # as they come: it is cancelled before the end
+                revived.append(state.phase)  # noqa: PERF401  # a comprehension would lose them when cancelled

@@ -45,7 +45,7 @@ async def test_a_string_instead_of_a_list_is_reported_and_not_indexed_by_charact
         server.create(widget(name, host="xyz"))
 
     def host(obj: Unstructured) -> list[str]:
-        return obj["spec"]["host"]  # type: ignore[no-any-return]  # the mistake this is about
+        return obj["spec"]["host"]  # type: ignore[no-any-return]  # the mistake under test
 
     async with client.informer(WIDGETS, indexes={"host": host}) as widgets:
         await widgets.wait_synced()

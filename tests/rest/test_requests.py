@@ -96,7 +96,7 @@ async def test_credential_and_impersonation_replace_headers_of_the_caller(make_c
 )
 def test_the_error_for_an_invalid_request_names_the_field(fields: dict[str, object], named: str) -> None:
     with pytest.raises(InvalidInput, match=named.replace("?", "\\?")):
-        Request(**{"method": "GET", "path": "/api", **fields})  # type: ignore[arg-type]  # wrong on purpose
+        Request(**{"method": "GET", "path": "/api", **fields})  # type: ignore[arg-type]  # the mistake under test
 
 
 async def test_a_closed_client_raises_and_has_closed_its_transport(make_client: MakeClient) -> None:

@@ -64,7 +64,7 @@ def test_the_cause_of_an_error_in_a_users_function_is_kept(k: dynkube.sync.Clien
 
 def test_an_unexpected_argument_raises_the_usual_type_error(k: dynkube.sync.Client) -> None:
     with pytest.raises(TypeError, match=r"^get\(\) got an unexpected keyword argument 'labels'") as caught:
-        k.get("pods", labels="app=web")  # type: ignore[call-overload]  # the mistake to be told of
+        k.get("pods", labels="app=web")  # type: ignore[call-overload]  # the mistake under test
 
     assert [name for name in _files(caught.value) if name.endswith("_call.py")] == []
 
