@@ -1,4 +1,4 @@
-"""The forms of answers: YAML, lists in pieces, warnings, discovery with tags, and reviews without RBAC."""
+"""Forms of responses: YAML, streamed lists, warnings, discovery with ETags, and access reviews without RBAC."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dynkube.testing._wire.negotiate import DISCOVERY_V2
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 
 
-async def test_yaml_goes_in_and_comes_out(client: httpx2.AsyncClient) -> None:
+async def test_objects_are_sent_and_received_as_yaml(client: httpx2.AsyncClient) -> None:
     manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {colour: 'on'}\n"
 
     created = await client.post(CONFIGMAPS, content=manifest, headers={"Content-Type": "application/yaml"})
@@ -26,7 +26,7 @@ async def test_yaml_goes_in_and_comes_out(client: httpx2.AsyncClient) -> None:
     assert yaml.safe_load(read.text)["data"] == {"colour": "on"}
 
 
-async def test_a_long_list_arrives_in_pieces_and_whole(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_a_long_list_is_streamed_in_pieces(server: APIServer, client: httpx2.AsyncClient) -> None:
     names = [f"c{number:04}" for number in range(1500)]
     for name in names:
         server.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"x": "y" * 400}})
@@ -40,7 +40,7 @@ async def test_a_long_list_arrives_in_pieces_and_whole(server: APIServer, client
     assert (body["kind"], body["metadata"]["resourceVersion"]) == ("ConfigMapList", str(server.revision))
 
 
-async def test_a_deprecated_kind_warns_with_every_answer(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_every_response_of_a_deprecated_kind_has_a_warning(server: APIServer, client: httpx2.AsyncClient) -> None:
     warning = 'acme.example/v1 "Widget" is deprecated'
     gvr = GVR("acme.example", "v1", "widgets")
     server.register(Kind(gvr=gvr, kind="Widget", namespaced=False, warning=warning))
@@ -53,7 +53,7 @@ async def test_a_deprecated_kind_warns_with_every_answer(server: APIServer, clie
     assert (listed.headers["warning"], watched.headers["warning"]) == (expected, expected)
 
 
-async def test_unchanged_discovery_is_not_sent_again(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_unchanged_discovery_gets_a_304(server: APIServer, client: httpx2.AsyncClient) -> None:
     first = await client.get("/apis", headers={"Accept": DISCOVERY_V2})
     headers = {"Accept": DISCOVERY_V2, "If-None-Match": first.headers["etag"]}
     second = await client.get("/apis", headers=headers)
@@ -75,7 +75,7 @@ async def test_aggregated_discovery_can_be_switched_off() -> None:
     assert answer.json()["kind"] == "APIGroupList"
 
 
-async def test_reviews_say_yes_and_are_not_stored(client: httpx2.AsyncClient) -> None:
+async def test_access_reviews_are_allowed_without_rbac(client: httpx2.AsyncClient) -> None:
     review = {
         "apiVersion": "authorization.k8s.io/v1",
         "kind": "SelfSubjectAccessReview",
@@ -88,7 +88,7 @@ async def test_reviews_say_yes_and_are_not_stored(client: httpx2.AsyncClient) ->
     assert answer.json()["spec"] == review["spec"]
 
 
-async def test_a_review_of_another_kind_is_refused(client: httpx2.AsyncClient) -> None:
+async def test_an_access_review_with_a_body_of_another_kind_is_rejected(client: httpx2.AsyncClient) -> None:
     answer = await client.post("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", json={"kind": "Pod"})
 
     assert answer.status_code == 400

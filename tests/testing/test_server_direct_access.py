@@ -1,4 +1,4 @@
-"""The plain functions of an APIServer: what requests do, without a client."""
+"""The methods of an APIServer that make requests without a client."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def configmap(name: str, **metadata: object) -> dict[str, Any]:
 
 @pytest.fixture
 def bare() -> APIServer:
-    """Not entered: these functions need no running server."""
+    """A server that is not running; these methods do not need a running one."""
     return APIServer()
 
 
@@ -29,7 +29,7 @@ def test_objects_are_mappings_or_yaml(bare: APIServer) -> None:
     assert [item["metadata"]["name"] for item in bare.list("configmaps")] == ["a", "b"]
 
 
-def test_a_namespaced_object_goes_to_default_unless_it_says_otherwise(bare: APIServer) -> None:
+def test_a_namespaced_object_without_a_namespace_is_created_in_default(bare: APIServer) -> None:
     bare.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
     stored = bare.create(configmap("a"))
     elsewhere = bare.create(configmap("a", namespace="shop"))
@@ -39,7 +39,7 @@ def test_a_namespaced_object_goes_to_default_unless_it_says_otherwise(bare: APIS
     assert bare.get("cm", "a", "shop")["metadata"]["uid"] == elsewhere["metadata"]["uid"]
 
 
-def test_what_comes_back_is_the_callers_own(bare: APIServer) -> None:
+def test_changing_a_returned_object_does_not_change_the_server(bare: APIServer) -> None:
     bare.create(configmap("a"))["data"]["x"] = "changed"
     bare.list("configmaps")[0]["data"]["x"] = "changed"
 
@@ -53,12 +53,12 @@ def test_resources_are_named_as_kubectl_names_them(bare: APIServer, resource: st
     assert str(bare.kind(resource).gvr) == "configmaps.v1"
 
 
-def test_of_several_versions_the_preferred_one_is_meant(bare: APIServer) -> None:
+def test_without_a_version_the_preferred_one_is_used(bare: APIServer) -> None:
     assert str(bare.kind("hpa").gvr) == "horizontalpodautoscalers.v2.autoscaling"
     assert str(bare.kind("hpa.v1.autoscaling").gvr) == "horizontalpodautoscalers.v1.autoscaling"
 
 
-def test_lists_are_narrowed_by_namespace_and_selectors(bare: APIServer) -> None:
+def test_lists_can_be_restricted_by_namespace_and_selectors(bare: APIServer) -> None:
     bare.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
     bare.create(configmap("a", labels={"tier": "front"}))
     bare.create(configmap("b"))
@@ -89,7 +89,7 @@ def test_applying_creates_and_then_merges(bare: APIServer) -> None:
     assert stored["data"] == {"x": "1", "y": "2"}
 
 
-def test_the_servers_refusals_are_raised(bare: APIServer) -> None:
+def test_error_responses_are_raised(bare: APIServer) -> None:
     bare.create(configmap("a"))
 
     with pytest.raises(AlreadyExists):
@@ -108,19 +108,19 @@ def test_the_servers_refusals_are_raised(bare: APIServer) -> None:
         ({"apiVersion": "acme.example/v1", "kind": "Widget"}, NoMatch, "does not serve acme.example/v1 Widget"),
     ],
 )
-def test_an_object_that_makes_no_request_is_named(
+def test_invalid_objects_are_rejected(
     bare: APIServer, obj: dict[str, object] | str, error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
         bare.create(obj)
 
 
-def test_a_resource_that_is_not_served_is_named(bare: APIServer) -> None:
+def test_the_error_for_an_unserved_resource_names_it(bare: APIServer) -> None:
     with pytest.raises(NoMatch, match="'unicorns'"):
         bare.list("unicorns")
 
 
-def test_a_folder_is_loaded_namespaces_first_and_again(bare: APIServer, tmp_path: Path) -> None:
+def test_a_folder_is_loaded_namespaces_first_and_can_be_loaded_again(bare: APIServer, tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: shop}\n")
     (tmp_path / "b.yml").write_text("---\napiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n---\n")
     (tmp_path / "c.json").write_text(
@@ -135,7 +135,7 @@ def test_a_folder_is_loaded_namespaces_first_and_again(bare: APIServer, tmp_path
     assert [item["metadata"]["uid"] for item in again] == [item["metadata"]["uid"] for item in loaded]
 
 
-def test_a_file_that_is_not_yaml_is_named_with_the_position(bare: APIServer, tmp_path: Path) -> None:
+def test_the_error_for_invalid_yaml_has_file_and_position(bare: APIServer, tmp_path: Path) -> None:
     file = tmp_path / "broken.yaml"
     file.write_text("a: 1\nb: [")
 
@@ -143,12 +143,12 @@ def test_a_file_that_is_not_yaml_is_named_with_the_position(bare: APIServer, tmp
         bare.load(file)
 
 
-def test_a_path_that_is_not_there_is_an_os_error(bare: APIServer, tmp_path: Path) -> None:
+def test_loading_a_missing_file_raises_file_not_found(bare: APIServer, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         bare.load(tmp_path / "missing.yaml")
 
 
-def test_who_wrote_what_need_not_be_recorded_except_by_applies() -> None:
+def test_without_managed_fields_only_applies_are_recorded() -> None:
     quick = APIServer(managed_fields=False)
 
     quick.update({**quick.create(configmap("a")), "data": {"x": "2"}})

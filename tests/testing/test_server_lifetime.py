@@ -1,4 +1,4 @@
-"""An APIServer starts, ends and fails as its users expect."""
+"""How an APIServer starts, ends and fails."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dynkube.errors import ClosedError, InvalidInput
 from dynkube.testing import APIServer
 
 
-async def test_requests_are_answered_inside_the_block_and_refused_outside() -> None:
+async def test_requests_succeed_inside_the_block_and_fail_to_connect_outside() -> None:
     server = APIServer()
     async with httpx2.AsyncClient(transport=server.transport(), base_url=server.url) as client:
         with pytest.raises(httpx2.ConnectError, match="not running"):
@@ -22,7 +22,7 @@ async def test_requests_are_answered_inside_the_block_and_refused_outside() -> N
             await client.get("/version")
 
 
-async def test_a_server_says_in_which_state_it_is() -> None:
+async def test_the_repr_has_the_state_of_the_server() -> None:
     server = APIServer()
     before = repr(server)
 
@@ -32,14 +32,14 @@ async def test_a_server_says_in_which_state_it_is() -> None:
     assert [before, inside, repr(server)] == ["<APIServer, not entered>", "<APIServer, running>", "<APIServer, closed>"]
 
 
-def test_another_event_loop_is_told_what_serves_it() -> None:
+def test_on_asyncio_the_error_names_serve_in_thread() -> None:
     entering = APIServer().__aenter__()
 
     with pytest.raises(InvalidInput, match=r"use serve_in_thread\(\)"):
-        entering.send(None)  # as asyncio would
+        entering.send(None)  # as on asyncio
 
 
-async def test_leaving_ends_open_watches() -> None:
+async def test_leaving_the_block_ends_open_watches() -> None:
     server = APIServer()
     async with httpx2.AsyncClient(transport=server.transport(), base_url=server.url) as client:
         async with server:
@@ -51,13 +51,13 @@ async def test_leaving_ends_open_watches() -> None:
             await response.aread()
 
 
-async def test_an_exception_in_the_block_comes_out_as_it_was_raised() -> None:
+async def test_an_exception_in_the_block_is_not_wrapped() -> None:
     with pytest.raises(KeyError, match="mine"):
         async with APIServer():
             raise KeyError("mine")
 
 
-async def test_it_is_entered_once() -> None:
+async def test_a_server_can_be_entered_only_once() -> None:
     server = APIServer()
     async with server:
         pass
@@ -67,7 +67,7 @@ async def test_it_is_entered_once() -> None:
             pass
 
 
-async def test_serving_needs_a_running_server() -> None:
+async def test_serve_requires_a_running_server() -> None:
     attempt = APIServer().serve()
 
     with pytest.raises(ClosedError, match="not running"):

@@ -1,4 +1,4 @@
-"""``load``: seeding a server from files, folders, texts and objects."""
+"""``load``: create objects from files, folders, strings and mappings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\n"
 
 @pytest.fixture
 def bare() -> APIServer:
-    """Not entered: loading needs no running server."""
+    """A server that is not running; loading does not need a running one."""
     return APIServer()
 
 
@@ -26,7 +26,7 @@ def names(server: APIServer, resource: str = "configmaps") -> list[str]:
     return [item["metadata"]["name"] for item in server.list(resource)]
 
 
-def test_text_paths_and_objects_are_loaded_together(bare: APIServer, tmp_path: Path) -> None:
+def test_strings_paths_and_objects_can_be_loaded_together(bare: APIServer, tmp_path: Path) -> None:
     (tmp_path / "b.yaml").write_text(CONFIG % "b")
 
     bare.load([CONFIG % "a", tmp_path / "b.yaml", str(tmp_path), {"kind": "List", "items": []}])
@@ -34,7 +34,7 @@ def test_text_paths_and_objects_are_loaded_together(bare: APIServer, tmp_path: P
     assert names(bare) == ["a", "b"]
 
 
-def test_a_dump_of_kubectl_is_loaded_with_its_status_and_again(bare: APIServer) -> None:
+def test_output_of_kubectl_is_loaded_with_status_and_can_be_loaded_again(bare: APIServer) -> None:
     dump = {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -49,7 +49,7 @@ def test_a_dump_of_kubectl_is_loaded_with_its_status_and_again(bare: APIServer) 
     assert [pod["status"]["phase"] for pod in bare.list("pods")] == ["Running"]
 
 
-def test_a_custom_resource_that_is_called_like_a_namespace_keeps_its_status(bare: APIServer) -> None:
+def test_a_custom_resource_of_kind_namespace_keeps_its_status(bare: APIServer) -> None:
     bare.load(definition("namespaces", "Namespace", versions=[version(subresources={"status": {}})]))
 
     bare.load(widget("a", status={"phase": "Dreaming"}) | {"kind": "Namespace"})
@@ -57,14 +57,14 @@ def test_a_custom_resource_that_is_called_like_a_namespace_keeps_its_status(bare
     assert bare.get("namespaces.example.com", "a")["status"] == {"phase": "Dreaming"}
 
 
-def test_a_definition_is_loaded_again_with_its_changes(bare: APIServer) -> None:
+def test_loading_a_changed_crd_again_updates_it(bare: APIServer) -> None:
     bare.load([widget("w"), definition()])
     bare.load([widget("w"), definition(scope="Namespaced", versions=[version(), version("v2", storage=False)])])
 
     assert bare.get("widgets.v2.example.com", "w")["apiVersion"] == "example.com/v2"
 
 
-def test_a_list_of_one_kind_says_what_its_items_are(bare: APIServer) -> None:
+def test_items_of_a_typed_list_get_their_kind_from_the_list(bare: APIServer) -> None:
     bare.load({"apiVersion": "v1", "kind": "ConfigMapList", "items": [{"metadata": {"name": "a"}}]})
 
     assert names(bare) == ["a"]
@@ -79,7 +79,7 @@ def test_a_list_of_one_kind_says_what_its_items_are(bare: APIServer) -> None:
         ("kind: List\nitems: [1]", r"seed\.yaml:1: items\[0\]: a document is an int"),
     ],
 )
-def test_what_is_no_object_is_named_with_file_and_line(
+def test_the_error_for_an_invalid_object_has_file_and_line(
     bare: APIServer, tmp_path: Path, text: str, message: str
 ) -> None:
     file = tmp_path / "seed.yaml"
@@ -89,7 +89,7 @@ def test_what_is_no_object_is_named_with_file_and_line(
         bare.load(file)
 
 
-def test_a_kind_that_is_not_served_is_named_with_file_and_line(bare: APIServer, tmp_path: Path) -> None:
+def test_the_error_for_an_unserved_kind_has_file_and_line(bare: APIServer, tmp_path: Path) -> None:
     file = tmp_path / "seed.yaml"
     file.write_text("\n\napiVersion: acme.example/v1\nkind: Widget\nmetadata: {name: w}\n")
 
@@ -97,26 +97,26 @@ def test_a_kind_that_is_not_served_is_named_with_file_and_line(bare: APIServer, 
         bare.load(file)
 
 
-def test_what_the_server_refuses_has_a_note_of_where_it_is(bare: APIServer) -> None:
+def test_an_error_response_gets_a_note_with_the_position_of_the_object(bare: APIServer) -> None:
     with pytest.raises(Invalid) as refused:
         bare.load(CONFIG % "a" + "---\n" + CONFIG % "No_Name")
 
     assert refused.value.__notes__ == ["in <text>:5"]
-    assert names(bare) == ["a"], "what went in before stays"
+    assert names(bare) == ["a"], "objects created before the error stay"
 
 
-def test_a_folder_without_manifests_is_named(bare: APIServer, tmp_path: Path) -> None:
+def test_a_folder_without_manifests_is_rejected(bare: APIServer, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=r"the folder has no \.yaml, \.yml or \.json file"):
         bare.load(tmp_path)
 
 
 @pytest.mark.parametrize(("source", "called"), [(b"a: 1", "bytes"), (7, "an int")])
-def test_what_manifests_cannot_come_from_is_named(bare: APIServer, source: object, called: str) -> None:
+def test_sources_of_unsupported_types_are_rejected(bare: APIServer, source: object, called: str) -> None:
     with pytest.raises(InvalidInput, match=f"not {called}"):
-        bare.load(source)  # type: ignore[arg-type]  # that is the test
+        bare.load(source)  # type: ignore[arg-type]  # invalid on purpose
 
 
-def test_what_is_no_file_is_refused_at_once(bare: APIServer, tmp_path: Path) -> None:
+def test_named_pipes_and_devices_are_rejected(bare: APIServer, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
 
     for path, kind in ((tmp_path / "fifo", "a named pipe"), (Path("/dev/zero"), "a device")):
@@ -125,7 +125,7 @@ def test_what_is_no_file_is_refused_at_once(bare: APIServer, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("level", ["[{}]", "{{<<: [{}]}}"], ids=["aliases", "merge keys"])
-def test_manifests_that_multiply_are_refused_before_they_are_built(bare: APIServer, level: str) -> None:
+def test_excessive_aliasing_is_rejected_before_it_is_expanded(bare: APIServer, level: str) -> None:
     levels = "".join(f"a{n}: &a{n} {level.format(', '.join([f'*a{n - 1}'] * 10))}\n" for n in range(1, 9))
 
     with pytest.raises(InvalidInput, match=r"<text>: yaml: line \d+, column \d+: document contains excessive aliasing"):
@@ -163,7 +163,7 @@ def within_itself() -> dict[str, Any]:
     ids=["itself", "deep", "shared"],
 )
 @pytest.mark.parametrize("verb", ["create", "update", "apply", "load"])
-def test_objects_that_cannot_be_written_out_are_refused(
+def test_objects_that_cannot_be_encoded_are_rejected(
     bare: APIServer, obj: dict[str, Any], problem: str, verb: str
 ) -> None:
     bare.load(definition())
@@ -172,7 +172,7 @@ def test_objects_that_cannot_be_written_out_are_refused(
         getattr(bare, verb)(obj)
 
 
-def test_lists_within_themselves_are_refused(bare: APIServer) -> None:
+def test_lists_that_contain_themselves_are_rejected(bare: APIServer) -> None:
     manifests: list[Any] = []
     manifests.append(manifests)
 

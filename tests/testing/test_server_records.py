@@ -1,4 +1,4 @@
-"""The server knows what it was asked and which watches are open, exactly."""
+"""The server records requests and open watches."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dynkube.testing import APIServer
 WATCH = "/api/v1/namespaces/default/configmaps?watch=true"
 
 
-async def test_requests_are_recorded_in_order_with_what_they_asked(
+async def test_requests_are_recorded_in_order_with_their_parameters(
     server: APIServer, client: httpx2.AsyncClient
 ) -> None:
     await client.get("/version", headers={"User-Agent": "me/1.0"})
@@ -36,7 +36,7 @@ async def test_forgotten_requests_are_not_listed(server: APIServer, client: http
     assert [record.path for record in server.requests] == ["/readyz"]
 
 
-async def test_only_the_last_requests_are_kept() -> None:
+async def test_only_the_latest_requests_are_kept() -> None:
     server = APIServer(audit_limit=2)
     async with server, httpx2.AsyncClient(transport=server.transport(), base_url=server.url) as client:
         for path in ("/healthz", "/livez", "/readyz"):
@@ -45,16 +45,14 @@ async def test_only_the_last_requests_are_kept() -> None:
     assert [record.path for record in server.requests] == ["/livez", "/readyz"]
 
 
-async def test_credentials_are_not_kept(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_credentials_are_redacted(server: APIServer, client: httpx2.AsyncClient) -> None:
     for value in ("Bearer secret", "secret"):
         await client.get("/version", headers={"Authorization": value})
 
     assert [request.headers["authorization"] for request in server.requests] == ["Bearer <redacted>", "<redacted>"]
 
 
-async def test_a_watch_counts_from_its_200_until_the_client_closes_it(
-    server: APIServer, client: httpx2.AsyncClient
-) -> None:
+async def test_a_watch_is_open_until_the_client_closes_it(server: APIServer, client: httpx2.AsyncClient) -> None:
     async with client.stream("GET", WATCH, headers={"User-Agent": "me/1.0"}):
         (watch,) = server.open_watches
         assert (str(watch.resource), watch.namespace, watch.user_agent) == ("configmaps.v1", "default", "me/1.0")
@@ -62,7 +60,7 @@ async def test_a_watch_counts_from_its_200_until_the_client_closes_it(
     assert server.open_watches == ()
 
 
-async def test_a_watch_counts_until_the_server_ends_it(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_a_watch_is_open_until_the_server_ends_it(server: APIServer, client: httpx2.AsyncClient) -> None:
     begin = trio.current_time()
     async with client.stream("GET", f"{WATCH}&timeoutSeconds=7") as response:
         await response.aread()
@@ -72,7 +70,7 @@ async def test_a_watch_counts_until_the_server_ends_it(server: APIServer, client
     assert trio.current_time() - begin == 7
 
 
-async def test_a_refused_watch_is_never_open(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_a_watch_with_an_error_response_is_never_open(server: APIServer, client: httpx2.AsyncClient) -> None:
     response = await client.get(f"{WATCH}&limit=nonsense")
 
     assert response.status_code == 400

@@ -1,4 +1,4 @@
-"""What the server does with odd requests beside what a cluster decides: trouble on purpose, tokens, and going on."""
+"""Error responses that only the embedded server has: unavailable group versions, the token, watches as YAML."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _status(response: httpx2.Response) -> dict[str, Any]:
     return body
 
 
-async def test_a_watch_has_no_yaml_form_and_says_so_in_yaml(client: httpx2.AsyncClient) -> None:
+async def test_a_watch_as_yaml_is_a_406_in_yaml(client: httpx2.AsyncClient) -> None:
     answer = await client.get(CONFIGMAPS, params={"watch": "1"}, headers={"Accept": "application/yaml"})
 
     status = yaml.safe_load(answer.text)
@@ -29,7 +29,7 @@ async def test_a_watch_has_no_yaml_form_and_says_so_in_yaml(client: httpx2.Async
     assert (status["code"], status["reason"]) == (406, "NotAcceptable")
 
 
-async def test_a_group_version_out_of_order_is_a_503(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_an_unavailable_group_version_is_a_503(server: APIServer, client: httpx2.AsyncClient) -> None:
     server.set_available("apps/v1", False)
 
     for path in ("/apis/apps/v1", "/apis/apps/v1/deployments"):
@@ -40,7 +40,7 @@ async def test_a_group_version_out_of_order_is_a_503(server: APIServer, client: 
 
 
 @pytest.mark.parametrize("header", [None, "Bearer wrong", "Basic c2VjcmV0", "secret"])
-async def test_a_caller_without_the_token_is_a_401(header: str | None) -> None:
+async def test_a_request_without_the_token_is_a_401(header: str | None) -> None:
     async with APIServer(token="secret") as server:
         client = httpx2.AsyncClient(transport=server.transport(), base_url=server.url)
         async with client:
@@ -52,7 +52,7 @@ async def test_a_caller_without_the_token_is_a_401(header: str | None) -> None:
     assert (welcome.status_code, public.status_code) == (200, 200)
 
 
-async def test_the_server_goes_on_after_each_refusal(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_the_server_continues_after_an_error_response(server: APIServer, client: httpx2.AsyncClient) -> None:
     server.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}})
     await client.patch(f"{CONFIGMAPS}/a", content=b"{", headers={"Content-Type": MERGE_PATCH})
     answer = await client.patch(f"{CONFIGMAPS}/a", content=b'{"data":{"x":"1"}}', headers={"Content-Type": MERGE_PATCH})

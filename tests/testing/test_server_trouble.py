@@ -1,4 +1,4 @@
-"""Trouble on order: refusals, ended and cut watches, forgotten history, APIs that go."""
+"""Faults on request: ``fail``, ended watches, compaction, APIs that are unregistered."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ def configmap(name: str) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}}
 
 
-async def test_a_fault_strikes_what_it_matches_as_often_as_told(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_a_fault_affects_matching_requests_the_given_number_of_times(
+    server: APIServer, client: httpx2.AsyncClient
+) -> None:
     fault = server.fail(status=503, verb="list", resource="pods", times=2)
 
     other = await client.get("/api/v1/configmaps")
@@ -31,7 +33,7 @@ async def test_a_fault_strikes_what_it_matches_as_often_as_told(server: APIServe
     assert fault.hits == 2
 
 
-async def test_a_fault_says_when_to_come_back(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_a_fault_may_set_retry_after(server: APIServer, client: httpx2.AsyncClient) -> None:
     server.fail(status=429, retry_after=7)
 
     response = await client.get(PODS)
@@ -40,7 +42,7 @@ async def test_a_fault_says_when_to_come_back(server: APIServer, client: httpx2.
     assert response.json()["reason"] == "TooManyRequests"
 
 
-async def test_a_fault_may_answer_nonsense(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_a_fault_may_send_any_body(server: APIServer, client: httpx2.AsyncClient) -> None:
     fault = server.fail(status=200, path_prefix="/apis", body="<html>sign in</html>")
 
     response = await client.get("/apis")
@@ -50,7 +52,7 @@ async def test_a_fault_may_answer_nonsense(server: APIServer, client: httpx2.Asy
     assert (await client.get("/apis")).json()["kind"] == "APIGroupList"
 
 
-async def test_a_fault_also_strikes_what_is_not_served(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_a_fault_also_affects_unserved_resources(server: APIServer, client: httpx2.AsyncClient) -> None:
     server.fail(status=403, verb="watch", resource="widgets.acme.example")
 
     path = "/apis/acme.example/v1/widgets"
@@ -58,7 +60,7 @@ async def test_a_fault_also_strikes_what_is_not_served(server: APIServer, client
     assert (await client.get(path)).status_code == 404
 
 
-async def test_the_plain_functions_meet_no_faults(server: APIServer) -> None:
+async def test_direct_calls_are_not_affected_by_faults(server: APIServer) -> None:
     server.fail(status=500)
 
     server.create(configmap("a"))
@@ -77,7 +79,7 @@ async def test_watches_end_cleanly_or_are_cut(server: APIServer, client: httpx2.
             await response.aread()
 
 
-async def test_a_silent_watch_stays_open_and_says_nothing(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_a_silent_watch_stays_open_and_sends_nothing(server: APIServer, client: httpx2.AsyncClient) -> None:
     async with client.stream("GET", "/api/v1/configmaps?watch=true&timeoutSeconds=5") as response:
         server.end_watches(how="silent")
         server.create(configmap("a"))
@@ -89,7 +91,7 @@ async def test_a_silent_watch_stays_open_and_says_nothing(server: APIServer, cli
             nursery.cancel_scope.cancel()
 
 
-async def test_forgotten_history_is_a_410_for_watches(client: httpx2.AsyncClient) -> None:
+async def test_with_expired_watch_status_a_watch_from_a_compacted_version_is_a_410(client: httpx2.AsyncClient) -> None:
     server = APIServer(expired_watch="status")
     async with server, httpx2.AsyncClient(transport=server.transport(), base_url=server.url) as client:
         old = server.revision
@@ -101,7 +103,7 @@ async def test_forgotten_history_is_a_410_for_watches(client: httpx2.AsyncClient
     assert (response.status_code, response.json()["reason"]) == (410, "Expired")
 
 
-async def test_forgotten_history_is_an_error_event_of_current_servers(
+async def test_a_watch_from_a_compacted_version_gets_an_error_event(
     server: APIServer, client: httpx2.AsyncClient
 ) -> None:
     old = server.revision
@@ -114,7 +116,7 @@ async def test_forgotten_history_is_an_error_event_of_current_servers(
     assert (response.status_code, event["type"], event["object"]["code"]) == (200, "ERROR", 410)
 
 
-async def test_a_registered_kind_comes_and_goes(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_a_kind_can_be_registered_and_unregistered(server: APIServer, client: httpx2.AsyncClient) -> None:
     path = "/apis/metrics.example/v1/readings"
     server.register(Kind(gvr=GVR("metrics.example", "v1", "readings"), kind="Reading", namespaced=False))
     assert (await client.get(path)).status_code == 200
@@ -127,20 +129,20 @@ async def test_a_registered_kind_comes_and_goes(server: APIServer, client: httpx
     assert (await client.get("/apis/metrics.example")).status_code == 404
 
 
-def test_wrong_orders_are_refused() -> None:
+def test_invalid_arguments_are_rejected() -> None:
     server = APIServer()
 
     with pytest.raises(InvalidInput, match="status 99"):
         server.fail(status=99)
     with pytest.raises(InvalidInput, match="how is 'gently'"):
-        server.end_watches(how="gently")  # type: ignore[arg-type]  # that is the point
+        server.end_watches(how="gently")  # type: ignore[arg-type]  # invalid on purpose
     with pytest.raises(NoMatch, match="unicorns"):
         server.unregister("unicorns")
     with pytest.raises(InvalidInput, match="bookmark_interval is 0"):
         APIServer(bookmark_interval=0)
 
 
-async def test_a_defect_of_the_server_is_a_500_and_is_not_hidden(
+async def test_an_internal_error_is_a_500_and_is_raised(
     server: APIServer, client: httpx2.AsyncClient, caplog: pytest.LogCaptureFixture
 ) -> None:
     class Broken(Kind):

@@ -1,4 +1,4 @@
-"""A server that decides by stored roles, and clients that act as single users."""
+"""A server with RBAC and three users, and a factory of clients that act as a given user."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def guarded() -> AsyncIterator[APIServer]:
 
 @pytest.fixture
 async def acting_as(guarded: APIServer) -> AsyncIterator[As]:
-    """``acting_as("alice")`` is a client of that user; ``acting_as(None)`` one that brings no credentials."""
+    """``acting_as("alice")`` is a client of that user; ``acting_as(None)`` is a client that sends no credentials."""
     async with AsyncExitStack() as stack:
 
         def client(user: User | str | None) -> httpx2.AsyncClient:

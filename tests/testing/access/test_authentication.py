@@ -1,4 +1,4 @@
-"""Tokens say who asks; who asks without one is nobody, or whoever the server is told to take them for."""
+"""Authentication: tokens, transports that act as a user, and requests without a token."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ async def _who(client: httpx2.AsyncClient, token: str | None = None) -> Any:
     return answer.json()["status"]["userInfo"] if answer.status_code == 201 else answer.json()
 
 
-async def test_a_token_stands_for_its_user_with_everything_that_is_known_about_them(acting_as: As) -> None:
+async def test_a_token_authenticates_its_user_with_uid_groups_and_extra(acting_as: As) -> None:
     assert await _who(acting_as(None), "alice-token") == {
         "username": "alice",
         "uid": "42",
@@ -29,7 +29,7 @@ async def test_a_token_stands_for_its_user_with_everything_that_is_known_about_t
     }
 
 
-async def test_a_transport_acts_as_the_user_it_is_made_for(acting_as: As) -> None:
+async def test_a_transport_acts_as_the_user_passed_to_it(acting_as: As) -> None:
     assert await _who(acting_as("carol")) == {"username": "carol", "groups": ["system:authenticated"]}
     assert await _who(acting_as("system:serviceaccount:shop:bot")) == {
         "username": "system:serviceaccount:shop:bot",
@@ -37,31 +37,31 @@ async def test_a_transport_acts_as_the_user_it_is_made_for(acting_as: As) -> Non
     }
 
 
-async def test_a_token_counts_more_than_the_user_of_the_transport(acting_as: As) -> None:
+async def test_a_token_takes_precedence_over_the_user_of_the_transport(acting_as: As) -> None:
     who = await _who(acting_as("carol"), "bob-token")
 
     assert who == {"username": "bob", "groups": ["system:authenticated"]}
 
 
-async def test_without_tokens_whoever_asks_is_the_administrator(client: httpx2.AsyncClient) -> None:
+async def test_without_configured_tokens_every_request_is_the_administrators(client: httpx2.AsyncClient) -> None:
     admin = {"username": "system:admin", "groups": ["system:masters", "system:authenticated"]}
 
     assert await _who(client) == admin
     assert await _who(client, "whatever a kubeconfig has") == admin
 
 
-async def test_the_token_of_a_server_is_the_administrators_besides_those_of_users() -> None:
+async def test_the_token_of_the_server_is_the_administrators_in_addition_to_those_of_users() -> None:
     async with APIServer(token="root", users={"a": User("alice")}) as server:
         client = httpx2.AsyncClient(transport=server.transport(), base_url=server.url)
         async with client:
             names = [(await _who(client, token))["username"] for token in ("root", "a")]
 
             assert names == ["system:admin", "alice"]
-            assert (await client.get("/api/v1/pods")).status_code == 401, "without RBAC there is nothing for anonymous"
+            assert (await client.get("/api/v1/pods")).status_code == 401, "without RBAC, anonymous is rejected"
 
 
 @pytest.mark.real_time
-async def test_an_endpoint_can_be_that_of_a_user(guarded: APIServer) -> None:
+async def test_an_endpoint_can_have_the_token_of_a_user(guarded: APIServer) -> None:
     async with guarded.serve(token="alice-token") as endpoint, httpx2.AsyncClient(base_url=endpoint.url) as client:
         who = await _who(client, endpoint.token)
 
@@ -77,6 +77,6 @@ async def test_an_endpoint_can_be_that_of_a_user(guarded: APIServer) -> None:
         ({"a": User("alice", cast("Any", "devs"))}, "the groups of user 'alice' are 'devs': pass a list"),
     ],
 )
-def test_users_that_cannot_be_are_refused_at_once(users: dict[str, User], message: str) -> None:
+def test_invalid_users_and_tokens_are_rejected_by_the_constructor(users: dict[str, User], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         APIServer(users=users)

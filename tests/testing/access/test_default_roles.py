@@ -1,4 +1,4 @@
-"""A server with RBAC starts with the roles of a cluster, and aggregated ones follow what they select."""
+"""With RBAC, a server starts with the default roles of a cluster, and aggregated roles follow their selectors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _contribute(server: APIServer, *, to: str) -> dict[str, Any]:
     return server.create({"apiVersion": RBAC, "kind": "ClusterRole", "metadata": metadata, "rules": [rule]})
 
 
-async def test_the_usual_roles_and_bindings_are_there(guarded: APIServer) -> None:
+async def test_the_default_roles_and_bindings_exist(guarded: APIServer) -> None:
     roles = {role["metadata"]["name"] for role in guarded.list("clusterroles")}
     bindings = {binding["metadata"]["name"] for binding in guarded.list("clusterrolebindings")}
 
@@ -29,7 +29,7 @@ async def test_the_usual_roles_and_bindings_are_there(guarded: APIServer) -> Non
     assert bindings >= {"cluster-admin", "system:discovery", "system:basic-user", "system:public-info-viewer"}
 
 
-async def test_wider_roles_have_what_narrower_ones_have(guarded: APIServer) -> None:
+async def test_admin_includes_edit_which_includes_view(guarded: APIServer) -> None:
     view, edit, admin = (_rules(guarded, name) for name in ("view", "edit", "admin"))
 
     assert view
@@ -38,13 +38,13 @@ async def test_wider_roles_have_what_narrower_ones_have(guarded: APIServer) -> N
     assert len(view) < len(edit) < len(admin)
 
 
-async def test_a_role_labelled_for_view_is_in_it_and_in_what_is_made_of_it_at_once(guarded: APIServer) -> None:
+async def test_a_role_labelled_for_view_is_aggregated_at_once_into_view_edit_and_admin(guarded: APIServer) -> None:
     contributed = _contribute(guarded, to="view")
 
     assert all(contributed["rules"][0] in _rules(guarded, name) for name in ("view", "edit", "admin"))
 
 
-async def test_what_is_no_longer_selected_goes(guarded: APIServer) -> None:
+async def test_the_rules_of_a_deleted_role_leave_the_aggregated_roles(guarded: APIServer) -> None:
     contributed = _contribute(guarded, to="edit")
 
     guarded.delete("clusterroles", "widget-viewer")
@@ -52,7 +52,7 @@ async def test_what_is_no_longer_selected_goes(guarded: APIServer) -> None:
     assert all(contributed["rules"][0] not in _rules(guarded, name) for name in ("edit", "admin"))
 
 
-async def test_a_selector_may_have_expressions(guarded: APIServer) -> None:
+async def test_an_aggregation_selector_may_have_expressions(guarded: APIServer) -> None:
     selector = {"matchExpressions": [{"key": "team", "operator": "In", "values": ["a", "b"]}]}
     rule = {"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}
     for name, labels in (("one", {"team": "a"}), ("two", {"team": "c"})):

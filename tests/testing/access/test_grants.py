@@ -1,4 +1,4 @@
-"""Tests give and take permissions in one line each."""
+"""``grant`` and ``revoke``: change a user's permissions with one call."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ async def _codes(client: httpx2.AsyncClient, *paths: str) -> list[int]:
     return [(await client.get(path)).status_code for path in paths]
 
 
-async def test_what_is_granted_is_allowed_until_it_is_revoked(guarded: APIServer, alice: httpx2.AsyncClient) -> None:
+async def test_a_granted_permission_lasts_until_it_is_revoked(guarded: APIServer, alice: httpx2.AsyncClient) -> None:
     before = await _codes(alice, PODS)
     guarded.grant("alice", verbs=["list"], resource="pods")
     between = await _codes(alice, PODS, "/api/v1/pods", f"{PODS}/a")
@@ -27,15 +27,15 @@ async def test_what_is_granted_is_allowed_until_it_is_revoked(guarded: APIServer
     assert await _codes(alice, PODS) == [403]
 
 
-async def test_a_grant_may_be_for_one_namespace(guarded: APIServer, alice: httpx2.AsyncClient) -> None:
+async def test_a_grant_may_be_limited_to_one_namespace(guarded: APIServer, alice: httpx2.AsyncClient) -> None:
     guarded.grant("alice", verbs=["list"], resource="deploy", namespace="default")
 
     assert await _codes(alice, DEPLOYMENTS, "/apis/apps/v1/deployments") == [200, 403]
-    assert guarded.revoke("alice", "deployments.apps") == 0, "nothing was granted everywhere"
+    assert guarded.revoke("alice", "deployments.apps") == 0, "there was no cluster-wide grant"
     assert guarded.revoke("alice", "deployments.apps", "default") == 1
 
 
-async def test_a_grant_may_be_for_single_objects_and_for_subresources(
+async def test_a_grant_may_be_limited_to_single_objects_and_to_subresources(
     guarded: APIServer, alice: httpx2.AsyncClient
 ) -> None:
     guarded.grant("alice", verbs=["get"], resource="pods", names=["a"])
@@ -49,7 +49,9 @@ async def test_a_grant_may_be_for_single_objects_and_for_subresources(
     ]
 
 
-async def test_grants_add_up_and_are_roles_like_any_other(guarded: APIServer, alice: httpx2.AsyncClient) -> None:
+async def test_grants_add_up_and_are_stored_as_roles_and_bindings(
+    guarded: APIServer, alice: httpx2.AsyncClient
+) -> None:
     guarded.grant("alice", verbs=["list"], resource="pods")
     guarded.grant("alice", verbs=["get"], resource=GVR("", "v1", "pods"))
 
@@ -58,9 +60,7 @@ async def test_grants_add_up_and_are_roles_like_any_other(guarded: APIServer, al
     assert guarded.get("clusterrolebindings", "grant:alice:pods")["subjects"][0]["name"] == "alice"
 
 
-async def test_everything_a_user_was_granted_can_be_revoked_at_once(
-    guarded: APIServer, alice: httpx2.AsyncClient
-) -> None:
+async def test_all_grants_of_a_user_can_be_revoked_at_once(guarded: APIServer, alice: httpx2.AsyncClient) -> None:
     for user in ("alice", "bob"):
         for resource in ("pods", "*", "widgets.example.com"):
             guarded.grant(user, verbs=["*"], resource=resource)
@@ -70,7 +70,7 @@ async def test_everything_a_user_was_granted_can_be_revoked_at_once(
     assert guarded.revoke("bob") == 3
 
 
-async def test_service_accounts_are_granted_to_by_their_user_name(guarded: APIServer) -> None:
+async def test_a_service_account_is_granted_permissions_by_its_user_name(guarded: APIServer) -> None:
     bot = "system:serviceaccount:default:bot"
     guarded.grant(bot, verbs=["list"], resource="pods")
 
@@ -78,7 +78,7 @@ async def test_service_accounts_are_granted_to_by_their_user_name(guarded: APISe
         assert await _codes(client, PODS) == [200]
 
 
-async def test_what_makes_no_grant_is_refused(guarded: APIServer, server: APIServer) -> None:
+async def test_invalid_grants_are_rejected(guarded: APIServer, server: APIServer) -> None:
     with pytest.raises(InvalidInput, match=r"grants require APIServer\(rbac=True\)"):
         server.grant("alice", verbs=["get"], resource="pods")
     with pytest.raises(InvalidInput, match="verbs is 'get': pass at least one"):

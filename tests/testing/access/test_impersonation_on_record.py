@@ -1,4 +1,4 @@
-"""The record of a request in somebody else's name has both names."""
+"""The audit record of an impersonated request has both users."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import httpx2
 from dynkube.testing import APIServer
 
 
-async def test_the_audit_tells_who_acted_as_whom(guarded: APIServer, admin: httpx2.AsyncClient) -> None:
+async def test_the_audit_record_has_the_user_and_the_impersonator(
+    guarded: APIServer, admin: httpx2.AsyncClient
+) -> None:
     await admin.get("/api/v1/pods", headers={"Impersonate-User": "bob"})
 
     record = guarded.audit[-1]

@@ -1,4 +1,4 @@
-"""A server may work on a limited number of requests at once; the others are told to come back."""
+"""A server may limit the number of requests in flight; it responds 429 to further ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PODS = "/api/v1/namespaces/default/pods"
 
 
 class SlowBody:
-    """A body whose end does not come before somebody says so. In the application's own terms, without a client."""
+    """A POST whose body does not end before :meth:`end` is called. It calls the ASGI application without a client."""
 
     def __init__(self, server: APIServer) -> None:
         self._server = server
@@ -59,7 +59,7 @@ async def client(narrow: APIServer) -> AsyncIterator[httpx2.AsyncClient]:
         yield client
 
 
-async def test_a_request_too_many_is_a_429_that_says_when_to_come_back(
+async def test_a_request_above_the_limit_gets_a_429_with_retry_after(
     narrow: APIServer, client: httpx2.AsyncClient
 ) -> None:
     slow = SlowBody(narrow)
@@ -77,20 +77,20 @@ async def test_a_request_too_many_is_a_429_that_says_when_to_come_back(
     assert (probe.status_code, slow.status, after.status_code) == (200, 400, 200)
 
 
-async def test_an_open_watch_takes_no_seat(narrow: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_an_open_watch_does_not_count_towards_the_limit(narrow: APIServer, client: httpx2.AsyncClient) -> None:
     async with client.stream("GET", f"{PODS}?watch=1") as one, client.stream("GET", f"{PODS}?watch=1") as two:
         other = await client.get(PODS)
 
     assert (one.status_code, two.status_code, other.status_code) == (200, 200, 200)
 
 
-async def test_a_request_that_is_refused_gives_its_seat_back(client: httpx2.AsyncClient) -> None:
+async def test_a_request_that_fails_stops_counting_towards_the_limit(client: httpx2.AsyncClient) -> None:
     codes = [(await client.get(path)).status_code for path in ("/nothing", f"{PODS}/a", PODS)]
 
     assert codes == [404, 404, 200]
 
 
 @pytest.mark.parametrize("limit", [0, -1])
-def test_a_limit_that_lets_nothing_through_is_refused(limit: int) -> None:
+def test_a_limit_below_one_is_rejected(limit: int) -> None:
     with pytest.raises(InvalidInput, match=f"max_inflight is {limit}: pass a positive number"):
         APIServer(max_inflight=limit)

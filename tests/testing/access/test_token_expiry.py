@@ -48,7 +48,7 @@ async def _token(root: httpx2.AsyncClient, **spec: object) -> dict[str, Any]:
     return request
 
 
-async def test_it_expires_with_the_servers_clock(clock: Clock, root: httpx2.AsyncClient) -> None:
+async def test_a_token_expires_by_the_servers_clock(clock: Clock, root: httpx2.AsyncClient) -> None:
     headers = {"Authorization": f"Bearer {(await _token(root, expirationSeconds=600))['status']['token']}"}
     codes = []
 

@@ -1,7 +1,8 @@
-"""Pages of strangers in a real browser, on a machine where a server without authentication runs.
+"""Attacks by foreign web pages in a real browser on an embedded server without authentication.
 
-Each page does what it can to read a Secret and to write a ConfigMap. Chromium's own protection of the local network is
-off, which other browsers do not have; what each attack does to a server that lets it in is shown as well.
+Each page tries in many ways to read a Secret and to write a ConfigMap. Chromium's own protection of the local
+network, which other browsers do not have, is switched off. The last test shows that the attacks succeed if the
+server is configured to accept the page's host.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ OPTIONS = (
 SECRET = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "stringData": {"password": "hunter2"}}
 CONFIGS = "/api/v1/namespaces/default/configmaps"
 
-# Tries everything on the server at ``base``; what could be read of it, and how each request ended.
+# Tries all attacks on the server at ``base``; returns the outcome of each, with the data that could be read.
 ATTACK = """async (base) => {
   const told = {}
   const config = (name) => JSON.stringify({apiVersion: "v1", kind: "ConfigMap", metadata: {name}})
@@ -76,8 +77,8 @@ ATTACK = """async (base) => {
 
 @pytest.fixture(scope="module")
 def strangers() -> Iterator[Browser]:
-    """A browser for which the strangers' names lead to this machine."""
-    pytest.importorskip("playwright", reason="playwright is not installed: say 'make browser'")
+    """A browser in which the host names of the foreign pages resolve to this machine."""
+    pytest.importorskip("playwright", reason="playwright is not installed: run 'make browser'")
     if CHROMIUM is None:
         pytest.skip("there is no chromium: install the package 'chromium' of the system")
     with browser(*OPTIONS) as found:
@@ -107,7 +108,7 @@ def port_of(served: ServerThread) -> str:
 
 
 def attack(page: Page, address: str, base: str) -> dict[str, Any]:
-    """What a page at ``address``, which comes from a stranger, does to the server at ``base``."""
+    """Open a foreign page at ``address``, attack the server at ``base`` from it, and return the outcomes."""
 
     def answer(route: Route) -> None:
         route.fulfill(content_type="text/html", body="<body>a page</body>")
@@ -120,19 +121,19 @@ def attack(page: Page, address: str, base: str) -> dict[str, Any]:
 
 def written(served: ServerThread) -> list[str]:
     found = served.list("configmaps", "default")
-    assert [obj.get("data") for obj in found if obj["metadata"]["name"] == "mine"] == [None], "it is as it was"
+    assert [obj.get("data") for obj in found if obj["metadata"]["name"] == "mine"] == [None], "it must be unchanged"
     return sorted(obj["metadata"]["name"] for obj in found if obj["metadata"]["name"] != "mine")
 
 
 def codes(served: ServerThread) -> set[int | None]:
-    """How requests were answered, and how many there were."""
+    """Return the status codes of the responses; assert that there was more than a handful of requests."""
     statuses = [record.status for record in served.run(lambda: served.server.audit)]
     assert len(statuses) > 8
     return set(statuses)
 
 
 @pytest.mark.parametrize("origin", [f"http://{EVIL}:8080/", "http://127.0.0.1:8080/", "http://localhost:8080/"])
-def test_a_page_of_another_origin_reads_and_writes_nothing(page: Page, cluster: ServerThread, origin: str) -> None:
+def test_a_page_of_another_origin_can_neither_read_nor_write(page: Page, cluster: ServerThread, origin: str) -> None:
     told = attack(page, origin, cluster.endpoint.url)
 
     assert "hunter2" not in json.dumps(told)
@@ -140,24 +141,24 @@ def test_a_page_of_another_origin_reads_and_writes_nothing(page: Page, cluster: 
     assert written(cluster) == []
 
 
-def test_a_page_by_dns_rebinding_reads_and_writes_nothing(page: Page, cluster: ServerThread) -> None:
+def test_a_page_using_dns_rebinding_can_neither_read_nor_write(page: Page, cluster: ServerThread) -> None:
     own = f"http://{EVIL}:{port_of(cluster)}"
 
     told = attack(page, f"{own}/page", own)
 
-    assert told["read"].startswith("basic 403"), "it was asked for, and refused"
+    assert told["read"].startswith("basic 403"), "the browser sent the request, and the guard rejected it"
     assert "the Host header is" in told["read"]
     assert "aHVudGVyMg==" not in json.dumps(told)
     assert written(cluster) == []
     assert codes(cluster) == {403}
 
 
-def test_without_the_guard_a_rebound_page_reads_and_writes(page: Page) -> None:
+def test_without_the_guard_a_page_using_dns_rebinding_can_read_and_write(page: Page) -> None:
     with serve_in_thread(APIServer(), accept_hosts=[EVIL]) as served:
         fill(served)
         own = f"http://{EVIL}:{port_of(served)}"
 
         told = attack(page, f"{own}/page", own)
 
-        assert "aHVudGVyMg==" in told["read"], "so the pages above do what they can"
+        assert "aHVudGVyMg==" in told["read"], "the attacks of the tests above can succeed"
         assert "json" in [obj["metadata"]["name"] for obj in served.list("configmaps", "default")]

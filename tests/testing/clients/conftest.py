@@ -1,4 +1,4 @@
-"""An embedded server on TCP, for clients that other people wrote: in threads, with loops of their own."""
+"""An embedded server on TCP, for other client libraries, which run in threads with their own event loops."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def config_map(name: str, **data: str) -> dict[str, object]:
 
 @pytest.fixture(autouse=True)
 def leftovers() -> Iterator[None]:
-    """Collect what clients leave behind while their own test still ignores the warnings about it."""
+    """Collect garbage of the client while the test that made it still ignores the resulting warnings."""
     yield
     gc.collect()
 
@@ -75,12 +75,12 @@ def kubeconfig(endpoint: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 async def in_thread(work: Callable[[], T]) -> T:
-    """What ``work`` returns; it blocks a thread of its own while the server goes on in this one."""
+    """Run blocking ``work`` in a thread, while the server goes on in this one, and return its result."""
     return await trio.to_thread.run_sync(work, abandon_on_cancel=True)
 
 
 class ServerThread:
-    """Calls functions in the thread of the server, from the threads of its clients."""
+    """Calls functions in the thread of the server, from other threads."""
 
     def __init__(self) -> None:
         self._token = trio.lowlevel.current_trio_token()

@@ -1,4 +1,4 @@
-"""Clients of several authors see the same objects, byte for byte where they keep them."""
+"""Different client libraries list the same objects, with the same fields."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ from tests.testing.clients.conftest import in_thread, widget
 pytestmark = [
     pytest.mark.real_time,
     pytest.mark.timeout(120),
-    # Sockets and loops that the clients leave to the garbage collector are their own affair.
+    # The clients leave sockets and event loops to the garbage collector.
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
-    pytest.mark.filterwarnings("ignore:Kubernetes version:UserWarning"),  # kr8s names those its authors have tried
+    pytest.mark.filterwarnings(
+        "ignore:Kubernetes version:UserWarning"
+    ),  # kr8s warns of server versions it was not tested with
 ]
 
 
@@ -47,14 +49,14 @@ def by_kr8s(kubeconfig: Path) -> Any:
     async def work() -> Any:
         api = await kr8s.asyncio.api(kubeconfig=str(kubeconfig))
         items: Any = api.get("widgets.example.com", namespace=kr8s.ALL)
-        # It calls the kind as it was asked for, in small letters.
+        # kr8s sets the kind to the name it was called with, in lower case.
         return [{**item.raw.to_dict(), "kind": "Widget"} async for item in items]
 
     return asyncio.run(work())
 
 
 @pytest.mark.parametrize("client", [by_kubernetes, by_lightkube, by_kr8s])
-async def test_all_clients_list_the_same(
+async def test_all_clients_list_the_same_objects(
     server: APIServer, endpoint: Endpoint, kubeconfig: Path, client: Callable[[Path], Any]
 ) -> None:
     for name in ("a", "b"):

@@ -1,4 +1,4 @@
-"""kopf: an operator that other people's framework runs, against the embedded server."""
+"""An operator written with kopf, on the embedded server."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ kopf = pytest.importorskip("kopf")
 pytestmark = [
     pytest.mark.real_time,
     pytest.mark.timeout(120),
-    # Sockets and loops that the client leaves to the garbage collector are its own affair.
+    # The client leaves sockets and event loops to the garbage collector.
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
@@ -31,7 +31,7 @@ Seen: TypeAlias = Callable[[str, dict[str, Any]], bool]
 
 
 def operator() -> tuple[Any, list[str]]:
-    """An operator for widgets, and what it was told of them."""
+    """Return an operator for widgets, and the list of its handlers' calls."""
     registry: Any = kopf.OperatorRegistry()
     told: list[str] = []
     kopf.on.login(registry=registry)(kopf.login_with_kubeconfig)
@@ -59,7 +59,7 @@ def operator() -> tuple[Any, list[str]]:
 
 @asynccontextmanager
 async def seen(server: APIServer, condition: Seen) -> AsyncIterator[None]:
-    """Leave the block when a widget has been seen as ``condition`` wants it."""
+    """Watch widgets; leave the block after an event for which ``condition`` is true."""
     async with httpx2.AsyncClient(transport=server.transport(), base_url=server.url, timeout=None) as client:
         watch = "/apis/example.com/v1/widgets?watch=1&resourceVersion=0"
         async with client.stream("GET", watch) as answer:
@@ -74,7 +74,7 @@ def status(field: str, value: object) -> Seen:
     return lambda _, obj: obj.get("status", {}).get(field) == value
 
 
-async def test_an_operator_does_its_work(server: APIServer, kubeconfig: Path) -> None:
+async def test_an_operator_handles_creates_updates_and_deletes(server: APIServer, kubeconfig: Path) -> None:
     stop = threading.Event()
     registry, told = operator()
 
@@ -86,7 +86,7 @@ async def test_an_operator_does_its_work(server: APIServer, kubeconfig: Path) ->
         async with seen(server, status("created", {"area": 9})):
             server.create(widget("a", size=3))
         server.create(config_map("later"))
-        server.compact()  # so that going on where it was cut is no longer possible
+        server.compact()  # so that the cut watch cannot be resumed
         server.end_watches(how="cut")
         async with seen(server, status("resized", {"area": 16})):
             server.update({**server.get("widgets", "a"), "spec": {"size": 4}})

@@ -1,4 +1,4 @@
-"""kr8s: objects found by name, new classes for custom resources, watches, waiting."""
+"""kr8s: objects looked up by name, classes for custom resources, and watches."""
 
 from __future__ import annotations
 
@@ -15,17 +15,19 @@ from tests.testing.clients.conftest import ServerThread, config_map, in_thread, 
 pytestmark = [
     pytest.mark.real_time,
     pytest.mark.timeout(120),
-    # Sockets and loops that the client leaves to the garbage collector are its own affair.
+    # The client leaves sockets and event loops to the garbage collector.
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
-    pytest.mark.filterwarnings("ignore:Kubernetes version:UserWarning"),  # it names the versions its authors have tried
+    pytest.mark.filterwarnings(
+        "ignore:Kubernetes version:UserWarning"
+    ),  # kr8s warns of server versions it was not tested with
 ]
 
 kr8s = pytest.importorskip("kr8s.asyncio")
-httpx = pytest.importorskip("httpx")  # what kr8s is made with
+httpx = pytest.importorskip("httpx")  # the HTTP library of kr8s
 
 
 async def run(work: Callable[[Any], Awaitable[Any]], kubeconfig: Path) -> Any:
-    """What ``work`` returns when it is given an API object, in a thread with an event loop of its own."""
+    """Call ``work`` with a kr8s API object, in a thread with its own event loop, and return its result."""
 
     async def connected() -> Any:
         return await work(await kr8s.api(kubeconfig=str(kubeconfig)))
@@ -33,7 +35,7 @@ async def run(work: Callable[[Any], Awaitable[Any]], kubeconfig: Path) -> Any:
     return await in_thread(lambda: asyncio.run(connected()))
 
 
-async def test_objects_are_created_found_patched_and_deleted(server: APIServer, kubeconfig: Path) -> None:
+async def test_objects_are_created_listed_patched_and_deleted(server: APIServer, kubeconfig: Path) -> None:
     async def work(api: Any) -> Any:
         from kr8s.asyncio.objects import ConfigMap
 
@@ -73,7 +75,7 @@ async def test_custom_resources_are_scaled_and_have_a_status(server: APIServer, 
 
 
 @pytest.mark.parametrize("how", ["clean", "cut"])
-async def test_a_watch_is_taken_up_where_it_ended(
+async def test_an_ended_watch_is_resumed_from_the_last_version(
     server: APIServer, kubeconfig: Path, server_thread: ServerThread, how: Ending
 ) -> None:
     server.create(config_map("a"))
@@ -81,7 +83,7 @@ async def test_a_watch_is_taken_up_where_it_ended(
     async def work(api: Any) -> list[tuple[str, str]]:
         seen: list[tuple[str, str]] = []
         since = None
-        while len(seen) < 2:  # its watch ends with the server's answer
+        while len(seen) < 2:  # kr8s ends its watch when the response ends
             try:
                 async for kind, obj in api.watch("configmaps", namespace="default", since=since):
                     seen.append((kind, obj.name))

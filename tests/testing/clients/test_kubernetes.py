@@ -1,4 +1,4 @@
-"""The official Python client: typed, custom objects, dynamic, watches and its informer."""
+"""The official Python client: typed objects, custom objects, the dynamic client, watches and its informer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ kubernetes = pytest.importorskip("kubernetes")
 pytestmark = [
     pytest.mark.real_time,
     pytest.mark.timeout(120),
-    # Sockets and loops that the client leaves to the garbage collector are its own affair.
+    # The client leaves sockets and event loops to the garbage collector.
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
@@ -27,7 +27,7 @@ def api_client(kubeconfig: Path) -> Any:
     return kubernetes.config.new_client_from_config(str(kubeconfig))
 
 
-async def test_typed_objects_go_in_and_come_out(server: APIServer, kubeconfig: Path) -> None:
+async def test_typed_objects_are_created_patched_listed_and_deleted(server: APIServer, kubeconfig: Path) -> None:
     def work() -> Any:
         core = kubernetes.client.CoreV1Api(api_client(kubeconfig))
         body = kubernetes.client.V1ConfigMap(metadata={"name": "a", "labels": {"x": "y"}}, data={"k": "v"})
@@ -43,7 +43,7 @@ async def test_typed_objects_go_in_and_come_out(server: APIServer, kubeconfig: P
     assert server.list("configmaps", "default") == []
 
 
-async def test_a_refusal_arrives_as_its_status(kubeconfig: Path) -> None:
+async def test_an_error_response_is_raised_with_its_status(kubeconfig: Path) -> None:
     def work() -> Any:
         core = kubernetes.client.CoreV1Api(api_client(kubeconfig))
         with pytest.raises(kubernetes.client.ApiException) as caught:
@@ -56,7 +56,7 @@ async def test_a_refusal_arrives_as_its_status(kubeconfig: Path) -> None:
     assert '"reason":"NotFound"' in error.body
 
 
-async def test_custom_objects_are_written_in_every_way(server: APIServer, kubeconfig: Path) -> None:
+async def test_custom_objects_are_created_replaced_patched_and_scaled(server: APIServer, kubeconfig: Path) -> None:
     def work() -> Any:
         api = kubernetes.client.CustomObjectsApi(api_client(kubeconfig))
         created = api.create_namespaced_custom_object(*GVP, widget("a", size=1))
@@ -91,7 +91,9 @@ async def test_the_dynamic_client_discovers_and_applies(server: APIServer, kubec
     assert [entry["manager"] for entry in server.get("widgets", "a")["metadata"]["managedFields"]] == ["one"]
 
 
-async def test_a_watch_goes_on_where_it_ended(server: APIServer, kubeconfig: Path, server_thread: ServerThread) -> None:
+async def test_a_watch_that_the_server_ended_is_resumed(
+    server: APIServer, kubeconfig: Path, server_thread: ServerThread
+) -> None:
     server.create(config_map("a"))
 
     def work() -> list[tuple[str, str]]:
@@ -109,7 +111,7 @@ async def test_a_watch_goes_on_where_it_ended(server: APIServer, kubeconfig: Pat
     assert await in_thread(work) == [("ADDED", "a"), ("ADDED", "b1")]
 
 
-async def test_a_watch_of_a_forgotten_version_is_told_so(server: APIServer, kubeconfig: Path) -> None:
+async def test_a_watch_from_a_compacted_version_raises_410(server: APIServer, kubeconfig: Path) -> None:
     server.create(config_map("a"))
     server.compact()
 
@@ -125,7 +127,7 @@ async def test_a_watch_of_a_forgotten_version_is_told_so(server: APIServer, kube
     assert "too old resource version: 1" in error.reason
 
 
-async def test_its_informer_lists_again_where_history_is_lost(
+async def test_its_informer_lists_again_after_a_compaction(
     server: APIServer, kubeconfig: Path, server_thread: ServerThread
 ) -> None:
     informers = pytest.importorskip("kubernetes.informer")
@@ -144,7 +146,7 @@ async def test_its_informer_lists_again_where_history_is_lost(
 
     def work() -> None:
         core = kubernetes.client.CoreV1Api(api_client(kubeconfig))
-        # Its watches last as long as its resync period, and stop() waits for the present one.
+        # Its watches last as long as its resync period, and stop() waits for the current watch.
         informer = informers.SharedInformer(core.list_namespaced_config_map, namespace="default", resync_period=1)
         informer.add_event_handler(informers.ADDED, lambda obj: note("added", obj.metadata.name))
         informer.add_event_handler(informers.DELETED, lambda obj: note("deleted", obj.metadata.name))

@@ -1,4 +1,4 @@
-"""lightkube: typed and generic resources, patches of all kinds, watches."""
+"""lightkube: typed and generic resources, patches, chunked lists and watches."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ lightkube = pytest.importorskip("lightkube")
 pytestmark = [
     pytest.mark.real_time,
     pytest.mark.timeout(120),
-    # Sockets and loops that the client leaves to the garbage collector are its own affair.
+    # The client leaves sockets and event loops to the garbage collector.
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
@@ -65,7 +65,7 @@ async def test_custom_resources_are_applied_with_conflicts_and_status(server: AP
     assert server.get("widgets", "a")["status"] == {"ready": True}
 
 
-async def test_long_lists_come_in_chunks(server: APIServer, kubeconfig: Path) -> None:
+async def test_long_lists_are_read_in_chunks(server: APIServer, kubeconfig: Path) -> None:
     from lightkube.resources.core_v1 import ConfigMap
 
     for number in range(25):
@@ -78,7 +78,7 @@ async def test_long_lists_come_in_chunks(server: APIServer, kubeconfig: Path) ->
 
 
 @pytest.mark.parametrize("how", ["clean", "cut"])
-async def test_a_watch_goes_on_where_it_ended(
+async def test_an_ended_watch_is_resumed(
     server: APIServer, kubeconfig: Path, server_thread: ServerThread, how: Ending
 ) -> None:
     from lightkube.resources.core_v1 import ConfigMap
@@ -100,7 +100,7 @@ async def test_a_watch_goes_on_where_it_ended(
     assert await in_thread(work) == [("ADDED", "a"), ("ADDED", "b")]
 
 
-async def test_a_watch_of_a_forgotten_version_is_told_so(server: APIServer, kubeconfig: Path) -> None:
+async def test_a_watch_from_a_compacted_version_raises_410(server: APIServer, kubeconfig: Path) -> None:
     from lightkube.resources.core_v1 import ConfigMap
 
     server.create(config_map("a"))

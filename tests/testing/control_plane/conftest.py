@@ -1,4 +1,4 @@
-"""Control planes of fakes, and real ones where their binaries are on the machine."""
+"""Control planes made of fake programs, and real ones if their binaries are on this machine."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ NO_BINARIES = "no binaries of a control plane: name their folder as --cluster NA
 
 @pytest.fixture
 def fakes(tmp_path: Path) -> Path:
-    """A folder with an etcd and a kube-apiserver that start at once and have nothing in them."""
+    """A folder with a fake etcd and a fake kube-apiserver, which start at once and store nothing."""
     return write_fakes(tmp_path / "bin")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """One run for each folder with real binaries."""
+    """Run tests that use ``assets`` once for each folder with real binaries."""
     if "assets" in metafunc.fixturenames:
         given = [cluster.partition("=") for cluster in metafunc.config.getoption("--cluster")]
         folders = {name: Path(path) for name, _, path in given if (Path(path) / "kube-apiserver").is_file()}
@@ -33,6 +33,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture(scope="module")
 def plane(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    """A real control plane; the tests of a module share it, and each finds it running."""
+    """A real control plane, shared by the tests of a module; it runs when a test begins."""
     with ControlPlane(assets, folder=tmp_path_factory.mktemp("control-plane") / "plane", keep=False) as plane:
         yield plane

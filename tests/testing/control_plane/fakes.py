@@ -1,4 +1,4 @@
-"""Small programs that behave as etcd and kube-apiserver do while they start, or as they do when something is wrong."""
+"""Fake programs that start like etcd and kube-apiserver, or fail like them."""
 
 from __future__ import annotations
 
@@ -57,15 +57,15 @@ server.serve_forever()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fake:
-    """What a program does.
+    """Behaviour of a fake program.
 
     Attributes:
-        says: What it prints first.
-        exits: The code it ends with then; ``None`` goes on.
-        answers: Status and text by path, where that is not 200 and ``ok``.
-        ignores_sigterm: Whether it takes no notice of being asked to end.
-        port_taken_once: Whether it finds its port taken when it is started for the first time.
-        holds: A FIFO that it holds open for writing as long as it is there.
+        says: Printed first.
+        exits: Then exit with this code; ``None`` keeps running.
+        answers: Status and body of responses by path; the default is 200 and ``ok``.
+        ignores_sigterm: Ignore SIGTERM.
+        port_taken_once: Fail on the first start, as if the port were in use.
+        holds: A FIFO that the process keeps open for writing while it runs.
     """
 
     says: str = ""
@@ -77,7 +77,7 @@ class Fake:
 
 
 def write_fakes(folder: Path, *, etcd: Fake | None = None, api_server: Fake | None = None) -> Path:
-    """Write both programs into ``folder``, made where it is not there, and return it."""
+    """Write both programs into ``folder``, which is created if it does not exist, and return it."""
     folder.mkdir(exist_ok=True)
     for name, fake in (("etcd", etcd), ("kube-apiserver", api_server)):
         path = folder / name

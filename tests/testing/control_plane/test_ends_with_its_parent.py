@@ -1,4 +1,4 @@
-"""No server outlives the process that started it, however that ends."""
+"""No server outlives the process that started it, however that process ends."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[3]
 
 ENDINGS = {
     "the interpreter ends": "sys.exit()",
-    "an exception nobody handles": "raise LookupError",
+    "an unhandled exception": "raise LookupError",
     "SIGTERM": "os.kill(os.getpid(), signal.SIGTERM)",
     "SIGKILL": "os.kill(os.getpid(), signal.SIGKILL)",
 }
@@ -26,7 +26,7 @@ ENDINGS = {
 @pytest.mark.parametrize("ending", ENDINGS.values(), ids=ENDINGS)
 def test_servers_end_with_the_process_that_started_them(tmp_path: Path, ending: str) -> None:
     if "signal" in ending and sys.platform != "linux":
-        pytest.skip("only Linux tells a process that its parent was killed")
+        pytest.skip("only Linux notifies a process when its parent is killed")
     fifos = {name: tmp_path / name for name in ("etcd.fifo", "kube-apiserver.fifo")}
     for fifo in fifos.values():
         os.mkfifo(fifo)
@@ -36,14 +36,14 @@ def test_servers_end_with_the_process_that_started_them(tmp_path: Path, ending: 
     enter = f"plane = ControlPlane({str(assets)!r}, folder={str(tmp_path / 'plane')!r}); plane.__enter__()"
     program = f"import os, signal, sys; from dynkube.testing import ControlPlane; {enter}; {ending}"
     parent = subprocess.Popen([sys.executable, "-c", program], cwd=ROOT, stderr=subprocess.DEVNULL)
-    held = [fifo.open() for fifo in fifos.values()]  # blocks until the server is there
+    held = [fifo.open() for fifo in fifos.values()]  # blocks until the server runs
 
     with parent, held[0], held[1]:
-        assert [file.read() for file in held] == ["", ""], "at their ends, as the servers are gone"
+        assert [file.read() for file in held] == ["", ""], "the servers have ended"
 
 
 @pytest.mark.parametrize(("keep", "stays"), [("None", False), ("True", True)])
-def test_a_program_that_never_leaves_the_block_leaves_no_folder_unless_told_to(
+def test_a_program_that_never_leaves_the_block_leaves_no_folder_unless_keep_is_set(
     tmp_path: Path, keep: str, stays: bool
 ) -> None:
     assets = write_fakes(tmp_path / "bin")
@@ -60,7 +60,7 @@ def test_a_program_that_never_leaves_the_block_leaves_no_folder_unless_told_to(
     assert bool(list((tmp_path / "tmp").iterdir())) is stays
 
 
-def test_a_fork_that_ends_leaves_the_servers_of_its_parent_alone(tmp_path: Path) -> None:
+def test_a_forked_child_that_exits_does_not_end_the_servers(tmp_path: Path) -> None:
     assets = write_fakes(tmp_path / "bin")
     program = (
         "import os, sys; from dynkube.testing import ControlPlane\n"

@@ -17,7 +17,7 @@ from tests.testing.control_plane.fakes import Fake, write_fakes
 pytestmark = pytest.mark.real_time
 
 
-async def test_trio_enters_and_leaves_one_off_its_loop(fakes: Path) -> None:
+async def test_with_trio_start_and_stop_do_not_block_the_event_loop(fakes: Path) -> None:
     turns = 0
 
     async def spin() -> None:
@@ -40,17 +40,17 @@ async def test_trio_enters_and_leaves_one_off_its_loop(fakes: Path) -> None:
 
 @pytest.fixture
 def fifo(tmp_path: Path) -> Path:
-    """Opens for reading as soon as a fake holds it, and ends with that."""
+    """A FIFO: opening it blocks until a fake program holds it, reading it until that program ends."""
     os.mkfifo(tmp_path / "fifo")
     return tmp_path / "fifo"
 
 
 def never_ready(folder: Path, fifo: Path) -> Path:
-    """Binaries whose kube-apiserver starts and never gets ready."""
+    """Write programs whose kube-apiserver starts but never becomes ready."""
     return write_fakes(folder, api_server=Fake(holds=str(fifo), answers={"/readyz?verbose": (500, "not yet")}))
 
 
-async def test_a_start_that_is_cancelled_takes_its_processes_with_it(tmp_path: Path, fifo: Path) -> None:
+async def test_cancelling_a_start_ends_the_processes(tmp_path: Path, fifo: Path) -> None:
     plane = ControlPlane(never_ready(tmp_path / "bin", fifo), folder=tmp_path / "plane", keep=False)
 
     async with trio.open_nursery() as nursery:
@@ -59,11 +59,11 @@ async def test_a_start_that_is_cancelled_takes_its_processes_with_it(tmp_path: P
         nursery.cancel_scope.cancel()
 
     with held:
-        assert held.read() == "", "the process that held it is gone"
+        assert held.read() == "", "the process that held it has ended"
     assert not (tmp_path / "plane").exists()
 
 
-async def test_a_restart_that_is_cancelled_leaves_no_process(fakes: Path, fifo: Path) -> None:
+async def test_cancelling_a_restart_leaves_no_process(fakes: Path, fifo: Path) -> None:
     async with ControlPlane(fakes) as plane:
         never_ready(fakes, fifo)
 
@@ -77,7 +77,7 @@ async def test_a_restart_that_is_cancelled_leaves_no_process(fakes: Path, fifo: 
         assert plane.etcd.running
 
 
-async def test_a_stop_that_is_cancelled_gives_up_waiting(tmp_path: Path) -> None:
+async def test_cancelling_a_stop_leaves_the_server_running(tmp_path: Path) -> None:
     assets = write_fakes(tmp_path / "bin", api_server=Fake(ignores_sigterm=True))
 
     async with ControlPlane(assets) as plane:
@@ -88,7 +88,7 @@ async def test_a_stop_that_is_cancelled_gives_up_waiting(tmp_path: Path) -> None
         assert plane.api_server.running
 
 
-async def test_an_exception_in_the_block_is_told_where_the_logs_are(fakes: Path, tmp_path: Path) -> None:
+async def test_an_exception_in_the_block_gets_a_note_with_the_folder_of_the_logs(fakes: Path, tmp_path: Path) -> None:
     with pytest.raises(LookupError) as caught:
         async with ControlPlane(fakes, folder=tmp_path / "plane"):
             raise LookupError
@@ -96,12 +96,12 @@ async def test_an_exception_in_the_block_is_told_where_the_logs_are(fakes: Path,
     assert caught.value.__notes__ == [f"the logs of the control plane are in {tmp_path / 'plane'}"]
 
 
-def test_asyncio_is_told_to_use_a_thread(fakes: Path) -> None:
+def test_entering_on_asyncio_raises(fakes: Path) -> None:
     with pytest.raises(RuntimeError, match="requires trio"):
         asyncio.run(ControlPlane(fakes).__aenter__())
 
 
-def test_asyncio_can_enter_one_in_a_thread(fakes: Path) -> None:
+def test_asyncio_can_enter_a_control_plane_in_a_thread(fakes: Path) -> None:
     async def main() -> None:
         with ExitStack() as stack:
             plane = await asyncio.to_thread(stack.enter_context, ControlPlane(fakes))

@@ -1,4 +1,4 @@
-"""A real server with an alpha feature: kube-apiserver filters by hash ranges, with the same result as this side."""
+"""With an alpha feature gate, kube-apiserver selects the same objects for a hash shard as the client."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def sharding_plane(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> It
         pytest.skip("shardSelector came with 1.36")
 
 
-async def test_kube_apiserver_has_the_same_parts(sharding_plane: ControlPlane) -> None:
+async def test_kube_apiserver_selects_the_same_objects_for_each_shard(sharding_plane: ControlPlane) -> None:
     async with dynkube.connect(kubeconfig=sharding_plane.kubeconfig()) as client:
         for name in NAMES:
             config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}}
@@ -45,7 +45,7 @@ async def test_kube_apiserver_has_the_same_parts(sharding_plane: ControlPlane) -
 
 
 async def objects_of(client: dynkube.Client, shard: HashShard) -> dynkube.UnstructuredList:
-    """Return the objects that the server lists for a part, without the client's own filter."""
+    """List the objects of a shard, without the client's own filter."""
     rest, labels, fields = client._layers()[0].rest, LabelSelector(), FieldSelector()
     source = ListWatch(rest, CONFIGS, namespace="default", label_selector=labels, field_selector=fields)
     return await source.read(await rest.request(replace(source.list_request(), params={"shardSelector": str(shard)})))

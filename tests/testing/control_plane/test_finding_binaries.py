@@ -1,4 +1,4 @@
-"""Where the binaries are looked for, and what is said of a file that cannot be one."""
+"""Where binaries are searched, and the errors for missing or unusable ones."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ def _no_settings_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def elf(machine: int) -> bytes:
-    """The first bytes of a program for Linux."""
+    """Return the first bytes of an ELF program for Linux."""
     return b"\x7fELF\x02\x01\x01".ljust(18, b"\0") + struct.pack("<H", machine)
 
 
-def refusal(assets: Path | None = None) -> str:
-    """What entering a control plane says."""
+def error_message(assets: Path | None = None) -> str:
+    """Return the error message of entering a control plane."""
     with pytest.raises(ControlPlaneError) as caught, ControlPlane(assets):
         pass
-    assert not getattr(caught.value, "__notes__", []), "nothing was started, so there are no logs to tell of"
+    assert not getattr(caught.value, "__notes__", []), "nothing was started, so there are no logs"
     return str(caught.value)
 
 
-def test_binaries_of_the_folder_given_win_over_the_environment(fakes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folder_passed_takes_precedence_over_the_environment(fakes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in VARIABLES:
         monkeypatch.setenv(variable, "/nowhere")
 
@@ -47,7 +47,7 @@ def test_binaries_of_the_folder_given_win_over_the_environment(fakes: Path, monk
         assert plane.etcd.command[0] == str(fakes / "etcd")
 
 
-def test_single_programs_of_the_environment_win_over_its_folder(
+def test_variables_for_single_programs_take_precedence_over_kubebuilder_assets(
     fakes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = shutil.copy(fakes / "etcd", tmp_path / "another-etcd")
@@ -59,31 +59,31 @@ def test_single_programs_of_the_environment_win_over_its_folder(
         assert plane.etcd.command[0] == str(other)
 
 
-def test_without_any_setting_the_message_says_where_it_looked_and_how_to_get_them() -> None:
-    message = refusal()
+def test_without_any_setting_the_error_names_the_default_path_and_the_ways_to_get_binaries() -> None:
+    message = error_message()
 
     assert "no kube-apiserver at /usr/local/kubebuilder/bin/kube-apiserver" in message
     assert "neither $KUBEBUILDER_ASSETS nor $TEST_ASSET_KUBE_APISERVER is set" in message
     assert "setup-envtest" in message
 
 
-def test_a_missing_program_is_named_with_the_setting_that_led_there(
-    fakes: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_error_for_a_missing_program_names_path_and_setting(fakes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (fakes / "etcd").unlink()
     monkeypatch.setenv("KUBEBUILDER_ASSETS", str(fakes))
 
-    assert f"no etcd at {fakes / 'etcd'} (set by $KUBEBUILDER_ASSETS)" in refusal()
+    assert f"no etcd at {fakes / 'etcd'} (set by $KUBEBUILDER_ASSETS)" in error_message()
 
 
-def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
-    assert f"folder {tmp_path / 'nowhere'} does not exist" in refusal(tmp_path / "nowhere")
+def test_the_error_for_a_missing_folder_names_it(tmp_path: Path) -> None:
+    assert f"folder {tmp_path / 'nowhere'} does not exist" in error_message(tmp_path / "nowhere")
 
 
-def test_binaries_one_folder_deeper_are_pointed_at(tmp_path: Path) -> None:
+def test_the_error_points_to_binaries_in_a_subfolder(tmp_path: Path) -> None:
     write_fakes(tmp_path / "bin")
 
-    assert f"but at {tmp_path / 'bin' / 'kube-apiserver'}: pass the folder {tmp_path / 'bin'}" in refusal(tmp_path)
+    assert f"but at {tmp_path / 'bin' / 'kube-apiserver'}: pass the folder {tmp_path / 'bin'}" in error_message(
+        tmp_path
+    )
 
 
 @pytest.mark.parametrize(
@@ -106,12 +106,12 @@ def test_binaries_one_folder_deeper_are_pointed_at(tmp_path: Path) -> None:
     ],
     ids=["empty", "s390x", "unknown machine", "macOS", "Windows", "text", "no interpreter", "another program"],
 )
-def test_a_file_that_this_machine_cannot_run_is_described(fakes: Path, content: bytes, told: str) -> None:
+def test_the_error_for_a_file_that_cannot_be_run_describes_it(fakes: Path, content: bytes, told: str) -> None:
     if sys.platform != "linux":
-        pytest.skip("the words are those for Linux")
+        pytest.skip("the messages are those on Linux")
     (fakes / "kube-apiserver").write_bytes(content)
 
-    message = refusal(fakes)
+    message = error_message(fakes)
 
     assert str(fakes / "kube-apiserver") in message
     assert told in message
@@ -130,13 +130,15 @@ def take_rights(path: Path) -> None:
     ("spoil", "told"),
     [(make_folder, "is a folder, not the program etcd"), (take_rights, "is not executable: chmod +x")],
 )
-def test_what_is_no_program_is_refused(fakes: Path, spoil: Callable[[Path], None], told: str) -> None:
+def test_a_folder_or_a_file_that_is_not_executable_is_rejected(
+    fakes: Path, spoil: Callable[[Path], None], told: str
+) -> None:
     spoil(fakes / "etcd")
 
-    assert told in refusal(fakes)
+    assert told in error_message(fakes)
 
 
-def test_kubectl_is_taken_from_the_assets_else_from_the_path(
+def test_kubectl_is_taken_from_the_assets_or_else_from_the_path(
     fakes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     elsewhere = tmp_path / "elsewhere"

@@ -1,4 +1,4 @@
-"""The command lines of both servers, by version and by what the user says."""
+"""The command lines of etcd and kube-apiserver, by version and by the user's flags."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_rbac_is_on_and_pods_need_no_service_account() -> None:
 def test_the_insecure_port_that_was_on_by_default_before_1_20_is_closed() -> None:
     assert "--insecure-port=0" in api_server({}, (1, 19))
     assert "--insecure-port=0" not in api_server({}, (1, 20))
-    assert "--insecure-port=0" not in api_server({}, (0, 0)), "a build that was not told its version"
+    assert "--insecure-port=0" not in api_server({}, (0, 0)), "a build with an unknown version"
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_the_insecure_port_that_was_on_by_default_before_1_20_is_closed() -> Non
     ],
     ids=["text", "bool", "number", "several", "fraction", "path", "several kinds", "none", "another than the default"],
 )
-def test_the_user_adds_replaces_and_takes_away_flags(given: Flags, arguments: list[str]) -> None:
+def test_the_user_can_add_replace_and_remove_flags(given: Flags, arguments: list[str]) -> None:
     (name,) = given
 
     flags = api_server(given)
@@ -65,7 +65,7 @@ def test_the_user_adds_replaces_and_takes_away_flags(given: Flags, arguments: li
 
 
 @pytest.mark.parametrize(("version", "expected"), [((3, 4, 9), False), ((3, 4, 10), True), ((3, 6, 16), True)])
-def test_etcd_does_not_wait_for_the_disk_where_it_can_do_without(version: tuple[int, ...], expected: bool) -> None:
+def test_etcd_runs_without_fsync_if_its_version_supports_that(version: tuple[int, ...], expected: bool) -> None:
     flags = etcd_flags(version, FOLDER, port=20_000, given={"quota-backend-bytes": 10})
 
     assert ("--unsafe-no-fsync=true" in flags) is expected
@@ -85,7 +85,7 @@ def test_etcd_does_not_wait_for_the_disk_where_it_can_do_without(version: tuple[
         ({"etcd-servers": "x"}, "api_server_flags: etcd-servers is set by the control plane itself"),
     ],
 )
-def test_flags_that_cannot_be_set_are_refused_by_name(flags: Flags, told: str) -> None:
+def test_invalid_and_reserved_flags_are_rejected_by_name(flags: Flags, told: str) -> None:
     with pytest.raises(InvalidInput, match=told):
         ControlPlane(api_server_flags=flags)
 
@@ -99,27 +99,27 @@ def test_flags_that_cannot_be_set_are_refused_by_name(flags: Flags, told: str) -
     ],
     ids=["dict", "bytes", "list"],
 )
-def test_values_that_no_command_line_has_are_refused(value: Any, told: str) -> None:
+def test_values_of_unsupported_types_are_rejected(value: Any, told: str) -> None:
     with pytest.raises(InvalidInput, match=f"etcd_flags: feature-gates {told}"):
         ControlPlane(etcd_flags={"feature-gates": value})
 
 
-def test_the_data_folder_of_etcd_is_that_of_the_control_plane() -> None:
+def test_the_data_dir_of_etcd_cannot_be_set() -> None:
     with pytest.raises(InvalidInput, match=r"etcd_flags: data-dir is set by .*: pass ControlPlane\(folder="):
         ControlPlane(etcd_flags={"data-dir": "/data"})
 
 
 @pytest.mark.parametrize("port", [-1, 65_536])
-def test_a_port_that_is_none_is_refused(port: int) -> None:
+def test_a_port_out_of_range_is_rejected(port: int) -> None:
     with pytest.raises(InvalidInput, match=f"port {port} is not between 0 and 65535"):
         ControlPlane(port=port)
 
 
 @pytest.mark.real_time
-def test_ports_are_not_those_that_outgoing_connections_are_given() -> None:
+def test_free_ports_are_not_in_the_ephemeral_range() -> None:
     ephemeral = Path("/proc/sys/net/ipv4/ip_local_port_range")
     if not ephemeral.exists():
-        pytest.skip("only Linux tells which ports these are")
+        pytest.skip("the range is known on Linux only")
     lowest, highest = map(int, ephemeral.read_text(encoding="ascii").split())
 
     ports = {free_port(random.Random(seed)) for seed in range(200)}

@@ -1,4 +1,4 @@
-"""The folder of a control plane: what is in it, who may read it, when it stays."""
+"""The folder of a control plane: its contents, its permissions, and when it is kept."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def mode(path: Path) -> int:
 
 
 @pytest.mark.parametrize("named", [False, True])
-def test_nobody_else_can_read_its_keys(fakes: Path, tmp_path: Path, named: bool) -> None:
+def test_keys_are_readable_by_their_owner_only(fakes: Path, tmp_path: Path, named: bool) -> None:
     before = os.umask(0)
     try:
         with ControlPlane(fakes, folder=tmp_path / "plane" if named else None) as plane:
@@ -38,7 +38,9 @@ def test_nobody_else_can_read_its_keys(fakes: Path, tmp_path: Path, named: bool)
     assert kubeconfig == 0o600
 
 
-def test_an_exception_in_the_block_keeps_the_logs_and_says_where(fakes: Path, tmp_path: Path) -> None:
+def test_an_exception_in_the_block_keeps_the_logs_and_gets_a_note_with_their_folder(
+    fakes: Path, tmp_path: Path
+) -> None:
     folder = tmp_path / "plane"
 
     with pytest.raises(LookupError) as caught, ControlPlane(fakes, folder=folder, keep=False):
@@ -49,7 +51,9 @@ def test_an_exception_in_the_block_keeps_the_logs_and_says_where(fakes: Path, tm
 
 
 @pytest.mark.parametrize("leaving", [KeyboardInterrupt, pytest.skip.Exception])
-def test_what_is_no_failure_keeps_nothing(fakes: Path, tmp_path: Path, leaving: type[BaseException]) -> None:
+def test_ctrl_c_and_a_skipped_test_do_not_keep_the_folder(
+    fakes: Path, tmp_path: Path, leaving: type[BaseException]
+) -> None:
     folder = tmp_path / "plane"
 
     with pytest.raises(leaving), ControlPlane(fakes, folder=folder, keep=False):
@@ -58,7 +62,7 @@ def test_what_is_no_failure_keeps_nothing(fakes: Path, tmp_path: Path, leaving: 
     assert not folder.exists()
 
 
-def test_a_folder_that_was_named_stays_and_can_be_used_again(fakes: Path, tmp_path: Path) -> None:
+def test_a_folder_passed_by_the_user_stays_and_can_be_used_again(fakes: Path, tmp_path: Path) -> None:
     folder = tmp_path / "deep" / "plane"
     with ControlPlane(fakes, folder=folder):
         pass
@@ -68,7 +72,7 @@ def test_a_folder_that_was_named_stays_and_can_be_used_again(fakes: Path, tmp_pa
         assert plane.folder == folder
 
 
-def test_what_else_is_in_a_folder_is_never_removed(fakes: Path, tmp_path: Path) -> None:
+def test_other_files_in_the_folder_are_never_removed(fakes: Path, tmp_path: Path) -> None:
     folder = tmp_path / "plane"
     folder.mkdir()
     (folder / "mine").touch()
@@ -79,7 +83,7 @@ def test_what_else_is_in_a_folder_is_never_removed(fakes: Path, tmp_path: Path) 
     assert [path.name for path in folder.iterdir()] == ["mine"]
 
 
-def test_whether_it_stays_can_be_said_inside_the_block(fakes: Path, tmp_path: Path) -> None:
+def test_keep_can_be_set_inside_the_block(fakes: Path, tmp_path: Path) -> None:
     with ControlPlane(fakes, folder=tmp_path / "plane", keep=False) as plane:
         plane.keep = True
 
@@ -95,7 +99,7 @@ def test_two_control_planes_do_not_share_a_folder(fakes: Path, tmp_path: Path) -
         assert (plane.folder / "certificates" / "admin.key").exists()
 
 
-def test_a_file_system_without_locks_is_told(fakes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_system_without_locks_is_an_error(fakes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def no_locks(file: int, operation: int) -> None:
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 
@@ -105,7 +109,7 @@ def test_a_file_system_without_locks_is_told(fakes: Path, tmp_path: Path, monkey
         ControlPlane(fakes, folder=tmp_path / "plane").__enter__()
 
 
-def test_its_files_are_removed_before_another_may_start_there(
+def test_files_are_removed_before_the_lock_is_released(
     fakes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     left: list[Path] = []
@@ -123,7 +127,7 @@ def test_its_files_are_removed_before_another_may_start_there(
     assert left == []
 
 
-def test_a_folder_that_cannot_be_one_is_named(fakes: Path, tmp_path: Path) -> None:
+def test_a_file_passed_as_the_folder_is_rejected(fakes: Path, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
     with (

@@ -1,4 +1,4 @@
-"""Servers that are killed, stopped, paused and started again, and what is left when the block ends."""
+"""Servers are killed, stopped, paused and started again; and what remains when the block ends."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.testing.control_plane.fakes import Fake, write_fakes
 pytestmark = pytest.mark.real_time
 
 
-def test_killing_ends_a_server_with_sigkill_and_starting_brings_another_on_the_same_port(fakes: Path) -> None:
+def test_a_killed_server_can_be_started_again_on_the_same_port(fakes: Path) -> None:
     with ControlPlane(fakes) as plane:
         server, url, first = plane.api_server, plane.url, plane.api_server.pid
 
@@ -30,7 +30,7 @@ def test_killing_ends_a_server_with_sigkill_and_starting_brings_another_on_the_s
         assert plane.url == url
 
 
-def test_stopping_asks_a_server_to_end(fakes: Path) -> None:
+def test_stopping_sends_sigterm(fakes: Path) -> None:
     with ControlPlane(fakes) as plane:
         plane.etcd.stop()
 
@@ -39,7 +39,7 @@ def test_stopping_asks_a_server_to_end(fakes: Path) -> None:
         assert plane.api_server.running
 
 
-def test_restarting_is_stopping_and_starting(fakes: Path) -> None:
+def test_restarting_replaces_the_process(fakes: Path) -> None:
     with ControlPlane(fakes) as plane:
         first = plane.api_server.pid
 
@@ -48,7 +48,7 @@ def test_restarting_is_stopping_and_starting(fakes: Path) -> None:
         assert plane.api_server.pid not in {None, first}
 
 
-def test_what_is_so_already_is_not_done_again(fakes: Path) -> None:
+def test_starting_a_running_server_and_stopping_a_stopped_one_do_nothing(fakes: Path) -> None:
     with ControlPlane(fakes) as plane:
         first = plane.api_server.pid
         plane.api_server.start()
@@ -60,7 +60,7 @@ def test_what_is_so_already_is_not_done_again(fakes: Path) -> None:
         assert not plane.api_server.running
 
 
-def test_a_server_that_takes_no_notice_of_being_stopped_is_killed_and_told(tmp_path: Path) -> None:
+def test_a_server_that_ignores_sigterm_is_killed_with_an_error(tmp_path: Path) -> None:
     assets = write_fakes(tmp_path / "bin", api_server=Fake(ignores_sigterm=True))
 
     with ControlPlane(assets, stop_timeout=0.1) as plane:
@@ -69,7 +69,7 @@ def test_a_server_that_takes_no_notice_of_being_stopped_is_killed_and_told(tmp_p
         assert plane.api_server.exit_code == -signal.SIGKILL
 
 
-def test_a_paused_server_is_there_and_says_nothing_until_it_is_resumed(fakes: Path) -> None:
+def test_a_paused_server_is_stopped_by_a_signal_until_it_is_resumed(fakes: Path) -> None:
     with ControlPlane(fakes, start_timeout=30) as plane:
         plane.api_server.pause()
         assert state_of(plane.api_server.pid) == "T"
@@ -80,10 +80,10 @@ def test_a_paused_server_is_there_and_says_nothing_until_it_is_resumed(fakes: Pa
 
 
 def state_of(pid: int | None) -> str:
-    """``T`` for a process that is stopped, ``S`` for one that sleeps (`proc(5)`)."""
+    """Return the state of a process: ``T`` if stopped by a signal, ``S`` if sleeping (`proc(5)`)."""
     stat = Path(f"/proc/{pid}/stat")
     if not stat.exists():
-        pytest.skip("processes can be looked at on Linux only")
+        pytest.skip("process states are known on Linux only")
     return stat.read_text(encoding="utf-8").rpartition(")")[2].split()[0]
 
 
@@ -96,7 +96,7 @@ def test_a_paused_server_can_be_stopped(fakes: Path) -> None:
         assert plane.etcd.exit_code == -signal.SIGTERM
 
 
-def test_pausing_what_does_not_run_is_refused(fakes: Path) -> None:
+def test_pausing_a_server_that_is_not_running_is_an_error(fakes: Path) -> None:
     with ControlPlane(fakes) as plane:
         plane.etcd.kill()
 
@@ -105,7 +105,7 @@ def test_pausing_what_does_not_run_is_refused(fakes: Path) -> None:
                 method()
 
 
-def test_its_tail_is_what_the_server_has_said_since_its_last_start(tmp_path: Path) -> None:
+def test_tail_returns_the_last_lines_logged_since_the_last_start(tmp_path: Path) -> None:
     assets = write_fakes(tmp_path / "bin", etcd=Fake(says="one\ntwo\nthree"))
 
     with ControlPlane(assets) as plane:
@@ -129,7 +129,7 @@ def test_leaving_ends_both_servers_and_removes_the_folder(fakes: Path) -> None:
             server.start()
 
 
-def test_a_server_that_ends_by_itself_is_told_at_the_end_and_its_log_stays(fakes: Path, tmp_path: Path) -> None:
+def test_leaving_warns_of_a_server_that_exited_unexpectedly_and_keeps_its_log(fakes: Path, tmp_path: Path) -> None:
     folder = tmp_path / "plane"
     stack = ExitStack()
     plane = stack.enter_context(ControlPlane(fakes, folder=folder, keep=False))
@@ -144,13 +144,13 @@ def test_a_server_that_ends_by_itself_is_told_at_the_end_and_its_log_stays(fakes
 
 
 def await_end(server: ServerProcess) -> None:
-    """Wait until somebody else's signal has ended it."""
-    with suppress(ControlPlaneError):  # which wait_ready() raises as soon as it has
+    """Wait until the server has been ended by a signal from outside."""
+    with suppress(ControlPlaneError):  # wait_ready() raises it when the server has ended
         while True:
             server.wait_ready()
 
 
-def test_a_server_that_the_test_has_killed_is_no_surprise(fakes: Path) -> None:
+def test_a_server_that_the_test_killed_causes_no_warning(fakes: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with ControlPlane(fakes) as plane:

@@ -1,4 +1,4 @@
-"""docs/control-plane.md, run as a reader would run it: by a pytest of its own, on real binaries."""
+"""The code blocks of docs/control-plane.md, run by a pytest of their own on real binaries."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def is_test(block: str) -> bool:
 
 @pytest.fixture
 def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, assets: Path) -> pytest.Pytester:
-    """An empty project whose pytest has the plugins that a reader has, and the binaries."""
+    """An empty project with binaries, whose pytest loads only the plugins that the page names."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")  # where kubectl is
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")  # which has kubectl
     monkeypatch.setenv("KUBEBUILDER_ASSETS", str(assets))
     monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
     pytester.makeini("[pytest]\nanyio_mode = auto\naddopts = -p anyio -p dynkube.pytest_plugin --strict-markers\n")
@@ -50,7 +50,7 @@ def test_every_test_of_the_page_passes(project: pytest.Pytester) -> None:
 def test_every_script_of_the_page_runs(project: pytest.Pytester, assets: Path) -> None:
     scripts = [block for block in PAGE if not is_test(block) and not block.startswith("# conftest.py\n")]
     if version_of(assets / "kube-apiserver", r"v1\.(\d+)") < "32":
-        pytest.skip("the page has a feature gate that is younger")
+        pytest.skip("the page uses a feature gate of a later version")
 
     for script in scripts:
         result = project.runpython(project.makepyfile(script=script))
@@ -62,5 +62,5 @@ def test_every_script_of_the_page_runs(project: pytest.Pytester, assets: Path) -
 @pytest.mark.parametrize(
     "conftest", [block for block in PAGE if block.startswith("# conftest.py\n")], ids=["flags", "versions"]
 )
-def test_each_conftest_of_the_page_is_python(conftest: str) -> None:
+def test_each_conftest_of_the_page_compiles(conftest: str) -> None:
     assert "control_plane" in compile(conftest, "conftest.py", "exec").co_names

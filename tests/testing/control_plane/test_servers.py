@@ -1,4 +1,4 @@
-"""A real control plane: its servers end and start again on the same data, and etcd forgets."""
+"""A real control plane: its servers end and start again on the same data, and etcd is compacted."""
 
 from __future__ import annotations
 
@@ -50,11 +50,9 @@ async def test_a_server_that_ended_starts_again_on_the_same_data(
     assert found.uid == kept.uid
 
 
-async def test_an_api_server_that_is_paused_answers_when_it_goes_on(
-    client: dynkube.Client, plane: ControlPlane
-) -> None:
+async def test_a_paused_api_server_responds_after_it_is_resumed(client: dynkube.Client, plane: ControlPlane) -> None:
     configs = client.resource("configmaps")
-    await configs.list()  # so that there is a connection
+    await configs.list()  # opens a connection
 
     plane.api_server.pause()
     with trio.move_on_after(0.5) as silence:
@@ -65,7 +63,7 @@ async def test_an_api_server_that_is_paused_answers_when_it_goes_on(
     await configs.list()
 
 
-async def test_history_before_a_compaction_is_gone_for_an_api_server_that_is_new(
+async def test_after_a_compaction_a_new_api_server_does_not_serve_older_revisions(
     client: dynkube.Client, plane: ControlPlane
 ) -> None:
     configs = client.resource("configmaps")
@@ -80,7 +78,7 @@ async def test_history_before_a_compaction_is_gone_for_an_api_server_that_is_new
         await configs.list(resource_version=old.resource_version, resource_version_match="Exact")
 
 
-def test_compacting_what_was_compacted_is_fine_and_without_etcd_is_refused(plane: ControlPlane) -> None:
+def test_compacting_twice_is_allowed_and_compacting_without_etcd_raises(plane: ControlPlane) -> None:
     plane.etcd.start()
     assert plane.compact() <= plane.compact()
 
@@ -89,7 +87,7 @@ def test_compacting_what_was_compacted_is_fine_and_without_etcd_is_refused(plane
         plane.compact()
 
 
-async def test_a_folder_gives_its_objects_to_the_next_control_plane(assets: Path, tmp_path: Path) -> None:
+async def test_objects_in_a_folder_are_served_by_the_next_control_plane(assets: Path, tmp_path: Path) -> None:
     async with ControlPlane(assets, folder=tmp_path) as first, dynkube.connect(kubeconfig=first.kubeconfig()) as client:
         kept = await client.resource("configmaps").create(CONFIG)
 

@@ -1,4 +1,4 @@
-"""Users of a control plane: their certificates, and what a real kube-apiserver makes of them."""
+"""Users of a control plane: their certificates, and their permissions on a real kube-apiserver."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ def test_a_user_has_a_certificate_with_its_name_and_each_of_its_groups(fakes: Pa
         ("a", "readers", r"groups must be a list of names, not the string 'readers'; pass groups=\['readers'\]"),
     ],
 )
-def test_names_that_no_certificate_can_have_are_refused(fakes: Path, name: str, groups: list[str], told: str) -> None:
+def test_names_that_certificates_cannot_have_are_rejected(fakes: Path, name: str, groups: list[str], told: str) -> None:
     with ControlPlane(fakes) as plane, pytest.raises(InvalidInput, match=told):
         plane.add_user(name, groups=groups)
 
 
-def test_kubeconfigs_say_context_and_namespace(fakes: Path) -> None:
+def test_kubeconfigs_have_the_requested_context_and_namespace(fakes: Path) -> None:
     with ControlPlane(fakes) as plane:
         kubeconfig: Any = plane.add_user("alice").kubeconfig(context="alice", namespace="shop")
         assert kubeconfig["clusters"][0]["cluster"]["server"] == plane.url
@@ -60,7 +60,7 @@ def test_kubeconfigs_say_context_and_namespace(fakes: Path) -> None:
     assert kubeconfig["contexts"][0]["context"]["namespace"] == "shop"
 
 
-async def test_a_user_may_do_what_its_groups_may_and_nothing_else(plane: ControlPlane) -> None:
+async def test_a_user_has_the_permissions_of_its_groups_and_no_others(plane: ControlPlane) -> None:
     alice, root = plane.add_user("alice"), plane.add_user("root", groups=["devs", "system:masters"])
 
     async with dynkube.connect(kubeconfig=root.kubeconfig()) as client:
@@ -71,9 +71,7 @@ async def test_a_user_may_do_what_its_groups_may_and_nothing_else(plane: Control
             await client.resource("secrets").list(namespace="default")
 
 
-async def test_nobody_gets_in_as_another_by_a_certificate_of_another_control_plane(
-    plane: ControlPlane, fakes: Path
-) -> None:
+async def test_a_certificate_of_another_control_plane_is_not_accepted(plane: ControlPlane, fakes: Path) -> None:
     with ControlPlane(fakes) as other:
         stranger: Any = other.kubeconfig()
     mine: Any = plane.kubeconfig()

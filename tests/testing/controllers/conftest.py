@@ -1,4 +1,4 @@
-"""A cluster for each test."""
+"""An engine for each test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""APIServices: there for whatever is served, and in charge of what others serve."""
+"""APIServices: created for each group version that is served, and in control of aggregated APIs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def available(obj: JSONObject) -> tuple[str, str]:
     return condition["status"], condition["reason"]
 
 
-def test_every_group_version_of_the_server_itself_has_one(cluster: Cluster) -> None:
+def test_every_built_in_group_version_has_an_api_service(cluster: Cluster) -> None:
     core, apps = cluster.get("apiservices", "v1."), cluster.get("apiservices", "v1.apps")
 
     assert core["spec"] == {"version": "v1", "groupPriorityMinimum": 18000, "versionPriority": 1}
@@ -54,7 +54,7 @@ def test_every_group_version_of_the_server_itself_has_one(cluster: Cluster) -> N
     ]
 
 
-async def test_those_of_definitions_come_and_go_with_them(cluster: Cluster) -> None:
+async def test_the_api_service_of_a_crd_is_created_and_deleted_with_it(cluster: Cluster) -> None:
     stream = cluster.watch("apiservices", resourceVersion=str(cluster.engine.revision))
 
     cluster.create(CRDS, definition())
@@ -66,7 +66,7 @@ async def test_those_of_definitions_come_and_go_with_them(cluster: Cluster) -> N
     assert seen(await cluster.rest_of(stream)) == [("ADDED", "v1.example.com"), ("DELETED", "v1.example.com")]
 
 
-def test_one_that_is_managed_comes_back_when_it_is_deleted(cluster: Cluster) -> None:
+def test_a_managed_api_service_is_created_again_after_its_deletion(cluster: Cluster) -> None:
     cluster.create(CRDS, definition())
 
     cluster.delete("apiservices", "v1.example.com")
@@ -84,7 +84,9 @@ async def test_a_registered_kind_is_an_aggregated_api(server: APIServer, client:
     assert (await client.get(f"{PATH}/metrics")).status_code == 200
 
 
-async def test_one_that_is_out_of_order_says_so(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_the_api_service_of_an_unavailable_api_has_the_condition_false(
+    server: APIServer, client: httpx2.AsyncClient
+) -> None:
     server.register(METRICS)
     server.set_available("metrics.example.com/v1beta1", False)
 
@@ -97,7 +99,7 @@ async def test_one_that_is_out_of_order_says_so(server: APIServer, client: httpx
     assert (await client.get(f"{PATH}/metrics")).status_code == 200
 
 
-async def test_deleting_one_ends_its_api_and_creating_it_brings_it_back(
+async def test_deleting_an_api_service_ends_its_api_and_creating_it_restores_the_api(
     server: APIServer, client: httpx2.AsyncClient
 ) -> None:
     server.register(METRICS)
@@ -110,7 +112,7 @@ async def test_deleting_one_ends_its_api_and_creating_it_brings_it_back(
     assert (await client.get(f"{PATH}/metrics")).status_code == 200
 
 
-async def test_one_whose_service_is_not_there_is_unavailable_and_stale(
+async def test_an_api_service_without_its_service_is_unavailable_and_stale_in_discovery(
     server: APIServer, client: httpx2.AsyncClient
 ) -> None:
     server.create(api_service())
@@ -125,7 +127,9 @@ async def test_one_whose_service_is_not_there_is_unavailable_and_stale(
     assert (await client.get(PATH)).text == "service unavailable\n"
 
 
-async def test_one_that_was_never_served_leaves_nothing_behind(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_deleting_an_api_service_that_was_never_served_removes_it_from_discovery(
+    server: APIServer, client: httpx2.AsyncClient
+) -> None:
     server.create(api_service())
 
     server.delete("apiservices", NAME)
@@ -135,7 +139,9 @@ async def test_one_that_was_never_served_leaves_nothing_behind(server: APIServer
 
 
 @pytest.mark.parametrize("action", ["unregister", "delete"])
-async def test_the_last_kind_and_its_api_service_go_together(server: APIServer, action: str) -> None:
+async def test_the_last_kind_of_a_group_version_and_its_api_service_are_removed_together(
+    server: APIServer, action: str
+) -> None:
     server.register(METRICS)
 
     if action == "unregister":

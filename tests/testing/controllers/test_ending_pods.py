@@ -1,4 +1,4 @@
-"""Pods that are being deleted end at once: nobody runs their containers."""
+"""Pods that are being deleted end at once, as there is no kubelet that runs their containers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def _scheduled(**metadata: object) -> JSONObject:
     return {"metadata": {"name": "p", **metadata}, "spec": {"containers": containers, "nodeName": "n"}}
 
 
-async def test_watches_see_a_pod_marked_and_then_gone(cluster: Cluster) -> None:
+async def test_deleting_a_pod_sends_modified_and_deleted_events(cluster: Cluster) -> None:
     cluster.create("pods", _scheduled())
     stream = cluster.watch("pods", resourceVersion=str(cluster.engine.revision))
 
@@ -24,7 +24,7 @@ async def test_watches_see_a_pod_marked_and_then_gone(cluster: Cluster) -> None:
     assert seen(await cluster.rest_of(stream)) == [("MODIFIED", "p"), ("MODIFIED", "p"), ("DELETED", "p")]
 
 
-def test_a_pod_with_finalizers_stays_without_time_left(cluster: Cluster) -> None:
+def test_a_deleted_pod_with_finalizers_stays_with_a_grace_period_of_zero(cluster: Cluster) -> None:
     cluster.create("pods", _scheduled(finalizers=[HELD]))
 
     cluster.delete("pods", "p")

@@ -1,4 +1,4 @@
-"""What goes with time: events that nobody writes to, and history that is compacted."""
+"""Expiry: events an hour after their last update, and revisions by compaction."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def event(message: str) -> dict[str, object]:
     return {"apiVersion": "v1", "kind": "Event", "metadata": metadata, "involvedObject": regarding, "message": message}
 
 
-async def test_an_event_goes_an_hour_after_the_last_write_to_it(server: APIServer) -> None:
+async def test_an_event_expires_an_hour_after_its_last_update(server: APIServer) -> None:
     server.create(event("once"))
 
     await trio.sleep(3000)
@@ -31,7 +31,7 @@ async def test_an_event_goes_an_hour_after_the_last_write_to_it(server: APIServe
     assert server.list("events") == []
 
 
-async def test_history_is_forgotten_up_to_where_it_stood_the_time_before() -> None:
+async def test_each_compaction_drops_the_revisions_before_the_previous_compaction_time() -> None:
     async with (
         APIServer(compaction_interval=300) as server,
         httpx2.AsyncClient(transport=server.transport(), base_url=server.url) as client,
@@ -50,7 +50,7 @@ async def test_history_is_forgotten_up_to_where_it_stood_the_time_before() -> No
     assert (late.status_code, late.json()["reason"]) == (410, "Expired")
 
 
-def test_a_time_that_is_none_is_refused() -> None:
+def test_times_that_are_not_positive_are_rejected() -> None:
     with pytest.raises(InvalidInput, match="compaction_interval is 0"):
         APIServer(compaction_interval=0)
     with pytest.raises(InvalidInput, match="event_ttl is -1"):

@@ -1,4 +1,4 @@
-"""Garbage collection by ownerReferences: who goes with whom, when, and who stays."""
+"""Garbage collection by ownerReferences."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HELD = "test.example.com/held"
 
 
 def refer(owner: JSONObject, **more: Any) -> JSONObject:
-    """An ownerReference to ``owner``."""
+    """Return an ownerReference to ``owner``."""
     metadata = owner["metadata"]
     named = {"name": metadata["name"], "uid": metadata["uid"]}
     return {"apiVersion": owner["apiVersion"], "kind": owner["kind"], **named, **more}
@@ -31,7 +31,7 @@ def owner(cluster: Cluster) -> JSONObject:
     return cluster.create("configmaps", config("owner"))
 
 
-def test_dependents_go_after_their_owner_and_theirs_after_them(cluster: Cluster, owner: JSONObject) -> None:
+def test_deleting_an_owner_deletes_its_dependents_recursively(cluster: Cluster, owner: JSONObject) -> None:
     child = cluster.create("configmaps", owned("child", owner))
     cluster.create("configmaps", owned("grandchild", child))
 
@@ -40,7 +40,7 @@ def test_dependents_go_after_their_owner_and_theirs_after_them(cluster: Cluster,
     assert cluster.names("configmaps") == []
 
 
-async def test_in_the_background_the_owner_goes_first(cluster: Cluster, owner: JSONObject) -> None:
+async def test_background_deletion_deletes_the_owner_first(cluster: Cluster, owner: JSONObject) -> None:
     cluster.create("configmaps", owned("child", owner))
     stream = cluster.watch("configmaps", resourceVersion=str(cluster.engine.revision))
 
@@ -49,7 +49,7 @@ async def test_in_the_background_the_owner_goes_first(cluster: Cluster, owner: J
     assert seen(await cluster.rest_of(stream)) == [("DELETED", "owner"), ("DELETED", "child")]
 
 
-async def test_in_the_foreground_the_owner_goes_last(cluster: Cluster, owner: JSONObject) -> None:
+async def test_foreground_deletion_deletes_the_owner_last(cluster: Cluster, owner: JSONObject) -> None:
     child = cluster.create("configmaps", owned("child", owner, block=True))
     cluster.create("configmaps", owned("grandchild", child, block=True))
     stream = cluster.watch("configmaps", resourceVersion=str(cluster.engine.revision))
@@ -66,7 +66,7 @@ async def test_in_the_foreground_the_owner_goes_last(cluster: Cluster, owner: JS
     ]
 
 
-def test_a_dependent_that_is_held_holds_its_owner_only_if_it_blocks(cluster: Cluster) -> None:
+def test_foreground_deletion_waits_only_for_dependents_with_block_owner_deletion(cluster: Cluster) -> None:
     for name, block in (("patient", True), ("hasty", False)):
         owner = cluster.create("configmaps", config(name))
         cluster.create("configmaps", owned(f"{name}-child", owner, block=block, finalizers=[HELD]))
@@ -79,7 +79,7 @@ def test_a_dependent_that_is_held_holds_its_owner_only_if_it_blocks(cluster: Clu
     assert cluster.names("configmaps") == ["hasty-child"]
 
 
-def test_orphans_stay_without_a_reference(cluster: Cluster, owner: JSONObject) -> None:
+def test_orphans_stay_and_lose_their_owner_reference(cluster: Cluster, owner: JSONObject) -> None:
     other = cluster.create("configmaps", config("other"))
     cluster.create("configmaps", owned("child", owner))
     cluster.create("configmaps", owned("shared", owner, other))
@@ -92,7 +92,7 @@ def test_orphans_stay_without_a_reference(cluster: Cluster, owner: JSONObject) -
 
 
 @pytest.mark.parametrize("policy", ["Background", "Foreground"])
-def test_an_object_stays_as_long_as_one_of_its_owners(cluster: Cluster, owner: JSONObject, policy: str) -> None:
+def test_an_object_stays_until_its_last_owner_is_deleted(cluster: Cluster, owner: JSONObject, policy: str) -> None:
     other = cluster.create("configmaps", config("other"))
     cluster.create("configmaps", owned("shared", owner, other, block=True))
 
@@ -106,7 +106,7 @@ def test_an_object_stays_as_long_as_one_of_its_owners(cluster: Cluster, owner: J
 @pytest.mark.parametrize(
     "wrong", [{"uid": "0000"}, {"name": "nobody"}, {"kind": "Secret"}], ids=["uid", "name", "kind"]
 )
-def test_an_object_whose_owner_is_not_there_goes_at_once(
+def test_an_object_whose_owner_does_not_exist_is_deleted_at_once(
     cluster: Cluster, owner: JSONObject, wrong: dict[str, str]
 ) -> None:
     cluster.create("configmaps", config("child", ownerReferences=[refer(owner, **wrong)]))
@@ -114,7 +114,7 @@ def test_an_object_whose_owner_is_not_there_goes_at_once(
     assert cluster.names("configmaps") == ["owner"]
 
 
-def test_an_owner_in_another_namespace_is_no_owner(cluster: Cluster, owner: JSONObject) -> None:
+def test_an_owner_in_another_namespace_does_not_count(cluster: Cluster, owner: JSONObject) -> None:
     cluster.create("namespaces", {"metadata": {"name": "shop"}})
 
     cluster.create("configmaps", owned("child", owner), namespace="shop")
@@ -122,7 +122,7 @@ def test_an_owner_in_another_namespace_is_no_owner(cluster: Cluster, owner: JSON
     assert cluster.names("configmaps") == ["owner"]
 
 
-def test_a_namespaced_owner_of_a_cluster_scoped_object_is_not_looked_at(cluster: Cluster, owner: JSONObject) -> None:
+def test_a_namespaced_owner_of_a_cluster_scoped_object_is_ignored(cluster: Cluster, owner: JSONObject) -> None:
     cluster.create("clusterroles", {"metadata": {"name": "reader", "ownerReferences": [refer(owner)]}})
 
     cluster.delete("configmaps", "owner")
@@ -130,7 +130,7 @@ def test_a_namespaced_owner_of_a_cluster_scoped_object_is_not_looked_at(cluster:
     assert cluster.names("clusterroles") == ["reader"]
 
 
-def test_a_cluster_scoped_owner_owns_in_every_namespace(cluster: Cluster) -> None:
+def test_a_cluster_scoped_owner_may_own_objects_in_any_namespace(cluster: Cluster) -> None:
     role = cluster.create("clusterroles", {"metadata": {"name": "reader"}})
     cluster.create("configmaps", owned("child", role))
 
@@ -139,7 +139,7 @@ def test_a_cluster_scoped_owner_owns_in_every_namespace(cluster: Cluster) -> Non
     assert cluster.names("configmaps") == []
 
 
-def test_a_cycle_goes_as_a_whole(cluster: Cluster, owner: JSONObject) -> None:
+def test_a_cycle_of_owners_is_deleted_as_a_whole(cluster: Cluster, owner: JSONObject) -> None:
     child = cluster.create("configmaps", owned("child", owner, block=True))
     references = {"metadata": {"ownerReferences": [refer(child, blockOwnerDeletion=True)]}}
     cluster.patch("configmaps", "owner", references)
@@ -149,7 +149,7 @@ def test_a_cycle_goes_as_a_whole(cluster: Cluster, owner: JSONObject) -> None:
     assert cluster.names("configmaps") == []
 
 
-def test_an_owner_of_a_kind_that_is_not_served_is_not_missed_until_it_is(cluster: Cluster) -> None:
+def test_an_owner_of_an_unserved_kind_counts_as_missing_once_the_kind_is_served(cluster: Cluster) -> None:
     reference = {"apiVersion": "example.com/v1", "kind": "Widget", "name": "w", "uid": "1"}
     cluster.create("configmaps", config("child", ownerReferences=[reference]))
     assert cluster.names("configmaps") == ["child"]
@@ -159,7 +159,7 @@ def test_an_owner_of_a_kind_that_is_not_served_is_not_missed_until_it_is(cluster
     assert cluster.names("configmaps") == []
 
 
-def test_what_custom_resources_own_goes_with_their_definition(cluster: Cluster) -> None:
+def test_deleting_a_crd_deletes_the_dependents_of_its_custom_resources(cluster: Cluster) -> None:
     cluster.create(CRDS, definition())
     custom = cluster.create("widgets", widget())
     cluster.create("configmaps", owned("child", custom))
@@ -169,7 +169,7 @@ def test_what_custom_resources_own_goes_with_their_definition(cluster: Cluster) 
     assert cluster.names("configmaps") == []
 
 
-def test_without_a_collector_dependents_stay_and_foreground_waits() -> None:
+def test_without_garbage_collection_dependents_stay_and_foreground_deletion_waits() -> None:
     cluster = Cluster(garbage_collection=False)
     owner = cluster.create("configmaps", config("owner"))
     cluster.create("configmaps", owned("child", owner))

@@ -1,11 +1,11 @@
-"""The Service by which programs inside a cluster find its API server."""
+"""The Service ``kubernetes``, by which programs in a cluster find the API server."""
 
 from __future__ import annotations
 
 from tests.testing.engine.cluster import Cluster
 
 
-def test_the_server_has_a_service_of_its_own_with_endpoints(cluster: Cluster) -> None:
+def test_the_kubernetes_service_exists_with_endpoints(cluster: Cluster) -> None:
     service = cluster.get("services", "kubernetes")
     endpoints = cluster.get("endpoints", "kubernetes")
     (endpoint_slice,) = cluster.list_of("endpointslices", labelSelector="kubernetes.io/service-name=kubernetes")[

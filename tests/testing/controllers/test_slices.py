@@ -1,4 +1,4 @@
-"""Much to do is done in slices, with others in between; a little, or before anybody waits, at once."""
+"""Controllers do long work in slices and yield to other tasks in between, and short work at once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def fill(cluster: Cluster, count: int) -> None:
         cluster.create("configmaps", config(f"c{number}"), namespace="big")
 
 
-async def test_a_large_namespace_is_emptied_slice_by_slice(cluster: Cluster) -> None:
+async def test_a_large_namespace_is_emptied_in_slices(cluster: Cluster) -> None:
     async with trio.open_nursery() as nursery:
         nursery.start_soon(cluster.engine.run)
         await trio.testing.wait_all_tasks_blocked()
@@ -30,7 +30,7 @@ async def test_a_large_namespace_is_emptied_slice_by_slice(cluster: Cluster) -> 
         nursery.cancel_scope.cancel()
 
 
-async def test_a_small_one_is_gone_when_the_call_returns(cluster: Cluster) -> None:
+async def test_a_small_namespace_is_deleted_before_the_call_returns(cluster: Cluster) -> None:
     async with trio.open_nursery() as nursery:
         nursery.start_soon(cluster.engine.run)
         await trio.testing.wait_all_tasks_blocked()
@@ -42,7 +42,7 @@ async def test_a_small_one_is_gone_when_the_call_returns(cluster: Cluster) -> No
         nursery.cancel_scope.cancel()
 
 
-def test_where_nothing_runs_all_is_done_at_once(cluster: Cluster) -> None:
+def test_without_a_running_engine_all_work_is_done_at_once(cluster: Cluster) -> None:
     fill(cluster, 250)
 
     cluster.delete("namespaces", "big")

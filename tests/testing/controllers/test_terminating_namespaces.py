@@ -1,4 +1,4 @@
-"""What a namespace says while it is being deleted, and what it waits for."""
+"""The conditions of a namespace that is being deleted, and what it waits for."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ HELD = "test.example.com/held"
 METRIC = Kind(gvr=GVR("custom.example.com", "v1", "metrics"), kind="Metric", namespaced=True)
 
 
-def test_it_says_what_remains_and_which_finalizers_hold_it(cluster: Cluster) -> None:
+def test_conditions_name_the_remaining_resources_and_finalizers(cluster: Cluster) -> None:
     cluster.create("namespaces", {"metadata": {"name": "shop"}})
     for name in ("a", "b"):
         cluster.create("configmaps", config(name, finalizers=[HELD]), namespace="shop")
@@ -31,7 +31,7 @@ def test_it_says_what_remains_and_which_finalizers_hold_it(cluster: Cluster) -> 
     assert finalizers["message"].endswith(f"finalizers remaining: {HELD} in 2 resource instances")
 
 
-def test_it_counts_down_and_goes_with_the_last_one(cluster: Cluster) -> None:
+def test_the_count_of_remaining_objects_goes_down_and_the_last_one_ends_the_namespace(cluster: Cluster) -> None:
     cluster.create("namespaces", {"metadata": {"name": "shop"}})
     for name in ("a", "b"):
         cluster.create("configmaps", config(name, finalizers=[HELD]), namespace="shop")
@@ -45,7 +45,7 @@ def test_it_counts_down_and_goes_with_the_last_one(cluster: Cluster) -> None:
     assert "shop" not in cluster.names("namespaces")
 
 
-def test_it_waits_for_an_api_that_does_not_answer(cluster: Cluster) -> None:
+def test_a_namespace_waits_for_an_unavailable_api(cluster: Cluster) -> None:
     cluster.create("namespaces", {"metadata": {"name": "shop"}})
     cluster.engine.register(METRIC)
     out_of_order = GroupVersion("custom.example.com", "v1")
@@ -60,7 +60,7 @@ def test_it_waits_for_an_api_that_does_not_answer(cluster: Cluster) -> None:
     assert "shop" not in cluster.names("namespaces")
 
 
-def test_finalizers_of_its_own_hold_it_after_it_was_emptied(cluster: Cluster) -> None:
+def test_the_namespaces_own_finalizers_keep_it_after_it_was_emptied(cluster: Cluster) -> None:
     cluster.create("namespaces", {"metadata": {"name": "shop", "finalizers": [HELD]}})
     cluster.create("configmaps", config(), namespace="shop")
 
@@ -73,7 +73,7 @@ def test_finalizers_of_its_own_hold_it_after_it_was_emptied(cluster: Cluster) ->
     assert "shop" not in cluster.names("namespaces")
 
 
-def test_deleting_it_again_changes_nothing(cluster: Cluster) -> None:
+def test_deleting_a_terminating_namespace_again_changes_nothing(cluster: Cluster) -> None:
     cluster.create("namespaces", {"metadata": {"name": "shop"}})
     cluster.create("configmaps", config(finalizers=[HELD]), namespace="shop")
     cluster.delete("namespaces", "shop")

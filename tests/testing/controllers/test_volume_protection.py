@@ -1,4 +1,4 @@
-"""Claims and volumes that are being deleted stay as long as somebody uses them."""
+"""Deleted PersistentVolumeClaims stay while a pod uses them, deleted PersistentVolumes while they are bound."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def volume(claim_name: str) -> JSONObject:
     return {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "pv"}, "spec": spec}
 
 
-def test_a_claim_that_nobody_uses_goes_at_once(cluster: Cluster) -> None:
+def test_an_unused_claim_is_deleted_at_once(cluster: Cluster) -> None:
     created = cluster.create("persistentvolumeclaims", claim())
 
     cluster.delete("persistentvolumeclaims", "data")
@@ -37,7 +37,7 @@ def test_a_claim_that_nobody_uses_goes_at_once(cluster: Cluster) -> None:
     assert cluster.names("persistentvolumeclaims") == []
 
 
-def test_a_claim_goes_with_the_last_pod_that_names_it(cluster: Cluster) -> None:
+def test_a_claim_is_deleted_with_the_last_pod_that_uses_it(cluster: Cluster) -> None:
     cluster.create("persistentvolumeclaims", claim())
     cluster.create("pods", pod("data"))
 
@@ -48,7 +48,7 @@ def test_a_claim_goes_with_the_last_pod_that_names_it(cluster: Cluster) -> None:
     assert cluster.names("persistentvolumeclaims") == []
 
 
-def test_a_volume_goes_with_the_claim_it_is_bound_to(cluster: Cluster) -> None:
+def test_a_volume_is_deleted_with_the_claim_it_is_bound_to(cluster: Cluster) -> None:
     cluster.create("persistentvolumeclaims", claim())
     cluster.create("persistentvolumes", volume("data"), namespace="")
 
@@ -59,7 +59,7 @@ def test_a_volume_goes_with_the_claim_it_is_bound_to(cluster: Cluster) -> None:
     assert cluster.names("persistentvolumes") == []
 
 
-def test_finalizers_of_others_stay(cluster: Cluster) -> None:
+def test_other_finalizers_of_a_claim_are_kept(cluster: Cluster) -> None:
     held = claim()
     held["metadata"]["finalizers"] = ["example.com/wait"]
     cluster.create("persistentvolumeclaims", held)

@@ -1,4 +1,4 @@
-"""Whatever a definition looks like, it is stored or refused with a reason: the server itself never fails on it."""
+"""Any CRD is stored or rejected with a reason; the server never fails with an exception."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ WRONG = st.one_of(
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Every place in ``value`` but its root."""
+    """Return the paths of all values within ``value``."""
     keys = value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
     return [below for key in keys for below in [(*path, key), *places(value[key], (*path, key))]]
 
@@ -99,7 +99,7 @@ PLACES = [path for path in places(FULL) if path[0] in {"metadata", "spec"}]
 
 
 @given(path=st.sampled_from(PLACES), value=WRONG)
-def test_a_definition_with_any_value_anywhere_is_stored_or_refused(path: tuple[Any, ...], value: Any) -> None:
+def test_a_crd_with_any_value_anywhere_is_stored_or_rejected(path: tuple[Any, ...], value: Any) -> None:
     cluster = Cluster()
 
     try:
@@ -121,7 +121,7 @@ KEYWORDS = sorted(
     keyword=st.sampled_from(KEYWORDS),
     value=WRONG,
 )
-def test_a_schema_with_any_keyword_anywhere_is_stored_or_refused(
+def test_a_schema_with_any_keyword_anywhere_is_stored_or_rejected(
     path: tuple[Any, ...], keyword: str, value: Any
 ) -> None:
     cluster = Cluster()
@@ -136,7 +136,7 @@ def test_a_schema_with_any_keyword_anywhere_is_stored_or_refused(
 
 
 def _use(cluster: Cluster) -> None:
-    """What is served has to work, as far as the schema takes the object."""
+    """Create and list objects of a served kind; only validation errors are allowed."""
     with suppress(BadRequest, Invalid):
         cluster.create("widgets", widget(spec={"replicas": 1, "color": "red", "ports": [{"name": "a"}]}))
     cluster.list_of("widgets")

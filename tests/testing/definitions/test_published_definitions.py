@@ -1,4 +1,4 @@
-"""Mistakes in definitions that projects publish never make the server fail."""
+"""Published CRDs with a random mistake never make the server fail."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.testing.engine.cluster import Cluster
 DATA = Path(__file__).parents[4] / "shared" / "data"
 FILES = sorted(DATA.glob("*/crds/*.yaml"))
 
-pytestmark = pytest.mark.skipif(not FILES, reason="the published definitions are not there")
+pytestmark = pytest.mark.skipif(not FILES, reason="the published CRDs are not available")
 
 
 def _definitions(path: Path) -> list[JSONObject]:
@@ -37,7 +37,7 @@ SMALL = [body for body in BODIES if len(str(body)) < 60_000]
 
 @settings(deadline=None, max_examples=60)
 @given(data=st.data())
-def test_a_published_definition_with_a_mistake_is_stored_or_refused(data: st.DataObject) -> None:
+def test_a_published_crd_with_a_mistake_is_stored_or_rejected(data: st.DataObject) -> None:
     body = data.draw(st.sampled_from(SMALL))
     mistaken = changed(body, data.draw(st.sampled_from(places(body))), data.draw(WRONG))
     cluster = Cluster()
@@ -51,7 +51,7 @@ def test_a_published_definition_with_a_mistake_is_stored_or_refused(data: st.Dat
 
 
 def _check_again(stored: JSONObject) -> None:
-    """What was taken once is taken again, as it is read."""
+    """Assert that a stored CRD, as it is read, is valid."""
     decoded, unknown = decode_definition(copy.deepcopy(stored))
     values: dict[str, Any] = {**decoded, "metadata": stored["metadata"]}
 

@@ -1,4 +1,4 @@
-"""An engine with the built-in kinds, spoken to without HTTP."""
+"""Calls on an engine with the built-in kinds, without HTTP."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 
 class Cluster:
-    """Calls on one engine, by resource name; a namespaced resource is in ``default`` unless told otherwise."""
+    """Calls on one engine, by resource name; the default namespace of a namespaced resource is ``default``."""
 
     def __init__(self, **options: Any) -> None:
         fixed: dict[str, Any] = {"now": lambda: NOW, "random": random.Random(7), "managed_fields": False}
@@ -88,13 +88,13 @@ class Cluster:
         return self.engine.open_watch(self.request("watch", resource, namespace=namespace, params=params))
 
     async def rest_of(self, stream: WatchStream) -> list[JSONObject]:
-        """End the stream now, and give the events that were still to come."""
+        """End the stream now, and return the events that were not read yet."""
         self.engine.end_watches()
         return await read_ended(stream)
 
 
 async def read_all(stream: WatchStream) -> list[JSONObject]:
-    """Every event until the stream ends by itself."""
+    """Return all events until the stream ends."""
     try:
         return [json.loads(event.line) async for batch in stream for event in batch]
     finally:
@@ -102,18 +102,18 @@ async def read_all(stream: WatchStream) -> list[JSONObject]:
 
 
 async def read_ended(stream: WatchStream) -> list[JSONObject]:
-    """Every event of a stream that the server has ended, or is about to: it must not wait for its time."""
+    """Return all events of a stream that the server has ended or is about to end; fail if it waits for its timeout."""
     with trio.fail_after(1):
         return await read_all(stream)
 
 
 async def read_some(stream: WatchStream) -> list[JSONObject]:
-    """The next batch."""
+    """Return the next batch of events."""
     return [json.loads(event.line) for event in await anext(aiter(stream))]
 
 
 def definition(plural: str = "widgets", kind: str = "Widget", scope: str = "Namespaced", **spec: Any) -> JSONObject:
-    """A CustomResourceDefinition of the group ``example.com``."""
+    """Return a CRD of the group ``example.com``."""
     names = {"plural": plural, "kind": kind}
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
@@ -124,5 +124,5 @@ def definition(plural: str = "widgets", kind: str = "Widget", scope: str = "Name
 
 
 def widget(name: str = "w", api_version: str = "example.com/v1", **fields: Any) -> JSONObject:
-    """An object of the definition above."""
+    """Return an object of the default :func:`definition`."""
     return {"apiVersion": api_version, "kind": "Widget", "metadata": {"name": name}, **fields}

@@ -1,4 +1,4 @@
-"""What compaction forgets, and what it leaves."""
+"""Lists after a compaction: continue tokens, and lists at an exact version."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def five(cluster: Cluster) -> Cluster:
     return cluster
 
 
-def test_a_token_of_what_was_forgotten_brings_one_to_go_on_with(five: Cluster) -> None:
+def test_the_410_for_a_compacted_continue_token_has_a_token_to_continue_with(five: Cluster) -> None:
     token = five.list_of("configmaps", limit="2")["metadata"]["continue"]
     five.delete("configmaps", "c")
     five.engine.compact()
@@ -28,7 +28,7 @@ def test_a_token_of_what_was_forgotten_brings_one_to_go_on_with(five: Cluster) -
     assert five.names("configmaps", limit="9", **{"continue": caught.value.continue_token}) == ["d", "e"]
 
 
-def test_the_past_is_there_as_far_as_it_was_not_forgotten(five: Cluster) -> None:
+def test_versions_since_the_compaction_can_be_listed(five: Cluster) -> None:
     past = [str(five.engine.revision)]
     for name in "ab":
         five.delete("configmaps", name)

@@ -1,4 +1,4 @@
-"""Definitions that take their time to be established, as a server's option has it."""
+"""``establish_delay``: CRDs become established after a delay."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.testing.engine.cluster import Cluster, definition
 NAME = "widgets.example.com"
 
 
-async def test_establishing_takes_as_long_as_told() -> None:
+async def test_a_crd_is_established_after_the_delay() -> None:
     cluster = Cluster(establish_delay=5)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(cluster.engine.run)
@@ -30,7 +30,7 @@ async def test_establishing_takes_as_long_as_told() -> None:
         nursery.cancel_scope.cancel()
 
 
-async def test_a_definition_that_goes_before_it_is_established_is_not_brought_back() -> None:
+async def test_deleting_a_crd_that_is_not_established_yet_cancels_its_delay() -> None:
     cluster = Cluster(establish_delay=5)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(cluster.engine.run)
@@ -45,14 +45,14 @@ async def test_a_definition_that_goes_before_it_is_established_is_not_brought_ba
         nursery.cancel_scope.cancel()
 
 
-def test_a_definition_can_stay_unestablished_for_ever() -> None:
+def test_with_an_infinite_delay_a_crd_is_never_established() -> None:
     cluster = Cluster(establish_delay=math.inf)
     cluster.create(CRDS, definition())
 
     assert conditions(cluster.get(CRDS, NAME))["Established"] == ("False", "Installing")
 
 
-def test_scope_and_kind_may_change_before_a_definition_is_established() -> None:
+def test_scope_and_kind_may_change_before_a_crd_is_established() -> None:
     cluster = Cluster(establish_delay=5)
     cluster.create(CRDS, definition())
 

@@ -1,4 +1,4 @@
-"""The promise under everything: a list, and a watch from where it ended, fold to what a list shows later."""
+"""The guarantee of lists and watches: a list plus the events of a watch from its version equals a later list."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def state_of(listed: JSONObject) -> State:
 
 
 def fold(state: State, events: list[JSONObject]) -> State:
-    """Play ``events`` on ``state``; each has to be legal there, and newer than the one before."""
+    """Apply ``events`` to ``state``; assert that each one is valid there, and newer than the one before."""
     state, latest = dict(state), 0
     for event in events:
         obj = {key: value for key, value in event["object"].items() if key not in {"apiVersion", "kind"}}
         name, version = obj["metadata"].get("name"), int(obj["metadata"]["resourceVersion"])
-        assert version > latest, "nothing comes twice or late"
+        assert version > latest, "no event is repeated or late"
         latest = version
         assert (name in state) == (event["type"] in {"MODIFIED", "DELETED"}), event
         if event["type"] == "DELETED":
@@ -44,7 +44,7 @@ def fold(state: State, events: list[JSONObject]) -> State:
 
 
 class History(RuleBasedStateMachine):
-    """Random writes to one resource and to another, lists on the way, watches from each of them at any time."""
+    """Random writes to two resources, with lists and watches from their versions in between."""
 
     lists = Bundle("lists")
 
@@ -124,8 +124,7 @@ TestHistory = History.TestCase
 TestHistory.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
 
 
-async def test_what_readers_read_at_their_own_pace_is_the_same_for_all() -> None:
-    """Several streams on one log, read in bits while writes go on, end up with the same events."""
+async def test_streams_that_are_read_at_different_times_yield_the_same_events() -> None:
     cluster, dice = Cluster(), random.Random(5)
     streams = [cluster.watch("configmaps") for _ in range(3)]
     collected: list[list[bytes]] = [[] for _ in streams]

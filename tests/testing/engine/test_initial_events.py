@@ -1,4 +1,4 @@
-"""``sendInitialEvents``: a list inside a watch, ended by an annotated bookmark (KEP-3157)."""
+"""``sendInitialEvents``: a watch that begins with a list, whose end is an annotated bookmark (KEP-3157)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.testing.engine.cluster import Cluster
 ASKED = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan", "allowWatchBookmarks": "true"}
 
 
-async def test_the_initial_events_end_where_history_stood_when_they_were_asked_for(cluster: Cluster) -> None:
+async def test_the_bookmark_after_the_initial_events_has_the_version_of_the_request(cluster: Cluster) -> None:
     for name in ("b", "a"):
         cluster.create("configmaps", config(name))
     listed = cluster.engine.revision
@@ -25,14 +25,14 @@ async def test_the_initial_events_end_where_history_stood_when_they_were_asked_f
     assert events[2]["object"]["metadata"]["resourceVersion"] == str(listed)
 
 
-async def test_a_server_without_them_does_not_mark_the_end_of_what_was_there() -> None:
+async def test_without_watch_list_the_end_of_the_existing_objects_is_not_marked() -> None:
     cluster = Cluster(watch_list=False)
     cluster.create("configmaps", config("a"))
 
     assert seen(await cluster.rest_of(cluster.watch("configmaps", allowWatchBookmarks="true"))) == [("ADDED", "a")]
 
 
-async def test_a_server_without_them_says_so() -> None:
+async def test_without_watch_list_the_parameter_is_rejected() -> None:
     with pytest.raises(Invalid) as caught:
         Cluster(watch_list=False).watch("configmaps", **ASKED)
 

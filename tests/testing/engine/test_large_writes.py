@@ -1,4 +1,4 @@
-"""Large writes are computed in a worker thread, and see the changes that others make meanwhile."""
+"""Large writes are computed in a worker thread, and take concurrent writes into account."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WIDGETS = "widgets.example.com"
 
 
 class Interrupted(Cluster):
-    """A cluster in which something happens in the event loop each time when a thread first looks at the clock."""
+    """A cluster in which a change is made in the event loop each time that a worker thread reads the clock."""
 
     def __init__(self, *changes: Callable[[Cluster], object]) -> None:
         self.changes = list(changes)
@@ -38,7 +38,7 @@ class Interrupted(Cluster):
         return NOW
 
     async def large(self, *args: Any, **parts: Any) -> JSONObject:
-        """Carry out a call as the server does on TCP."""
+        """Make a call in the way in which the server handles large requests on TCP."""
         call: Call = self.request(*args, size=len(TEXT), **parts)
         return (await self.engine.handle_in_thread_if_large(call)).document.data
 
@@ -51,7 +51,7 @@ def patch(body: JSONObject, cluster: Cluster) -> None:
     cluster.patch(WIDGETS, "a", body)
 
 
-async def test_others_write_meanwhile() -> None:
+async def test_another_object_can_be_written_while_a_large_write_is_computed() -> None:
     cluster = Interrupted(lambda there: there.create("configmaps", config("other")))
 
     created = await cluster.large("create", WIDGETS, body=widget("a", spec={"text": TEXT}))
@@ -61,7 +61,7 @@ async def test_others_write_meanwhile() -> None:
     assert cluster.get(WIDGETS, "a") == created
 
 
-async def test_a_patch_is_made_again_of_an_object_that_changed() -> None:
+async def test_a_patch_is_computed_again_if_the_object_has_changed() -> None:
     cluster = Interrupted()
     cluster.create(WIDGETS, widget("a", spec={"text": TEXT}))
     cluster.changes = [partial(patch, {"spec": {"theirs": 1}})]
@@ -71,7 +71,7 @@ async def test_a_patch_is_made_again_of_an_object_that_changed() -> None:
     assert patched["spec"] == {"text": TEXT, "theirs": 1, "mine": 2}
 
 
-async def test_a_name_that_is_taken_meanwhile_is_found_out() -> None:
+async def test_a_create_fails_if_the_name_is_taken_meanwhile() -> None:
     cluster = Interrupted(lambda there: there.create(WIDGETS, widget("a", spec={"mine": False})))
 
     with pytest.raises(AlreadyExists):
@@ -80,7 +80,7 @@ async def test_a_name_that_is_taken_meanwhile_is_found_out() -> None:
     assert cluster.get(WIDGETS, "a")["spec"] == {"mine": False}
 
 
-async def test_a_namespace_that_goes_meanwhile_takes_nothing() -> None:
+async def test_a_create_fails_if_its_namespace_is_deleted_meanwhile() -> None:
     cluster = Interrupted(lambda there: there.delete("namespaces", "blue"))
     cluster.create("namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "blue"}})
 
@@ -90,7 +90,7 @@ async def test_a_namespace_that_goes_meanwhile_takes_nothing() -> None:
     assert cluster.names("configmaps", namespace="blue") == []
 
 
-async def test_after_three_conflicts_it_is_handled_in_the_event_loop() -> None:
+async def test_after_three_conflicts_a_write_is_computed_in_the_event_loop() -> None:
     cluster = Interrupted()
     cluster.create(WIDGETS, widget("a", spec={"text": TEXT}))
     cluster.changes = [partial(patch, {"spec": {"theirs": number}}) for number in range(5)]
@@ -100,7 +100,7 @@ async def test_after_three_conflicts_it_is_handled_in_the_event_loop() -> None:
     assert patched["spec"] == {"text": TEXT, "theirs": 2, "mine": 2}
 
 
-async def test_a_built_in_kind_is_begun_again_where_another_of_it_was_written() -> None:
+async def test_a_write_of_a_built_in_kind_is_computed_again_after_any_write_of_that_kind() -> None:
     cluster = Interrupted(lambda there: there.create("configmaps", config("other")))
 
     created = await cluster.large("create", "configmaps", body=config(text=TEXT))
@@ -109,18 +109,20 @@ async def test_a_built_in_kind_is_begun_again_where_another_of_it_was_written() 
     assert cluster.names("configmaps") == ["a", "other"]
 
 
-async def test_cancelled_it_stores_nothing() -> None:
+async def test_a_cancelled_write_stores_nothing() -> None:
     scope = trio.CancelScope()
     cluster = Interrupted(lambda there: scope.cancel())
 
     with scope:
         await cluster.large("create", WIDGETS, body=widget("a", spec={"text": TEXT}))
-    await cluster.large("create", WIDGETS, body=widget("b", spec={"text": TEXT}))  # which waits for that thread
+    await cluster.large(
+        "create", WIDGETS, body=widget("b", spec={"text": TEXT})
+    )  # waits for the thread of the cancelled write
 
     assert cluster.names(WIDGETS) == ["b"]
 
 
-async def test_what_it_sets_off_has_happened_when_it_returns() -> None:
+async def test_a_large_crd_is_served_when_the_call_returns() -> None:
     cluster = Interrupted()
 
     schema = {"type": "object", "description": TEXT}
@@ -129,7 +131,7 @@ async def test_what_it_sets_off_has_happened_when_it_returns() -> None:
     assert cluster.serves("gadgets.v1.example.com")
 
 
-async def test_writes_that_queue_are_computed_once_each() -> None:
+async def test_queued_writes_are_computed_once_each() -> None:
     cluster = Interrupted()
     await cluster.large("create", "configmaps", body=config("first", text=TEXT))
     for_one = cluster.looks

@@ -1,4 +1,4 @@
-"""Namespaces: there from the start, and emptied when they go."""
+"""The initial namespaces, and the deletion of namespaces."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.contract.objects import config
 from tests.testing.engine.cluster import Cluster
 
 
-def test_the_namespaces_of_every_cluster_are_there(cluster: Cluster) -> None:
+def test_the_initial_namespaces_exist(cluster: Cluster) -> None:
     assert cluster.names("namespaces") == ["default", "kube-node-lease", "kube-public", "kube-system"]
     default = cluster.get("namespaces", "default")
     assert default["status"] == {"phase": "Active"}
@@ -33,7 +33,7 @@ async def test_deleting_a_namespace_empties_it_first(cluster: Cluster) -> None:
     assert _version(contents[0]) < _version(namespaces[1])
 
 
-def test_a_finalizer_inside_keeps_the_namespace_and_nothing_new_comes_in(cluster: Cluster) -> None:
+def test_an_object_with_a_finalizer_keeps_its_namespace_terminating_and_creates_fail(cluster: Cluster) -> None:
     cluster.create("namespaces", {"metadata": {"name": "shop"}})
     cluster.create("configmaps", config(finalizers=["example.com/hold"]), namespace="shop")
 
@@ -49,7 +49,7 @@ def test_a_finalizer_inside_keeps_the_namespace_and_nothing_new_comes_in(cluster
         cluster.get("namespaces", "shop")
 
 
-def test_a_namespace_with_a_finalizer_of_its_own_stays_until_it_is_gone(cluster: Cluster) -> None:
+def test_a_namespace_stays_until_its_own_finalizer_is_removed(cluster: Cluster) -> None:
     cluster.create("namespaces", {"metadata": {"name": "shop", "finalizers": ["example.com/hold"]}})
     cluster.delete("namespaces", "shop")
 

@@ -1,4 +1,4 @@
-"""The server's selectors against the client's: written apart, they have to agree on everything."""
+"""The server's and the client's label selectors are separate implementations; they must agree."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _SELECTORS = st.lists(_TERMS, max_size=3).map(",".join)
 
 
 @given(_SELECTORS, _LABELS)
-def test_both_sides_select_the_same(text: str, labels: dict[str, str]) -> None:
+def test_server_and_client_select_the_same_labels(text: str, labels: dict[str, str]) -> None:
     server = all(requirement.matches(labels) for requirement in parse_labels(text))
 
     assert server == LabelSelector.parse(text).matches(labels)
 
 
 @given(_SELECTORS)
-def test_the_server_reads_what_the_client_writes(text: str) -> None:
+def test_the_server_parses_selectors_that_the_client_writes(text: str) -> None:
     written = str(LabelSelector.parse(text))
 
     assert set(parse_labels(written)) == set(parse_labels(text))
@@ -41,7 +41,7 @@ def test_the_server_reads_what_the_client_writes(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["a=b=c", "a in b", "a in (b", "(a)", "a b", "=a", "a,,b", "!", "-a", "a=b c", "a>x", "a notin"]
 )
-def test_both_sides_refuse_the_same(text: str) -> None:
+def test_server_and_client_reject_the_same_selectors(text: str) -> None:
     with pytest.raises(BadRequest, match=r"found|Invalid value"):
         parse_labels(text)
     with pytest.raises(InvalidSelector):

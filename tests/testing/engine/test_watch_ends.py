@@ -1,4 +1,4 @@
-"""How watches end: by their time, by the server, by falling behind; and bookmarks on the way."""
+"""How watches end (timeout, server, slow reader), and bookmarks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.testing.engine.cluster import Cluster, read_all, read_ended, read_som
 ASKED = {"allowWatchBookmarks": "true"}
 
 
-async def test_a_watch_lasts_as_long_as_it_asked(cluster: Cluster) -> None:
+async def test_a_watch_lasts_for_its_timeout_seconds(cluster: Cluster) -> None:
     begin = trio.current_time()
 
     assert await read_all(cluster.watch("configmaps", timeoutSeconds="45")) == []
@@ -23,7 +23,7 @@ async def test_a_watch_lasts_as_long_as_it_asked(cluster: Cluster) -> None:
     assert cluster.engine.open_watches == 0
 
 
-async def test_a_watch_that_does_not_ask_lasts_half_an_hour_to_an_hour() -> None:
+async def test_a_watch_without_timeout_seconds_lasts_between_30_and_60_minutes() -> None:
     cluster = Cluster(random=random.Random(3))
     begin = trio.current_time()
 
@@ -32,7 +32,7 @@ async def test_a_watch_that_does_not_ask_lasts_half_an_hour_to_an_hour() -> None
     assert 1800 <= trio.current_time() - begin <= 3600
 
 
-async def test_bookmarks_come_by_interval_and_shortly_before_the_end() -> None:
+async def test_bookmarks_are_sent_at_the_interval_and_shortly_before_the_end() -> None:
     cluster = Cluster(bookmark_interval=60)
     stream = cluster.watch("configmaps", resourceVersion=str(cluster.engine.revision), timeoutSeconds="150", **ASKED)
     begin, times = trio.current_time(), []
@@ -43,7 +43,7 @@ async def test_bookmarks_come_by_interval_and_shortly_before_the_end() -> None:
     assert times == [60, 120, 148]
 
 
-async def test_a_bookmark_says_how_far_all_of_history_has_got(cluster: Cluster) -> None:
+async def test_a_bookmark_has_the_latest_version_of_all_resources(cluster: Cluster) -> None:
     stream = cluster.watch("configmaps", resourceVersion=str(cluster.engine.revision), **ASKED)
     cluster.create("secrets", {"metadata": {"name": "unrelated"}})
 
@@ -60,11 +60,11 @@ async def test_a_bookmark_says_how_far_all_of_history_has_got(cluster: Cluster) 
     stream.close()
 
 
-async def test_nobody_gets_bookmarks_unasked(cluster: Cluster) -> None:
+async def test_bookmarks_are_sent_only_if_requested(cluster: Cluster) -> None:
     assert await read_all(cluster.watch("configmaps", timeoutSeconds="600")) == []
 
 
-async def test_a_clean_end_comes_after_the_events_so_far(cluster: Cluster) -> None:
+async def test_an_ended_watch_yields_the_events_before_its_end(cluster: Cluster) -> None:
     stream = cluster.watch("configmaps")
     cluster.create("configmaps", config("a"))
     assert cluster.engine.end_watches("configmaps") == 1
@@ -73,7 +73,7 @@ async def test_a_clean_end_comes_after_the_events_so_far(cluster: Cluster) -> No
     assert seen(await read_ended(stream)) == [("ADDED", "a")]
 
 
-async def test_only_the_watches_of_the_resource_named_are_ended(cluster: Cluster) -> None:
+async def test_end_watches_ends_only_the_watches_of_the_given_resource(cluster: Cluster) -> None:
     for resource in ("configmaps", "pods", "deployments"):
         cluster.watch(resource)
 
@@ -83,7 +83,7 @@ async def test_only_the_watches_of_the_resource_named_are_ended(cluster: Cluster
         cluster.engine.end_watches("gadgets")
 
 
-async def test_closing_ends_a_reader_that_waits(cluster: Cluster) -> None:
+async def test_closing_a_stream_ends_a_waiting_reader(cluster: Cluster) -> None:
     stream = cluster.watch("configmaps")
     async with trio.open_nursery() as nursery:
         nursery.start_soon(read_ended, stream)
@@ -93,7 +93,7 @@ async def test_closing_ends_a_reader_that_waits(cluster: Cluster) -> None:
     assert cluster.engine.open_watches == 0
 
 
-async def test_a_reader_that_falls_behind_forgotten_history_is_ended() -> None:
+async def test_a_watch_whose_unread_events_were_compacted_ends() -> None:
     cluster = Cluster(history=10)
     slow, idle = cluster.watch("configmaps"), cluster.watch("secrets")
     for number in range(30):
@@ -101,10 +101,10 @@ async def test_a_reader_that_falls_behind_forgotten_history_is_ended() -> None:
 
     assert await read_ended(slow) == []
     cluster.create("secrets", {"metadata": {"name": "s"}})
-    assert seen(await cluster.rest_of(idle)) == [("ADDED", "s")], "it has lost nothing"
+    assert seen(await cluster.rest_of(idle)) == [("ADDED", "s")], "none of its events was compacted"
 
 
-async def test_history_is_kept_as_long_as_promised() -> None:
+async def test_at_least_the_configured_number_of_revisions_is_kept() -> None:
     cluster = Cluster(history=10)
     for number in range(100):
         cluster.create("configmaps", config(f"c{number}"))

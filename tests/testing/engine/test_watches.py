@@ -1,4 +1,4 @@
-"""Watches as their readers have them: at once, in batches, and what compaction does to them."""
+"""Watch streams: when events arrive, the size of batches, and versions in the future or compacted."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def test_an_event_reaches_a_waiting_reader_at_once(cluster: Cluster) -> No
     stream.close()
 
 
-async def test_many_events_come_in_bounded_batches(cluster: Cluster) -> None:
+async def test_many_events_are_read_in_bounded_batches(cluster: Cluster) -> None:
     stream = cluster.watch("configmaps")
     for number in range(1200):
         cluster.create("configmaps", config(f"c{number}"))
@@ -37,7 +37,7 @@ async def test_many_events_come_in_bounded_batches(cluster: Cluster) -> None:
     stream.close()
 
 
-async def test_a_version_of_the_future_is_waited_for(cluster: Cluster) -> None:
+async def test_a_watch_from_a_future_version_waits_for_it(cluster: Cluster) -> None:
     stream = cluster.watch("configmaps", resourceVersion=str(cluster.engine.revision + 1))
     for name in ("a", "b"):
         cluster.create("configmaps", config(name))
@@ -45,7 +45,7 @@ async def test_a_version_of_the_future_is_waited_for(cluster: Cluster) -> None:
     assert seen(await cluster.rest_of(stream)) == [("ADDED", "b")]
 
 
-async def test_a_version_that_is_gone_can_be_an_http_answer_as_in_older_servers() -> None:
+async def test_with_expired_watch_status_a_compacted_version_is_an_http_error_as_in_older_servers() -> None:
     cluster = Cluster(expired_watch="status")
     cluster.engine.compact()
 
@@ -54,7 +54,7 @@ async def test_a_version_that_is_gone_can_be_an_http_answer_as_in_older_servers(
     assert cluster.engine.open_watches == 0
 
 
-async def test_the_version_of_the_latest_compaction_can_be_watched_from(cluster: Cluster) -> None:
+async def test_a_watch_can_start_from_the_version_of_the_latest_compaction(cluster: Cluster) -> None:
     cluster.engine.compact()
     stream = cluster.watch("configmaps", resourceVersion=str(cluster.engine.revision))
     cluster.create("configmaps", config())

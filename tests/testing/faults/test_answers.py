@@ -1,4 +1,4 @@
-"""Answers that are refused, late, slow, missing or old."""
+"""Faults that change responses: errors, delays, slow bodies, no response at all, repeated responses."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SOON: Any = "soon"
 @pytest.mark.parametrize(
     ("status", "reason"), [(403, "Forbidden"), (410, "Expired"), (429, "TooManyRequests"), (503, "ServiceUnavailable")]
 )
-async def test_a_refusal_has_the_status_that_fits(
+async def test_refuse_sends_a_status_object_with_the_matching_reason(
     server: APIServer, client: httpx2.AsyncClient, status: int, reason: str
 ) -> None:
     server.inject(Refuse(status, retry_after=3))
@@ -33,7 +33,7 @@ async def test_a_refusal_has_the_status_that_fits(
     assert response.headers["retry-after"] == "3"
 
 
-async def test_a_refusal_may_say_why(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_refuse_can_set_reason_and_message(server: APIServer, client: httpx2.AsyncClient) -> None:
     server.inject(Refuse(500, reason="", message="etcdserver: leader changed"))
 
     body = (await client.get(CONFIGS)).json()
@@ -49,7 +49,7 @@ async def test_a_refusal_may_say_why(server: APIServer, client: httpx2.AsyncClie
         ({"a": 1}, b'{"a":1}', "application/json"),
     ],
 )
-async def test_a_refusal_can_answer_anything(
+async def test_refuse_can_send_any_body(
     server: APIServer, client: httpx2.AsyncClient, body: Any, sent: bytes, content_type: str
 ) -> None:
     server.inject(Refuse(200, body=body, retry_after="Wed, 21 Oct 2026 07:28:00 GMT"))
@@ -61,7 +61,7 @@ async def test_a_refusal_can_answer_anything(
 
 
 @pytest.mark.parametrize(("seconds", "sent"), [(5, "5"), (0.5, "0.5"), (1234567.0, "1234567")])
-async def test_a_pause_of_any_length_is_asked_for_in_digits(
+async def test_retry_after_is_written_as_a_plain_number(
     server: APIServer, client: httpx2.AsyncClient, seconds: float, sent: str
 ) -> None:
     server.inject(Refuse(503, retry_after=seconds))
@@ -69,7 +69,7 @@ async def test_a_pause_of_any_length_is_asked_for_in_digits(
     assert (await client.get(CONFIGS)).headers["retry-after"] == sent
 
 
-async def test_a_token_is_refused_until_another_one_comes() -> None:
+async def test_refuse_can_be_limited_to_one_token() -> None:
     alice = User("alice")
     async with APIServer(users={"old": alice, "new": alice}) as server:
         server.inject(Refuse(401), when=lambda request: request.headers.get("authorization") == "Bearer old")
@@ -82,7 +82,7 @@ async def test_a_token_is_refused_until_another_one_comes() -> None:
         assert statuses == [401, 200, 401]
 
 
-async def test_a_delay_comes_before_the_request_is_worked_on(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_a_delay_precedes_the_handling_of_the_request(server: APIServer, client: httpx2.AsyncClient) -> None:
     server.inject(Delay(10), verb="list")
 
     async with trio.open_nursery() as nursery:
@@ -95,7 +95,9 @@ async def test_a_delay_comes_before_the_request_is_worked_on(server: APIServer, 
     assert len(response.json()["items"]) == 1
 
 
-async def test_a_write_that_its_client_gave_up_is_carried_out(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_a_delayed_write_is_carried_out_after_its_client_has_given_up(
+    server: APIServer, client: httpx2.AsyncClient
+) -> None:
     server.inject(Delay(30), verb="create")
 
     with trio.move_on_after(10) as given_up:
@@ -108,7 +110,7 @@ async def test_a_write_that_its_client_gave_up_is_carried_out(server: APIServer,
     assert server.audit[-1].finished == pytest.approx(server.audit[-1].time + 30)
 
 
-async def test_a_request_that_hangs_is_never_answered(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_a_hanging_request_gets_no_response(server: APIServer, client: httpx2.AsyncClient) -> None:
     server.inject(Hang(), times=1)
 
     with pytest.raises(httpx2.ReadTimeout):
@@ -120,7 +122,7 @@ async def test_a_request_that_hangs_is_never_answered(server: APIServer, client:
 @pytest.mark.parametrize(
     ("effect", "error"), [(Disconnect(), httpx2.RemoteProtocolError), (Disconnect("reset"), httpx2.ReadError)]
 )
-async def test_a_connection_may_end_without_an_answer(
+async def test_disconnect_ends_the_connection_without_a_response(
     server: APIServer, client: httpx2.AsyncClient, effect: Disconnect, error: type[Exception]
 ) -> None:
     server.inject(effect)
@@ -131,7 +133,7 @@ async def test_a_connection_may_end_without_an_answer(
     assert server.list("configmaps") == []
 
 
-async def test_a_body_drips(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_drip_limits_the_rate_of_the_body(server: APIServer, client: httpx2.AsyncClient) -> None:
     server.inject(Drip(100))
     begin = trio.current_time()
 
@@ -141,7 +143,7 @@ async def test_a_body_drips(server: APIServer, client: httpx2.AsyncClient) -> No
     assert response.json()["kind"] == "ConfigMapList"
 
 
-async def test_what_is_frozen_is_answered_again(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_freeze_repeats_the_first_response(server: APIServer, client: httpx2.AsyncClient) -> None:
     fault = server.inject(Freeze(), resource="configmaps")
     first = await client.get(CONFIGS)
     server.create(config("a"))
@@ -166,12 +168,12 @@ async def test_what_is_frozen_is_answered_again(server: APIServer, client: httpx
         (lambda: Disconnect(SOON), "how is 'soon'"),
     ],
 )
-def test_an_effect_that_makes_no_sense_is_refused(wrong: Any, message: str) -> None:
+def test_invalid_effects_are_rejected(wrong: Any, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         wrong()
 
 
-async def test_a_body_that_lags_comes_later_in_order_and_at_its_own_pace(
+async def test_lag_delays_each_chunk_of_the_body_by_the_same_time(
     server: APIServer, client: httpx2.AsyncClient
 ) -> None:
     server.inject(Lag(10), verb="watch")
@@ -193,7 +195,7 @@ async def create_each_second(server: APIServer, names: list[str]) -> None:
         server.create(config(name))
 
 
-async def test_a_lag_has_to_be_a_number_of_seconds() -> None:
+async def test_a_negative_lag_is_rejected() -> None:
     await trio.lowlevel.checkpoint()
     with pytest.raises(InvalidInput, match="seconds is -1"):
         Lag(-1)

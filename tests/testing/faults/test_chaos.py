@@ -1,4 +1,4 @@
-"""Random faults from a seed, and stories over time."""
+"""``Chaos``: random faults from a seed; ``play_script``: faults at given times."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def refuse(server: Faulty, random: Random) -> None:
 
 
 async def ask_on(client: httpx2.AsyncClient, seen: list[str]) -> None:
-    """List and watch for ever, noting how each answer went."""
+    """List and watch forever, and record the outcome of each request."""
     while True:
         for path in (CONFIGS, f"{CONFIGS}?watch=true&timeoutSeconds=5&allowWatchBookmarks=true"):
             try:
@@ -33,7 +33,7 @@ async def ask_on(client: httpx2.AsyncClient, seen: list[str]) -> None:
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-async def test_everything_happens_and_the_server_survives(
+async def test_every_mishap_happens_and_the_server_survives(
     server: APIServer, client: httpx2.AsyncClient, seed: int
 ) -> None:
     chaos, seen = Chaos(server, random=Random(seed), every=4), list[str]()
@@ -48,7 +48,7 @@ async def test_everything_happens_and_the_server_survives(
     assert {"200", "410", "429", "500", "503", "ReadTimeout", "RemoteProtocolError", "ReadError"} <= set(seen)
 
 
-async def test_afterwards_all_is_well(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_after_chaos_ends_requests_succeed(server: APIServer, client: httpx2.AsyncClient) -> None:
     async with trio.open_nursery() as nursery:
         nursery.start_soon(Chaos(server, random=Random(1), every=1, mishaps=[refuse]).run)
         await trio.sleep(60)
@@ -61,7 +61,7 @@ async def test_afterwards_all_is_well(server: APIServer, client: httpx2.AsyncCli
 async def test_equal_seeds_give_equal_mishaps(server: APIServer) -> None:
     def times(seed: int) -> tuple[Chaos, list[float]]:
         noted: list[float] = []
-        note = lambda server, random: noted.append(trio.current_time() - begin)  # noqa: E731 - what is chosen among
+        note = lambda server, random: noted.append(trio.current_time() - begin)  # noqa: E731 - the mishap
         return Chaos(server, random=Random(seed), every=2, mishaps=[note]), noted
 
     begin = trio.current_time()
@@ -74,7 +74,7 @@ async def test_equal_seeds_give_equal_mishaps(server: APIServer) -> None:
     assert 200 < len(one) < 400
 
 
-async def test_some_requests_are_spared(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_requests_for_which_when_is_false_are_spared(server: APIServer, client: httpx2.AsyncClient) -> None:
     chaos = Chaos(
         server,
         random=Random(1),
@@ -91,7 +91,7 @@ async def test_some_requests_are_spared(server: APIServer, client: httpx2.AsyncC
         nursery.cancel_scope.cancel()
 
 
-async def test_a_script_does_all_at_its_time(server: APIServer) -> None:
+async def test_a_script_runs_each_step_at_its_time(server: APIServer) -> None:
     begin, seen = trio.current_time(), list[tuple[str, float]]()
 
     def note(what: str) -> None:
@@ -102,7 +102,7 @@ async def test_a_script_does_all_at_its_time(server: APIServer) -> None:
     assert seen == [("now", 0), ("soon", 60), ("and", 60)]
 
 
-async def test_a_script_waits_for_what_takes_its_time(server: APIServer) -> None:
+async def test_a_script_waits_for_a_step_that_takes_longer(server: APIServer) -> None:
     begin, seen = trio.current_time(), list[float]()
 
     await play_script(
@@ -118,7 +118,7 @@ async def test_a_script_waits_for_what_takes_its_time(server: APIServer) -> None
     ("steps", "message"),
     [([(-1, print)], "a step's time is -1"), ([(5, print), (4, print)], "at 4 s comes after one at 5 s")],
 )
-async def test_a_script_that_makes_no_sense_is_refused(steps: Any, message: str) -> None:
+async def test_an_invalid_script_is_rejected(steps: Any, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         await play_script(*steps)
 
@@ -131,6 +131,6 @@ async def test_a_script_that_makes_no_sense_is_refused(steps: Any, message: str)
         ({"random": 7}, r"random is 7: pass a random.Random, such as Random\(7\)"),
     ],
 )
-def test_chaos_that_makes_no_sense_is_refused(wrong: dict[str, Any], message: str) -> None:
+def test_invalid_arguments_of_chaos_are_rejected(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         Chaos(APIServer(), **{"random": Random(1), **wrong})

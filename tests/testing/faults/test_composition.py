@@ -1,4 +1,4 @@
-"""Faults on top of each other: each does its part, and none leaves anything behind."""
+"""Combinations of faults: each takes effect, and no request or task is left behind."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ EFFECTS: st.SearchStrategy[Effect] = st.one_of(
 
 
 async def outcome(client: httpx2.AsyncClient, path: str) -> object:
-    """A status, or the error."""
+    """Return the status of a response, or the type of the error."""
     try:
         return (await client.get(path, timeout=100)).status_code
     except httpx2.TransportError as error:
@@ -91,16 +91,16 @@ async def play(effects: list[Effect], ends: list[Ending]) -> None:
         assert server.open_watches == ()
         assert all(record.finished is not None for record in server.audit)
         assert server._nursery is not None
-        assert len(server._nursery.child_tasks) == 1, "what does the engine's work, and no request"
+        assert len(server._nursery.child_tasks) == 1, "the task of the engine, but none of a request"
 
 
 @given(effects=st.lists(EFFECTS, max_size=4), ends=st.lists(st.sampled_from(HOWS), max_size=3))
 @settings(max_examples=60)
-def test_no_combination_hangs_breaks_or_leaves_anything(effects: list[Effect], ends: list[Ending]) -> None:
+def test_no_combination_of_faults_hangs_raises_or_leaves_a_request(effects: list[Effect], ends: list[Ending]) -> None:
     trio.run(play, effects, ends, clock=trio.testing.MockClock(autojump_threshold=0))
 
 
-async def test_half_a_line_passes_what_rewrites(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_a_cut_in_mid_line_applies_to_rewritten_lines(server: APIServer, client: httpx2.AsyncClient) -> None:
     for name in "ab":
         server.create(config(name))
     server.inject(Rewrite(rewrites.repeat), verb="watch")
@@ -111,7 +111,7 @@ async def test_half_a_line_passes_what_rewrites(server: APIServer, client: httpx
     async def read() -> None:
         async with client.stream("GET", WATCH) as response:
             async for chunk in response.aiter_raw():
-                chunks.append(chunk)  # noqa: PERF401 - what came before the error counts
+                chunks.append(chunk)  # noqa: PERF401 - the chunks received before the error are needed
 
     with pytest.raises(httpx2.RemoteProtocolError):
         await read()
@@ -124,7 +124,9 @@ async def test_half_a_line_passes_what_rewrites(server: APIServer, client: httpx
         json.loads(half)
 
 
-async def test_what_an_effect_passes_on_is_what_the_server_sees(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_the_server_receives_the_scope_that_an_effect_passes_on(
+    server: APIServer, client: httpx2.AsyncClient
+) -> None:
     class InTheNameOfAnother:
         async def apply(self, request: Any, app: Any, scope: Any, receive: Any, send: Any) -> None:
             await app({**scope, "raw_path": b"/api/v1/secrets"}, receive, send)

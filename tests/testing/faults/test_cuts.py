@@ -1,4 +1,4 @@
-"""Answers that break off, in every way and at any place; and watches that are ended while they are open."""
+"""``Cut`` and ``end_watches``: responses that end early, in every way and at any position."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WATCH = f"{CONFIGS}?watch=true"
 
 
 class Reading:
-    """What came of an answer, and how it ended."""
+    """What was received of a response, and how it ended."""
 
     def __init__(self) -> None:
         self.data = b""
@@ -28,19 +28,19 @@ class Reading:
 
     @property
     def names(self) -> list[str]:
-        """The names in whole lines."""
+        """The names in complete lines."""
         lines = self.data.split(b"\n")[:-1]
         return [json.loads(line)["object"]["metadata"]["name"] for line in lines]
 
     @property
     def rest(self) -> bytes:
-        """What came of the last line."""
+        """The incomplete last line."""
         return self.data.split(b"\n")[-1]
 
 
 @asynccontextmanager
 async def reading(client: httpx2.AsyncClient, path: str = WATCH) -> AsyncIterator[Reading]:
-    """Read an answer in the background; inside the block it is as far as it comes."""
+    """Read a response in the background while the block runs."""
     seen = Reading()
 
     async def read(response: httpx2.Response) -> None:
@@ -69,7 +69,7 @@ ENDS: dict[Ending, tuple[type[Exception] | str, bool]] = {
 
 
 @pytest.mark.parametrize("how", ENDS)
-async def test_a_watch_breaks_off_after_some_lines(server: APIServer, client: httpx2.AsyncClient, how: Ending) -> None:
+async def test_a_watch_can_be_cut_after_some_lines(server: APIServer, client: httpx2.AsyncClient, how: Ending) -> None:
     server.inject(Cut(how, after_lines=2), verb="watch")
 
     async with reading(client) as seen:
@@ -82,7 +82,7 @@ async def test_a_watch_breaks_off_after_some_lines(server: APIServer, client: ht
 
 
 @pytest.mark.parametrize("how", ENDS)
-async def test_an_open_watch_is_ended(server: APIServer, client: httpx2.AsyncClient, how: Ending) -> None:
+async def test_end_watches_ends_an_open_watch(server: APIServer, client: httpx2.AsyncClient, how: Ending) -> None:
     async with reading(client) as seen:
         server.create(config("a"))
         await trio.sleep(1)
@@ -98,14 +98,14 @@ async def test_an_open_watch_is_ended(server: APIServer, client: httpx2.AsyncCli
 
 
 @pytest.mark.parametrize("how", ENDS)
-async def test_a_list_breaks_off_after_some_bytes(server: APIServer, client: httpx2.AsyncClient, how: Ending) -> None:
+async def test_a_list_can_be_cut_after_some_bytes(server: APIServer, client: httpx2.AsyncClient, how: Ending) -> None:
     server.inject(Cut(how, after_bytes=20))
 
     async with reading(client, CONFIGS) as seen:
         assert (len(seen.data), seen.end) == (20, ENDS[how][0])
 
 
-async def test_a_watch_breaks_off_after_some_time(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_a_watch_can_be_cut_after_some_time(server: APIServer, client: httpx2.AsyncClient) -> None:
     server.inject(Cut("reset", after_seconds=60))
 
     async with reading(client) as seen:
@@ -116,7 +116,7 @@ async def test_a_watch_breaks_off_after_some_time(server: APIServer, client: htt
         assert (before, seen.end) == ("open", httpx2.ReadError)
 
 
-async def test_a_watch_ends_before_it_has_begun(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_a_watch_can_be_ended_before_its_first_event(server: APIServer, client: httpx2.AsyncClient) -> None:
     server.create(config("a"))
     server.inject(Cut("clean"), verb="watch")
 
@@ -125,7 +125,9 @@ async def test_a_watch_ends_before_it_has_begun(server: APIServer, client: httpx
     assert (response.status_code, response.content) == (200, b"")
 
 
-async def test_an_answer_that_is_complete_before_is_whole(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_a_response_that_is_complete_before_the_cut_is_unchanged(
+    server: APIServer, client: httpx2.AsyncClient
+) -> None:
     server.inject(Cut("reset", after_bytes=1_000_000))
     server.inject(Cut("reset", after_seconds=1))
 
@@ -133,7 +135,7 @@ async def test_an_answer_that_is_complete_before_is_whole(server: APIServer, cli
 
 
 @pytest.mark.parametrize("how", ["clean", "cut", "reset"])
-async def test_silence_can_be_ended(server: APIServer, client: httpx2.AsyncClient, how: Ending) -> None:
+async def test_a_silent_watch_can_be_ended(server: APIServer, client: httpx2.AsyncClient, how: Ending) -> None:
     async with reading(client) as seen:
         server.end_watches(how="silent")
         await trio.sleep(600)
@@ -143,11 +145,11 @@ async def test_silence_can_be_ended(server: APIServer, client: httpx2.AsyncClien
         assert (seen.data, seen.end) == (b"", ENDS[how][0])
 
 
-async def test_silence_can_be_ended_where_it_began_in_the_middle_of_something(
+async def test_a_watch_that_became_silent_while_sending_can_be_ended(
     server: APIServer, client: httpx2.AsyncClient
 ) -> None:
     async with client.stream("GET", WATCH) as unread:
-        for number in range(40):  # more than fit between the two
+        for number in range(40):  # more than the buffer between server and client holds
             server.create(config(f"a-{number}"))
             await trio.sleep(1)
 
@@ -169,6 +171,6 @@ async def test_silence_can_be_ended_where_it_began_in_the_middle_of_something(
         ({"after_lines": 1, "after_bytes": 1}, "one of after_lines and after_bytes"),
     ],
 )
-def test_a_cut_that_makes_no_sense_is_refused(wrong: dict[str, Any], message: str) -> None:
+def test_invalid_cuts_are_rejected(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         Cut(**wrong)

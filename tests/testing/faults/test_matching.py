@@ -1,4 +1,4 @@
-"""Which requests a fault strikes, in which order, when, and how often."""
+"""Matching: which requests a fault affects, in which order, when, and how often."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def statuses(client: httpx2.AsyncClient, count: int, path: str = PODS) -> 
         ({"when": lambda request: request.params.get("limit") == "5"}, ["pods"]),
     ],
 )
-async def test_a_fault_is_for_what_it_names(
+async def test_a_fault_affects_only_matching_requests(
     server: APIServer, client: httpx2.AsyncClient, matcher: dict[str, Any], hits: list[str]
 ) -> None:
     paths = {"pods": f"{PODS}?limit=5", "deployments": DEPLOYMENTS, "discovery": "/apis"}
@@ -46,7 +46,9 @@ async def test_a_fault_is_for_what_it_names(
     assert [name for name, path in paths.items() if (await client.get(path)).status_code == 503] == hits
 
 
-async def test_a_condition_knows_what_is_asked_for(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_the_when_function_receives_all_facts_about_the_request(
+    server: APIServer, client: httpx2.AsyncClient
+) -> None:
     seen: list[RequestFacts] = []
 
     def note(request: RequestFacts) -> bool:
@@ -65,7 +67,9 @@ async def test_a_condition_knows_what_is_asked_for(server: APIServer, client: ht
     assert "secret" not in repr(facts)
 
 
-async def test_a_fault_strikes_as_often_as_told(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_times_and_skip_limit_the_requests_that_a_fault_affects(
+    server: APIServer, client: httpx2.AsyncClient
+) -> None:
     fault = server.inject(Refuse(500), times=2, skip=1)
 
     assert await statuses(client, 5) == [200, 500, 500, 200, 200]
@@ -81,7 +85,7 @@ async def test_a_fault_ends_with_its_block(server: APIServer, client: httpx2.Asy
     assert fault.hits == 1
 
 
-async def test_a_schedule_is_on_the_clock_of_the_test(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_start_and_duration_use_the_clock_of_the_test(server: APIServer, client: httpx2.AsyncClient) -> None:
     server.inject(Refuse(503), start=10, duration=20)
 
     seen = []
@@ -92,7 +96,7 @@ async def test_a_schedule_is_on_the_clock_of_the_test(server: APIServer, client:
     assert seen == [200, 200, 503, 503, 200]
 
 
-async def test_chance_is_decided_by_the_random_of_the_server() -> None:
+async def test_chance_uses_the_random_numbers_of_the_server() -> None:
     async def play(seed: int) -> list[int]:
         server = APIServer(random=Random(seed))
         server.inject(Refuse(503), chance=0.5)
@@ -105,9 +109,7 @@ async def test_chance_is_decided_by_the_random_of_the_server() -> None:
     assert 5 < (await play(3)).count(503) < 35
 
 
-async def test_all_faults_that_match_apply_and_the_oldest_comes_first(
-    server: APIServer, client: httpx2.AsyncClient
-) -> None:
+async def test_all_matching_faults_apply_and_the_oldest_first(server: APIServer, client: httpx2.AsyncClient) -> None:
     slow = server.inject(Delay(30))
     once = server.inject(Refuse(500), times=1)
     other = server.inject(Refuse(503))
@@ -134,7 +136,7 @@ async def test_all_faults_that_match_apply_and_the_oldest_comes_first(
         ({"when": "namespace=a"}, "when is 'namespace=a': pass a function"),
     ],
 )
-async def test_a_fault_that_makes_no_sense_is_refused(server: APIServer, wrong: dict[str, Any], message: str) -> None:
+async def test_invalid_arguments_of_inject_are_rejected(server: APIServer, wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         server.inject(Refuse(500), **wrong)
 
@@ -146,7 +148,7 @@ async def test_a_fault_that_makes_no_sense_is_refused(server: APIServer, wrong: 
         (503, r"effect is 503: pass .* Refuse\(503\)"),
     ],
 )
-async def test_what_is_no_effect_is_refused_where_it_is_passed(server: APIServer, effect: Any, message: str) -> None:
+async def test_inject_rejects_values_that_are_not_effects(server: APIServer, effect: Any, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         server.inject(effect)
 

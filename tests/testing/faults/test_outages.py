@@ -1,4 +1,4 @@
-"""Connections that fail before there is any HTTP, and a server that restarts."""
+"""Outages below HTTP: connections that fail or are dropped, and a server that restarts."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ CONFIGS = "/api/v1/configmaps"
     ("how", "error"),
     [("refuse", httpx2.ConnectError), ("reset", httpx2.ReadError), ("silent", httpx2.ReadTimeout)],
 )
-async def test_nobody_gets_in_until_the_outage_is_over(
+async def test_connections_fail_until_the_outage_is_over(
     server: APIServer, client: httpx2.AsyncClient, how: Any, error: type[Exception]
 ) -> None:
     with server.refuse_connections(how), pytest.raises(error):
         await client.get(CONFIGS, timeout=60)
 
     assert (await client.get(CONFIGS)).status_code == 200
-    assert len(server.audit) == 1, "the others never got in"
+    assert len(server.audit) == 1, "the failed connections sent no request"
 
 
 @pytest.mark.parametrize(("how", "error"), [("reset", httpx2.ReadError), ("cut", httpx2.RemoteProtocolError)])
-async def test_every_connection_is_dropped(
+async def test_drop_connections_ends_every_open_connection(
     server: APIServer, client: httpx2.AsyncClient, how: Any, error: type[Exception]
 ) -> None:
     async with (
@@ -46,7 +46,9 @@ async def test_every_connection_is_dropped(
     assert server.open_watches == ()
 
 
-async def test_a_restart_takes_its_time_and_keeps_what_is_stored(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_a_restart_lasts_as_long_as_given_and_keeps_the_objects(
+    server: APIServer, client: httpx2.AsyncClient
+) -> None:
     server.create(config("a"))
     old = server.revision
     server.create(config("b"))
@@ -64,7 +66,7 @@ async def test_a_restart_takes_its_time_and_keeps_what_is_stored(server: APIServ
 
 
 @pytest.mark.real_time
-async def test_it_is_so_for_clients_on_tcp_too(server: APIServer) -> None:
+async def test_connections_of_tcp_clients_fail_too(server: APIServer) -> None:
     async with server.serve() as endpoint, httpx2.AsyncClient(base_url=endpoint.url) as client:
         async with client.stream("GET", f"{CONFIGS}?watch=true") as response:
             with server.refuse_connections():
@@ -81,7 +83,7 @@ async def test_it_is_so_for_clients_on_tcp_too(server: APIServer) -> None:
     assert answer.status_code == 200
 
 
-async def test_outages_that_make_no_sense_are_refused(server: APIServer) -> None:
+async def test_invalid_outages_are_rejected(server: APIServer) -> None:
     wrong: Any = "gently"
     with pytest.raises(InvalidInput, match="pass one of 'refuse', 'reset', 'silent'"):
         server.refuse_connections(wrong)

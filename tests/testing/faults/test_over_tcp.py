@@ -1,4 +1,4 @@
-"""Faults on real connections: what the kernel of the client is told."""
+"""Faults on real TCP connections."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def connected(endpoint: Endpoint) -> AsyncIterator[httpx2.AsyncClient]:
 
 
 async def read_all(response: httpx2.Response) -> tuple[bytes, object]:
-    """What comes of the body, and the error that ends it, if it is one."""
+    """Return the body, and the type of the error that ended it or ``None``."""
     data = b""
     try:
         async for chunk in response.aiter_raw():
@@ -61,13 +61,13 @@ async def test_an_open_watch_is_ended(server: APIServer, how: Ending, tls: bool)
 
         again = await client.get(CONFIGS)
 
-    assert end == ENDS[how] or (tls and how != "clean" and end is not None), "TLS tells of it in its own way"
+    assert end == ENDS[how] or (tls and how != "clean" and end is not None), "the type of the error differs with TLS"
     assert bool(data) == (how in {"mid-line", "mid-chunk"})
     assert again.status_code == 200
 
 
 @pytest.mark.parametrize("how", ENDS)
-async def test_a_list_breaks_off(server: APIServer, how: Ending) -> None:
+async def test_a_list_can_be_cut_after_some_bytes(server: APIServer, how: Ending) -> None:
     server.inject(Cut(how, after_bytes=20))
 
     async with server.serve() as endpoint, connected(endpoint) as client, client.stream("GET", CONFIGS) as response:
@@ -77,14 +77,14 @@ async def test_a_list_breaks_off(server: APIServer, how: Ending) -> None:
 
 
 async def raw(endpoint: Endpoint, path: str) -> bytes:
-    """Everything that comes for a request, until the connection ends."""
+    """Send a request, and return all bytes until the connection ends."""
     host, port = re.findall(r"[\d.]+", endpoint.url)
     async with await trio.open_tcp_stream(host, int(port)) as stream:
         await stream.send_all(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
         return b"".join([bytes(piece) async for piece in stream])
 
 
-async def test_a_chunk_is_announced_and_not_complete(server: APIServer) -> None:
+async def test_a_cut_in_mid_chunk_sends_less_than_the_announced_size(server: APIServer) -> None:
     server.create(config("a"))
     server.inject(Cut("mid-chunk", after_lines=0), verb="watch")
 
@@ -98,17 +98,17 @@ async def test_a_chunk_is_announced_and_not_complete(server: APIServer) -> None:
 
 
 @pytest.mark.parametrize("status", [204, 304])
-async def test_answers_that_have_no_body_are_sent_without_one(server: APIServer, status: int) -> None:
+async def test_refuse_sends_204_and_304_without_a_body(server: APIServer, status: int) -> None:
     server.inject(Refuse(status))
 
     async with server.serve() as endpoint, connected(endpoint) as client:
-        answers = [await client.get(CONFIGS) for _ in range(2)]  # the second shows that the connection is sound
+        answers = [await client.get(CONFIGS) for _ in range(2)]  # the second one needs an intact connection
 
     assert [(answer.status_code, answer.content) for answer in answers] == [(status, b"")] * 2
 
 
 @pytest.mark.parametrize(("how", "ends"), [("clean", b""), ("reset", trio.BrokenResourceError)])
-async def test_a_connection_ends_without_an_answer(server: APIServer, how: Ending, ends: object) -> None:
+async def test_disconnect_ends_the_connection_without_a_response(server: APIServer, how: Ending, ends: object) -> None:
     server.inject(Disconnect("reset" if how == "reset" else "clean"))
 
     async with server.serve() as endpoint:
@@ -120,7 +120,7 @@ async def test_a_connection_ends_without_an_answer(server: APIServer, how: Endin
     assert seen == ends
 
 
-async def test_silence_says_nothing_until_it_ends(server: APIServer) -> None:
+async def test_a_silent_watch_sends_nothing_until_it_is_ended(server: APIServer) -> None:
     async with server.serve() as endpoint, connected(endpoint) as client, client.stream("GET", WATCH) as silent:
         await server.wait_open_watches(1)
         server.end_watches(how="silent")
@@ -133,7 +133,7 @@ async def test_silence_says_nothing_until_it_ends(server: APIServer) -> None:
         assert await read_all(silent) == (b"", httpx2.RemoteProtocolError)
 
 
-async def test_a_client_that_gives_up_ends_silence_and_hanging(server: APIServer) -> None:
+async def test_silent_and_hanging_requests_end_when_the_client_gives_up(server: APIServer) -> None:
     server.inject(Hang(), verb="list")
     server.inject(Cut("silent"), verb="watch")
 
@@ -146,7 +146,7 @@ async def test_a_client_that_gives_up_ends_silence_and_hanging(server: APIServer
     assert server.audit[-1].status == 200
 
 
-async def test_a_body_drips_in_pieces(server: APIServer) -> None:
+async def test_drip_sends_the_body_in_pieces(server: APIServer) -> None:
     server.inject(Drip(200))
 
     async with server.serve() as endpoint, connected(endpoint) as client, client.stream("GET", CONFIGS) as response:

@@ -1,4 +1,4 @@
-"""Answers that are not what the server said: events and bodies that are dropped, changed, added, broken."""
+"""``Rewrite``: events and bodies that are dropped, changed, added or broken on their way to the client."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ INITIAL = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
 
 
 async def events(client: httpx2.AsyncClient, query: str = BOOKMARKS) -> list[dict[str, Any]]:
-    """All events of a watch that ends by itself."""
+    """Return all events of a watch that ends by its timeout."""
     response = await client.get(f"{CONFIGS}?{query}")
     return [json.loads(line) for line in response.text.splitlines()]
 
@@ -30,7 +30,7 @@ def types(seen: list[dict[str, Any]]) -> list[str]:
     return [event["type"] for event in seen]
 
 
-async def test_bookmarks_are_dropped(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_drop_bookmarks_removes_bookmarks(server: APIServer, client: httpx2.AsyncClient) -> None:
     server.create(config("a"))
     before = await events(client)
     server.inject(Rewrite(rewrites.drop_bookmarks), verb="watch")
@@ -39,7 +39,7 @@ async def test_bookmarks_are_dropped(server: APIServer, client: httpx2.AsyncClie
     assert types(await events(client)) == ["ADDED"]
 
 
-async def test_the_bookmark_that_ends_the_initial_events_never_comes(
+async def test_drop_initial_events_end_removes_only_that_bookmark(
     server: APIServer, client: httpx2.AsyncClient
 ) -> None:
     server.create(config("a"))
@@ -51,7 +51,7 @@ async def test_the_bookmark_that_ends_the_initial_events_never_comes(
     assert "initial-events-end" not in json.dumps(seen)
 
 
-async def test_resource_versions_go_backwards(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_rewind_lowers_all_resource_versions(server: APIServer, client: httpx2.AsyncClient) -> None:
     server.create(config("a"))
     revision = server.revision
     server.inject(Rewrite(rewrites.rewind(3)))
@@ -64,7 +64,7 @@ async def test_resource_versions_go_backwards(server: APIServer, client: httpx2.
     assert event["object"]["metadata"]["resourceVersion"] == str(revision - 3)
 
 
-async def test_metadata_is_missing(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_remove_metadata_removes_the_metadata_of_objects(server: APIServer, client: httpx2.AsyncClient) -> None:
     server.create(config("a"))
     server.inject(Rewrite(rewrites.remove_metadata))
 
@@ -84,7 +84,7 @@ async def test_metadata_is_missing(server: APIServer, client: httpx2.AsyncClient
         (rewrites.expired, "ERROR", "Status"),
     ],
 )
-async def test_events_are_others(
+async def test_an_event_can_be_replaced_by_an_invalid_or_an_error_event(
     server: APIServer, client: httpx2.AsyncClient, function: Rewriter, type_: str, kind: str | None
 ) -> None:
     server.create(config("a"))
@@ -98,7 +98,7 @@ async def test_events_are_others(
     assert set(types(seen)[2:]) == {"BOOKMARK"}
 
 
-async def test_an_event_is_no_json(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_garble_makes_an_event_invalid_json(server: APIServer, client: httpx2.AsyncClient) -> None:
     server.create(config("a"))
     server.create(config("b"))
     server.inject(Rewrite(rewrites.garble, times=1), verb="watch")
@@ -110,7 +110,7 @@ async def test_an_event_is_no_json(server: APIServer, client: httpx2.AsyncClient
     assert json.loads(second)["object"]["metadata"]["name"] == "b"
 
 
-async def test_something_is_put_in_between_and_said_twice(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_before_inserts_lines_and_repeat_duplicates_events(server: APIServer, client: httpx2.AsyncClient) -> None:
     server.create(config("a"))
     server.inject(Rewrite(rewrites.before({"type": "ADDED", "object": {}}, b"\n"), times=1), verb="watch")
     server.inject(Rewrite(rewrites.repeat), verb="watch")
@@ -122,7 +122,7 @@ async def test_something_is_put_in_between_and_said_twice(server: APIServer, cli
     assert lines[2] == lines[3]
 
 
-async def test_functions_take_turns(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_in_turn_alternates_between_functions(server: APIServer, client: httpx2.AsyncClient) -> None:
     for name in "abcd":
         server.create(config(name))
     server.inject(Rewrite(rewrites.in_turn(rewrites.unknown_type, lambda event: event)), verb="watch")
@@ -131,7 +131,9 @@ async def test_functions_take_turns(server: APIServer, client: httpx2.AsyncClien
 
 
 @pytest.mark.parametrize("accept", ["application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList", "*/*"])
-async def test_discovery_is_partial(server: APIServer, client: httpx2.AsyncClient, accept: str) -> None:
+async def test_without_group_removes_a_group_from_discovery(
+    server: APIServer, client: httpx2.AsyncClient, accept: str
+) -> None:
     server.inject(Rewrite(rewrites.without_group("apps")), path_prefix="/apis")
 
     answer = (await client.get("/apis", headers={"Accept": accept})).text
@@ -140,7 +142,7 @@ async def test_discovery_is_partial(server: APIServer, client: httpx2.AsyncClien
     assert '"apps"' not in answer
 
 
-async def test_a_group_is_stale(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_stale_group_marks_a_group_as_stale_in_discovery(server: APIServer, client: httpx2.AsyncClient) -> None:
     server.inject(Rewrite(rewrites.stale_group("apps")), path_prefix="/apis")
     accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
@@ -150,7 +152,7 @@ async def test_a_group_is_stale(server: APIServer, client: httpx2.AsyncClient) -
     assert [(version["freshness"], version.get("resources")) for version in apps["versions"]] == [("Stale", None)]
 
 
-async def test_other_formats_and_compression_do_not_matter(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_rewrites_apply_to_compressed_json_and_not_to_yaml(server: APIServer, client: httpx2.AsyncClient) -> None:
     for number in range(2000):
         server.create(config(f"a-{number}"))
     server.inject(Rewrite(rewrites.remove_metadata))
@@ -162,7 +164,7 @@ async def test_other_formats_and_compression_do_not_matter(server: APIServer, cl
     assert not any("metadata" in item for item in json_.json()["items"])
 
 
-async def test_a_mistake_in_the_function_is_not_hidden(
+async def test_an_exception_in_the_function_is_raised_and_logged(
     server: APIServer, client: httpx2.AsyncClient, caplog: pytest.LogCaptureFixture
 ) -> None:
     def wrong(document: dict[str, Any]) -> None:
@@ -175,8 +177,10 @@ async def test_a_mistake_in_the_function_is_not_hidden(
     assert "GET /api/v1/configmaps failed" in caplog.text
 
 
-async def test_a_function_that_returns_no_document_is_told_so(server: APIServer, client: httpx2.AsyncClient) -> None:
-    forgotten: Any = rewrites.rewind  # and not rewind(10)
+async def test_a_function_that_does_not_return_a_document_is_an_error(
+    server: APIServer, client: httpx2.AsyncClient
+) -> None:
+    forgotten: Any = rewrites.rewind  # instead of rewind(10)
     server.inject(Rewrite(forgotten))
 
     with pytest.raises(InvalidInput, match=r"returned a function; .* rewrites.rewind\(10\)"):
@@ -184,7 +188,7 @@ async def test_a_function_that_returns_no_document_is_told_so(server: APIServer,
 
 
 @pytest.mark.parametrize("body", [b'{"a":"\xff\xfe"}', b'{"a":' * 100_000, b"[1]"])
-async def test_what_cannot_be_decoded_passes_as_it_is(
+async def test_bodies_that_cannot_be_decoded_pass_unchanged(
     server: APIServer, client: httpx2.AsyncClient, body: bytes
 ) -> None:
     server.inject(Rewrite(rewrites.remove_metadata))
@@ -194,12 +198,12 @@ async def test_what_cannot_be_decoded_passes_as_it_is(
 
 
 @pytest.mark.parametrize(("wrong", "message"), [({"skip": -1}, "skip is -1"), ({"times": 0}, "times is 0")])
-def test_a_rewrite_that_makes_no_sense_is_refused(wrong: dict[str, Any], message: str) -> None:
+def test_invalid_arguments_of_rewrite_are_rejected(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         Rewrite(rewrites.repeat, **wrong)
 
 
-async def test_events_arrive_as_they_happen(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_rewritten_events_are_not_delayed(server: APIServer, client: httpx2.AsyncClient) -> None:
     server.inject(Rewrite(rewrites.repeat), verb="watch")
 
     async with client.stream("GET", f"{CONFIGS}?watch=true") as response:

@@ -1,4 +1,4 @@
-"""Trouble that is in what the server holds: time that goes backwards, definitions that are not there yet or again."""
+"""Faults in the state of the server: revisions that go back, CRDs that are not established, failing conversion."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CONFIGS = "/api/v1/configmaps"
 WIDGETS = "/apis/example.com/v1/widgets"
 
 
-async def test_an_etcd_restored_without_a_bump_goes_back_in_time(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_restore_with_rewind_sets_the_revision_back(server: APIServer, client: httpx2.AsyncClient) -> None:
     snapshot = server.snapshot()
     server.create(config("lost"))
     seen = server.revision
@@ -28,10 +28,10 @@ async def test_an_etcd_restored_without_a_bump_goes_back_in_time(server: APIServ
     assert server.revision < seen
     assert (answer.status_code, answer.json()["details"]["causes"][0]["reason"]) == (504, "ResourceVersionTooLarge")
     server.create(config("other"))
-    assert server.revision == seen, "the number comes again for something else"
+    assert server.revision == seen, "the revision is reused for another object"
 
 
-async def test_a_watch_from_the_future_waits_for_it(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_a_watch_from_a_future_version_waits_for_it(server: APIServer, client: httpx2.AsyncClient) -> None:
     snapshot = server.snapshot()
     server.create(config("lost"))
     seen = server.revision
@@ -53,7 +53,7 @@ async def test_a_watch_from_the_future_waits_for_it(server: APIServer, client: h
     assert names == ["seen"]
 
 
-async def test_a_watch_from_the_future_has_no_bookmarks(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_a_watch_from_a_future_version_has_no_bookmarks(server: APIServer, client: httpx2.AsyncClient) -> None:
     snapshot = server.snapshot()
     server.create(config("lost"))
     seen = server.revision
@@ -65,7 +65,7 @@ async def test_a_watch_from_the_future_has_no_bookmarks(server: APIServer, clien
     assert answer.text == ""
 
 
-def test_without_rewind_the_count_goes_on() -> None:
+def test_restore_without_rewind_increases_the_revision() -> None:
     server = APIServer()
     snapshot = server.snapshot()
     server.create(config("lost"))
@@ -76,7 +76,9 @@ def test_without_rewind_the_count_goes_on() -> None:
     assert server.revision > seen
 
 
-async def test_one_definition_is_held_back(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_hold_definition_keeps_one_crd_from_being_established(
+    server: APIServer, client: httpx2.AsyncClient
+) -> None:
     held = server.hold_definition("widgets.example.com")
     server.create(definition())
     server.create(definition("gadgets", "Gadget"))
@@ -92,7 +94,7 @@ async def test_one_definition_is_held_back(server: APIServer, client: httpx2.Asy
     assert (await client.get(WIDGETS)).status_code == 200
 
 
-async def test_a_definition_may_be_held_back_that_never_comes(server: APIServer) -> None:
+async def test_a_crd_that_does_not_exist_can_be_held(server: APIServer) -> None:
     with server.hold_definition("widgets.example.com"):
         pass
 
@@ -103,7 +105,7 @@ async def test_a_definition_may_be_held_back_that_never_comes(server: APIServer)
         server.hold_definition("widgets")
 
 
-async def test_a_held_definition_waits_longer_than_its_delay() -> None:
+async def test_a_held_crd_is_not_established_after_its_delay() -> None:
     async with APIServer(establish_delay=5) as server:
         with server.hold_definition("widgets.example.com"):
             server.create(definition())

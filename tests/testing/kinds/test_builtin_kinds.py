@@ -1,4 +1,4 @@
-"""The built-in kinds, as the discovery of a kube-apiserver 1.36 with default settings lists them."""
+"""The built-in kinds equal the discovery of a kube-apiserver 1.36 with default settings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _described(kind: Kind) -> list[object]:
     return [kind.kind, kind.namespaced, kind.singular, ",".join(kind.verbs), *names, subresources]
 
 
-def test_the_builtin_kinds_are_those_of_a_default_server_in_its_order() -> None:
+def test_the_builtin_kinds_are_those_of_a_default_server_in_the_same_order() -> None:
     recorded = json.loads(RECORDED.read_text())
 
     served: dict[str, dict[str, list[object]]] = {}

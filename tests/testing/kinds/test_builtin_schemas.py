@@ -1,4 +1,4 @@
-"""The shapes of built-in types that come with the package, and how kinds serve them."""
+"""The schemas of built-in types that the package contains, and their use by kinds."""
 
 from __future__ import annotations
 
@@ -47,19 +47,19 @@ def test_every_builtin_kind_has_a_schema_with_the_fields_of_an_object(kind: Kind
         ("metadata.creationTimestamp", "format", "date-time"),
     ],
 )
-def test_a_pod_says_of_its_fields_what_the_published_document_says(field: str, keyword: str, value: object) -> None:
+def test_the_schema_of_pods_has_the_keywords_of_the_published_document(field: str, keyword: str, value: object) -> None:
     pod = _kind("v1", "Pod").schema
 
     assert _field(pod, field)[keyword] == value
 
 
-def test_quantities_are_told_by_their_format() -> None:
+def test_quantities_have_the_format_quantity() -> None:
     requests = _field(_kind("v1", "Pod").schema, "spec.containers.[].resources.requests")
 
     assert requests["additionalProperties"]["format"] == "quantity"
 
 
-def test_one_type_is_one_dict_wherever_it_is_referred_to() -> None:
+def test_all_references_to_a_type_are_the_same_dict() -> None:
     deployment = _kind("apps/v1", "Deployment").schema
     job = _kind("batch/v1", "Job").schema
 
@@ -67,7 +67,7 @@ def test_one_type_is_one_dict_wherever_it_is_referred_to() -> None:
     assert _kind("apps/v1", "Deployment").schema is deployment
 
 
-def test_a_type_that_contains_itself_is_a_cycle() -> None:
+def test_a_recursive_type_is_a_cycle_of_dicts() -> None:
     schema = _field(_kind("apiextensions.k8s.io/v1", "CustomResourceDefinition").schema, "spec.versions.[].schema")
 
     props = _field(schema, "openAPIV3Schema")
@@ -76,19 +76,19 @@ def test_a_type_that_contains_itself_is_a_cycle() -> None:
     assert _field(props, "properties")["additionalProperties"] is props
 
 
-def test_places_that_take_anything_say_so() -> None:
+def test_fields_of_any_type_preserve_unknown_fields() -> None:
     review = _kind("apps/v1", "ControllerRevision").schema
 
     assert _field(review, "data")["x-kubernetes-preserve-unknown-fields"] is True
 
 
-def test_defaults_that_fill_in_nothing_are_left_out() -> None:
+def test_empty_defaults_are_left_out() -> None:
     containers = _field(_kind("v1", "Pod").schema, "spec.containers")
 
     assert "default" not in containers["items"]
 
 
-def test_definitions_are_to_be_had_by_name_with_their_references() -> None:
+def test_definitions_are_available_by_name_with_unresolved_references() -> None:
     schemas = BuiltinSchemas()
 
     name = schemas.name_of(GVK("", "v1", "Pod"))
@@ -103,7 +103,7 @@ def test_definitions_are_to_be_had_by_name_with_their_references() -> None:
     assert schemas.release.startswith("1.")
 
 
-def test_no_text_of_the_documents_came_along() -> None:
+def test_schemas_contain_no_descriptions() -> None:
     def keywords(schema: Any) -> set[str]:
         parts = [*schema.get("properties", {}).values(), *schema.get("allOf", ())]
         parts += [schema[key] for key in ("items", "additionalProperties") if isinstance(schema.get(key), dict)]
@@ -116,7 +116,7 @@ def test_no_text_of_the_documents_came_along() -> None:
 
 
 @pytest.mark.real_time
-def test_a_server_is_made_without_reading_the_schemas() -> None:
+def test_creating_a_server_does_not_read_the_schemas() -> None:
     script = (
         "import dynkube.testing; dynkube.testing.APIServer()\n"
         "from dynkube.testing._kinds.schemas import builtin_schemas\n"

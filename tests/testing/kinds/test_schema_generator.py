@@ -1,4 +1,4 @@
-"""The tool that writes the shapes of built-in types from the documents of a release."""
+"""The tool that generates the schemas of built-in types from the OpenAPI documents of a release."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _kinds(*groups: str) -> dict[str, Any]:
     return {"x-kubernetes-group-version-kind": [{"group": group, "version": "v1", "kind": "Opt"} for group in groups]}
 
 
-def test_keeps_facts_and_drops_texts(tool: ModuleType) -> None:
+def test_keeps_types_and_defaults_and_drops_descriptions(tool: ModuleType) -> None:
     schema = {
         "description": "Some words.",
         "type": "object",
@@ -54,7 +54,7 @@ def test_keeps_facts_and_drops_texts(tool: ModuleType) -> None:
     }
 
 
-def test_reads_stable_versions_only_and_joins_what_they_share(tool: ModuleType, tmp_path: Path) -> None:
+def test_reads_stable_versions_only_and_merges_their_shared_types(tool: ModuleType, tmp_path: Path) -> None:
     _write(tmp_path, "api__v1_openapi.json", {"Opt": {"type": "object", **_kinds("")}, "A": {"type": "string"}})
     _write(tmp_path, "apis__apps__v1_openapi.json", {"Opt": {"type": "object", **_kinds("apps", "")}})
     _write(tmp_path, "apis__apps__v1beta1_openapi.json", {"Beta": {"type": "string"}})
@@ -64,7 +64,7 @@ def test_reads_stable_versions_only_and_joins_what_they_share(tool: ModuleType, 
     assert found == {"A": {"type": "string"}, "Opt": {"type": "object", **_kinds("", "apps")}}
 
 
-def test_writes_the_same_bytes_whatever_the_order(tool: ModuleType) -> None:
+def test_the_output_does_not_depend_on_the_order_of_the_types(tool: ModuleType) -> None:
     one = tool.encode("1.36.3", {"A": {"$ref": REF + "B"}, "B": {"type": "string"}})
     other = tool.encode("1.36.3", {"B": {"type": "string"}, "A": {"$ref": REF + "B"}})
 
@@ -72,7 +72,7 @@ def test_writes_the_same_bytes_whatever_the_order(tool: ModuleType) -> None:
     assert json.loads(gzip.decompress(one))["release"] == "1.36.3"
 
 
-def test_refuses_documents_that_contradict_each_other(tool: ModuleType, tmp_path: Path) -> None:
+def test_rejects_contradictory_documents(tool: ModuleType, tmp_path: Path) -> None:
     _write(tmp_path, "api__v1_openapi.json", {"A": {"type": "string"}})
     _write(tmp_path, "apis__apps__v1_openapi.json", {"A": {"type": "integer"}})
 
@@ -80,11 +80,11 @@ def test_refuses_documents_that_contradict_each_other(tool: ModuleType, tmp_path
         tool.collect(tmp_path)
 
 
-def test_refuses_references_to_nothing(tool: ModuleType) -> None:
+def test_rejects_references_to_missing_types(tool: ModuleType) -> None:
     with pytest.raises(SystemExit, match="not defined: B"):
         tool.encode("1.36.3", {"A": {"$ref": REF + "B"}})
 
 
-def test_refuses_a_folder_without_documents(tool: ModuleType, tmp_path: Path) -> None:
+def test_rejects_a_folder_without_documents(tool: ModuleType, tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="has no documents"):
         tool.collect(tmp_path)

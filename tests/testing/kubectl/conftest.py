@@ -1,4 +1,4 @@
-"""A shell in which kubectl talks to a ``dynkube serve`` of its own."""
+"""A shell with kubectl, and a ``dynkube serve`` process as its cluster."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DATA = Path(__file__).parents[4] / "shared" / "data"
 
 @pytest.fixture
 async def kubeconfig(tmp_path: Path) -> AsyncIterator[Path]:
-    """Of the cluster: a new process, or the one that ``DYNKUBE_TEST_KUBECONFIG`` names, to record transcripts from."""
+    """Kubeconfig of a new ``dynkube serve``, or the one in ``DYNKUBE_TEST_KUBECONFIG``, to record transcripts."""
     if named := os.environ.get("DYNKUBE_TEST_KUBECONFIG"):
         yield Path(named)
         return

@@ -1,4 +1,4 @@
-"""A real kubectl takes the embedded server for a cluster."""
+"""Single commands of a real kubectl on the embedded server."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ spec: {hostnames: [web.example]}
 
 @dataclass(frozen=True)
 class Kubectl:
-    """Runs kubectl against one server, with caches of its own."""
+    """Runs kubectl on one server, with its own cache folder."""
 
     environment: dict[str, str]
 
@@ -78,7 +78,7 @@ async def kubectl(server: APIServer, tmp_path: Path) -> AsyncIterator[Kubectl]:
         yield Kubectl({"PATH": os.environ["PATH"], "HOME": str(tmp_path), "KUBECONFIG": str(kubeconfig)})
 
 
-async def test_it_learns_what_is_served(kubectl: Kubectl) -> None:
+async def test_api_resources_and_api_versions_list_the_served_kinds(kubectl: Kubectl) -> None:
     table = await kubectl("api-resources", "--no-headers")
     versions = await kubectl("api-versions")
 
@@ -88,7 +88,7 @@ async def test_it_learns_what_is_served(kubectl: Kubectl) -> None:
     assert {"v1", "apps/v1", "rbac.authorization.k8s.io/v1"} <= set(versions.splitlines())
 
 
-async def test_it_creates_changes_and_deletes_built_in_objects(server: APIServer, kubectl: Kubectl) -> None:
+async def test_built_in_objects_are_created_changed_and_deleted(server: APIServer, kubectl: Kubectl) -> None:
     await kubectl("create", "-f", "-", stdin=NAMESPACE)
     await kubectl("create", "-n", "shop", "-f", "-", stdin=SETTINGS)
     await kubectl("label", "configmap", "settings", "-n", "shop", "tier=front")
@@ -104,7 +104,7 @@ async def test_it_creates_changes_and_deletes_built_in_objects(server: APIServer
     assert server.list("configmaps", "shop") == []
 
 
-async def test_what_is_not_there_is_told_as_by_a_real_server(kubectl: Kubectl) -> None:
+async def test_errors_for_missing_objects_and_resources_are_those_of_a_real_server(kubectl: Kubectl) -> None:
     missing = await kubectl.attempt("get", "cm", "settings")
     unknown = await kubectl.attempt("get", "unicorns")
 
@@ -112,7 +112,7 @@ async def test_what_is_not_there_is_told_as_by_a_real_server(kubectl: Kubectl) -
     assert unknown.stderr.decode().strip() == 'error: the server doesn\'t have a resource type "unicorns"'
 
 
-async def test_deleting_a_namespace_ends_when_it_is_gone(server: APIServer, kubectl: Kubectl) -> None:
+async def test_deleting_a_namespace_waits_until_it_is_gone(server: APIServer, kubectl: Kubectl) -> None:
     await kubectl("create", "-f", "-", stdin=NAMESPACE)
     await kubectl("create", "-n", "shop", "-f", "-", stdin=SETTINGS)
     await kubectl("delete", "ns", "shop")
@@ -121,7 +121,7 @@ async def test_deleting_a_namespace_ends_when_it_is_gone(server: APIServer, kube
     assert server.list("configmaps", "shop") == []
 
 
-async def test_it_applies_on_the_client_and_on_the_server(kubectl: Kubectl) -> None:
+async def test_apply_works_on_the_client_side_and_on_the_server_side(kubectl: Kubectl) -> None:
     manifest = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {x: '%d'}}"
 
     first = await kubectl("apply", "-f", "-", stdin=manifest % 1)
@@ -133,7 +133,7 @@ async def test_it_applies_on_the_client_and_on_the_server(kubectl: Kubectl) -> N
     assert await kubectl("get", "cm", "a", "-o", "jsonpath={.data.x}") == "3"
 
 
-async def test_its_typed_commands_which_speak_protobuf_are_understood(server: APIServer, kubectl: Kubectl) -> None:
+async def test_typed_commands_which_send_protobuf_work(server: APIServer, kubectl: Kubectl) -> None:
     await kubectl("create", "namespace", "shop")
     await kubectl("create", "configmap", "settings", "-n", "shop", "--from-literal=colour=blue")
     await kubectl("create", "secret", "generic", "password", "-n", "shop", "--from-literal=p=q")
@@ -148,14 +148,14 @@ async def test_its_typed_commands_which_speak_protobuf_are_understood(server: AP
 
 
 @needs_data
-async def test_it_explains_a_custom_resource_from_its_schema(kubectl: Kubectl) -> None:
+async def test_explain_shows_the_schema_of_a_custom_resource(kubectl: Kubectl) -> None:
     await kubectl("create", "-f", str(DATA / "crds"))
 
     assert "FIELD: hostnames <[]string>" in await kubectl("explain", "httproute.spec.hostnames")
 
 
 @needs_data
-async def test_definitions_come_serve_and_go(server: APIServer, kubectl: Kubectl) -> None:
+async def test_crds_are_applied_served_and_deleted(server: APIServer, kubectl: Kubectl) -> None:
     crds = str(DATA / "crds")
     await kubectl("apply", "--server-side", "-f", crds)
     await kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
@@ -171,7 +171,9 @@ async def test_definitions_come_serve_and_go(server: APIServer, kubectl: Kubectl
 
 
 @needs_data
-async def test_the_examples_of_the_gateway_api_go_in_and_come_out(server: APIServer, kubectl: Kubectl) -> None:
+async def test_the_examples_of_the_gateway_api_are_created_listed_and_deleted(
+    server: APIServer, kubectl: Kubectl
+) -> None:
     await kubectl("create", "-f", str(DATA / "crds"))
     examples = DATA / "examples"
 
@@ -187,7 +189,7 @@ async def test_the_examples_of_the_gateway_api_go_in_and_come_out(server: APISer
     assert len(server.list("httproutes")) < len(stored)
 
 
-async def test_it_watches_and_is_counted_while_it_does(server: APIServer, kubectl: Kubectl) -> None:
+async def test_a_watch_of_kubectl_prints_objects_and_is_listed_as_open(server: APIServer, kubectl: Kubectl) -> None:
     command = [kubectl.program, "get", "configmaps", "-w", "-o", "name"]
     async with trio.open_nursery() as nursery:
         start = partial(trio.run_process, command, stdout=subprocess.PIPE, check=False, env=kubectl.environment)
@@ -197,7 +199,7 @@ async def test_it_watches_and_is_counted_while_it_does(server: APIServer, kubect
         (watch,) = server.open_watches
         server.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "seen"}})
         line = b""
-        while not line.endswith(b"\n"):  # kubectl writes the newline by itself
+        while not line.endswith(b"\n"):  # kubectl writes the newline separately
             line += await process.stdout.receive_some()
         nursery.cancel_scope.cancel()
     await server.wait_open_watches(0)

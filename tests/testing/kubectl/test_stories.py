@@ -1,4 +1,4 @@
-"""A real kubectl, session by session; ``stories/`` holds what was typed and what was printed."""
+"""Recorded sessions of a real kubectl; ``stories/`` has the commands and their output."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.real_time, pytest.mark.timeout(300)]
 
 
 @pytest.mark.parametrize("story", STORIES)
-async def test_kubectl_sees_a_cluster(story: str, shell: Shell) -> None:
+async def test_the_output_of_kubectl_is_the_recorded_one(story: str, shell: Shell) -> None:
     if "$DATA" in story and not DATA.is_dir():
         pytest.skip(f"there is no {DATA}")
 

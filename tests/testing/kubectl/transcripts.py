@@ -1,10 +1,10 @@
-"""Transcripts of shell sessions, run again and compared: what kubectl says to a server, as a person would see it.
+"""Transcripts of shell sessions: run the commands again and compare the output.
 
 A transcript is text. Lines that begin with ``$`` are commands for bash, lines that begin with ``>`` continue them,
-and what follows is what they print, standard error included. ``[1]`` as the last line is the exit code, where it is
-not 0. Lines that begin with ``#`` are headings. In the output ``...`` on a line of its own stands for any lines,
-``<*>`` for any text, ``<age>`` for an age such as ``5s`` or ``2m3s``, and runs of blanks for any number of blanks,
-since kubectl's columns are as wide as their contents.
+and the lines after them are their output, including standard error. ``[1]`` as the last line is the exit code if it
+is not 0. Lines that begin with ``#`` are headings. In the output, ``...`` on a line of its own matches any lines,
+``<*>`` any text, ``<age>`` an age such as ``5s`` or ``2m3s``, and a run of blanks any number of blanks, since the
+width of kubectl's columns depends on their contents.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _WILDCARDS = {"<*>": ".*?", "<age>": r"(?:\d+[smhdy])+"}
 
 @dataclass
 class Step:
-    """One command and what it should print."""
+    """One command and its expected output."""
 
     line: int
     command: str
@@ -32,7 +32,7 @@ class Step:
 
 
 def parse(text: str) -> Iterator[Step]:
-    """The steps of a transcript."""
+    """Yield the steps of a transcript."""
     step: Step | None = None
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith("$ "):
@@ -40,7 +40,7 @@ def parse(text: str) -> Iterator[Step]:
                 yield step
             step = Step(number, line[2:])
         elif line.startswith("> ") or line == ">":
-            assert step is not None, f"line {number} continues nothing"
+            assert step is not None, f"line {number} continues no command"
             step.command += "\n" + line[2:]
         elif re.fullmatch(r"\[\d+\]", line) and step is not None:
             step.code = int(line[1:-1])
@@ -53,13 +53,13 @@ def parse(text: str) -> Iterator[Step]:
 
 @dataclass(frozen=True)
 class Shell:
-    """Where commands run."""
+    """The folder and environment of commands."""
 
     folder: Path
     environment: Mapping[str, str]
 
     async def run(self, command: str) -> tuple[list[str], int]:
-        """What ``command`` prints, blank lines left out, and its exit code."""
+        """Run ``command``; return its output without blank lines, and its exit code."""
         done = await trio.run_process(
             ["bash", "-c", command],
             capture_stdout=True,
@@ -71,10 +71,10 @@ class Shell:
         return [line.rstrip() for line in done.stdout.decode().splitlines() if line.strip()], done.returncode
 
     async def replay(self, text: str) -> None:
-        """Run every command of a transcript, also those behind one that printed something else.
+        """Run all commands of a transcript, also after one whose output differs.
 
         Raises:
-            AssertionError: Some did; with the differences to read.
+            AssertionError: The output of a command differs; the message has the differences.
         """
         wrong = []
         for step in parse(text):
@@ -86,7 +86,7 @@ class Shell:
 
 
 def matches(expected: list[str], output: list[str]) -> bool:
-    """Whether ``output`` is what the lines of a transcript describe."""
+    """Return whether ``output`` matches the lines of a transcript."""
     pattern = "".join(r"(?:[^\n]*\n)*?" if line == "..." else f"{_pattern(line)}\n" for line in expected)
     return re.fullmatch(pattern, "".join(f"{line}\n" for line in output)) is not None
 

@@ -1,4 +1,4 @@
-"""What large patches cost: counted, not timed."""
+"""The cost of large patches, in comparisons instead of seconds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NUMBERS = list(range(COUNT))
 
 @dataclass
 class Comparisons:
-    """How often strings of :meth:`string` were compared."""
+    """Counts the comparisons of strings made by :meth:`strings`."""
 
     made: int = 0
 
@@ -39,7 +39,7 @@ class Comparisons:
 
 
 class Merged:
-    """The shape of lists that merge by ``name``, or by value."""
+    """A shape whose lists are merged by ``name``, or by value."""
 
     patch_key, patch_merges, patch_replaces = "name", True, False
 
@@ -95,7 +95,7 @@ def test_items_are_deleted_in_few_comparisons(comparisons: Comparisons, field: s
     assert comparisons.made < 20 * COUNT
 
 
-def test_items_that_are_repeated_count_as_one_value() -> None:
+def test_repeated_items_are_one_value() -> None:
     schema = {
         "type": "array",
         "x-kubernetes-list-type": "map",
@@ -111,7 +111,7 @@ def test_items_that_are_repeated_count_as_one_value() -> None:
     assert list(parts.values()) == [Repeated(({"name": f"n{number}"},) * 2) for number in NUMBERS]
 
 
-def test_a_patch_that_shifts_too_many_items_is_refused() -> None:
+def test_a_patch_that_shifts_too_many_items_is_rejected() -> None:
     filled = {"op": "add", "path": "/data", "value": [1] * 100_000}
     inserting = {"op": "add", "path": "/data/0", "value": 2}
     allowed = MAX_SHIFTED // 105_000
@@ -121,7 +121,7 @@ def test_a_patch_that_shifts_too_many_items_is_refused() -> None:
         json_patched({}, [filled, *[inserting] * (MAX_SHIFTED // 100_000)])
 
 
-def test_moves_that_nest_too_deeply_do_not_apply() -> None:
+def test_moves_that_nest_an_object_too_deeply_are_an_error() -> None:
     wrapped: list[JSONObject] = [
         {"op": "add", "path": "/w", "value": {}},
         {"op": "move", "from": "/a", "path": "/w/a"},
@@ -130,7 +130,7 @@ def test_moves_that_nest_too_deeply_do_not_apply() -> None:
 
     operations: list[JSONObject] = [
         {"op": "add", "path": "/a", "value": {}},
-        *wrapped * 100_000,  # above the recursion limits of all versions of Python
+        *wrapped * 100_000,  # more levels than the recursion limits of all versions of Python
         {"op": "copy", "from": "/a", "path": "/b"},
     ]
 

@@ -1,4 +1,4 @@
-"""The field sets behind ``managedFields``, and an engine that does not record them."""
+"""The field sets in ``managedFields``, and an engine that does not record them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _VALUES = st.recursive(
 
 
 def keyed(**fields: st.SearchStrategy[Any]) -> st.SearchStrategy[list[JSONObject]]:
-    """A list that merges by ``name``; that names differ is what makes it one."""
+    """A list that is merged by ``name``; the names of its items are unique."""
     item = st.fixed_dictionaries({"name": st.sampled_from("abc")}, optional=fields)
     return st.lists(item, max_size=3, unique_by=lambda one: str(one["name"]))
 
@@ -43,7 +43,7 @@ _OBJECTS = st.fixed_dictionaries(
 
 
 @given(_OBJECTS)
-def test_field_sets_survive_being_written(obj: JSONObject) -> None:
+def test_field_sets_survive_a_round_trip_through_fields_v1(obj: JSONObject) -> None:
     fields, _ = changes({}, obj, PODS)
 
     assert from_fields_v1(to_fields_v1(fields)) == fields
@@ -58,7 +58,7 @@ def test_every_field_of_an_object_is_found(obj: JSONObject) -> None:
 
 
 def places(obj: JSONObject) -> frozenset[Path]:
-    """Every field and item of an object, containers included."""
+    """Return the paths of all fields and items of an object, including containers."""
     return changes({}, obj, PODS)[0] - ALWAYS_THERE
 
 
@@ -67,7 +67,7 @@ ALWAYS_THERE = {("f:metadata",), ("f:spec",), ("f:spec", "f:containers")}
 
 
 @given(_OBJECTS, _OBJECTS)
-def test_what_changes_is_what_comparing_every_field_finds(old: JSONObject, new: JSONObject) -> None:
+def test_changes_equal_a_comparison_of_every_field(old: JSONObject, new: JSONObject) -> None:
     before, after = places(old), places(new)
 
     written, gone = changes(old, new, PODS)
@@ -85,14 +85,14 @@ def test_what_changes_is_what_comparing_every_field_finds(old: JSONObject, new: 
 
 
 @given(_OBJECTS)
-def test_a_written_set_can_be_asked_without_reading_it(obj: JSONObject) -> None:
+def test_membership_in_encoded_field_sets_can_be_tested_without_decoding(obj: JSONObject) -> None:
     fields = fields_of(obj, PODS)
     prefixes = {path[:length] for path in fields for length in range(1, len(path))}
 
     assert all(says(to_fields_v1(fields), path) == (path in fields) for path in fields | prefixes)
 
 
-def test_an_engine_that_does_not_record_keeps_what_was_applied() -> None:
+def test_without_managed_fields_the_entries_of_applies_are_kept() -> None:
     cluster = Cluster(managed_fields=False)
     applied = cluster.apply("configmaps", config(), "me")
     changed = {**applied, "data": {"k": "w"}, "metadata": {**applied["metadata"]}}

@@ -1,4 +1,4 @@
-"""When owners wrote last, on a clock that goes on with every look at it."""
+"""The times in ``managedFields``, with a clock that advances each time it is read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BEGIN = datetime(2030, 1, 1, tzinfo=UTC)
 
 @pytest.fixture
 def cluster() -> Cluster:
-    """Widgets whose ``spec.rules`` belong to one owner as a whole, each of them with a default."""
+    """Serves widgets with an atomic list ``spec.rules``, whose items have a default."""
     ticks: Iterator[int] = count()
     cluster = Cluster(managed_fields=True, now=lambda: BEGIN + timedelta(seconds=next(ticks)))
     rule = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string", "default": "d"}}}
@@ -35,7 +35,7 @@ def _times(obj: JSONObject) -> list[str]:
     return [entry["time"] for entry in obj["metadata"]["managedFields"]]
 
 
-def test_what_defaults_complete_to_the_same_is_no_write(cluster: Cluster) -> None:
+def test_an_apply_that_equals_the_object_after_defaulting_is_not_a_write(cluster: Cluster) -> None:
     first = cluster.apply("widgets", _rules("x"), "me")
 
     again = cluster.apply("widgets", _rules("x"), "me")
@@ -43,7 +43,7 @@ def test_what_defaults_complete_to_the_same_is_no_write(cluster: Cluster) -> Non
     assert again == first
 
 
-def test_a_change_takes_the_present_time(cluster: Cluster) -> None:
+def test_a_change_updates_the_time(cluster: Cluster) -> None:
     first = cluster.apply("widgets", _rules("x"), "me")
 
     changed = cluster.apply("widgets", _rules("x", "y"), "me")
@@ -51,7 +51,7 @@ def test_a_change_takes_the_present_time(cluster: Cluster) -> None:
     assert _times(changed) > _times(first)
 
 
-def test_who_writes_has_the_time_of_that_and_the_others_keep_theirs(cluster: Cluster) -> None:
+def test_a_write_updates_only_the_time_of_its_manager(cluster: Cluster) -> None:
     cluster.apply("widgets", _rules("x"), "me")
     other = cluster.patch("widgets", "w", {"metadata": {"labels": {"a": "b"}}}, params={"fieldManager": "other"})
 

@@ -1,4 +1,4 @@
-"""The fixtures with a control plane, in a pytest of its own, on fakes of the binaries."""
+"""The control plane fixtures of the pytest plugin, in a pytest of their own, with fake binaries."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.real_time
 
 @pytest.fixture
 def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
-    """A project without other plugins, and with binaries."""
+    """A project without other plugins, and with fake binaries."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
     monkeypatch.setenv("KUBEBUILDER_ASSETS", str(write_fakes(pytester.path / "bin")))
@@ -25,7 +25,7 @@ def run(project: pytest.Pytester, source: str) -> pytest.RunResult:
     return project.runpytest_subprocess("-q", "--basetemp", str(project.path / "tmp"))
 
 
-def test_the_tests_of_a_session_share_one(project: pytest.Pytester) -> None:
+def test_the_tests_of_a_session_share_one_control_plane(project: pytest.Pytester) -> None:
     result = run(
         project,
         """
@@ -41,10 +41,10 @@ def test_the_tests_of_a_session_share_one(project: pytest.Pytester) -> None:
     )
 
     result.assert_outcomes(passed=2)
-    assert not list(project.path.glob("tmp/**/*.log")), "nothing failed, so nothing is kept"
+    assert not list(project.path.glob("tmp/**/*.log")), "without a failure no logs are kept"
 
 
-def test_a_test_that_fails_says_where_the_logs_are_and_keeps_them(project: pytest.Pytester) -> None:
+def test_the_report_of_a_failed_test_names_the_logs_which_are_kept(project: pytest.Pytester) -> None:
     result = run(
         project,
         """
@@ -63,7 +63,7 @@ def test_a_test_that_fails_says_where_the_logs_are_and_keeps_them(project: pytes
     result.stdout.fnmatch_lines([f"<ServerProcess etcd: ended killed by SIGKILL; log {log}>"])
 
 
-def test_without_binaries_whoever_asks_for_it_fails_and_is_told_why(
+def test_without_binaries_a_test_that_uses_the_fixture_fails_with_the_reason(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KUBEBUILDER_ASSETS", "/nowhere")
@@ -72,12 +72,12 @@ def test_without_binaries_whoever_asks_for_it_fails_and_is_told_why(
 
     result.assert_outcomes(errors=1, passed=1)
     result.stdout.fnmatch_lines(["the fixture control_plane failed to start: no kube-apiserver at /nowhere/*"])
-    section, _, _ = result.stdout.str().partition("short test summary")  # which repeats it, where $CI is set
+    section, _, _ = result.stdout.str().partition("short test summary")  # the summary repeats it if $CI is set
     assert section.count("no kube-apiserver at /nowhere/") == 1
     assert "Traceback" not in result.stdout.str()
 
 
-def test_a_server_that_does_not_come_up_leaves_its_log(project: pytest.Pytester) -> None:
+def test_the_log_of_a_server_that_does_not_start_is_kept(project: pytest.Pytester) -> None:
     write_fakes(project.path / "bin", etcd=Fake(says="out of memory", exits=1))
 
     result = run(project, "def test_one(control_plane): pass")
@@ -87,7 +87,7 @@ def test_a_server_that_does_not_come_up_leaves_its_log(project: pytest.Pytester)
     result.stdout.fnmatch_lines([f"*etcd exited before it was ready, with exit code 1; *{log}:", "out of memory"])
 
 
-def test_a_project_may_have_a_control_plane_of_its_own(project: pytest.Pytester) -> None:
+def test_a_project_may_override_the_control_plane_fixture(project: pytest.Pytester) -> None:
     project.makeconftest(
         """
         import pytest

@@ -1,4 +1,4 @@
-"""The pytest plugin, in a pytest of its own."""
+"""The embedded server's fixtures of the pytest plugin, in a pytest of their own."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def anyio_backend(virtual_time_backend):
 
 @pytest.fixture
 def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
-    """A project with nothing but the conftest of the documentation."""
+    """A project with only the conftest of the documentation."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
     pytester.makeconftest(CONFTEST)
@@ -48,7 +48,7 @@ def test_an_async_test_has_a_server_and_a_client_in_virtual_time(project: pytest
             await trio.sleep(36_000)
 
         async def test_two(api_server):
-            assert api_server.list("configmaps") == [], "each test has a server of its own"
+            assert api_server.list("configmaps") == [], "each test has its own server"
         """,
         "anyio",
     )
@@ -72,7 +72,7 @@ def test_a_synchronous_test_has_a_server_on_tcp_and_a_kubeconfig(project: pytest
     result.assert_outcomes(passed=1)
 
 
-def test_markers_set_options_and_the_closest_wins(project: pytest.Pytester) -> None:
+def test_markers_set_options_and_the_closest_marker_takes_precedence(project: pytest.Pytester) -> None:
     project.makefile(".yaml", seed="apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
     result = run(
         project,
@@ -104,14 +104,14 @@ def test_markers_set_options_and_the_closest_wins(project: pytest.Pytester) -> N
         ("api_server(history=0)", "history is 0: pass a positive number of changes"),
     ],
 )
-def test_a_wrong_option_is_named(project: pytest.Pytester, marker: str, message: str) -> None:
+def test_invalid_options_of_the_marker_are_named(project: pytest.Pytester, marker: str, message: str) -> None:
     result = run(project, f"import pytest\n@pytest.mark.{marker}\ndef test_it(served_api_server): pass\n")
 
     result.assert_outcomes(errors=1)
     assert message in result.stdout.str()
 
 
-def test_on_asyncio_it_says_what_to_do(project: pytest.Pytester) -> None:
+def test_on_asyncio_the_error_says_how_to_run_on_trio(project: pytest.Pytester) -> None:
     project.makeconftest(CONFTEST.replace("return virtual_time_backend", "return 'asyncio'"))
 
     result = run(project, "import pytest\n@pytest.mark.anyio\nasync def test_it(api_server): pass\n", "anyio")
@@ -129,7 +129,7 @@ def test_the_marker_and_the_fixtures_are_documented(project: pytest.Pytester) ->
         assert f"\n{name} -- " in fixtures
 
 
-def test_loading_the_plugin_loads_nothing_else() -> None:
+def test_loading_the_plugin_imports_no_other_module() -> None:
     code = (
         "import sys, pytest; before = set(sys.modules); import dynkube.pytest_plugin; "
         "print(*(set(sys.modules) - before))"

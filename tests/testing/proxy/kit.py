@@ -1,4 +1,4 @@
-"""What tests of the proxy share: servers behind it, and a client that sees every byte."""
+"""Helpers for tests of the proxy: upstream servers, and a client that works with bytes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def configmap(name: str, **data: str) -> dict[str, Any]:
 
 @asynccontextmanager
 async def serving(app: ASGIApp, *, tls: bool = False) -> AsyncIterator[Endpoint]:
-    """Any application on TCP."""
+    """Serve an ASGI application on TCP."""
     async with (
         trio.open_nursery() as nursery,
         serve_tcp(app, nursery, host="127.0.0.1", port=0, tls=tls, token=None) as endpoint,
@@ -31,7 +31,7 @@ async def serving(app: ASGIApp, *, tls: bool = False) -> AsyncIterator[Endpoint]
 
 
 class Connection:
-    """A connection on which a test writes and reads bytes."""
+    """A connection on which a test reads and writes bytes."""
 
     def __init__(self, stream: trio.SocketStream) -> None:
         self.stream = stream
@@ -42,7 +42,7 @@ class Connection:
         await self.stream.send_all(f"GET {target} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
 
     async def until(self, text: bytes) -> bytes:
-        """Read until ``text`` has come; all that came since the last call."""
+        """Read until ``text`` was received; return all data since the last call."""
         with trio.fail_after(PATIENCE):
             while text not in self.received:
                 data = await self.stream.receive_some()
@@ -52,7 +52,7 @@ class Connection:
         return seen
 
     async def rest(self) -> bytes:
-        """Read until the server has ended the connection, by whatever means but a reset."""
+        """Return all data until the server closes the connection; raise if it is reset."""
         with trio.fail_after(PATIENCE):
             while data := await self.stream.receive_some():
                 self.received += data
@@ -61,7 +61,7 @@ class Connection:
 
 @asynccontextmanager
 async def connected(endpoint: Endpoint) -> AsyncIterator[Connection]:
-    """A connection to a server without TLS."""
+    """Connect to a server without TLS."""
     host, _, port = endpoint.url.removeprefix("http://").rpartition(":")
     async with await trio.open_tcp_stream(host, int(port)) as stream:
         yield Connection(stream)

@@ -1,4 +1,4 @@
-"""The proxy has the faults of the embedded server, for any server behind it."""
+"""The proxy can inject the faults of the embedded server, for any server behind it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ENDS: dict[Ending, type[Exception] | None] = {
 
 
 async def read_all(response: httpx2.Response) -> type[Exception] | None:
-    """The error that ends a body, if it is one."""
+    """Return the type of the error that ended the body, or ``None``."""
     try:
         await response.aread()
     except httpx2.TransportError as error:
@@ -47,7 +47,7 @@ async def test_an_open_watch_is_ended_on_both_sides(
 
 
 @pytest.mark.parametrize("how", ENDS)
-async def test_a_list_breaks_off(proxy: FaultProxy, client: httpx2.AsyncClient, how: Ending) -> None:
+async def test_a_list_can_be_cut_after_some_bytes(proxy: FaultProxy, client: httpx2.AsyncClient, how: Ending) -> None:
     proxy.inject(Cut(how, after_bytes=20), times=1)
 
     async with client.stream("GET", CONFIGS) as response:
@@ -56,7 +56,7 @@ async def test_a_list_breaks_off(proxy: FaultProxy, client: httpx2.AsyncClient, 
     assert (await client.get(CONFIGS)).status_code == 200
 
 
-async def test_silence_lasts_until_it_is_ended(
+async def test_a_silent_watch_lasts_until_it_is_ended(
     server: APIServer, proxy: FaultProxy, client: httpx2.AsyncClient
 ) -> None:
     async with client.stream("GET", WATCH) as response:
@@ -70,7 +70,7 @@ async def test_silence_lasts_until_it_is_ended(
         assert await response.aread() == b""
 
 
-async def test_requests_are_refused_before_they_reach_the_server(
+async def test_injected_errors_are_sent_without_a_request_to_the_server(
     server: APIServer, proxy: FaultProxy, client: httpx2.AsyncClient
 ) -> None:
     proxy.inject(Refuse(429, retry_after=3), resource="configmaps", verb="list", times=1)
@@ -84,7 +84,7 @@ async def test_requests_are_refused_before_they_reach_the_server(
     assert [record.status for record in proxy.audit] == seen
 
 
-async def test_answers_are_rewritten_and_frozen(
+async def test_responses_are_rewritten_and_frozen(
     server: APIServer, proxy: FaultProxy, client: httpx2.AsyncClient
 ) -> None:
     proxy.inject(Freeze(), verb="list")
@@ -99,7 +99,7 @@ async def test_answers_are_rewritten_and_frozen(
     assert second.json() == first.json()
 
 
-async def test_a_chunk_is_broken(server: APIServer, proxy: FaultProxy) -> None:
+async def test_a_cut_in_mid_chunk_sends_less_than_the_announced_size(server: APIServer, proxy: FaultProxy) -> None:
     server.create(configmap("a"))
     proxy.inject(Cut("mid-chunk", after_lines=0), verb="watch")
 
@@ -112,7 +112,7 @@ async def test_a_chunk_is_broken(server: APIServer, proxy: FaultProxy) -> None:
     assert 0 < len(piece) < int(size.split(b"\r\n")[-1], 16)
 
 
-async def test_chaos_works_on_it_and_leaves_it_well(proxy: FaultProxy, client: httpx2.AsyncClient) -> None:
+async def test_after_chaos_on_a_proxy_requests_succeed(proxy: FaultProxy, client: httpx2.AsyncClient) -> None:
     chaos = Chaos(proxy, random=Random(5), every=0.005)
 
     async def ask_on() -> AsyncIterator[object]:
@@ -128,7 +128,7 @@ async def test_chaos_works_on_it_and_leaves_it_well(proxy: FaultProxy, client: h
         seen = {await anext(outcomes)}
         while len(seen) < 4:
             seen.add(await anext(outcomes))
-        await outcomes.aclose()  # type: ignore[attr-defined]  # it is a generator
+        await outcomes.aclose()  # type: ignore[attr-defined]  # it is an async generator
         nursery.cancel_scope.cancel()
 
     assert (await client.get(CONFIGS)).status_code == 200

@@ -1,4 +1,4 @@
-"""Without faults, a proxy changes nothing that clients can see."""
+"""Without faults, the proxy forwards requests and responses unchanged."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.testing.proxy.kit import WATCH, configmap, connected, serving
 pytestmark = pytest.mark.real_time
 
 PATH = "/api/v1/namespaces/default/configmaps"
-# Of each answer its own, or of the connection.
+# Headers that differ per response or per connection.
 _VARYING = {"date", "audit-id", "transfer-encoding"}
 
 
@@ -38,7 +38,7 @@ _VARYING = {"date", "audit-id", "transfer-encoding"}
         ("OPTIONS", PATH, {}, None),
     ],
 )
-async def test_an_answer_is_the_same_as_without_it(
+async def test_a_response_is_the_same_with_and_without_the_proxy(
     method: str, target: str, headers: dict[str, str], body: object
 ) -> None:
     answers = []
@@ -55,7 +55,7 @@ async def test_an_answer_is_the_same_as_without_it(
 
 
 def _replica() -> APIServer:
-    """A server like any other that is made here."""
+    """Return a server whose random numbers and clock are always the same."""
     return APIServer(random=Random(7), now=lambda: datetime(2030, 1, 1, tzinfo=UTC))
 
 
@@ -64,7 +64,7 @@ def _fields(response: httpx2.Response) -> list[tuple[str, str]]:
 
 
 async def echo(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answers with the request's own fields."""
+    """Respond with the headers of the request, its path and the size of its body."""
     body = await read_body(receive, 100_000_000)
     fields = {name.decode(): value.decode() for name, value in scope["headers"]}
     text = json.dumps({"fields": fields, "target": scope["raw_path"].decode(), "body": len(body)}).encode()
@@ -73,7 +73,7 @@ async def echo(scope: Scope, receive: Receive, send: Send) -> None:
     await send({"type": "http.response.body", "body": text})
 
 
-async def test_fields_that_are_for_one_connection_stay_on_it() -> None:
+async def test_hop_by_hop_headers_are_not_forwarded() -> None:
     hop = {"Connection": "keep-alive, X-Mine", "X-Mine": "1", "TE": "trailers", "Upgrade": "websocket"}
     async with serving(echo) as upstream, FaultProxy(upstream) as proxy, httpx2.AsyncClient() as client:
         answer = await client.get(proxy.url, headers={**hop, "X-Theirs": "1", "Authorization": "Bearer secret"})
@@ -86,7 +86,7 @@ async def test_fields_that_are_for_one_connection_stay_on_it() -> None:
     assert len(answer.headers.get_list("date")) == 1
 
 
-async def test_a_server_may_live_below_a_path() -> None:
+async def test_the_url_of_the_server_may_have_a_path() -> None:
     async with (
         serving(echo) as upstream,
         FaultProxy(url=f"{upstream.url}/k8s/clusters/c1/") as proxy,
@@ -97,7 +97,7 @@ async def test_a_server_may_live_below_a_path() -> None:
     assert answer.json()["target"] == "/k8s/clusters/c1/api"
 
 
-async def test_bodies_pass_up_to_a_bound() -> None:
+async def test_request_bodies_are_forwarded_up_to_a_limit() -> None:
     async with serving(echo) as upstream, FaultProxy(upstream) as proxy, httpx2.AsyncClient() as client:
         passed = await client.post(proxy.url, content=bytes(16 * 1024 * 1024))
         refused = await client.post(proxy.url, content=bytes(16 * 1024 * 1024 + 1))
@@ -106,7 +106,7 @@ async def test_bodies_pass_up_to_a_bound() -> None:
     assert (refused.status_code, refused.json()["reason"]) == (413, "RequestEntityTooLarge")
 
 
-async def test_events_of_a_watch_pass_when_they_come(server: APIServer, proxy: FaultProxy) -> None:
+async def test_events_of_a_watch_are_forwarded_at_once(server: APIServer, proxy: FaultProxy) -> None:
     async with connected(proxy.endpoint) as connection:
         await connection.get(WATCH)
         head = await connection.until(b"\r\n\r\n")
@@ -132,7 +132,7 @@ async def test_tls_ends_at_the_proxy(server: APIServer, upstream_tls: bool, tls:
     assert [answer.status_code for answer in answers] == [401, 200]
 
 
-async def test_it_trusts_nobody_but_the_authority_it_was_told(server: APIServer) -> None:
+async def test_only_the_given_certificate_authority_is_trusted(server: APIServer) -> None:
     async with (
         server.serve(tls=True) as one,
         server.serve(tls=True) as other,
@@ -145,7 +145,7 @@ async def test_it_trusts_nobody_but_the_authority_it_was_told(server: APIServer)
     assert server.audit == []
 
 
-async def test_what_may_be_asked_of_a_control_plane_may_be_asked_through_it(upstream: Endpoint) -> None:
+async def test_a_control_plane_can_be_passed_as_the_upstream(upstream: Endpoint) -> None:
     class Plane:
         endpoint = upstream
 

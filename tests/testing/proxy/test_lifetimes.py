@@ -1,4 +1,4 @@
-"""What ends on one side of a proxy ends on the other side, in the same way, and nothing stays behind."""
+"""An end on one side of the proxy ends the other side in the same way, and no task or socket remains."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ def trusted(proxy: FaultProxy) -> ssl.SSLContext:
 
 
 def sockets() -> set[str]:
-    """The sockets of this process."""
+    """Return the open sockets of this process."""
     gc.collect()
     links = []
     for descriptor in Path("/proc/self/fd").iterdir():
         try:
             links.append(str(descriptor.readlink()))
         except OSError:
-            continue  # the folder's own
+            continue  # the descriptor of the folder itself
     return {link for link in links if link.startswith("socket:")}
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="sockets are counted in /proc")
-async def test_leaving_leaves_no_task_and_no_socket() -> None:
+async def test_leaving_the_block_leaves_no_task_and_no_socket() -> None:
     before, tasks = sockets(), trio.lowlevel.current_statistics().tasks_living
     async with APIServer() as server, server.serve() as upstream, AsyncExitStack() as clients:
         async with FaultProxy(upstream) as proxy:
@@ -55,14 +55,14 @@ async def test_leaving_leaves_no_task_and_no_socket() -> None:
     assert sockets() == before
 
 
-async def test_a_client_that_goes_ends_the_handshake_with_the_server_behind_as_well() -> None:
+async def test_a_client_that_disconnects_ends_the_tls_handshake_with_the_upstream() -> None:
     (listener,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
     upstream = Endpoint(url=f"https://127.0.0.1:{listener.socket.getsockname()[1]}")
     async with listener, FaultProxy(upstream) as proxy, httpx2.AsyncClient(verify=trusted(proxy)) as client:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(client.get, proxy.url)
             behind = await listener.accept()
-            assert await behind.receive_some(), "the hello of TLS, which is never answered"
+            assert await behind.receive_some(), "the ClientHello of TLS, which gets no response"
             nursery.cancel_scope.cancel()
 
         async with behind:
@@ -70,7 +70,7 @@ async def test_a_client_that_goes_ends_the_handshake_with_the_server_behind_as_w
                 assert await behind.receive_some() == b""
 
 
-async def test_a_client_that_goes_ends_its_watch_at_once(server: APIServer, proxy: FaultProxy) -> None:
+async def test_a_client_that_disconnects_ends_its_watch_at_once(server: APIServer, proxy: FaultProxy) -> None:
     async with connected(proxy.endpoint) as connection:
         await connection.get(WATCH)
         await connection.until(b"\r\n\r\n")
@@ -81,7 +81,7 @@ async def test_a_client_that_goes_ends_its_watch_at_once(server: APIServer, prox
         await proxy.wait_open_watches(0)
 
 
-async def test_a_client_that_goes_ends_a_request_that_nobody_has_answered() -> None:
+async def test_a_client_that_disconnects_ends_a_request_without_a_response() -> None:
     begun, ended = trio.Event(), trio.Event()
 
     async def never(scope: Scope, receive: Receive, send: Send) -> None:
@@ -100,13 +100,13 @@ async def test_a_client_that_goes_ends_a_request_that_nobody_has_answered() -> N
 
 
 @pytest.mark.parametrize(("how", "last"), [("clean", b"\r\n0\r\n\r\n"), ("cut", b"")])
-async def test_a_watch_ends_as_it_ends_behind_the_proxy(
+async def test_a_watch_ends_in_the_way_in_which_the_upstream_ends_it(
     server: APIServer, proxy: FaultProxy, how: str, last: bytes
 ) -> None:
     async with connected(proxy.endpoint) as connection:
         await connection.get(WATCH)
         await connection.until(b"\r\n\r\n")
-        server.end_watches(how=how)  # type: ignore[arg-type]  # it comes from a table
+        server.end_watches(how=how)  # type: ignore[arg-type]  # from the parameters
 
         if how == "clean":
             assert await connection.until(b"0\r\n\r\n") == b"0\r\n\r\n"
@@ -114,7 +114,7 @@ async def test_a_watch_ends_as_it_ends_behind_the_proxy(
             assert await connection.rest() == last
 
 
-async def test_a_body_that_breaks_off_is_not_taken_for_a_whole_one() -> None:
+async def test_a_truncated_body_stays_truncated() -> None:
     async def half(scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"10")]})
         await send({"type": "http.response.body", "body": b"12345", "more_body": True})
@@ -124,7 +124,7 @@ async def test_a_body_that_breaks_off_is_not_taken_for_a_whole_one() -> None:
             await client.get(proxy.url)
 
 
-async def test_a_server_that_was_never_reached_is_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:
+async def test_one_warning_is_logged_for_an_upstream_that_was_never_reached(caplog: pytest.LogCaptureFixture) -> None:
     async with FaultProxy(url="http://127.0.0.1:1") as proxy, httpx2.AsyncClient() as client:
         for _ in range(3):
             with pytest.raises(httpx2.RemoteProtocolError):
@@ -136,7 +136,7 @@ async def test_a_server_that_was_never_reached_is_warned_of_once(caplog: pytest.
     assert warnings[0].endswith("; check its address and ca_pem")
 
 
-async def test_a_server_that_cannot_be_reached_is_a_connection_that_ends(server: APIServer) -> None:
+async def test_without_an_upstream_the_connection_ends_without_a_response(server: APIServer) -> None:
     async with httpx2.AsyncClient() as client:
         async with server.serve() as upstream:
             port = int(upstream.url.rpartition(":")[2])
@@ -151,13 +151,13 @@ async def test_a_server_that_cannot_be_reached_is_a_connection_that_ends(server:
         await proxy.__aexit__(None, None, None)
 
 
-async def test_what_the_block_raises_comes_out_as_it_was_raised(upstream: Endpoint) -> None:
+async def test_an_exception_in_the_block_is_not_wrapped(upstream: Endpoint) -> None:
     with pytest.raises(KeyError, match="mine"):
         async with FaultProxy(upstream):
             raise KeyError("mine")
 
 
-async def test_it_is_entered_once_and_used_inside(upstream: Endpoint) -> None:
+async def test_a_proxy_can_be_entered_only_once_and_used_only_inside_its_block(upstream: Endpoint) -> None:
     proxy = FaultProxy(upstream)
     with pytest.raises(ClosedError, match="not running"):
         proxy.refuse_connections()
@@ -186,18 +186,18 @@ async def test_it_is_entered_once_and_used_inside(upstream: Endpoint) -> None:
         ({"url": "https://x", "ca_pem": "text"}, "ca_pem must be the bytes"),
     ],
 )
-def test_an_upstream_that_is_none_is_refused(arguments: dict[str, object], message: str) -> None:
+def test_invalid_upstreams_are_rejected(arguments: dict[str, object], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
-        FaultProxy(**arguments)  # type: ignore[arg-type]  # that is the point
+        FaultProxy(**arguments)  # type: ignore[arg-type]  # invalid on purpose
 
 
-async def test_certificates_that_are_none_are_refused() -> None:
+async def test_invalid_certificates_are_rejected() -> None:
     with pytest.raises(InvalidInput, match="ca_pem contains no PEM certificates"):
         await FaultProxy(url="https://x", ca_pem=b"nonsense").__aenter__()
     with pytest.raises(InvalidInput, match="do not match"):
         await FaultProxy(Endpoint(url="https://x", certificate_pem=b"nonsense")).__aenter__()
 
 
-async def test_a_control_plane_has_to_run() -> None:
+async def test_a_control_plane_that_is_not_running_is_rejected() -> None:
     with pytest.raises(ClosedError, match="the control plane is not running"):
         FaultProxy(ControlPlane())

@@ -1,4 +1,4 @@
-"""Trouble below HTTP: connections that nobody takes, that end, that nobody answers; lines that are down."""
+"""Outages of the proxy below HTTP: refused, reset or unanswered connections, and black holes."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ async def refuses(proxy: FaultProxy) -> None:
 
 
 async def resets(proxy: FaultProxy) -> None:
-    # The reset may come before connecting has returned.
+    # The reset may arrive before connecting has returned.
     with pytest.raises((trio.BrokenResourceError, OSError)):
         async with connected(proxy.endpoint) as connection:
             await connection.rest()
 
 
-async def test_connecting_fails_during_an_outage_and_the_port_stays(proxy: FaultProxy) -> None:
+async def test_connecting_fails_during_an_outage_and_the_port_is_kept(proxy: FaultProxy) -> None:
     async with connected(proxy.endpoint) as before:
         with proxy.refuse_connections():
             await refuses(proxy)
@@ -41,7 +41,7 @@ async def test_connecting_fails_during_an_outage_and_the_port_stays(proxy: Fault
         assert b"200 OK" in await after.until(b"}")
 
 
-async def test_a_connection_is_reset_once_it_stands(proxy: FaultProxy) -> None:
+async def test_a_connection_is_reset_after_it_was_accepted(proxy: FaultProxy) -> None:
     outage = proxy.refuse_connections("reset")
 
     await resets(proxy)
@@ -52,7 +52,7 @@ async def test_a_connection_is_reset_once_it_stands(proxy: FaultProxy) -> None:
         assert b"200 OK" in await connection.until(b"}")
 
 
-async def test_a_connection_that_nobody_answers_is_forgotten_when_its_client_goes(proxy: FaultProxy) -> None:
+async def test_a_silent_connection_is_closed_when_its_client_disconnects(proxy: FaultProxy) -> None:
     with proxy.refuse_connections("silent"):
         async with connected(proxy.endpoint) as connection:
             await connection.get("/version")
@@ -66,12 +66,12 @@ async def test_a_connection_that_nobody_answers_is_forgotten_when_its_client_goe
 
 
 @pytest.mark.parametrize("how", ["reset", "cut"])
-async def test_open_connections_end_below_http(how: str, server: APIServer, proxy: FaultProxy) -> None:
+async def test_drop_connections_ends_open_connections(how: str, server: APIServer, proxy: FaultProxy) -> None:
     async with connected(proxy.endpoint) as connection:
         await connection.get(WATCH)
         await connection.until(b"\r\n\r\n")
 
-        assert proxy.drop_connections(how) == 1  # type: ignore[arg-type]  # it comes from a table
+        assert proxy.drop_connections(how) == 1  # type: ignore[arg-type]  # from the parameters
 
         if how == "cut":
             assert await connection.rest() == b""
@@ -83,7 +83,7 @@ async def test_open_connections_end_below_http(how: str, server: APIServer, prox
         assert proxy.connections == 0
 
 
-async def test_in_a_black_hole_nothing_arrives_and_afterwards_all_of_it(server: APIServer, proxy: FaultProxy) -> None:
+async def test_data_sent_into_a_black_hole_arrives_after_it_ends(server: APIServer, proxy: FaultProxy) -> None:
     async with connected(proxy.endpoint) as watching, connected(proxy.endpoint) as asking:
         await watching.get(WATCH)
         await watching.until(b"\r\n\r\n")
@@ -101,7 +101,9 @@ async def test_in_a_black_hole_nothing_arrives_and_afterwards_all_of_it(server: 
         assert b"200 OK" in await asking.until(b"}")
 
 
-async def test_in_a_black_hole_an_end_stays_unknown(server: APIServer, proxy: FaultProxy) -> None:
+async def test_in_a_black_hole_the_client_does_not_see_the_end_of_its_watch(
+    server: APIServer, proxy: FaultProxy
+) -> None:
     async with connected(proxy.endpoint) as connection:
         await connection.get(WATCH)
         await connection.until(b"\r\n\r\n")
@@ -110,12 +112,14 @@ async def test_in_a_black_hole_an_end_stays_unknown(server: APIServer, proxy: Fa
             await server.wait_open_watches(0)
             with trio.move_on_after(0.3) as deadline:
                 await connection.rest()
-            assert deadline.cancelled_caught, "no FIN has come"
+            assert deadline.cancelled_caught, "no FIN was received"
 
         assert await connection.rest() == b""
 
 
-async def test_in_a_black_hole_a_client_that_goes_stays_unknown(server: APIServer, proxy: FaultProxy) -> None:
+async def test_in_a_black_hole_the_server_does_not_see_that_a_client_disconnects(
+    server: APIServer, proxy: FaultProxy
+) -> None:
     async with connected(proxy.endpoint) as connection:
         await connection.get(WATCH)
         await connection.until(b"\r\n\r\n")
@@ -128,7 +132,7 @@ async def test_in_a_black_hole_a_client_that_goes_stays_unknown(server: APIServe
         await server.wait_open_watches(0)
 
 
-async def test_of_several_outages_the_oldest_decides(proxy: FaultProxy) -> None:
+async def test_of_several_outages_the_oldest_takes_effect(proxy: FaultProxy) -> None:
     with proxy.refuse_connections("reset") as first, proxy.refuse_connections():
         await resets(proxy)
         first.remove()
@@ -136,7 +140,7 @@ async def test_of_several_outages_the_oldest_decides(proxy: FaultProxy) -> None:
         await refuses(proxy)
 
 
-async def test_an_outage_may_outlive_its_proxy(upstream: Endpoint) -> None:
+async def test_an_outage_can_be_removed_after_its_proxy_has_ended(upstream: Endpoint) -> None:
     async with FaultProxy(upstream) as proxy:
         outages = [proxy.refuse_connections(), proxy.black_hole()]
 
@@ -144,8 +148,8 @@ async def test_an_outage_may_outlive_its_proxy(upstream: Endpoint) -> None:
         outage.remove()
 
 
-async def test_ways_that_are_none_are_refused(proxy: FaultProxy) -> None:
+async def test_unknown_ways_of_failing_are_rejected(proxy: FaultProxy) -> None:
     with pytest.raises(InvalidInput, match="how='gently' is invalid: pass one of 'refuse', 'reset', 'silent'"):
-        proxy.refuse_connections("gently")  # type: ignore[arg-type]  # that is the point
+        proxy.refuse_connections("gently")  # type: ignore[arg-type]  # invalid on purpose
     with pytest.raises(InvalidInput, match="how='silent' is invalid: pass one of 'cut', 'reset'"):
-        proxy.drop_connections("silent")  # type: ignore[arg-type]  # that is the point
+        proxy.drop_connections("silent")  # type: ignore[arg-type]  # invalid on purpose

@@ -1,4 +1,4 @@
-"""A proxy knows what its clients have asked for."""
+"""The proxy records requests and open watches."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ async def test_open_watches_are_counted(server: APIServer, proxy: FaultProxy) ->
     assert (count.opened, count.open, count.most) == (1, 0, 1)
 
 
-async def test_a_watch_that_is_refused_is_no_open_watch(
+async def test_a_watch_with_an_error_response_is_not_counted(
     server: APIServer, proxy: FaultProxy, client: httpx2.AsyncClient
 ) -> None:
     server.fail(status=500, verb="watch")

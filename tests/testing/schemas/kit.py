@@ -1,4 +1,4 @@
-"""A definition with one field ``spec.f`` of a given schema, on an engine."""
+"""An engine with a CRD whose objects have one field ``spec.f`` of a given schema."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ INTEGER = {"type": "integer"}
 
 
 def fields(**properties: JSONObject) -> JSONObject:
-    """The schema of an object with fields."""
+    """Return the schema of an object with these properties."""
     return {"type": "object", "properties": properties}
 
 
 def serving(schema: JSONObject) -> Cluster:
-    """A cluster with widgets whose ``spec.f`` has ``schema``."""
+    """Return a cluster that serves widgets whose ``spec.f`` has ``schema``."""
     cluster = Cluster()
     whole = fields(spec=fields(f=schema))
     cluster.create(CRDS, definition(versions=[version(schema={"openAPIV3Schema": whole})]))
@@ -24,7 +24,7 @@ def serving(schema: JSONObject) -> Cluster:
 
 
 def reschema(cluster: Cluster, schema: JSONObject) -> None:
-    """Edit the definition: ``spec.f`` has another ``schema`` from now on."""
+    """Update the CRD: give ``spec.f`` another schema."""
     found = cluster.get(CRDS, "widgets.example.com")
     found["spec"]["versions"][0]["schema"] = {"openAPIV3Schema": fields(spec=fields(f=schema))}
     cluster.update(CRDS, found)

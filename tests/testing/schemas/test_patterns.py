@@ -1,4 +1,4 @@
-"""Regular expressions are RE2's, in Go's syntax and with Go's messages; what is expected here is what Go 1.26 said."""
+"""Regular expressions have RE2's syntax and Go's error messages; expected values are from Go 1.26."""
 
 from __future__ import annotations
 
@@ -79,18 +79,18 @@ def test_a_pattern_matches_as_in_go(pattern: str, found: str, not_found: str) ->
         ("(" * 1_000 + ")" * 1_000, "expression nests too deeply: `" + "(" * 1_000 + ")" * 1_000 + "`"),
     ],
 )
-def test_what_go_refuses_is_refused_in_its_words(pattern: str, problem: str) -> None:
+def test_invalid_patterns_have_the_error_messages_of_go(pattern: str, problem: str) -> None:
     with pytest.raises(BadPattern) as caught:
         compile_pattern(pattern)
 
     assert str(caught.value) == f"error parsing regexp: {problem}"
 
 
-def test_matches_come_from_left_to_right() -> None:
+def test_matches_are_found_from_left_to_right() -> None:
     assert list(compile_pattern("[a-z\u00e4]+").matches("ab 1 c\u00e4")) == ["ab", "c\u00e4"]
 
 
-def test_text_is_matched_in_linear_time() -> None:
+def test_patterns_are_matched_in_linear_time() -> None:
     cluster = serving({**STRING, "pattern": "^([a-z0-9]+-?)+$"})
 
     cluster.create(WIDGETS, widget(spec={"f": "a" * 100_000}))
@@ -98,7 +98,7 @@ def test_text_is_matched_in_linear_time() -> None:
         cluster.create(WIDGETS, widget("b", spec={"f": "a" * 100_000 + "!"}))
 
 
-def test_text_of_a_format_is_looked_at_in_linear_time() -> None:
+def test_formats_are_validated_in_linear_time() -> None:
     cluster = serving({**STRING, "format": "duration"})
 
     with pytest.raises(Invalid, match=r"spec\.f: Invalid value"):
@@ -106,14 +106,14 @@ def test_text_of_a_format_is_looked_at_in_linear_time() -> None:
 
 
 @pytest.mark.parametrize("text", ["(" * 100_000, "a" * 100_000 + "@b.c", "(" * 900])
-def test_an_email_address_has_a_length_and_few_brackets(text: str) -> None:
+def test_long_and_deeply_nested_email_addresses_are_rejected(text: str) -> None:
     cluster = serving({**STRING, "format": "email"})
 
     with pytest.raises(Invalid, match=r"spec\.f: Invalid value"):
         cluster.create(WIDGETS, widget(spec={"f": text}))
 
 
-def test_all_patterns_of_a_schema_have_a_size() -> None:
+def test_the_total_size_of_the_patterns_of_a_schema_is_limited() -> None:
     large = {f"f{number}": {**STRING, "pattern": rf"^\pL{{{200 + number}}}$"} for number in range(8)}
 
     with pytest.raises(Invalid) as caught:
@@ -122,7 +122,7 @@ def test_all_patterns_of_a_schema_have_a_size() -> None:
     assert [problem in cause.message for cause in caught.value.causes] == [True] * 6
 
 
-def test_without_the_package_a_definition_with_a_pattern_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_re2_the_error_for_a_pattern_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "re2", None)
 
     with pytest.raises(ImportError, match=r"google-re2: pip install 'dynkube\[serve\]'"):

@@ -1,4 +1,4 @@
-"""Rules of definitions that are in use out there: all of them can be evaluated."""
+"""All validation rules of published CRDs can be evaluated."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._schemas.cellibrary import CEL
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
-pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="the published definitions are not here")
+pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="the published CRDs are not available")
 
 
 def documents(pattern: str) -> Iterator[tuple[str, JSONObject]]:
@@ -37,7 +37,7 @@ def rules(schema: Any) -> Iterator[str]:
         yield from rules(part)
 
 
-def test_every_rule_compiles() -> None:
+def test_every_published_rule_compiles() -> None:
     language = CEL()
 
     compiled = [language.compile(rule) for definition in definitions() for rule in rules(definition)]

@@ -1,4 +1,4 @@
-"""Quantities: how kube-apiserver 1.36 writes what it was sent, whatever their size."""
+"""Quantities of any size are written as kube-apiserver 1.36 writes them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from dynkube.testing._schemas.quantities import canonical, parse
 
-# What was sent, and what an object has of it afterwards.
+# The quantity sent, and the quantity stored.
 WRITTEN = [
     ("9.3E", "9300P"),
     ("100E", "100E"),
@@ -28,11 +28,11 @@ def test_a_quantity_is_written_in_its_canonical_form(sent: str, written: str) ->
 
 
 @pytest.mark.parametrize("text", ["", "Ki", "1kb", "1 Gi", "0x10", "1e", "--1"])
-def test_what_is_no_quantity_stays_as_it_is(text: str) -> None:
+def test_invalid_quantities_stay_unchanged(text: str) -> None:
     assert parse(text) is None
     assert canonical(text) == text
 
 
-def test_nothing_smaller_than_a_billionth_is_told_apart() -> None:
+def test_quantities_are_rounded_up_to_a_billionth() -> None:
     assert parse("1.0000000001") == Decimal("1.000000001")
     assert parse("1e-999999999") == Decimal("1e-9")

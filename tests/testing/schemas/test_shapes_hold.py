@@ -1,4 +1,4 @@
-"""Whatever the schema and the object: what was pruned and completed once stays as it is."""
+"""For any schema and object, pruning and defaulting are idempotent."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def decoded(obj: JSONObject, schema: Structural) -> Any:
 
 
 @given(st.dictionaries(NAMES, SCHEMAS, max_size=3), OBJECTS)
-def test_decoding_twice_changes_nothing(schemas: dict[str, JSONObject], obj: JSONObject) -> None:
+def test_pruning_and_defaulting_twice_changes_nothing(schemas: dict[str, JSONObject], obj: JSONObject) -> None:
     schema = structural(schemas)
     once = decoded(obj, schema)
 
@@ -67,7 +67,7 @@ def test_decoding_twice_changes_nothing(schemas: dict[str, JSONObject], obj: JSO
 
 
 @given(st.dictionaries(NAMES, SCHEMAS, max_size=3), st.dictionaries(NAMES, SCHEMAS, max_size=3), OBJECTS)
-def test_a_schema_that_admits_all_of_another_leaves_its_objects_alone(
+def test_a_schema_that_admits_all_objects_of_another_does_not_change_them(
     old: dict[str, JSONObject], new: dict[str, JSONObject], obj: JSONObject
 ) -> None:
     before, after = structural(old), structural({**old, **new})
@@ -78,7 +78,7 @@ def test_a_schema_that_admits_all_of_another_leaves_its_objects_alone(
 
 
 @given(st.dictionaries(NAMES, SCHEMAS, max_size=3), OBJECTS)
-def test_an_object_that_has_not_changed_is_never_refused(schemas: dict[str, JSONObject], obj: JSONObject) -> None:
+def test_an_unchanged_object_is_never_rejected(schemas: dict[str, JSONObject], obj: JSONObject) -> None:
     schema = structural(schemas)
 
     assert schema_causes(obj, schema.root, Link(obj, obj, schema.root)) == []

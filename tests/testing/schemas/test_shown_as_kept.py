@@ -1,4 +1,4 @@
-"""Defaults that came later are filled in on reads, and that costs nothing where there are none."""
+"""Defaults added to a schema later are filled in on reads; objects that have all defaults are not decoded."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DEEP = {**fields(a={**INTEGER, "default": 1}, b=STRING), "default": {"b": "x"}}
         fields(a=STRING, g=DEEP, h=INTEGER),
     ],
 )
-def test_nothing_is_decoded_where_an_edit_of_the_schema_changes_no_object(schema: JSONObject) -> None:
+def test_objects_are_not_decoded_if_the_new_schema_does_not_change_them(schema: JSONObject) -> None:
     cluster = serving(fields(a=STRING, g=DEEP))
     cluster.create("widgets", widget(spec={"f": {"a": "x"}}))
 
@@ -32,7 +32,7 @@ def test_nothing_is_decoded_where_an_edit_of_the_schema_changes_no_object(schema
     assert document.kind.content.shows_as_kept(document.version.shape)
 
 
-def test_what_looks_different_now_is_made_once() -> None:
+def test_an_object_that_the_new_schema_changes_is_encoded_once() -> None:
     cluster = serving(fields(a=STRING))
     cluster.create("widgets", widget(spec={"f": {}}))
     reschema(cluster, fields(a=STRING, g=DEEP))

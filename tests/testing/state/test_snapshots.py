@@ -1,4 +1,4 @@
-"""``snapshot`` and ``restore``: the whole state as a value."""
+"""``snapshot`` and ``restore``: the whole state of a server as a value."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.testing.engine.cluster import definition, widget
 
 
 def everything(server: APIServer) -> dict[str, list[dict[str, Any]]]:
-    """All objects, and with them what is served."""
+    """Return all objects, by resource."""
     return {str(gvr): server.list(gvr) for gvr in sorted({kind.gvr for kind in server._engine.registry}, key=str)}
 
 
@@ -28,7 +28,7 @@ def filled(**options: Any) -> APIServer:
     return server
 
 
-def test_a_new_server_holds_exactly_what_the_old_one_held() -> None:
+def test_a_restored_server_has_exactly_the_objects_of_the_snapshot() -> None:
     old, new = filled(), APIServer()
     new.create(config("of-the-new-one"))
 
@@ -38,7 +38,7 @@ def test_a_new_server_holds_exactly_what_the_old_one_held() -> None:
     assert new.revision == old.revision
 
 
-def test_a_server_goes_back_to_an_earlier_state() -> None:
+def test_a_server_can_be_restored_to_an_earlier_state() -> None:
     server = filled()
     before = everything(server)
     snapshot = server.snapshot()
@@ -52,7 +52,7 @@ def test_a_server_goes_back_to_an_earlier_state() -> None:
     assert everything(server) == before
 
 
-def test_what_was_defined_later_goes_with_all_that_belongs_to_it() -> None:
+def test_restoring_removes_crds_created_later_with_their_objects_and_api_services() -> None:
     server = APIServer()
     before = server.snapshot()
     server.create(definition())
@@ -64,7 +64,7 @@ def test_what_was_defined_later_goes_with_all_that_belongs_to_it() -> None:
     assert "v1.example.com" not in {service["metadata"]["name"] for service in server.list("apiservices")}
 
 
-def test_a_snapshot_does_not_follow_what_the_server_does_next() -> None:
+def test_later_writes_do_not_change_a_snapshot() -> None:
     server = filled()
 
     snapshot = server.snapshot()
@@ -73,7 +73,7 @@ def test_a_snapshot_does_not_follow_what_the_server_does_next() -> None:
     assert len(snapshot) == len(filled().snapshot())
 
 
-def test_the_count_of_resource_versions_goes_on_and_never_back() -> None:
+def test_restoring_never_lowers_the_revision() -> None:
     server = filled()
     snapshot = server.snapshot()
     server.create(config("b"))
@@ -85,10 +85,10 @@ def test_the_count_of_resource_versions_goes_on_and_never_back() -> None:
     assert int(written["metadata"]["resourceVersion"]) > latest
 
 
-def test_definitions_keep_the_names_that_each_has() -> None:
+def test_crds_keep_their_accepted_names() -> None:
     old = APIServer()
     old.create(definition("zebras", "Animal"))
-    old.create(definition("apes", "Animal"))  # loses: its kind is taken
+    old.create(definition("apes", "Animal"))  # not accepted: its kind is taken
     new = APIServer()
 
     new.restore(old.snapshot())
@@ -97,7 +97,7 @@ def test_definitions_keep_the_names_that_each_has() -> None:
     assert new.kind("Animal").gvr.resource == "zebras"
 
 
-def test_selectable_fields_still_select() -> None:
+def test_field_selectors_work_after_a_restore() -> None:
     old, new = APIServer(), APIServer()
     old.create({**config("p"), "kind": "Pod", "spec": {"nodeName": "n1", "containers": [{"name": "c", "image": "i"}]}})
 
@@ -107,7 +107,7 @@ def test_selectable_fields_still_select() -> None:
     assert new.list("pods", field_selector="spec.nodeName=n2") == []
 
 
-async def test_a_definition_that_was_waiting_is_established_by_the_new_server() -> None:
+async def test_a_crd_that_was_not_established_yet_is_established_by_the_new_server() -> None:
     old = APIServer(establish_delay=5.0)
     old.create(definition())
     async with APIServer(establish_delay=5.0) as new:
@@ -118,7 +118,7 @@ async def test_a_definition_that_was_waiting_is_established_by_the_new_server() 
         assert conditions(new.get(CRDS, "widgets.example.com"))["Established"][0] == "True"
 
 
-async def test_a_definition_that_was_waiting_is_established_again_by_the_same_server() -> None:
+async def test_a_crd_that_was_not_established_yet_is_established_again_by_the_same_server() -> None:
     async with APIServer(establish_delay=5.0) as server:
         server.create(definition())
         snapshot = server.snapshot()
@@ -143,7 +143,7 @@ async def test_open_watches_end_and_older_versions_are_gone(server: APIServer, c
     assert fresh.content == b""
 
 
-async def test_a_client_of_the_saved_server_loses_nothing(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_a_client_of_the_old_server_can_resume_its_watch(server: APIServer, client: httpx2.AsyncClient) -> None:
     old = filled()
 
     server.restore(old.snapshot())
@@ -153,7 +153,7 @@ async def test_a_client_of_the_saved_server_loses_nothing(server: APIServer, cli
     assert [json.loads(line)["object"]["metadata"]["name"] for line in events.text.splitlines()] == ["later"]
 
 
-def test_a_namespace_that_was_being_emptied_is_emptied_further() -> None:
+def test_the_deletion_of_a_terminating_namespace_continues() -> None:
     old, new = APIServer(), APIServer()
     old.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "going"}})
     old.create(config("a", namespace="going", finalizers=["example.com/hold"]))
@@ -166,13 +166,13 @@ def test_a_namespace_that_was_being_emptied_is_emptied_further() -> None:
     assert "going" not in [namespace["metadata"]["name"] for namespace in new.list("namespaces")]
 
 
-async def test_roles_are_restored_and_the_default_ones_never_missing() -> None:
+async def test_roles_are_restored_and_default_roles_are_added() -> None:
     old, new = filled(rbac=True), APIServer(rbac=True)
     old.grant("alice", verbs=["get"], resource="configmaps")
 
     new.restore(old.snapshot())
     same = everything(new) == everything(old)
-    new.restore(filled().snapshot())  # of a server that knew no roles
+    new.restore(filled().snapshot())  # a server without RBAC, and so without roles
 
     assert same
     assert new.get("clusterroles", "cluster-admin")

@@ -1,4 +1,4 @@
-"""A snapshot as a file: its format, and what is refused."""
+"""Snapshots as files: the format, and errors for invalid files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dynkube.testing import APIServer, Snapshot
 from tests.contract.objects import config
 from tests.testing.state.test_snapshots import everything, filled
 
-# Written by the first version of the format: whatever comes later, this has to be read.
+# The first version of the format, which must stay readable.
 VERSION_1 = """{"format":"dynkube.testing/state","version":1,"revision":7,"resources":[
 {"name":"configmaps","fields":[],"objects":[
 {"metadata":{"resourceVersion":"6","name":"a","namespace":"default","uid":"u-a","labels":{"x":"y"}},"data":{"k":"v"}}
@@ -25,7 +25,7 @@ VERSION_1 = """{"format":"dynkube.testing/state","version":1,"revision":7,"resou
 """
 
 
-def test_what_was_saved_is_restored(tmp_path: Path) -> None:
+def test_a_saved_snapshot_can_be_restored(tmp_path: Path) -> None:
     old, new = filled(), APIServer()
 
     old.snapshot().save(tmp_path / "state.json")
@@ -35,7 +35,7 @@ def test_what_was_saved_is_restored(tmp_path: Path) -> None:
     assert new.revision == old.revision
 
 
-def test_saving_what_was_restored_gives_the_same_file(tmp_path: Path) -> None:
+def test_saving_a_read_snapshot_gives_the_same_file(tmp_path: Path) -> None:
     filled().snapshot().save(tmp_path / "one")
 
     Snapshot.read(tmp_path / "one").save(tmp_path / "two")
@@ -43,7 +43,7 @@ def test_saving_what_was_restored_gives_the_same_file(tmp_path: Path) -> None:
     assert (tmp_path / "two").read_bytes() == (tmp_path / "one").read_bytes()
 
 
-def test_a_file_of_the_first_version_is_read(tmp_path: Path) -> None:
+def test_a_file_of_the_first_version_can_be_read(tmp_path: Path) -> None:
     (tmp_path / "state").write_text(VERSION_1)
     server = APIServer()
 
@@ -54,7 +54,7 @@ def test_a_file_of_the_first_version_is_read(tmp_path: Path) -> None:
     assert server.list("configmaps", label_selector="x=y")
 
 
-def test_the_file_is_for_its_owner_and_has_one_object_a_line(tmp_path: Path) -> None:
+def test_the_file_is_readable_by_its_owner_only_and_has_one_object_per_line(tmp_path: Path) -> None:
     snapshot = filled().snapshot()
 
     path = snapshot.save(tmp_path / "state.json")
@@ -65,7 +65,7 @@ def test_the_file_is_for_its_owner_and_has_one_object_a_line(tmp_path: Path) -> 
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_server_that_went_on_after_saving_skips_revisions(tmp_path: Path) -> None:
+def test_a_snapshot_saved_with_skip_leaves_room_for_later_revisions(tmp_path: Path) -> None:
     old, new = filled(), APIServer()
 
     old.snapshot().save(tmp_path / "state.json", skip=1000)
@@ -76,7 +76,7 @@ def test_a_server_that_went_on_after_saving_skips_revisions(tmp_path: Path) -> N
     assert int(written["metadata"]["resourceVersion"]) == int(lost["metadata"]["resourceVersion"]) + 1000
 
 
-def test_a_save_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_save_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = filled().snapshot().save(tmp_path / "state.json")
     before = path.read_bytes()
 
@@ -106,7 +106,7 @@ def test_a_save_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pyte
         (VERSION_1[:200], "Input data was truncated"),
     ],
 )
-def test_a_file_that_is_no_state_is_named(tmp_path: Path, content: str, message: str) -> None:
+def test_the_error_for_an_invalid_file_names_it(tmp_path: Path, content: str, message: str) -> None:
     (tmp_path / "state").write_text(content)
     server = filled()
     before = json.dumps(everything(server))

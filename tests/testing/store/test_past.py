@@ -1,4 +1,4 @@
-"""The past of a collection, rebuilt from its log, against a copy that was made when it was the present."""
+"""Past states of a collection, rebuilt from its log, equal copies made at that time."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _write(storage: Storage, place: tuple[str, str], removing: bool) -> None:
 @given(
     _WRITES, st.sampled_from(["", "n/", "n-1/", "o/"]), st.sampled_from(["", "n/b", "n-1/a", "o/c"]), st.integers(0, 3)
 )
-def test_each_state_is_found_again(
+def test_each_past_state_can_be_rebuilt(
     writes: list[tuple[tuple[str, str], bool]], prefix: str, start: str, limit: int
 ) -> None:
     storage = Storage(history=1000)
@@ -46,7 +46,7 @@ def test_each_state_is_found_again(
         assert [version.key for version in past.first(limit)] == [key for key, _ in wanted[: limit or None]]
 
 
-def test_what_is_walked_over_may_go_meanwhile() -> None:
+def test_objects_may_be_deleted_during_a_walk() -> None:
     storage = Storage(history=1000)
     for name in "abcd":
         _write(storage, ("n", name), False)

@@ -1,4 +1,4 @@
-"""A server whose wall clock stands still until a test moves it."""
+"""A server whose clock stands still until a test changes it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dynkube.testing import APIServer
 
 @dataclass
 class Clock:
-    """A wall clock."""
+    """A clock that is set by the test."""
 
     now: datetime = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 

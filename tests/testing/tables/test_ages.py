@@ -1,4 +1,4 @@
-"""Durations for people."""
+"""Durations in the format of kubectl."""
 
 from __future__ import annotations
 
@@ -60,23 +60,23 @@ def test_an_age_is_the_time_since_an_rfc_3339_timestamp(timestamp: str, text: st
     assert Ages(NOW).since(timestamp) == text
 
 
-def test_a_clock_without_a_zone_is_taken_for_utc() -> None:
+def test_a_clock_without_a_time_zone_is_utc() -> None:
     assert Ages.at(NOW.replace(tzinfo=None)).since("2026-01-02T03:04:00Z") == "5s"
 
 
-def test_a_span_without_an_end_lasts_until_now() -> None:
+def test_a_duration_without_an_end_lasts_until_now() -> None:
     assert Ages(NOW).between("2026-01-02T03:04:00Z", "2026-01-02T03:04:03Z") == "3s"
     assert Ages(NOW).between("2026-01-02T03:04:00Z", "") == "5s"
     assert Ages(NOW).between("junk", "") == "<unknown>"
 
 
 @given(st.integers(min_value=0, max_value=20 * YEAR))
-def test_what_is_older_never_looks_younger(seconds: int) -> None:
+def test_a_duration_is_rounded_down_by_less_than_a_year(seconds: int) -> None:
     assert _at_least(human_duration(seconds)) <= seconds < _at_least(human_duration(seconds)) + YEAR
 
 
 def _at_least(text: str) -> int:
-    """The seconds that a duration stands for at least."""
+    """Return the seconds of the shortest duration with this text."""
     units = {"s": 1, "m": MINUTE, "h": HOUR, "d": DAY, "y": YEAR}
     total, digits = 0, ""
     for character in text:
@@ -88,7 +88,7 @@ def _at_least(text: str) -> int:
 
 
 @given(st.datetimes(min_value=datetime(1970, 1, 2), max_value=datetime(2100, 1, 1)))  # noqa: DTZ001 - zones are added
-def test_what_the_server_writes_it_reads(moment: datetime) -> None:
+def test_timestamps_written_by_the_server_can_be_parsed(moment: datetime) -> None:
     text = moment.replace(microsecond=0).isoformat() + "Z"
 
     assert parse_timestamp(text) == moment.replace(microsecond=0, tzinfo=UTC)

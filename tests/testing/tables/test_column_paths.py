@@ -1,4 +1,4 @@
-"""Paths of printer columns: the short way to a condition finds what any path finds."""
+"""Paths of printer columns: the fast evaluation of paths to conditions finds the values that JSONPath finds."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ documents = st.fixed_dictionaries(
     "text",
     [READY, ".status.conditions[?(@.type=='Ready')].status", '{.a-b.c[?( @.k == "v" )].x.y}'],
 )
-def test_the_short_way_is_taken_for_conditions(text: str) -> None:
+def test_paths_to_conditions_are_evaluated_fast(text: str) -> None:
     assert _CONDITION.fullmatch(text)
 
 
 @pytest.mark.parametrize("text", ['.c[?(@.type!="a")].x', '.c[?(@.a.b=="a")].x', ".c[?(@.n==1)].x", ".c[0].x"])
-def test_and_for_nothing_else(text: str) -> None:
+def test_other_paths_are_evaluated_by_jsonpath(text: str) -> None:
     assert not _CONDITION.fullmatch(text)
     first_value(text)
 
 
 @given(documents)
-def test_both_ways_find_the_same(document: dict[str, Any]) -> None:
+def test_fast_evaluation_and_jsonpath_find_the_same_value(document: dict[str, Any]) -> None:
     try:
         found = JSONPath.compile(READY, strict=True).find(document)
     except InvalidJSONPath:
@@ -46,6 +46,6 @@ def test_both_ways_find_the_same(document: dict[str, Any]) -> None:
     assert first_value(READY)(document) == (found[0] if found else ABSENT)
 
 
-def test_a_value_of_null_is_there() -> None:
+def test_null_is_not_an_absent_value() -> None:
     assert first_value(".spec.x")({"spec": {"x": None}}) is None
     assert first_value(".spec.y")({"spec": {"x": None}}) is ABSENT

@@ -1,7 +1,7 @@
-"""Cells and columns of objects that kube-apiserver 1.36 made tables of.
+"""Tables of kube-apiserver 1.36: columns, cells and conditions.
 
 A document of ``recorded/builtin.yaml`` has an object as that server stored it, the columns as
-``name|type|format|priority``, the cells and conditions of its row, and the time of the answer.
+``name|type|format|priority``, the cells and conditions of its row, and the time of the response.
 ``recorded/custom.yaml`` begins with the columns of a CRD; each following document has an object and its cells.
 """
 
@@ -43,7 +43,7 @@ def title(case: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize("case", BUILTIN, ids=title)
-def test_a_built_in_object_has_the_row_of_a_real_server(case: dict[str, Any]) -> None:
+def test_the_row_of_a_built_in_object_is_that_of_a_real_server(case: dict[str, Any]) -> None:
     printer, obj = builtin_printer(case), Fields(case["object"])
 
     assert columns(printer) == case["columns"]
@@ -52,12 +52,12 @@ def test_a_built_in_object_has_the_row_of_a_real_server(case: dict[str, Any]) ->
     assert found == case["conditions"]
 
 
-def test_the_columns_of_a_definition_are_those_of_a_real_server() -> None:
+def test_the_columns_of_a_crd_are_those_of_a_real_server() -> None:
     assert columns(custom_printer(CUSTOM["printerColumns"])) == CUSTOM["columns"]
 
 
 @pytest.mark.parametrize("case", CUSTOM_ROWS, ids=title)
-def test_a_custom_object_has_the_row_of_a_real_server(case: dict[str, Any]) -> None:
+def test_the_row_of_a_custom_object_is_that_of_a_real_server(case: dict[str, Any]) -> None:
     printer = custom_printer(CUSTOM["printerColumns"])
 
     cells = printer.cells(Fields(case["object"]), Ages(datetime.fromisoformat(CUSTOM["now"])))
@@ -65,14 +65,14 @@ def test_a_custom_object_has_the_row_of_a_real_server(case: dict[str, Any]) -> N
     assert list(cells) == case["cells"]
 
 
-def test_every_column_is_described() -> None:
+def test_every_column_has_a_description() -> None:
     described = [bool(each.description) for case in BUILTIN for each in builtin_printer(case).columns]
 
     assert all(described)
 
 
 @pytest.mark.parametrize("case", BUILTIN, ids=title)
-def test_an_object_of_any_shape_has_a_row(case: dict[str, Any]) -> None:
+def test_malformed_objects_have_a_row_too(case: dict[str, Any]) -> None:
     printer, ages = builtin_printer(case), Ages(datetime.fromisoformat(case["now"]))
 
     for junk in (None, 1, "x", [], {}, [1], {"x": 1}):
@@ -81,7 +81,7 @@ def test_an_object_of_any_shape_has_a_row(case: dict[str, Any]) -> None:
 
 
 def spoil(value: object, junk: object) -> object:
-    """``value`` with everything that is no container replaced."""
+    """Return ``value`` with all values except objects and lists replaced by ``junk``."""
     match value:
         case dict():
             return {key: spoil(child, junk) for key, child in value.items()}

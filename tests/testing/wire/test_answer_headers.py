@@ -1,4 +1,4 @@
-"""Headers that every answer has, and HEAD requests."""
+"""Headers of all responses, and of responses with warnings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 
 
 @pytest.mark.parametrize("path", [CONFIGMAPS, "/version", f"{CONFIGMAPS}/none", "/nowhere"])
-async def test_every_answer_names_the_record_of_its_request(
+async def test_every_response_has_the_audit_id_of_its_record(
     server: APIServer, client: httpx2.AsyncClient, path: str
 ) -> None:
     answer = await client.get(path)
@@ -32,7 +32,7 @@ async def test_every_answer_names_the_record_of_its_request(
         (b'{"metadata":{"name":"a"},"b\\nc":1,"b\\nc":1}', r'299 - "duplicate field \"b\\nc\""'),
     ],
 )
-async def test_a_warning_about_a_field_with_an_odd_name_fits_into_a_header(
+async def test_control_characters_in_field_names_are_escaped_in_warnings(
     client: httpx2.AsyncClient, body: bytes, warning: str
 ) -> None:
     headers = {"Content-Type": "application/json"}

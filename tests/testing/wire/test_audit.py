@@ -1,4 +1,4 @@
-"""The audit knows of each request who asked for what, with which body, and how it was answered."""
+"""The audit log: user, parameters, body and response of each request."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 MERGE = "application/merge-patch+json"
 
 
-async def test_a_record_has_the_body_as_it_was_sent_and_decoded(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_a_record_has_the_body_as_bytes_and_decoded(server: APIServer, client: httpx2.AsyncClient) -> None:
     await client.post(CONFIGMAPS, json={"metadata": {"name": "a"}})
     await client.patch(f"{CONFIGMAPS}/a", content=b'{"data":{"x":"1"}}', headers={"Content-Type": MERGE})
     await client.post(CONFIGMAPS, content=b"metadata: {name: b}", headers={"Content-Type": "application/yaml"})
@@ -40,15 +40,15 @@ async def test_large_bodies_are_not_kept(server: APIServer, client: httpx2.Async
     assert server.audit[-1].content == b""
 
 
-async def test_of_many_bodies_the_latest_are_kept(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_the_latest_bodies_are_kept_up_to_a_total_size(server: APIServer, client: httpx2.AsyncClient) -> None:
     for _ in range(33):
         await client.post(CONFIGMAPS, content=b" " * (2 * 1024 * 1024))
 
     kept = [bool(record.content) for record in server.audit]
-    assert kept == [False, *[True] * 32], "64 MiB of them"
+    assert kept == [False, *[True] * 32], "bodies of 64 MiB in total"
 
 
-async def test_a_record_says_who_asked(server: APIServer) -> None:
+async def test_a_record_has_the_user_and_the_impersonator(server: APIServer) -> None:
     alice = User("alice", ("devs",))
     async with httpx2.AsyncClient(transport=server.transport(alice), base_url=server.url) as client:
         await client.get(f"{CONFIGMAPS}/a", headers={"Impersonate-User": "bob"})
@@ -60,7 +60,7 @@ async def test_a_record_says_who_asked(server: APIServer) -> None:
     assert (own.impersonator, own.subresource) == (None, "status")
 
 
-async def test_a_refused_stranger_is_nobody() -> None:
+async def test_a_record_of_a_401_has_no_user() -> None:
     async with APIServer(token="secret") as server:
         async with httpx2.AsyncClient(transport=server.transport(), base_url=server.url) as client:
             await client.get(CONFIGMAPS, headers={"Authorization": "Bearer guessed"})
@@ -69,7 +69,7 @@ async def test_a_refused_stranger_is_nobody() -> None:
         assert (record.user, record.status, record.headers["authorization"]) == (None, 401, "Bearer <redacted>")
 
 
-async def test_a_record_says_how_long_the_answer_took(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_a_record_has_the_duration_of_the_response(server: APIServer, client: httpx2.AsyncClient) -> None:
     async with client.stream("GET", f"{CONFIGMAPS}?watch=1&timeoutSeconds=7") as response:
         (record,) = server.audit
         assert (record.status, record.finished, record.duration) == (200, None, None)
@@ -79,7 +79,7 @@ async def test_a_record_says_how_long_the_answer_took(server: APIServer, client:
     assert record.duration == 7
 
 
-async def test_a_record_reads_as_a_line(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_the_repr_of_a_record_is_one_line(server: APIServer, client: httpx2.AsyncClient) -> None:
     await client.get(CONFIGMAPS, params={"limit": "1"}, headers={"Impersonate-User": "bob"})
 
     (record,) = server.audit
@@ -88,7 +88,7 @@ async def test_a_record_reads_as_a_line(server: APIServer, client: httpx2.AsyncC
     )
 
 
-async def test_requests_is_the_same_list_under_its_other_name(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_requests_is_an_alias_of_audit(server: APIServer, client: httpx2.AsyncClient) -> None:
     await client.get("/version")
 
     assert server.requests == server.audit

@@ -1,4 +1,4 @@
-"""What a server without authentication refuses, since web pages may have sent it."""
+"""Requests that a server without authentication rejects because web pages may have sent them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ CONFIGS = "/api/v1/namespaces/default/configmaps"
 CONFIG = b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}'
 
 
-def refusal(guard: BrowserGuard = LOOPBACK, method: str = "GET", **headers: str) -> APIError | None:
-    """What the guard raises; headers by their names with underscores."""
+def error_of(guard: BrowserGuard = LOOPBACK, method: str = "GET", **headers: str) -> APIError | None:
+    """Return the error that the guard raises, or ``None``; names of headers are passed with underscores."""
     given = {"host": "127.0.0.1:8001", **{name.replace("_", "-"): value for name, value in headers.items()}}
     try:
         guard.check(HTTPRequest(method=method, path="/api", segments=("api",), headers=given))
@@ -28,8 +28,8 @@ def refusal(guard: BrowserGuard = LOOPBACK, method: str = "GET", **headers: str)
 @pytest.mark.parametrize(
     "host", ["127.0.0.1", "127.0.0.1:8001", "127.3.2.1:1", "localhost", "LocalHost.:8001", "[::1]:8001", "[::1]"]
 )
-def test_loopback_is_answered(host: str) -> None:
-    assert refusal(host=host) is None
+def test_loopback_hosts_are_accepted(host: str) -> None:
+    assert error_of(host=host) is None
 
 
 @pytest.mark.parametrize(
@@ -46,8 +46,8 @@ def test_loopback_is_answered(host: str) -> None:
         "localhost:x",
     ],
 )
-def test_any_other_host_is_refused_and_told_what_to_do(host: str) -> None:
-    error = refusal(host=host)
+def test_any_other_host_is_a_403_that_names_the_option_to_accept_it(host: str) -> None:
+    error = error_of(host=host)
 
     assert error is not None
     assert error.status.code == 403
@@ -66,18 +66,18 @@ def test_any_other_host_is_refused_and_told_what_to_do(host: str) -> None:
         ("0.0.0.0", "evil.example:8001", False),
     ],
 )
-def test_the_address_that_it_listens_on_is_a_host(listens: str, host: str, accepted: bool) -> None:
-    assert (refusal(BrowserGuard(listens), host=host) is None) is accepted
+def test_the_address_that_the_server_listens_on_is_accepted_as_host(listens: str, host: str, accepted: bool) -> None:
+    assert (error_of(BrowserGuard(listens), host=host) is None) is accepted
 
 
 @pytest.mark.parametrize(
     ("host", "accepted"),
     [("dev.box:80", True), ("DEV.box", True), ("a.lan", True), ("a.lan.evil.example", False), ("xdev.box", False)],
 )
-def test_further_hosts_are_whole_names_or_expressions(host: str, accepted: bool) -> None:
+def test_accepted_hosts_are_regular_expressions_for_the_whole_name(host: str, accepted: bool) -> None:
     guard = BrowserGuard("127.0.0.1", [r"dev\.box", r"^[a-z]+\.lan$"])
 
-    assert (refusal(guard, host=host) is None) is accepted
+    assert (error_of(guard, host=host) is None) is accepted
 
 
 @pytest.mark.parametrize(
@@ -94,38 +94,38 @@ def test_further_hosts_are_whole_names_or_expressions(host: str, accepted: bool)
         ("http://[", False),
     ],
 )
-def test_pages_of_other_origins_are_refused(origin: str, accepted: bool) -> None:
-    error = refusal(origin=origin)
+def test_other_origins_are_rejected(origin: str, accepted: bool) -> None:
+    error = error_of(origin=origin)
 
     assert (error is None) is accepted
     assert error is None or error.status.code == 403
 
 
-def test_a_default_port_need_not_be_told() -> None:
-    assert refusal(host="localhost", origin="http://localhost:80") is None
-    assert refusal(host="localhost:443", origin="https://localhost") is None
-    assert refusal(host="localhost:443", origin="http://localhost") is not None
+def test_default_ports_may_be_omitted() -> None:
+    assert error_of(host="localhost", origin="http://localhost:80") is None
+    assert error_of(host="localhost:443", origin="https://localhost") is None
+    assert error_of(host="localhost:443", origin="http://localhost") is not None
 
 
 @pytest.mark.parametrize(
     ("site", "accepted"), [("none", True), ("same-origin", True), ("same-site", True), ("cross-site", False)]
 )
-def test_what_other_sites_have_browsers_send_is_refused(site: str, accepted: bool) -> None:
-    assert (refusal(sec_fetch_site=site) is None) is accepted
+def test_cross_site_requests_are_rejected(site: str, accepted: bool) -> None:
+    assert (error_of(sec_fetch_site=site) is None) is accepted
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH"])
-def test_a_write_has_to_say_what_its_body_is(method: str) -> None:
-    error = refusal(method=method)
+def test_a_write_without_a_content_type_is_a_415(method: str) -> None:
+    error = error_of(method=method)
 
     assert error is not None
     assert error.status.code == 415
-    assert refusal(method=method, content_type="application/json") is None
-    assert refusal(method="DELETE") is None
+    assert error_of(method=method, content_type="application/json") is None
+    assert error_of(method="DELETE") is None
 
 
 @pytest.mark.parametrize("hosts", ["localhost", ["("], ["a|b)(c"]])
-def test_hosts_that_are_no_expressions_are_refused(hosts: list[str]) -> None:
+def test_invalid_expressions_for_hosts_are_rejected(hosts: list[str]) -> None:
     with pytest.raises(InvalidInput, match="accept_hosts"):
         BrowserGuard("127.0.0.1", hosts)
 
@@ -147,7 +147,7 @@ async def test_a_server_without_authentication_is_guarded() -> None:
 
 
 @pytest.mark.real_time
-async def test_a_server_with_a_token_answers_under_any_host() -> None:
+async def test_a_server_with_a_token_accepts_any_host() -> None:
     headers = {"Host": "cluster.example", "Authorization": "Bearer secret"}
     async with (
         APIServer(token="secret") as server,

@@ -1,4 +1,4 @@
-"""Long answers are compressed for clients that take gzip; short ones and watches are not."""
+"""Long responses are compressed for clients that accept gzip; short ones and watches are not."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def config(name: str, size: int) -> dict[str, object]:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"x": "y" * size}}
 
 
-async def test_a_short_answer_is_left_alone(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_a_short_response_is_not_compressed(server: APIServer, client: httpx2.AsyncClient) -> None:
     server.create(config("small", 100_000))
 
     answer = await client.get(f"{CONFIGMAPS}/small", headers=GZIP)
@@ -43,7 +43,7 @@ async def test_a_long_list_is_compressed_while_it_is_sent(server: APIServer, cli
 
 
 @given(pieces=st.lists(st.sampled_from([0, 1, 1000, THRESHOLD - 1, THRESHOLD, THRESHOLD + 1]), min_size=1, max_size=4))
-async def test_pieces_come_out_as_they_went_in(pieces: list[int]) -> None:
+async def test_pieces_are_compressed_without_loss_above_a_threshold(pieces: list[int]) -> None:
     sent: list[Message] = []
 
     async def send(message: Message) -> None:

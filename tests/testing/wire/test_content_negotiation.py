@@ -1,4 +1,4 @@
-"""The Accept header decides the form of an answer and how it is written."""
+"""Content negotiation by the Accept header."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def asking(accept: str | None = None, *, user_agent: str = "", **params: str) ->
 
 
 @pytest.mark.parametrize("accept", ["text/html", "application/*", "APPLICATION/JSON", "application/cbor", _PROTOBUF])
-def test_a_built_in_resource_is_had_only_by_the_exact_media_type(accept: str) -> None:
+def test_built_in_resources_require_an_exact_media_type(accept: str) -> None:
     with pytest.raises(NotAcceptable) as caught:
         negotiate(asking(accept))
 
@@ -43,7 +43,7 @@ def test_a_built_in_resource_is_had_only_by_the_exact_media_type(accept: str) ->
     ("accept", "layout"),
     [("application/yaml", YAML), (f"{_TABLE},application/json", JSON), (_TABLE, Pretty), ("text/html", Pretty)],
 )
-def test_a_status_is_written_in_any_case(accept: str, layout: type) -> None:
+def test_an_error_response_never_fails_content_negotiation(accept: str, layout: type) -> None:
     assert isinstance(negotiate_error(asking(accept)), layout)
 
 
@@ -59,5 +59,5 @@ def test_a_status_is_written_in_any_case(accept: str, layout: type) -> None:
         (None, False),
     ],
 )
-def test_aggregated_discovery_is_for_those_who_ask_for_it(accept: str | None, aggregated: bool) -> None:
+def test_aggregated_discovery_is_sent_if_version_v2_is_accepted(accept: str | None, aggregated: bool) -> None:
     assert accepts_aggregated_discovery(accept) is aggregated

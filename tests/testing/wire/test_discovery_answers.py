@@ -1,4 +1,4 @@
-"""Discovery of an API whose server is out of order."""
+"""Discovery of an API that is unavailable."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import httpx2
 from dynkube.testing import APIServer
 
 
-async def test_a_version_out_of_order_is_unavailable_by_itself(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_an_unavailable_version_does_not_affect_its_group(server: APIServer, client: httpx2.AsyncClient) -> None:
     server.set_available("batch/v1", False)
 
     assert (await client.get("/apis/batch/v1")).status_code == 503

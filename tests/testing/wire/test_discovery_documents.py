@@ -1,4 +1,4 @@
-"""Discovery documents follow the registry, in both forms."""
+"""Discovery documents follow the registry, in the legacy and in the aggregated form."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_custom_groups_follow_the_built_in_ones_in_alphabetical_order(registry: 
     assert names[-2:] == ["acme.example", "zoo.example"]
 
 
-def test_a_kind_that_is_not_established_is_not_shown(registry: Registry, discovery: Discovery) -> None:
+def test_a_kind_that_is_not_established_is_not_in_discovery(registry: Registry, discovery: Discovery) -> None:
     registry.add(Kind(gvr=GVR("acme.example", "v1", "widgets"), kind="Widget", namespaced=True, listed=False))
 
     assert discovery.legacy_group("acme.example") is None
@@ -49,7 +49,7 @@ def test_a_kind_that_is_not_established_is_not_shown(registry: Registry, discove
     assert "acme.example" not in [group["metadata"]["name"] for group in _groups(discovery)]
 
 
-def test_the_tag_changes_with_the_content_and_only_with_it(registry: Registry, discovery: Discovery) -> None:
+def test_the_etag_changes_only_with_the_content(registry: Registry, discovery: Discovery) -> None:
     _, before = discovery.aggregated_groups()
     registry.add(*_custom("acme.example", "v1"))
     _, with_widgets = discovery.aggregated_groups()
@@ -59,7 +59,7 @@ def test_the_tag_changes_with_the_content_and_only_with_it(registry: Registry, d
     assert before == after != with_widgets
 
 
-def test_a_version_out_of_order_is_stale_and_comes_back(registry: Registry, discovery: Discovery) -> None:
+def test_an_unavailable_version_is_stale_until_it_is_available(registry: Registry, discovery: Discovery) -> None:
     registry.add(*_custom("acme.example", "v1"))
     registry.set_available(GroupVersion("acme.example", "v1"), False)
     stale = _groups(discovery)[-1]["versions"]
@@ -69,7 +69,7 @@ def test_a_version_out_of_order_is_stale_and_comes_back(registry: Registry, disc
     assert _groups(discovery)[-1]["versions"][0]["freshness"] == "Current"
 
 
-def test_both_forms_show_the_same_resources(discovery: Discovery) -> None:
+def test_both_forms_have_the_same_resources(discovery: Discovery) -> None:
     aggregated = {
         (group["metadata"]["name"], version["version"], resource["resource"])
         for group in _groups(discovery)
@@ -87,9 +87,7 @@ def test_both_forms_show_the_same_resources(discovery: Discovery) -> None:
     assert aggregated == legacy
 
 
-def test_kinds_of_definitions_name_their_group_and_version_in_the_aggregated_form(
-    registry: Registry, discovery: Discovery
-) -> None:
+def test_aggregated_discovery_of_custom_kinds_has_group_and_version(registry: Registry, discovery: Discovery) -> None:
     registry.add(*_custom("acme.example", "v1"))
 
     (widgets,) = _groups(discovery)[-1]["versions"][0]["resources"]
@@ -97,9 +95,7 @@ def test_kinds_of_definitions_name_their_group_and_version_in_the_aggregated_for
     assert widgets["verbs"] == ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"]
 
 
-def test_a_definition_that_is_being_deleted_lets_its_instances_only_be_read_and_deleted(
-    registry: Registry, discovery: Discovery
-) -> None:
+def test_kinds_of_a_terminating_crd_can_only_be_read_and_deleted(registry: Registry, discovery: Discovery) -> None:
     registry.add(replace(_custom("acme.example", "v1")[0], terminating=True))
 
     (widgets,) = _groups(discovery)[-1]["versions"][0]["resources"]

@@ -1,4 +1,4 @@
-"""HTTP/1.1 byte by byte: what clients may send, and what they get."""
+"""HTTP/1.1 as bytes: the requests that the server accepts, and its responses."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ POST = b"POST /p HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n%b\r\n"
 
 
 async def echo(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answers with the path and the body."""
+    """Respond with the path and the body."""
     try:
         body = scope["raw_path"] + b" " + await read_body(receive, 10_000_000)
     except ClientGone:
@@ -32,13 +32,13 @@ async def echo(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 async def refuse(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answers without a look at the body."""
+    """Respond 413 without reading the body."""
     await send({"type": "http.response.start", "status": 413, "headers": [(b"content-length", b"2")]})
     await send({"type": "http.response.body", "body": b"no"})
 
 
 async def stream(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answers in two pieces, or is cut after the first."""
+    """Respond in two pieces; for ``/cut``, end after the first one."""
     await send({"type": "http.response.start", "status": 200, "headers": []})
     await send({"type": "http.response.body", "body": b"one", "more_body": True})
     if scope["path"] != "/cut":
@@ -71,7 +71,7 @@ async def everything(client: trio.SocketStream) -> bytes:
         return b"".join([bytes(data) async for data in client])
 
 
-async def test_requests_follow_each_other_and_may_come_at_once() -> None:
+async def test_requests_may_be_sequential_or_pipelined() -> None:
     async with connected(echo) as client:
         await client.send_all(GET % b"one")
         first = await until(client, b"/one ")
@@ -82,7 +82,7 @@ async def test_requests_follow_each_other_and_may_come_at_once() -> None:
     assert b"/two " in others
 
 
-async def test_a_body_may_come_in_pieces_and_be_waited_for() -> None:
+async def test_a_body_may_come_in_pieces_after_100_continue() -> None:
     async with connected(echo) as client:
         await client.send_all(POST % (6, b"Expect: 100-continue\r\n"))
         continued = await until(client, b"\r\n\r\n")
@@ -103,7 +103,7 @@ async def test_head_has_no_body() -> None:
     assert b"/h " not in answers
 
 
-async def test_answers_without_a_length_are_chunked_and_cut_ones_have_no_end() -> None:
+async def test_responses_without_a_length_are_chunked_and_incomplete_ones_have_no_last_chunk() -> None:
     async with connected(stream) as client:
         await client.send_all(GET % b"whole")
         whole = await until(client, b"0\r\n\r\n")
@@ -115,7 +115,7 @@ async def test_answers_without_a_length_are_chunked_and_cut_ones_have_no_end() -
 
 
 @pytest.mark.parametrize("size", [100, 5_000_000])
-async def test_a_refusal_is_read_even_where_the_body_was_not(size: int) -> None:
+async def test_an_error_response_arrives_although_the_body_was_not_read(size: int) -> None:
     async with connected(refuse) as client:
         await client.send_all(POST % (size, b"") + b"x" * size)
         answer = await everything(client) if size > 100 else await until(client, b"no")
@@ -132,7 +132,7 @@ async def test_a_refusal_is_read_even_where_the_body_was_not(size: int) -> None:
         (b"GET /" + b"x" * 300_000, b"431"),
     ],
 )
-async def test_what_is_no_http_is_refused_and_the_connection_closed(sent: bytes, status: bytes) -> None:
+async def test_invalid_requests_get_an_error_and_the_connection_is_closed(sent: bytes, status: bytes) -> None:
     async with connected(echo) as client:
         await client.send_all(sent)
         answer = await everything(client)
@@ -140,7 +140,7 @@ async def test_what_is_no_http_is_refused_and_the_connection_closed(sent: bytes,
     assert answer.startswith(b"HTTP/1.1 " + status)
 
 
-async def test_a_body_that_is_no_http_is_refused_too() -> None:
+async def test_an_invalid_body_is_a_400() -> None:
     async with connected(echo) as client:
         await client.send_all(b"POST /p HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nzz\r\n")
         answer = await everything(client)
@@ -148,7 +148,7 @@ async def test_a_body_that_is_no_http_is_refused_too() -> None:
     assert answer.startswith(b"HTTP/1.1 400 ")
 
 
-async def test_a_target_may_name_the_server() -> None:
+async def test_the_request_target_may_be_an_absolute_url() -> None:
     async with connected(echo) as client:
         await client.send_all(b"GET http://x:1/a/b?c HTTP/1.1\r\nHost: x\r\n\r\n")
         answer = await until(client, b" ")
@@ -156,7 +156,7 @@ async def test_a_target_may_name_the_server() -> None:
     assert answer.endswith(b"\r\n\r\n/a/b ")
 
 
-async def test_a_client_that_leaves_in_the_middle_of_a_body_is_gone(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_client_that_disconnects_within_its_body_raises_client_gone(caplog: pytest.LogCaptureFixture) -> None:
     ended = trio.Event()
 
     async def waiting(scope: Scope, receive: Receive, send: Send) -> None:
@@ -173,7 +173,7 @@ async def test_a_client_that_leaves_in_the_middle_of_a_body_is_gone(caplog: pyte
     assert not caplog.records
 
 
-async def test_a_client_that_reads_nothing_does_not_keep_the_server_from_ending() -> None:
+async def test_a_client_that_does_not_read_does_not_block_the_shutdown() -> None:
     async def endless(scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": []})
         while True:
@@ -186,7 +186,7 @@ async def test_a_client_that_reads_nothing_does_not_keep_the_server_from_ending(
 
 
 @pytest.mark.parametrize("seed", range(20))
-async def test_no_bytes_disturb_the_server(seed: int, caplog: pytest.LogCaptureFixture) -> None:
+async def test_random_bytes_cause_no_log_records(seed: int, caplog: pytest.LogCaptureFixture) -> None:
     random = Random(seed)
     requests = [
         GET % b"x",
@@ -204,7 +204,7 @@ async def test_no_bytes_disturb_the_server(seed: int, caplog: pytest.LogCaptureF
     assert not caplog.records
 
 
-async def test_a_defect_of_the_application_is_logged_and_cuts_the_connection(
+async def test_an_exception_in_the_application_is_logged_and_closes_the_connection(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def defect(scope: Scope, receive: Receive, send: Send) -> None:

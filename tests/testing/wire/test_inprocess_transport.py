@@ -1,4 +1,4 @@
-"""The in-process transport streams, holds back, ends at once and hides no defect."""
+"""The in-process transport: streaming, back-pressure, cancellation and errors."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ async def test_chunks_arrive_when_they_are_sent() -> None:
     assert seen == [(b"0", 10.0), (b"1", 20.0), (b"2", 30.0)]
 
 
-async def test_the_answer_is_there_before_its_body() -> None:
+async def test_the_response_is_returned_before_its_body() -> None:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await start(send)
         await trio.sleep_forever()
@@ -72,10 +72,10 @@ async def test_the_request_reaches_the_application_as_it_was_sent() -> None:
 
     assert (seen["method"], seen["path"], seen["raw_path"]) == ("POST", "/a/b/c", b"/a%2Fb/c")
     assert (seen["query_string"], seen["body"]) == (b"x=1&y=%20", b"hello")
-    assert (b"x-case", b"Kept") in seen["headers"]  # type: ignore[operator]  # the scope's values are objects here
+    assert (b"x-case", b"Kept") in seen["headers"]  # type: ignore[operator]  # values of the scope have type object
 
 
-async def test_an_application_far_ahead_of_its_reader_waits() -> None:
+async def test_an_application_waits_for_a_slow_reader() -> None:
     sent = 0
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -95,7 +95,7 @@ async def test_an_application_far_ahead_of_its_reader_waits() -> None:
     assert total == 1000
 
 
-async def test_closing_the_answer_ends_the_task_before_it_returns() -> None:
+async def test_closing_the_response_waits_for_the_end_of_the_task() -> None:
     ended = False
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -113,7 +113,7 @@ async def test_closing_the_answer_ends_the_task_before_it_returns() -> None:
         assert ended
 
 
-async def test_cancelling_the_reader_ends_the_task() -> None:
+async def test_cancelling_the_request_ends_the_task() -> None:
     ended = False
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -150,7 +150,7 @@ async def test_closing_the_client_ends_every_task() -> None:
         assert ended == 3
 
 
-async def test_an_answer_without_its_end_is_a_cut_connection() -> None:
+async def test_an_incomplete_response_is_a_protocol_error() -> None:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await start(send)
         await send(body(b"half"))
@@ -165,7 +165,7 @@ async def test_an_answer_without_its_end_is_a_cut_connection() -> None:
     assert received == b"half"
 
 
-async def test_no_answer_at_all_is_a_cut_connection() -> None:
+async def test_a_missing_response_is_a_protocol_error() -> None:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await trio.lowlevel.checkpoint()
 
@@ -175,7 +175,7 @@ async def test_no_answer_at_all_is_a_cut_connection() -> None:
 
 
 @pytest.mark.parametrize("answered", [False, True])
-async def test_a_defect_of_the_application_reaches_the_caller(answered: bool) -> None:
+async def test_an_exception_in_the_application_is_raised_in_the_caller(answered: bool) -> None:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         if answered:
             await start(send)
@@ -204,7 +204,7 @@ async def test_the_read_timeout_counts_from_the_last_chunk(answered: bool) -> No
     assert trio.current_time() - begin == (9 if answered else 5)
 
 
-async def test_a_stopped_server_refuses_connections() -> None:
+async def test_a_stopped_server_is_a_connect_error() -> None:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         raise AssertionError("never called")
 
@@ -216,7 +216,7 @@ async def test_a_stopped_server_refuses_connections() -> None:
             await client.get("/")
 
 
-async def test_the_end_of_the_server_cuts_what_is_open() -> None:
+async def test_open_responses_fail_when_the_server_ends() -> None:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await start(send)
         await trio.sleep_forever()

@@ -1,4 +1,4 @@
-"""Whatever bytes come, they are JSON or there is a sentence about why not."""
+"""Any bytes are parsed as JSON or rejected with a message."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def _trouble(data: bytes) -> str | None:
 
 
 @given(_DOCUMENTS)
-def test_json_is_read(document: object) -> None:
+def test_valid_json_is_parsed(document: object) -> None:
     assert parse_json(json.dumps(document).encode()) == document
 
 
 @given(_DOCUMENTS, st.integers(min_value=0), st.binary(max_size=3))
 @example({"a": True}, 8, b"")
 @example("\\", 1, b"\\")
-def test_what_is_damaged_is_read_or_refused_with_its_place(document: object, place: int, inserted: bytes) -> None:
+def test_damaged_json_is_parsed_or_rejected_with_the_position(document: object, place: int, inserted: bytes) -> None:
     text = msgspec.json.encode(document)
     cut = place % (len(text) + 1)
 
@@ -43,11 +43,11 @@ def test_what_is_damaged_is_read_or_refused_with_its_place(document: object, pla
 
 
 @given(st.binary(max_size=40))
-def test_no_bytes_crash_the_reader(data: bytes) -> None:
+def test_random_bytes_are_parsed_or_rejected(data: bytes) -> None:
     assert _trouble(data) != ""
 
 
 @pytest.mark.parametrize("literal", ["tru", "fals", "nul"])
-def test_a_word_that_breaks_off_is_an_end(literal: str) -> None:
+def test_a_truncated_literal_is_an_unexpected_end(literal: str) -> None:
     with pytest.raises(ValueError, match="unexpected end of JSON input"):
         parse_json(literal.encode())

@@ -1,4 +1,4 @@
-"""Large bodies of many clients: one at a time is in memory in decoded form."""
+"""Only one large request body at a time is decoded."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from dynkube.testing import APIServer
 
 pytestmark = pytest.mark.real_time
 
-# 200 KB, and 15 times that when decoded. No field of a ConfigMap is a list, so that it is refused after decoding.
+# 200 KB, and 15 times that when decoded. A list is invalid in a ConfigMap, which is noticed after decoding.
 BODY = b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"a":[' + b"{}," * 66_000 + b"{}]}}"
 
 
 async def peak_of(clients: int) -> int:
-    """Return how many bytes are allocated at most while clients send ``BODY`` at the same time."""
+    """Return the peak of allocated bytes while this many clients send ``BODY`` at the same time."""
 
     async def send(client: httpx2.AsyncClient) -> None:
         path = f"{endpoint.url}/api/v1/namespaces/default/configmaps"
@@ -37,7 +37,7 @@ async def peak_of(clients: int) -> int:
     return peak
 
 
-async def test_bodies_that_arrive_together_are_not_decoded_together() -> None:
+async def test_bodies_that_arrive_together_are_decoded_one_after_the_other() -> None:
     one = await peak_of(1)
     assert one > 10 * len(BODY)
 

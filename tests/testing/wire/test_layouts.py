@@ -1,4 +1,4 @@
-"""JSON on a line, JSON for people, YAML: lists in pieces read as they do in one."""
+"""Layouts of documents: compact JSON, indented JSON, YAML; lists may be written in pieces."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ values = st.recursive(
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: type(layout).__name__)
 @given(items=st.lists(values, max_size=3), names=st.permutations(["items", "kind", "metadata"]), data=st.data())
-def test_a_list_in_pieces_is_the_list_in_one(
+def test_a_list_written_in_pieces_equals_the_list_written_at_once(
     layout: Layout, items: list[Any], names: list[str], data: st.DataObject
 ) -> None:
     shown = names[: data.draw(st.integers(names.index("items") + 1, 3))]
@@ -43,7 +43,7 @@ def test_a_list_in_pieces_is_the_list_in_one(
     assert pieces == layout.document(msgspec.json.encode({**head, "items": items}))
 
 
-def test_json_ends_with_a_newline_unless_it_is_for_people() -> None:
+def test_compact_json_and_yaml_end_with_a_newline_and_indented_json_does_not() -> None:
     assert [layout.document(b'{"a":[1]}') for layout in LAYOUTS] == [
         b'{"a":[1]}\n',
         b'{\n  "a": [\n    1\n  ]\n}',
@@ -51,7 +51,7 @@ def test_json_ends_with_a_newline_unless_it_is_for_people() -> None:
     ]
 
 
-async def test_a_long_list_in_yaml_is_whole(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_a_long_list_as_yaml_is_complete(server: APIServer, client: httpx2.AsyncClient) -> None:
     names = [f"c{number:03}" for number in range(100)]
     for name in names:
         server.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"x": "on"}})
@@ -64,7 +64,7 @@ async def test_a_long_list_in_yaml_is_whole(server: APIServer, client: httpx2.As
     assert {item["data"]["x"] for item in found["items"]} == {"on"}
 
 
-async def test_people_get_indented_json_whatever_it_is(client: httpx2.AsyncClient) -> None:
+async def test_browsers_get_indented_json(client: httpx2.AsyncClient) -> None:
     browser = {"User-Agent": "Mozilla/5.0 (X11)"}
     answers = [
         await client.get(CONFIGMAPS, headers=browser),
@@ -78,7 +78,7 @@ async def test_people_get_indented_json_whatever_it_is(client: httpx2.AsyncClien
     assert compact.text.count("\n") == 1
 
 
-async def test_refusals_are_written_as_their_reader_wants_them(client: httpx2.AsyncClient) -> None:
+async def test_error_responses_can_be_yaml(client: httpx2.AsyncClient) -> None:
     answer = await client.get(f"{CONFIGMAPS}/none", headers={"Accept": "application/yaml"})
 
     assert answer.headers["content-type"] == "application/yaml"

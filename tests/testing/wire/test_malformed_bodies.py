@@ -1,4 +1,4 @@
-"""Malformed bodies are refused in kube-apiserver's words, and with the place of the trouble, which it does not tell."""
+"""Malformed bodies get kube-apiserver's error messages, to which the position is added."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
         ('{"a":' * 301 + "1" + "}" * 301, "invalid character '{' exceeded max depth"),
     ],
 )
-async def test_malformed_json_is_told_in_the_words_of_go_with_its_position(
+async def test_malformed_json_gets_the_message_of_go_and_the_position(
     client: httpx2.AsyncClient, body: str, told: str
 ) -> None:
     answer = await client.post(_CONFIGMAPS, content=body, headers={"Content-Type": "application/json"})
@@ -58,9 +58,7 @@ _CHAINED = f"a: &a {'[' * 200}{']' * 200}\nb: {'[' * 100}*a{']' * 100}\n"
         (_CHAINED, "invalid character '[' exceeded max depth"),
     ],
 )
-async def test_aliases_of_yaml_that_expand_without_end_are_refused_in_the_words_of_go(
-    client: httpx2.AsyncClient, more: str, told: str
-) -> None:
+async def test_excessive_yaml_aliases_get_the_message_of_go(client: httpx2.AsyncClient, more: str, told: str) -> None:
     answer = await client.post(_CONFIGMAPS, content=_CONFIGMAP + more, headers={"Content-Type": "application/yaml"})
     apply = {"Content-Type": "application/apply-patch+yaml"}
     applied = await client.patch(f"{_CONFIGMAPS}/a?fieldManager=t", content=_CONFIGMAP + more, headers=apply)
@@ -70,7 +68,7 @@ async def test_aliases_of_yaml_that_expand_without_end_are_refused_in_the_words_
     assert told in applied.json()["message"]
 
 
-async def test_malformed_yaml_is_told_with_its_position(client: httpx2.AsyncClient) -> None:
+async def test_malformed_yaml_gets_a_message_with_the_position(client: httpx2.AsyncClient) -> None:
     answer = await client.post(_CONFIGMAPS, content="a: b: c", headers={"Content-Type": "application/yaml"})
 
     assert answer.json()["message"] == (

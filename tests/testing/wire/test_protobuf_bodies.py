@@ -1,4 +1,4 @@
-"""Protobuf bodies give the object that their JSON would have given."""
+"""Protobuf bodies are decoded to the same objects as their JSON."""
 
 from __future__ import annotations
 
@@ -60,14 +60,16 @@ def test_empty_fields_are_left_out_as_in_json() -> None:
         ("policy/v1", "Eviction", field(1, 5), {"gracePeriodSeconds": 5}),
     ],
 )
-def test_what_is_posted_to_subresources(api_version: str, kind: str, fields: bytes, read: dict[str, object]) -> None:
+def test_bodies_of_subresources_are_decoded(
+    api_version: str, kind: str, fields: bytes, read: dict[str, object]
+) -> None:
     read_body = decode(body(api_version, kind, metadata("a"), field(2, fields)))
 
     place = {"TokenRequest": "spec", "Binding": "target", "Eviction": "deleteOptions"}[kind]
     assert read_body == {"apiVersion": api_version, "kind": kind, "metadata": {"name": "a"}, place: read}
 
 
-def test_maps_and_bytes() -> None:
+def test_maps_and_bytes_are_decoded() -> None:
     entry = field(1, "password") + field(2, b"\x00secret")
     label = field(11, field(1, "tier") + field(2, "front"))
 
@@ -78,13 +80,13 @@ def test_maps_and_bytes() -> None:
     assert secret["type"] == "Opaque"
 
 
-def test_pointers_to_nothing_are_kept() -> None:
+def test_explicit_zero_values_of_optional_fields_are_kept() -> None:
     deployment = decode(body("apps/v1", "Deployment", metadata("d"), field(2, field(1, 0))))
 
     assert deployment["spec"]["replicas"] == 0
 
 
-def test_messages_that_json_merges_into_their_parent_are_merged() -> None:
+def test_embedded_messages_are_inlined_as_in_json() -> None:
     empty_dir = field(2, field(2, b""))
     volume = field(1, "cache") + empty_dir
 
@@ -93,7 +95,7 @@ def test_messages_that_json_merges_into_their_parent_are_merged() -> None:
     assert pod["spec"]["volumes"] == [{"name": "cache", "emptyDir": {}}]
 
 
-def test_types_with_a_json_form_of_their_own() -> None:
+def test_int_or_string_is_decoded() -> None:
     port = field(3, 80) + field(4, field(1, 1) + field(3, "http"))
     other = field(3, 81) + field(4, field(1, 0) + field(2, 8081))
 
@@ -102,7 +104,7 @@ def test_types_with_a_json_form_of_their_own() -> None:
     assert [(p["port"], p["targetPort"]) for p in service["spec"]["ports"]] == [(80, "http"), (81, 8081)]
 
 
-def test_times_are_text() -> None:
+def test_times_are_decoded_to_strings() -> None:
     created = field(8, field(1, 1_700_000_000) + field(2, 0))
     renewed = field(4, field(1, 1_700_000_000) + field(2, 1_000))
 
@@ -114,7 +116,7 @@ def test_times_are_text() -> None:
 
 
 @given(st.integers(-(2**31), 2**31 - 1))
-def test_numbers_of_either_sign_survive(replicas: int) -> None:
+def test_positive_and_negative_numbers_are_decoded(replicas: int) -> None:
     deployment = decode(body("apps/v1", "Deployment", metadata("d"), field(2, field(1, replicas))))
 
     assert deployment["spec"]["replicas"] == replicas
@@ -126,7 +128,7 @@ def test_fields_of_later_versions_are_dropped() -> None:
     assert "spec" not in decode(body("v1", "ConfigMap", metadata("c"), field(900, "new"), fixed64))
 
 
-def test_a_kind_without_a_protobuf_form_is_named() -> None:
+def test_the_error_for_an_unknown_kind_names_it() -> None:
     with pytest.raises(LookupError, match=r"acme\.example/v1 Widget"):
         decode(body("acme.example/v1", "Widget"))
 
@@ -142,12 +144,12 @@ def test_a_kind_without_a_protobuf_form_is_named() -> None:
         (body("apps/v1", "Deployment", field(2, field(1, "x"))), "int32 is encoded as length-delimited data"),
     ],
 )
-def test_a_malformed_message_says_where(data: bytes, message: str) -> None:
+def test_the_error_for_a_malformed_message_has_its_cause(data: bytes, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         decode(data)
 
 
 @given(st.binary())
-def test_no_bytes_crash_the_decoder(data: bytes) -> None:
+def test_random_bytes_are_decoded_or_rejected(data: bytes) -> None:
     with contextlib.suppress(ValueError):
         decode(b"k8s\x00" + field(1, field(1, "v1") + field(2, "Pod")) + field(2, data))

@@ -1,4 +1,4 @@
-"""Bodies decode by content type, and what does not decode is refused with its position."""
+"""Request bodies are decoded by content type; errors have the position."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_a_body_is_decoded_by_its_content_type(verb: Verb, content_type: str, bo
     assert decode_body(verb, "Pod", content_type, body) == data
 
 
-def test_integers_of_any_size_survive() -> None:
+def test_integers_of_any_size_are_decoded() -> None:
     assert decode_body("create", "Pod", "", b'{"n": 123456789012345678901}') == {"n": 123456789012345678901}
 
 
@@ -42,15 +42,13 @@ def test_integers_of_any_size_survive() -> None:
         ("delete", "text/plain"),
     ],
 )
-def test_a_content_type_that_the_verb_does_not_take_is_a_415_naming_those_it_takes(
-    verb: Verb, content_type: str
-) -> None:
+def test_an_unsupported_content_type_is_a_415_that_names_the_supported_ones(verb: Verb, content_type: str) -> None:
     with pytest.raises(UnsupportedMediaType, match="accepted media types include: application/json"):
         decode_body(verb, "Pod", content_type, b"{}")
 
 
 @pytest.mark.parametrize("content_type", ["application/json", ""])
-def test_patches_of_other_types_are_a_415_in_other_words(content_type: str) -> None:
+def test_an_unsupported_patch_type_is_a_415_with_another_message(content_type: str) -> None:
     with pytest.raises(UnsupportedMediaType, match="415: Unsupported Media Type"):
         decode_body("patch", "Pod", content_type, b"{}")
 
@@ -86,8 +84,6 @@ def test_patches_of_other_types_are_a_415_in_other_words(content_type: str) -> N
         ),
     ],
 )
-def test_a_body_that_does_not_decode_is_a_400_that_says_where(
-    verb: Verb, content_type: str, body: bytes, message: str
-) -> None:
+def test_a_malformed_body_is_a_400_with_its_cause(verb: Verb, content_type: str, body: bytes, message: str) -> None:
     with pytest.raises(BadRequest, match=f"(?s){message}"):
         decode_body(verb, "Pod", content_type, body)

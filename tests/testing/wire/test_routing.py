@@ -1,4 +1,4 @@
-"""Paths and methods lead to a kind and a verb, or to the 404 or 405 of a real server."""
+"""Paths and methods are routed to a kind and a verb."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _route(method: str, target: str) -> Target:
         ("POST", "/api/v1/nodes", ("create", "nodes.v1", "", "", "")),
     ],
 )
-def test_a_path_leads_to_its_verb_and_place(method: str, path: str, expected: tuple[str, ...]) -> None:
+def test_a_path_is_routed_to_verb_kind_and_name(method: str, path: str, expected: tuple[str, ...]) -> None:
     target = _route(method, path)
 
     assert (target.verb, str(target.kind.gvr), target.namespace, target.name, target.subresource) == expected
@@ -59,5 +59,5 @@ def test_a_path_leads_to_its_verb_and_place(method: str, path: str, expected: tu
 @pytest.mark.parametrize(
     "path", ["/", "/api", "/api/v1", "/apis", "/apis/apps", "/apis/apps/v1", "/version", "/api//pods"]
 )
-def test_other_paths_are_no_resources(path: str) -> None:
+def test_paths_of_other_documents_are_not_resource_paths(path: str) -> None:
     assert ResourcePath.parse(tuple(path.strip("/").split("/"))) is None

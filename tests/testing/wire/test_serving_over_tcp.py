@@ -1,4 +1,4 @@
-"""Any ASGI application on loopback TCP and TLS: connections last, vanished clients are noticed."""
+"""Any ASGI application on loopback TCP and TLS, and the endpoint's kubeconfig."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ async def _greet(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 class Stream:
-    """An application that streams until its client goes, and says when it noticed."""
+    """An application that streams until the client disconnects, which sets ``noticed``."""
 
     def __init__(self) -> None:
         self.noticed = trio.Event()
@@ -62,7 +62,7 @@ class Stream:
 
 @pytest.mark.real_time
 @pytest.mark.parametrize("tls", [False, True])
-async def test_one_connection_carries_more_requests_than_servers_usually_allow(tls: bool) -> None:
+async def test_a_connection_may_be_used_for_over_a_thousand_requests(tls: bool) -> None:
     async with serving(_greet, tls=tls) as endpoint:
         trust = ssl.create_default_context(cadata=endpoint.ca_pem.decode()) if endpoint.ca_pem else True
         connections, texts = set(), set()
@@ -78,7 +78,7 @@ async def test_one_connection_carries_more_requests_than_servers_usually_allow(t
 
 
 @pytest.mark.real_time
-async def test_a_vanished_client_is_noticed() -> None:
+async def test_the_application_notices_that_the_client_disconnects() -> None:
     app = Stream()
     async with serving(app) as endpoint:
         async with httpx2.AsyncClient(base_url=endpoint.url) as client, client.stream("GET", "/"):
@@ -100,7 +100,7 @@ async def test_leaving_the_block_closes_open_connections() -> None:
 
 
 @pytest.mark.real_time
-async def test_a_port_in_use_is_named() -> None:
+async def test_the_error_for_a_port_in_use_names_it() -> None:
     async with trio.open_nursery() as nursery:
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", 0))
@@ -114,7 +114,7 @@ async def test_a_port_in_use_is_named() -> None:
 
 @pytest.mark.real_time
 @pytest.mark.parametrize(("host", "port", "message"), [("127.0.0.1", 70000, "port 70000"), ("no.invalid", 0, "host")])
-async def test_an_address_that_is_none_is_named(host: str, port: int, message: str) -> None:
+async def test_an_invalid_address_is_rejected(host: str, port: int, message: str) -> None:
     async with trio.open_nursery() as nursery:
         attempt = serve_tcp(_greet, nursery, host=host, port=port, tls=False, token=None)
 
@@ -122,7 +122,7 @@ async def test_an_address_that_is_none_is_named(host: str, port: int, message: s
             await attempt.__aenter__()
 
 
-def test_the_kubeconfig_has_all_that_a_client_needs(tmp_path: Path) -> None:
+def test_the_kubeconfig_has_server_certificate_and_token(tmp_path: Path) -> None:
     endpoint = Endpoint(url="https://127.0.0.1:1", ca_pem=b"PEM", token="secret")
 
     path = endpoint.write_kubeconfig(tmp_path / "config", namespace="shop")
@@ -136,7 +136,7 @@ def test_the_kubeconfig_has_all_that_a_client_needs(tmp_path: Path) -> None:
     assert config["users"][0]["user"] == {"token": "secret"}
 
 
-def test_the_kubeconfig_is_private_even_where_a_public_file_was(tmp_path: Path) -> None:
+def test_a_public_file_is_replaced_by_a_private_kubeconfig(tmp_path: Path) -> None:
     path = tmp_path / "config"
     path.touch(0o644)
 
@@ -153,14 +153,14 @@ def test_the_secrets_of_an_endpoint_are_not_in_its_repr() -> None:
 @pytest.mark.real_time
 @pytest.mark.parametrize("tls", [False, True])
 @pytest.mark.parametrize("host", ["..", "", "a b", "a" * 70])
-async def test_a_host_that_is_none_is_refused_by_name(host: str, tls: bool) -> None:
+async def test_an_invalid_host_is_rejected_by_name(host: str, tls: bool) -> None:
     with pytest.raises(InvalidInput, match=re.escape(f"host {host!r} ")):
         async with APIServer() as server, server.serve(host=host, tls=tls):
             pass
 
 
 @pytest.mark.real_time
-async def test_large_requests_are_worked_out_in_a_thread_and_only_over_tcp() -> None:
+async def test_large_requests_over_tcp_are_computed_in_a_thread() -> None:
     threads: set[int] = set()
 
     def now() -> datetime:

@@ -1,4 +1,4 @@
-"""Writes that are refused before their bodies were read: the response arrives, and the connection is as it says."""
+"""Writes rejected before their body was read: the response arrives, and an open connection can be reused."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SECRETS = "/api/v1/namespaces/default/secrets"
 JSON = {"Content-Type": "application/json", "Authorization": "Bearer alices"}
 
 Ask: TypeAlias = Callable[[str, str, bytes], int]
-"""Sends a request with a method, a path and a body; the status of the response."""
+"""Sends a request with method, path and body; returns the status of the response."""
 
 
 @contextmanager
@@ -59,7 +59,7 @@ def with_http_client(served: ServerThread, tls: ssl.SSLContext | None) -> Iterat
 
 @pytest.fixture(scope="module", params=[False, True], ids=["plain", "tls"])
 def served(request: pytest.FixtureRequest) -> Iterator[ServerThread]:
-    """A server on which alice may list configmaps and create secrets, and do nothing else."""
+    """A server on which alice may only list configmaps and create secrets."""
     server = APIServer(users={"alices": User("alice")}, rbac=True)
     server.grant("alice", verbs=["list"], resource="configmaps")
     server.grant("alice", verbs=["create"], resource="secrets")
@@ -69,14 +69,14 @@ def served(request: pytest.FixtureRequest) -> Iterator[ServerThread]:
 
 @pytest.fixture(params=[with_httpx, with_urllib3, with_http_client])
 def ask(request: pytest.FixtureRequest, served: ServerThread) -> Iterator[Ask]:
-    """One client, which keeps its connections."""
+    """A client that keeps its connections."""
     pem = served.endpoint.ca_pem
     with request.param(served, ssl.create_default_context(cadata=pem.decode()) if pem else None) as asks:
         yield asks
 
 
 @pytest.mark.parametrize("size", [2, 100 * KIB, 256 * KIB, 1024 * KIB, 5 * 1024 * KIB])
-def test_each_refusal_is_read_and_the_next_request_answered(ask: Ask, size: int) -> None:
+def test_after_each_error_response_the_next_request_succeeds(ask: Ask, size: int) -> None:
     for _ in range(10):
         assert ask("POST", CONFIGS, b"x" * size) == 403
         assert ask("GET", CONFIGS, b"") == 200
@@ -86,20 +86,20 @@ def test_each_refusal_is_read_and_the_next_request_answered(ask: Ask, size: int)
     ("method", "path"),
     [("POST", "/api/v1/nothing"), ("PUT", f"{CONFIGS}/a"), ("PATCH", "/nowhere"), ("POST", "/version")],
 )
-def test_it_does_not_matter_what_is_refused(ask: Ask, method: str, path: str) -> None:
+def test_error_responses_of_any_method_and_path_can_be_read(ask: Ask, method: str, path: str) -> None:
     for _ in range(3):
         assert ask(method, path, b"x" * KIB) == 403
         assert ask("GET", CONFIGS, b"") == 200
 
 
-def test_a_body_that_is_too_large_is_refused(ask: Ask) -> None:
+def test_a_body_that_is_too_large_is_a_413(ask: Ask) -> None:
     for size in (3 * KIB + 1, 5 * KIB):
         assert ask("POST", SECRETS, b"x" * size * KIB) == 413
         assert ask("GET", CONFIGS, b"") == 200
 
 
 @pytest.mark.parametrize("status", [401, 404, 405, 429, 503])
-def test_injected_faults_are_read_too(ask: Ask, served: ServerThread, status: int) -> None:
+def test_injected_error_responses_can_be_read(ask: Ask, served: ServerThread, status: int) -> None:
     served.run(served.server.fail, status=status, times=3, verb="create")
 
     for _ in range(3):
@@ -110,7 +110,7 @@ def test_injected_faults_are_read_too(ask: Ask, served: ServerThread, status: in
 POST = b"POST /p HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n%b\r\n"
 
 
-async def test_a_connection_is_used_again_where_the_rest_is_small() -> None:
+async def test_a_connection_is_kept_if_the_unread_body_is_small() -> None:
     async with connected(refuse) as client:
         for _ in range(2):
             await client.send_all(POST % (256 * KIB, b""))
@@ -120,7 +120,7 @@ async def test_a_connection_is_used_again_where_the_rest_is_small() -> None:
 
 
 @pytest.mark.parametrize("fields", [b"", b"Expect: 100-continue\r\n"])
-async def test_a_connection_is_closed_where_the_rest_is_large_or_has_to_be_asked_for(fields: bytes) -> None:
+async def test_a_connection_is_closed_if_the_unread_body_is_large_or_needs_100_continue(fields: bytes) -> None:
     async with connected(refuse) as client:
         await client.send_all(POST % (256 * KIB + 1 if not fields else 2, fields))
         answer = await everything(client)
@@ -129,7 +129,7 @@ async def test_a_connection_is_closed_where_the_rest_is_large_or_has_to_be_asked
     assert answer.endswith(b"\r\n\r\nno")
 
 
-async def test_a_chunked_body_is_read_up_to_the_same_size() -> None:
+async def test_the_limit_for_unread_bodies_applies_to_chunked_ones() -> None:
     chunk = b"10000\r\n" + b"x" * 64 * KIB + b"\r\n"
     head = b"POST /p HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
     async with connected(refuse) as client:
@@ -139,7 +139,7 @@ async def test_a_chunked_body_is_read_up_to_the_same_size() -> None:
         assert b"connection: close" in (await everything(client)).lower()
 
 
-async def test_a_client_that_goes_on_sending_can_read_the_response() -> None:
+async def test_a_client_that_continues_sending_can_read_the_response() -> None:
     async with connected(refuse) as client:
         await client.send_all(POST % (20 * KIB * KIB, b""))
         for _ in range(20):
@@ -147,7 +147,7 @@ async def test_a_client_that_goes_on_sending_can_read_the_response() -> None:
         assert (await everything(client)).endswith(b"no")
 
 
-async def test_a_client_that_stops_in_the_middle_is_answered_all_the_same() -> None:
+async def test_a_client_that_stops_within_its_body_gets_the_response() -> None:
     async with connected(refuse) as client:
         await client.send_all(POST % (100, b"") + b"half")
         with trio.fail_after(30):

@@ -1,4 +1,4 @@
-"""Clients that vanish leave nothing behind: no watch, no seat, no error in the log, and a server that goes on."""
+"""Clients that disconnect leave no open watch, no request in flight and no error in the log."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _connect(url: str) -> socket.socket:
 
 
 class Noticed:
-    """The application of a server, which says when a request has begun and ended."""
+    """The application of a server; sets ``begun`` and ``ended`` when a request begins and ends."""
 
     def __init__(self, server: APIServer) -> None:
         self._server = server
@@ -37,7 +37,7 @@ class Noticed:
 
 
 @pytest.mark.real_time
-async def test_a_client_that_vanishes_in_the_middle_of_a_body_is_forgotten(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_client_that_disconnects_within_its_body_ends_its_request(caplog: pytest.LogCaptureFixture) -> None:
     async with APIServer(max_inflight=1) as server, trio.open_nursery() as nursery:
         app = Noticed(server)
         async with serve_tcp(app, nursery, host="127.0.0.1", port=0, tls=False, token=None) as endpoint:
@@ -49,15 +49,13 @@ async def test_a_client_that_vanishes_in_the_middle_of_a_body_is_forgotten(caplo
             async with httpx2.AsyncClient(base_url=endpoint.url) as client:
                 answer = await client.get(PATH)
 
-    assert answer.status_code == 200, "the only seat is free again"
+    assert answer.status_code == 200, "the request no longer counts towards max_inflight"
     assert server.audit[0].status is None
     assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
 @pytest.mark.real_time
-async def test_a_client_that_vanishes_in_the_middle_of_a_watch_is_forgotten(
-    server: APIServer, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_client_that_disconnects_ends_its_watch(server: APIServer, caplog: pytest.LogCaptureFixture) -> None:
     async with server.serve() as endpoint:
         with _connect(endpoint.url) as connection:
             head = f"GET {PATH}?watch=1 HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -69,7 +67,7 @@ async def test_a_client_that_vanishes_in_the_middle_of_a_watch_is_forgotten(
     assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
-async def test_a_body_that_breaks_off_is_answered_to_nobody(server: APIServer) -> None:
+async def test_a_truncated_body_gets_no_response(server: APIServer) -> None:
     sent: list[object] = []
     scope = {"type": "http", "method": "POST", "path": PATH, "query_string": b"", "headers": []}
     part: Message = {"type": "http.request", "body": b"{", "more_body": True}

@@ -1,4 +1,4 @@
-"""Version, health checks and the list of paths, as probes and tools ask for them."""
+"""The version that the server reports."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ async def test_the_version_is_that_of_the_built_in_types(client: httpx2.AsyncCli
     assert (version["minCompatibilityMajor"], version["minCompatibilityMinor"]) == ("1", "35")
 
 
-async def test_a_server_calls_itself_what_it_is_told_to() -> None:
+async def test_the_reported_version_can_be_set() -> None:
     server = APIServer(version="v1.29.4+k3s1")
 
     async with server, httpx2.AsyncClient(transport=server.transport(), base_url=server.url) as client:
@@ -29,6 +29,6 @@ async def test_a_server_calls_itself_what_it_is_told_to() -> None:
 
 
 @pytest.mark.parametrize("version", ["1.36", "v1", "v1.x", "", "v1.36beta"])
-def test_a_version_that_is_none_is_refused(version: str) -> None:
+def test_an_invalid_version_is_rejected(version: str) -> None:
     with pytest.raises(InvalidInput, match=r"pass one like 'v1\.36\.3'"):
         APIServer(version=version)

@@ -1,4 +1,4 @@
-"""How many watches each client has had, in all and at once."""
+"""Counts of watches by resource and client: opened, open at once, open now."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ async def test_watches_are_counted_by_resource_and_client(server: APIServer, cli
     assert [count.open for count in server.watch_counts] == [0, 0, 0]
 
 
-async def test_a_watch_that_is_refused_does_not_count(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_a_watch_with_an_error_response_is_not_counted(server: APIServer, client: httpx2.AsyncClient) -> None:
     answer = await client.get("/api/v1/pods?watch=1&limit=many")
 
     assert answer.status_code == 400
     assert server.watch_counts == ()
 
 
-def test_a_count_begins_at_nothing() -> None:
+def test_counts_begin_at_zero() -> None:
     count = WatchCount(resource=APIServer().kind("pods").gvr, user_agent="a")
 
     assert (count.opened, count.most, count.open) == (0, 0, 0)

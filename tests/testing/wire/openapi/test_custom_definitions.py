@@ -1,4 +1,4 @@
-"""How schemas of CustomResourceDefinitions are published, in both versions of OpenAPI."""
+"""Schemas of CRDs in OpenAPI v2 and v3."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EMBEDDED = {"type": "object", "x-kubernetes-embedded-resource": True}
 PRESERVE = {"x-kubernetes-preserve-unknown-fields": True}
 ALTERNATIVES = [{"type": "integer"}, {"type": "string"}]
 
-# A field of a schema, and what kube-apiserver 1.36 makes of it in version 3 and in version 2.
+# A field of a schema, and the field that kube-apiserver 1.36 publishes for it in version 3 and in version 2.
 FIELDS: list[tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = [
     (STRING, STRING, STRING),
     ({**STRING, "default": "a", "enum": ["a"]}, {**STRING, "default": "a", "enum": ["a"]}, {**STRING, "enum": ["a"]}),
@@ -65,7 +65,7 @@ FIELDS: list[tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("field", "v3", "v2"), FIELDS)
-def test_a_field_is_published_as_the_version_can_say_it(
+def test_a_field_is_published_as_in_kube_apiserver(
     field: dict[str, Any], v3: dict[str, Any], v2: dict[str, Any]
 ) -> None:
     kind = widget(field)
@@ -81,9 +81,7 @@ def test_a_field_is_published_as_the_version_can_say_it(
         (True, {"$ref": "#/definitions/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"}),
     ],
 )
-def test_what_all_objects_have_takes_the_place_of_what_the_schema_says_of_it(
-    v2: bool, metadata: dict[str, Any]
-) -> None:
+def test_standard_fields_replace_those_of_the_schema(v2: bool, metadata: dict[str, Any]) -> None:
     kind = kind_of({"type": "object", "properties": {"metadata": {"type": "object"}, "kind": {"type": "string"}}})
 
     published = definition(kind, v2=v2)
@@ -94,7 +92,7 @@ def test_what_all_objects_have_takes_the_place_of_what_the_schema_says_of_it(
     )
 
 
-def test_an_embedded_object_has_the_fields_of_all_objects_unless_it_is_open_in_version_2() -> None:
+def test_embedded_objects_have_the_standard_fields_unless_they_preserve_unknown_fields_in_v2() -> None:
     closed, open_ended = widget(EMBEDDED), widget({**EMBEDDED, **PRESERVE})
 
     for kind, v2 in ((closed, False), (closed, True), (open_ended, False)):
@@ -108,13 +106,13 @@ def test_an_embedded_object_has_the_fields_of_all_objects_unless_it_is_open_in_v
 
 
 @pytest.mark.parametrize("schema", [None, {"type": "object", **PRESERVE}])
-def test_an_open_object_has_no_properties_in_version_2(schema: dict[str, Any] | None) -> None:
+def test_an_object_that_preserves_unknown_fields_has_no_properties_in_v2(schema: dict[str, Any] | None) -> None:
     published = definition(kind_of(schema), v2=True)
 
     assert published.keys() == {"type", "x-kubernetes-group-version-kind"}
 
 
-def test_selectable_fields_are_told_of_the_kind_and_its_list() -> None:
+def test_selectable_fields_are_published_for_the_kind_and_its_list() -> None:
     kind = kind_of({"type": "object"}, selectable_fields=("spec.colour",))
 
     expected = [{"fieldPath": "spec.colour"}]
@@ -133,7 +131,7 @@ def test_a_list_has_items_of_its_kind() -> None:
     ]
 
 
-def test_the_schema_of_the_definition_is_left_as_it_is() -> None:
+def test_the_schema_of_the_crd_is_not_modified() -> None:
     field = {"x-kubernetes-int-or-string": True}
     kind = widget(field)
 

@@ -1,4 +1,4 @@
-"""What a document of OpenAPI v3 says about the kinds of a group-version."""
+"""The OpenAPI v3 document of a group version."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _names(parameters: list[dict[str, Any]]) -> list[str]:
         ),
     ],
 )
-async def test_operations_have_the_names_that_generators_of_clients_know(
+async def test_operations_have_the_ids_of_kube_apiserver(
     client: httpx2.AsyncClient, path: str, methods: dict[str, str]
 ) -> None:
     document = await _document(client, "apis/apps/v1")
@@ -64,7 +64,7 @@ async def test_operations_have_the_names_that_generators_of_clients_know(
 
 
 @pytest.mark.parametrize("path", ["api/v1", "apis/apps/v1", "apis/apiextensions.k8s.io/v1", "apis/policy/v1"])
-async def test_every_reference_leads_to_a_definition_in_the_document(client: httpx2.AsyncClient, path: str) -> None:
+async def test_every_reference_can_be_resolved_in_the_document(client: httpx2.AsyncClient, path: str) -> None:
     text = (await client.get(f"/openapi/v3/{path}")).text
     document = await _document(client, path)
 
@@ -78,7 +78,7 @@ async def test_every_reference_leads_to_a_definition_in_the_document(client: htt
     assert len(ids) == len(set(ids))
 
 
-async def test_a_built_in_kind_takes_strategic_patches_and_knows_merge_keys(client: httpx2.AsyncClient) -> None:
+async def test_a_built_in_kind_has_strategic_merge_patches_and_merge_keys(client: httpx2.AsyncClient) -> None:
     document = await _document(client, "apis/apps/v1")
 
     patch = document["paths"][DEPLOYMENTS + "/{name}"]["patch"]
@@ -88,7 +88,7 @@ async def test_a_built_in_kind_takes_strategic_patches_and_knows_merge_keys(clie
     assert (containers["x-kubernetes-patch-strategy"], containers["x-kubernetes-patch-merge-key"]) == ("merge", "name")
 
 
-async def test_clients_see_that_the_server_validates_fields(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_patches_have_the_field_validation_parameter(server: APIServer, client: httpx2.AsyncClient) -> None:
     document = await _widgets(server, client)
 
     item = document["paths"][WIDGETS + "/{name}"]
@@ -101,7 +101,7 @@ async def test_clients_see_that_the_server_validates_fields(server: APIServer, c
     ]
 
 
-async def test_a_definition_has_its_paths_and_its_schema(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_a_crd_has_paths_and_a_schema(server: APIServer, client: httpx2.AsyncClient) -> None:
     document = await _widgets(server, client)
 
     collection = [path.removeprefix("/apis/acme.example/v1") for path in document["paths"]]
@@ -116,7 +116,9 @@ async def test_a_definition_has_its_paths_and_its_schema(server: APIServer, clie
     }
 
 
-async def test_a_scale_is_answered_with_a_scale(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_requests_and_responses_of_scale_have_the_schema_of_scale(
+    server: APIServer, client: httpx2.AsyncClient
+) -> None:
     document = await _widgets(server, client)
 
     put = document["paths"][WIDGETS + "/{name}/scale"]["put"]
@@ -134,7 +136,7 @@ async def test_a_scale_is_answered_with_a_scale(server: APIServer, client: httpx
         ("/api/v1/namespaces/{namespace}/pods/{name}/exec", "connectCoreV1PostNamespacedPodExec"),
     ],
 )
-async def test_subresources_that_are_only_created_are_posted(
+async def test_subresources_that_can_only_be_created_have_a_post_operation(
     client: httpx2.AsyncClient, path: str, operation: str
 ) -> None:
     document = await _document(client, "api/v1")
@@ -142,7 +144,9 @@ async def test_subresources_that_are_only_created_are_posted(
     assert document["paths"][path]["post"]["operationId"] == operation
 
 
-async def test_a_registered_kind_without_a_schema_is_open(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_a_registered_kind_without_a_schema_has_no_properties(
+    server: APIServer, client: httpx2.AsyncClient
+) -> None:
     server.register(Kind(gvr=GVR("metrics.k8s.io", "v1beta1", "nodes"), kind="NodeMetrics", namespaced=False))
 
     document = await _document(client, "apis/metrics.k8s.io/v1beta1")

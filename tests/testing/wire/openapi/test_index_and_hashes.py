@@ -1,4 +1,4 @@
-"""The index of OpenAPI v3, and how clients keep documents by their hashes."""
+"""The index of OpenAPI v3, and the caching of documents by hash."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ async def _index(client: httpx2.AsyncClient) -> dict[str, str]:
     return {path: entry["serverRelativeURL"] for path, entry in paths.items()}
 
 
-async def test_the_index_has_groups_and_group_versions_and_the_paths_around_them(client: httpx2.AsyncClient) -> None:
+async def test_the_index_has_all_groups_and_group_versions(client: httpx2.AsyncClient) -> None:
     index = await _index(client)
 
     assert {"api", "api/v1", "apis", "apis/apps", "apis/apps/v1", "version"} <= index.keys()
@@ -30,7 +30,7 @@ async def test_the_index_has_groups_and_group_versions_and_the_paths_around_them
         assert (await client.get(address)).status_code == 200
 
 
-async def test_a_document_under_its_hash_may_be_kept_for_a_year() -> None:
+async def test_a_document_requested_by_hash_may_be_cached_for_a_year() -> None:
     now = datetime(2026, 5, 4, tzinfo=UTC)
     server = APIServer(now=lambda: now)
 
@@ -42,7 +42,7 @@ async def test_a_document_under_its_hash_may_be_kept_for_a_year() -> None:
     assert answer.headers["vary"] == "Accept"
 
 
-async def test_without_a_hash_a_document_is_asked_for_again_by_its_tag(client: httpx2.AsyncClient) -> None:
+async def test_without_a_hash_a_document_is_revalidated_by_its_etag(client: httpx2.AsyncClient) -> None:
     first = await client.get(f"/openapi/v3/{NODES}")
     again = await client.get(f"/openapi/v3/{NODES}", headers={"If-None-Match": first.headers["etag"]})
 
@@ -52,14 +52,14 @@ async def test_without_a_hash_a_document_is_asked_for_again_by_its_tag(client: h
     assert again.headers["etag"] == first.headers["etag"]
 
 
-async def test_an_old_hash_leads_to_the_present_document(client: httpx2.AsyncClient) -> None:
+async def test_an_old_hash_redirects_to_the_current_document(client: httpx2.AsyncClient) -> None:
     answer = await client.get(f"/openapi/v3/{NODES}?hash=0123")
 
     assert answer.status_code == 301
     assert answer.headers["location"] == (await _index(client))[NODES]
 
 
-async def test_a_definition_comes_and_goes_with_its_document_and_leaves_the_others_alone(
+async def test_the_document_of_a_crd_comes_and_goes_without_changing_others(
     server: APIServer, client: httpx2.AsyncClient
 ) -> None:
     before = await _index(client)
@@ -84,14 +84,14 @@ async def test_a_changed_schema_changes_the_hash(server: APIServer, client: http
 
 
 @pytest.mark.parametrize("accept", ["application/json", "application/*", "*/*", "text/html, */*;q=0.1"])
-async def test_json_is_given_to_who_takes_it(client: httpx2.AsyncClient, accept: str) -> None:
+async def test_json_is_sent_if_the_client_accepts_it(client: httpx2.AsyncClient, accept: str) -> None:
     answer = await client.get(f"/openapi/v3/{NODES}", headers={"Accept": accept})
 
     assert answer.json()["openapi"] == "3.0.0"
 
 
 @pytest.mark.parametrize("accept", ["text/html", "application/com.github.proto-openapi.spec.v3@v1.0+protobuf"])
-async def test_other_forms_are_not_acceptable(client: httpx2.AsyncClient, accept: str) -> None:
+async def test_other_media_types_are_a_406(client: httpx2.AsyncClient, accept: str) -> None:
     answer = await client.get(f"/openapi/v3/{NODES}", headers={"Accept": accept})
 
     assert (answer.status_code, answer.content) == (406, b"")
@@ -100,5 +100,5 @@ async def test_other_forms_are_not_acceptable(client: httpx2.AsyncClient, accept
 @pytest.mark.parametrize(
     "path", ["/openapi", "/openapi/v4", "/openapi/v3/", "/openapi/v3/apis/none/v1", "/openapi/v3/apis/acme.example"]
 )
-async def test_there_are_no_other_documents(client: httpx2.AsyncClient, path: str) -> None:
+async def test_other_paths_are_a_404(client: httpx2.AsyncClient, path: str) -> None:
     assert (await client.get(path)).status_code == 404

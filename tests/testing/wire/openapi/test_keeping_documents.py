@@ -1,4 +1,4 @@
-"""Documents are built when somebody asks, kept while their kinds stay, and built in pieces."""
+"""OpenAPI documents are built on request, in steps, and cached until their kinds change."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_only_the_documents_of_changed_kinds_are_built_again(registry: Registry)
 
 
 @pytest.mark.parametrize("form", [JSON, PROTOBUF])
-async def test_the_one_document_is_put_together_again_only_after_a_change(registry: Registry, form: ValueForm) -> None:
+async def test_the_v2_document_is_built_again_only_after_a_change(registry: Registry, form: ValueForm) -> None:
     document = DocumentV2(Discovery(registry), "1.36")
 
     before = await document.published(form)
@@ -52,7 +52,7 @@ async def test_the_one_document_is_put_together_again_only_after_a_change(regist
 
 
 @pytest.mark.parametrize("path", ["/openapi/v2", "/openapi/v3"])
-async def test_others_have_their_turns_while_documents_are_built(client: httpx2.AsyncClient, path: str) -> None:
+async def test_other_tasks_run_while_documents_are_built(client: httpx2.AsyncClient, path: str) -> None:
     turns = 0
 
     async def take_turns() -> None:
@@ -66,10 +66,10 @@ async def test_others_have_their_turns_while_documents_are_built(client: httpx2.
         await client.get(path)
         nursery.cancel_scope.cancel()
 
-    assert turns > 30  # one for each document or so, where a plain answer takes five
+    assert turns > 30  # about one per document; a short response takes five
 
 
-async def test_two_who_ask_at_once_get_the_same(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_concurrent_requests_get_the_same_document(server: APIServer, client: httpx2.AsyncClient) -> None:
     tags: list[str] = []
 
     async def ask() -> None:

@@ -1,4 +1,4 @@
-"""OpenAPI v2: one document with everything, as JSON and in the form that client-go asks for."""
+"""OpenAPI v2: one document for all kinds, as JSON and as protobuf, which client-go requests."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _keywords(schema: Any) -> set[str]:
     return set(schema).union(*map(_keywords, parts))
 
 
-async def test_every_reference_leads_to_a_definition_or_a_parameter(client: httpx2.AsyncClient) -> None:
+async def test_every_reference_can_be_resolved(client: httpx2.AsyncClient) -> None:
     text = (await client.get("/openapi/v2")).text
     document = await _document(client)
 
@@ -35,7 +35,7 @@ async def test_every_reference_leads_to_a_definition_or_a_parameter(client: http
     assert '$ref":"#/components' not in text
 
 
-async def test_definitions_say_only_what_version_2_can(client: httpx2.AsyncClient) -> None:
+async def test_definitions_have_only_keywords_of_version_2(client: httpx2.AsyncClient) -> None:
     document = await _document(client)
 
     used = set().union(*map(_keywords, document["definitions"].values()))
@@ -47,7 +47,7 @@ async def test_definitions_say_only_what_version_2_can(client: httpx2.AsyncClien
     }
 
 
-async def test_a_patch_names_its_kind_and_the_parameter_that_kubectl_looks_for(client: httpx2.AsyncClient) -> None:
+async def test_patches_have_their_kind_and_the_parameter_that_kubectl_looks_for(client: httpx2.AsyncClient) -> None:
     document = await _document(client)
 
     item = document["paths"]["/api/v1/namespaces/{name}"]
@@ -62,7 +62,9 @@ async def test_a_patch_names_its_kind_and_the_parameter_that_kubectl_looks_for(c
     assert item["parameters"][0]["in"] == "path"
 
 
-async def test_definitions_of_custom_resources_come_and_go(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_definitions_and_paths_of_custom_resources_come_and_go(
+    server: APIServer, client: httpx2.AsyncClient
+) -> None:
     before = await _document(client)
     server.create(deepcopy(DEFINITION))
     with_widgets = await _document(client)
@@ -77,7 +79,7 @@ async def test_definitions_of_custom_resources_come_and_go(server: APIServer, cl
     assert after == before
 
 
-async def test_the_document_is_asked_for_again_by_its_tag(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_the_document_is_revalidated_by_its_etag(server: APIServer, client: httpx2.AsyncClient) -> None:
     first = await client.get("/openapi/v2")
     tag = {"If-None-Match": first.headers["etag"]}
     again = await client.get("/openapi/v2", headers=tag)
@@ -99,7 +101,7 @@ async def test_the_document_is_asked_for_again_by_its_tag(server: APIServer, cli
         (f"application/json;q=0.5, {ASKED}", GIVEN),
     ],
 )
-async def test_the_form_is_the_one_that_the_client_likes_best(
+async def test_the_media_type_is_the_one_that_the_client_prefers(
     client: httpx2.AsyncClient, accept: str, content_type: str
 ) -> None:
     answer = await client.get("/openapi/v2", headers={"Accept": accept})
@@ -107,13 +109,13 @@ async def test_the_form_is_the_one_that_the_client_likes_best(
     assert (answer.status_code, answer.headers["content-type"]) == (200, content_type)
 
 
-async def test_there_is_no_other_form(client: httpx2.AsyncClient) -> None:
+async def test_other_media_types_are_a_406(client: httpx2.AsyncClient) -> None:
     answer = await client.get("/openapi/v2", headers={"Accept": "application/yaml"})
 
     assert (answer.status_code, answer.content) == (406, b"")
 
 
-async def test_both_forms_have_the_same_names(server: APIServer, client: httpx2.AsyncClient) -> None:
+async def test_json_and_protobuf_have_the_same_names(server: APIServer, client: httpx2.AsyncClient) -> None:
     server.create(deepcopy(DEFINITION))
 
     document = await _document(client)

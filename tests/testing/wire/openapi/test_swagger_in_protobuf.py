@@ -1,4 +1,4 @@
-"""Parts of an OpenAPI v2 document as messages of gnostic, byte by byte."""
+"""Parts of an OpenAPI v2 document encoded as gnostic messages, compared as bytes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from dynkube.testing._wire.openapi import gnostic
         ({"x-y": [True]}, b"\xfa\x01\x0f\x0a\x03x-y\x12\x08\x12\x06[true]"),
     ],
 )
-def test_a_keyword_is_a_field_of_a_schema(part: dict[str, Any], encoded: bytes) -> None:
+def test_each_keyword_is_encoded_as_a_field_of_the_schema_message(part: dict[str, Any], encoded: bytes) -> None:
     assert gnostic.schema(part) == encoded
 
 
@@ -54,11 +54,11 @@ def test_a_keyword_is_a_field_of_a_schema(part: dict[str, Any], encoded: bytes) 
         ),
     ],
 )
-def test_parameters_of_each_place_have_a_message_of_their_own(part: dict[str, Any], encoded: bytes) -> None:
+def test_query_path_and_body_parameters_have_separate_messages(part: dict[str, Any], encoded: bytes) -> None:
     assert gnostic.parameter(part) == encoded
 
 
-def test_a_path_has_its_operations_and_its_parameters() -> None:
+def test_a_path_item_has_operations_and_parameters() -> None:
     operation = {
         "tags": ["t"],
         "description": "d",

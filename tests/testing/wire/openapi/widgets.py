@@ -1,4 +1,4 @@
-"""A definition whose schema has everything that documents treat specially."""
+"""A CRD whose schema has all keywords that OpenAPI documents treat specially."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ DEFINITION: dict[str, Any] = {
 
 
 def widget(field: dict[str, Any]) -> Kind:
-    """A kind of custom resources whose schema has one field, ``spec``."""
+    """Return a custom kind whose schema has one field, ``spec``."""
     schema = {"type": "object", "properties": {"spec": field}}
     return kind_of(schema)
 
 
 def kind_of(schema: dict[str, Any] | None, **about: Any) -> Kind:
-    """A kind of custom resources with this schema."""
+    """Return a custom kind with this schema."""
     gvr = GVR("acme.example", "v1", "widgets")
     return Kind(gvr=gvr, kind="Widget", namespaced=True, crd_uid="u-1", schema_source=schema, **about)
