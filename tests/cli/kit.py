@@ -1,4 +1,4 @@
-"""What the tests of ``watch`` share: where lines go, and a clock that stands."""
+"""Helpers for tests of ``watch``: a sink for lines, and a fixed clock."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def noon() -> datetime:
 
 
 class Sink:
-    """Collects lines."""
+    """Collects lines of output."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []

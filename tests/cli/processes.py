@@ -1,4 +1,4 @@
-"""Real processes for tests: their output read line by line as it comes, with a deadline, and nothing left running."""
+"""Real processes for tests: read line by line with a timeout, and killed at the end."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 
 import trio
 
-PATIENCE = 40.0  # seconds for one line; machines may be busy
+PATIENCE = 40.0  # seconds for one line; the machine may be busy
 
 
 class Command:
@@ -20,10 +20,10 @@ class Command:
         self._process = process
         self._rest = b""
         self.lines: list[str] = []
-        """What was read of its stdout so far."""
+        """The lines of stdout read so far."""
 
     async def line(self) -> str:
-        """The next line of stdout."""
+        """Return the next line of stdout."""
         assert self._process.stdout is not None
         with trio.fail_after(PATIENCE):
             while b"\n" not in self._rest:
@@ -35,19 +35,19 @@ class Command:
         return self.lines[-1]
 
     async def until(self, word: str, count: int = 1) -> list[str]:
-        """The lines up to the ``count``-th from now on that has ``word`` in it."""
+        """Return the lines up to the ``count``-th one from now that contains ``word``."""
         begin = len(self.lines)
         while sum(word in line for line in self.lines[begin:]) < count:
             await self.line()
         return self.lines[begin:]
 
     async def stop(self, number: signal.Signals) -> tuple[int, str, str]:
-        """Send a signal; the exit code, and what stdout and stderr had left."""
+        """Send a signal; return the exit code and the remaining stdout and stderr."""
         self._process.send_signal(number)
         return await self.ended()
 
     async def ended(self) -> tuple[int, str, str]:
-        """The exit code, and what stdout and stderr had left, once it has ended."""
+        """Wait for the end; return the exit code and the remaining stdout and stderr."""
         process = self._process
         assert process.stderr is not None
         with trio.fail_after(PATIENCE):
@@ -57,7 +57,7 @@ class Command:
         return code, rest.decode(), errors.decode()
 
     async def leave(self) -> None:
-        """Close the reading end of its stdout."""
+        """Close the reading end of stdout."""
         assert self._process.stdout is not None
         await self._process.stdout.aclose()
         self._process.stdout = None
@@ -65,7 +65,7 @@ class Command:
 
 @asynccontextmanager
 async def dynkube(*arguments: str) -> AsyncIterator[Command]:
-    """``dynkube ARGUMENTS`` as a process; killed at the end if it still runs."""
+    """Run ``dynkube ARGUMENTS`` as a process, which is killed at the end of the block."""
     process = await trio.lowlevel.open_process(
         [sys.executable, "-m", "dynkube.cli", *arguments],
         stdin=subprocess.DEVNULL,

@@ -1,4 +1,4 @@
-"""``dynkube apply`` as a command: what is printed, how it ends, and which options go together."""
+"""``dynkube apply`` as a command: its output, exit codes and invalid options."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def applied(server: APIServer, *source: Any, quiet: bool = False, **option
     return await run_apply(connect(transport=server.transport()), begin, quiet=quiet)
 
 
-async def test_each_object_is_a_line_and_the_numbers_are_last(
+async def test_each_object_is_a_line_of_stdout_and_stderr_has_the_counts(
     server: APIServer, capfd: pytest.CaptureFixture[str]
 ) -> None:
     code = await applied(server, config("a"), namespace("shop"))
@@ -57,7 +57,7 @@ async def test_quiet_prints_failures_and_the_summary(server: APIServer, capfd: p
 
 
 @pytest.mark.parametrize("quiet", [False, True])
-async def test_an_object_that_is_being_deleted_is_shown_also_when_quiet(
+async def test_an_object_that_is_being_deleted_is_printed_even_if_quiet(
     server: APIServer, capfd: pytest.CaptureFixture[str], quiet: bool
 ) -> None:
     held = config("a")
@@ -75,7 +75,7 @@ async def test_an_object_that_is_being_deleted_is_shown_also_when_quiet(
     assert (err, code) == ("1 unchanged; 1 is being deleted\n", 0)
 
 
-async def test_a_conflict_is_shown_as_a_table_under_its_object_and_ends_it_with_1(
+async def test_a_conflict_is_printed_as_a_table_below_its_object_with_exit_code_1(
     server: APIServer, capfd: pytest.CaptureFixture[str]
 ) -> None:
     await applied(server, config("a", x="theirs"), field_manager="other")
@@ -105,7 +105,7 @@ async def test_a_conflict_names_the_options_that_resolve_it(
     assert "force=" not in out
 
 
-async def test_where_the_rest_is_not_sent_it_says_what_sends_it(
+async def test_if_objects_are_not_sent_the_option_to_send_them_is_named(
     server: APIServer, capfd: pytest.CaptureFixture[str]
 ) -> None:
     code = await applied(server, config("a"), config("a", x="1"), config("b"))
@@ -117,7 +117,7 @@ async def test_where_the_rest_is_not_sent_it_says_what_sends_it(
     assert code == 1
 
 
-async def test_going_on_is_not_named_where_it_would_not_help(
+async def test_go_on_is_not_suggested_if_it_would_not_help(
     server: APIServer, capfd: pytest.CaptureFixture[str]
 ) -> None:
     code = await applied(server, config("a"), prune="pods/set")
@@ -127,7 +127,7 @@ async def test_going_on_is_not_named_where_it_would_not_help(
     assert code == 1
 
 
-async def test_nothing_to_apply_is_a_mistake_here(server: APIServer) -> None:
+async def test_a_source_without_objects_is_an_error(server: APIServer) -> None:
     with pytest.raises(CommandFailed, match="no objects found in the files or folders of -f"):
         await applied(server)
 
@@ -149,7 +149,7 @@ async def test_nothing_to_apply_is_a_mistake_here(server: APIServer) -> None:
         (["-n", ""], "-n is empty: pass the name of a namespace"),
     ],
 )
-def test_invalid_options_are_refused(
+def test_invalid_options_are_rejected(
     arguments: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     given = [] if "-f" in arguments else ["-f", str(tmp_path)]
@@ -161,7 +161,7 @@ def test_invalid_options_are_refused(
 
 
 @pytest.mark.parametrize(("command", "expected"), [("apply", 1), ("diff", 2)])
-def test_without_a_standard_output_it_says_so(
+def test_a_closed_standard_output_is_an_error(
     command: str, expected: int, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "__stdout__", None)
@@ -173,13 +173,13 @@ def test_without_a_standard_output_it_says_so(
     assert capsys.readouterr().err.startswith("error: standard output is closed")
 
 
-def test_without_a_file_it_says_how_it_is_used(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_filename_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["apply"]) == 2
     assert "--filename" in capsys.readouterr().err
 
 
 @pytest.mark.real_time
-async def test_files_and_standard_input_are_applied_and_what_left_is_pruned(tmp_path: Path) -> None:
+async def test_files_are_applied_and_removed_objects_are_pruned(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     path.write_text(text_of(config("a"), config("b")))
     async with APIServer() as server, server.serve() as endpoint:
@@ -198,7 +198,7 @@ async def test_files_and_standard_input_are_applied_and_what_left_is_pruned(tmp_
 
 
 @pytest.mark.real_time
-async def test_a_dash_reads_standard_input_whatever_comes_after_it() -> None:
+async def test_a_dash_before_other_options_reads_standard_input() -> None:
     async with APIServer() as server, server.serve() as endpoint:
         command = [sys.executable, "-m", "dynkube", "apply", "-f", "-", "--dry-run", "--url", endpoint.url]
         done = await trio.run_process(
@@ -209,7 +209,7 @@ async def test_a_dash_reads_standard_input_whatever_comes_after_it() -> None:
     assert done.stderr.decode() == "1 created (dry run: nothing was written)\n"
 
 
-async def test_what_a_reader_that_left_did_not_read_is_told_on_stderr(
+async def test_results_that_stdouts_closed_reader_missed_are_printed_on_stderr(
     server: APIServer, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     arrived = trio.Event()
@@ -238,7 +238,7 @@ async def test_what_a_reader_that_left_did_not_read_is_told_on_stderr(
 
 
 @pytest.mark.real_time
-async def test_with_ctrl_c_one_summary_says_what_was_done_and_what_was_not(tmp_path: Path) -> None:
+async def test_after_ctrl_c_the_summary_has_applied_and_unsent_objects(tmp_path: Path) -> None:
     arrived = trio.Event()
     rest = [config(f"z{number}") for number in range(900)]
 

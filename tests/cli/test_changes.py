@@ -1,4 +1,4 @@
-"""Which fields an update changed, in few words."""
+"""The summary of the fields that an update changed."""
 
 from __future__ import annotations
 
@@ -30,13 +30,11 @@ def changes(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
         ({"data": {"b": "1", "a": "1"}}, {"data": {"b": "2", "a": "2"}}, ["data.a", "data.b"]),
     ],
 )
-def test_the_paths_of_what_differs_are_named_in_order(
-    old: dict[str, Any], new: dict[str, Any], paths: list[str]
-) -> None:
+def test_the_paths_of_changed_fields_are_sorted(old: dict[str, Any], new: dict[str, Any], paths: list[str]) -> None:
     assert changes(old, new) == paths
 
 
-def test_what_changes_at_every_write_is_left_out() -> None:
+def test_fields_that_change_at_every_write_are_left_out() -> None:
     last_applied = "kubectl.kubernetes.io/last-applied-configuration"
     old = {"metadata": {"resourceVersion": "1", "generation": 1, "annotations": {last_applied: "{}"}}}
     new = {"metadata": {"resourceVersion": "2", "generation": 2, "annotations": {last_applied: "{1}"}}}
@@ -44,12 +42,12 @@ def test_what_changes_at_every_write_is_left_out() -> None:
     assert changes(old, new) == []
 
 
-def test_values_are_not_shown() -> None:
+def test_values_are_not_printed() -> None:
     assert changes({"data": {"password": "b2xk"}}, {"data": {"password": "bmV3"}}) == ["data.password"]
 
 
 @pytest.mark.parametrize(
     ("paths", "text"), [([], ""), (["a"], "a"), (["a", "b", "c"], "a, b, c"), (list("abcde"), "a, b, c and 2 more")]
 )
-def test_of_many_paths_the_first_are_shown_and_the_others_counted(paths: list[str], text: str) -> None:
+def test_of_many_paths_the_first_are_named_and_the_others_counted(paths: list[str], text: str) -> None:
     assert summary(paths) == text

@@ -1,4 +1,4 @@
-"""A command without standard error (``2>&-``): nothing of what belongs there goes to standard output."""
+"""Commands with a closed standard error (``2>&-``) do not write its text to standard output."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ pytestmark = pytest.mark.real_time
 
 
 async def without_stderr(*arguments: str) -> tuple[int, str]:
-    """Exit code and standard output of ``dynkube ARGUMENTS 2>&-``."""
+    """Run ``dynkube ARGUMENTS 2>&-``; return the exit code and standard output."""
     command = ["sh", "-c", 'exec "$@" 2>&-', "sh", sys.executable, "-m", "dynkube", *arguments]
     done = await trio.run_process(command, capture_stdout=True, check=False)
     return done.returncode, done.stdout.decode()
 
 
-async def test_numbers_and_errors_are_not_said_at_all(tmp_path: Path) -> None:
+async def test_summaries_and_errors_are_not_printed(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text(text_of(config("a")))
     source = ("-f", str(path))
@@ -39,7 +39,7 @@ async def test_numbers_and_errors_are_not_said_at_all(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
-async def test_a_full_disk_is_told_as_such() -> None:
+async def test_a_full_disk_is_an_error() -> None:
     full = os.open("/dev/full", os.O_WRONLY)
 
     try:

@@ -1,4 +1,4 @@
-"""The ``dynkube`` command as a whole: help, version, wrong usage, missing extras."""
+"""The ``dynkube`` command as a whole: help, version, invalid usage, missing extras."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import pytest
 from dynkube.cli import main
 
 
-def test_without_arguments_it_lists_its_commands(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_arguments_the_commands_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 0
 
     assert "serve" in capsys.readouterr().out
 
 
-def test_it_tells_its_version(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--version"]) == 0
 
     assert capsys.readouterr().out == f"dynkube {version('dynkube')}\n"
@@ -34,7 +34,7 @@ def test_it_tells_its_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["serve", "surplus"], "see 'dynkube serve --help'"),
     ],
 )
-def test_wrong_usage_is_one_line_and_exit_code_2(
+def test_invalid_usage_is_a_one_line_error_with_exit_code_2(
     arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(arguments) == 2
@@ -47,7 +47,7 @@ def test_wrong_usage_is_one_line_and_exit_code_2(
 
 
 @pytest.mark.parametrize("package", ["cyclopts", "rich"])
-def test_without_the_extra_it_says_how_to_install_it(package: str) -> None:
+def test_without_the_extra_the_error_says_how_to_install_it(package: str) -> None:
     script = f"import sys; sys.modules[{package!r}] = None; from dynkube.cli import main; sys.exit(main([]))"
 
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
@@ -56,7 +56,7 @@ def test_without_the_extra_it_says_how_to_install_it(package: str) -> None:
     assert ended.stderr == f"error: the dynkube command requires {package}: pip install 'dynkube[cli]'\n"
 
 
-def test_a_broken_installation_is_not_taken_for_a_missing_extra() -> None:
+def test_other_import_errors_keep_their_traceback() -> None:
     script = "import sys; sys.modules['dynkube.errors'] = None; from dynkube.cli import main; sys.exit(main([]))"
 
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
@@ -65,7 +65,7 @@ def test_a_broken_installation_is_not_taken_for_a_missing_extra() -> None:
 
 
 @pytest.mark.parametrize("module", ["dynkube", "dynkube.cli"])
-def test_it_runs_as_a_module(module: str) -> None:
+def test_the_command_runs_as_a_module(module: str) -> None:
     command = [sys.executable, "-m", module, "--version"]
 
     ended = subprocess.run(command, capture_output=True, text=True, check=True)

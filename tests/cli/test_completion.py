@@ -1,4 +1,4 @@
-"""``dynkube completion``: scripts for shells, which complete commands, options and paths."""
+"""``dynkube completion``: shell scripts that complete commands, options and paths."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def test_a_script_has_all_commands(shell: str, capsys: pytest.CaptureFixture[str
         assert command in text
 
 
-def test_the_script_for_zsh_begins_with_what_zsh_looks_for(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_script_for_zsh_begins_with_compdef(capsys: pytest.CaptureFixture[str]) -> None:
     text = script("zsh", capsys)
 
     assert text.startswith("#compdef dynkube\n")
-    assert "\n_cyclopts_dynkube() {\n" in text, "the name of the file that the help suggests"
+    assert "\n_cyclopts_dynkube() {\n" in text, "the help suggests the file name _cyclopts_dynkube"
 
 
 @pytest.mark.skipif(BASH is None, reason="there is no bash")
@@ -58,7 +58,7 @@ def test_bash_completes(words: list[str], found: set[str], tmp_path: Path, capsy
     assert done.stderr == ""
 
 
-def test_an_unknown_shell_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_shell_is_rejected(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["completion", "csh"]) == 2
 
     assert "bash" in capsys.readouterr().err

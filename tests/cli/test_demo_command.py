@@ -1,4 +1,4 @@
-"""``dynkube demo`` as a process: its exit code, and what it writes to what is no terminal."""
+"""``dynkube demo`` as a process: its exit code, and its output if stdout is not a terminal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dynkube.cli._story import STORY
 COMMAND = [sys.executable, "-m", "dynkube.cli", "demo", "--fast"]
 
 
-def test_it_holds_and_says_so_in_plain_text() -> None:
+def test_the_output_to_a_pipe_is_plain_text() -> None:
     ended = subprocess.run(COMMAND, capture_output=True, text=True, check=False)
 
     assert (ended.returncode, ended.stderr) == (0, "")
@@ -24,16 +24,14 @@ def test_it_holds_and_says_so_in_plain_text() -> None:
     assert all(line == line.rstrip() for line in ended.stdout.splitlines())
 
 
-def test_it_is_written_where_only_ascii_can_be() -> None:
+def test_the_output_can_be_ascii() -> None:
     ended = subprocess.run(COMMAND, capture_output=True, env={**os.environ, "PYTHONIOENCODING": "ascii"}, check=False)
 
     assert ended.returncode == 0
     assert ended.stdout.isascii()
 
 
-def test_a_step_that_does_not_hold_is_exit_code_1(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_failed_check_is_exit_code_1(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(_demo, "STORY", [replace(step, shown=("ghost",)) for step in STORY])
 
     assert main(["demo", "--fast"]) == 1
@@ -41,7 +39,7 @@ def test_a_step_that_does_not_hold_is_exit_code_1(
     assert "  FAILED  list: expected [ghost], found []\n" in capsys.readouterr().out
 
 
-def test_a_reader_that_leaves_ends_it_in_silence() -> None:
+def test_a_closed_pipe_ends_the_demo_without_an_error_message() -> None:
     with subprocess.Popen(
         [*COMMAND[:-1]], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "PYTHONUNBUFFERED": "1"}
     ) as process:
@@ -54,7 +52,7 @@ def test_a_reader_that_leaves_ends_it_in_silence() -> None:
 
 
 @pytest.mark.parametrize("package", ["h11", "trustme", "kubernetes"])
-def test_it_needs_no_extra_but_its_own(package: str) -> None:
+def test_other_extras_are_not_required(package: str) -> None:
     script = (
         f"import sys; sys.modules[{package!r}] = None; from dynkube.cli import main; sys.exit(main(['demo', '--fast']))"
     )

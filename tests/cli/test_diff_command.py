@@ -1,4 +1,4 @@
-"""``dynkube diff`` and ``dynkube owners``: what they show, and with what they end."""
+"""``dynkube diff`` and ``dynkube owners``: output and exit codes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ async def have(server: APIServer, *objects: JSONObject) -> None:
         assert (await client.apply_all(objects)).ok
 
 
-async def test_without_a_difference_it_is_silent_and_ends_with_0(
+async def test_without_a_difference_stdout_is_empty_and_the_exit_code_is_0(
     server: APIServer, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     await have(server, config("a", x="1"))
@@ -43,7 +43,7 @@ async def test_without_a_difference_it_is_silent_and_ends_with_0(
     assert (code, *capfd.readouterr()) == (0, "", "0 differ, 1 do not\n")
 
 
-async def test_a_difference_is_shown_line_by_line_and_ends_it_with_1(
+async def test_a_difference_is_printed_line_by_line_with_exit_code_1(
     server: APIServer, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     await have(server, config("a", x="1"))
@@ -71,7 +71,7 @@ async def test_quiet_prints_failures_and_the_summary(
     assert out.startswith("! configmap/b (")
 
 
-async def test_what_apply_would_prune_is_shown_as_a_deletion_and_ends_it_with_1(
+async def test_objects_that_apply_would_prune_are_printed_as_deletions_with_exit_code_1(
     server: APIServer, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     async with connect(transport=server.transport()) as client:
@@ -85,7 +85,7 @@ async def test_what_apply_would_prune_is_shown_as_a_deletion_and_ends_it_with_1(
     assert out.startswith("--- live ConfigMap default/b\n+++ pruned ConfigMap default/b\n")
 
 
-def test_half_of_what_pruning_takes_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_prune_without_applyset_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code = main(["diff", "-f", str(tmp_path), "--prune", "--url", "http://127.0.0.1:1"])
 
     assert code == 2
@@ -101,7 +101,7 @@ async def test_nothing_is_written(server: APIServer, tmp_path: Path) -> None:
     assert server.revision == revision
 
 
-async def test_what_needs_a_definition_or_a_namespace_of_the_same_source_would_be_created(
+async def test_objects_whose_crd_or_namespace_is_in_the_source_would_be_created(
     server: APIServer, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "a.json"
@@ -117,7 +117,7 @@ async def test_what_needs_a_definition_or_a_namespace_of_the_same_source_would_b
     ]
 
 
-async def test_trouble_ends_it_with_2_and_the_rest_is_shown(
+async def test_failures_are_exit_code_2_and_other_differences_are_printed(
     server: APIServer, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     code = await compared(server, tmp_path / "a.json", config("a"), widget("w"), config("b", namespace="no"))
@@ -128,7 +128,7 @@ async def test_trouble_ends_it_with_2_and_the_rest_is_shown(
     assert 'namespaces "no" not found' in out
 
 
-async def test_the_values_of_secrets_are_not_shown(
+async def test_the_values_of_secrets_are_not_printed(
     server: APIServer, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     secret = {**config("s"), "kind": "Secret"} | {"data": {"pin": "MTIzNDU2"}}
@@ -141,9 +141,7 @@ async def test_the_values_of_secrets_are_not_shown(
     assert not any(value in out for value in ("MTIzNDU2", "NjU0MzIx", "123456", "654321"))
 
 
-def test_a_server_that_is_not_there_ends_it_with_2_and_not_with_1(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_invalid_option_is_exit_code_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.json").write_text(text_of(config("a")))
 
     code = main(["diff", "-f", str(tmp_path / "no"), "--url", "http://127.0.0.1:1", "--parallel", "0"])
@@ -162,7 +160,7 @@ def test_a_server_that_is_not_there_ends_it_with_2_and_not_with_1(
         (KeyboardInterrupt(), 130, ""),
     ],
 )
-def test_nothing_that_goes_wrong_ends_it_with_1(
+def test_no_error_is_exit_code_1(
     error: BaseException,
     code: int,
     told: str,
@@ -183,7 +181,9 @@ def test_nothing_that_goes_wrong_ends_it_with_1(
     assert bool(told) == bool(err)
 
 
-async def test_owners_are_a_table_of_fields_and_managers(server: APIServer, capfd: pytest.CaptureFixture[str]) -> None:
+async def test_owners_are_printed_as_a_table_of_fields_and_managers(
+    server: APIServer, capfd: pytest.CaptureFixture[str]
+) -> None:
     await have(server, config("a", x="1"))
 
     await run_owners(connect(transport=server.transport()), "cm", "a")
@@ -193,7 +193,7 @@ async def test_owners_are_a_table_of_fields_and_managers(server: APIServer, capf
     assert row.split()[:3] == [".data.x", "dynkube", "Apply"]
 
 
-async def test_owners_of_a_field_without_manager_or_of_no_object_are_refused(server: APIServer) -> None:
+async def test_owners_of_an_unmanaged_field_or_of_a_missing_object_are_an_error(server: APIServer) -> None:
     await have(server, config("a", x="1"))
 
     with pytest.raises(CommandFailed, match=r"\.data\.y of ConfigMap a has no manager"):

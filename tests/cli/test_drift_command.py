@@ -1,4 +1,4 @@
-"""``dynkube drift``: what others changed since an apply."""
+"""``dynkube drift``: the changes that others made since an apply."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def edit(server: APIServer, name: str, **data: str) -> None:
         await client.resource("configmaps").patch(name, {"data": data})
 
 
-async def test_without_drift_it_is_silent_and_ends_with_0(
+async def test_without_drift_stdout_is_empty_and_the_exit_code_is_0(
     server: APIServer, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     await have(server, config("a", x="1"), namespace("shop"))
@@ -45,7 +45,7 @@ async def test_without_drift_it_is_silent_and_ends_with_0(
     assert (code, *capfd.readouterr()) == (0, "", "0 drifted, 2 did not\n")
 
 
-async def test_drift_is_shown_with_the_manager_that_caused_it_and_ends_with_1(
+async def test_drift_is_printed_with_its_manager_and_exit_code_1(
     server: APIServer, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     await have(server, config("a", x="1", y="1"), config("b", x="1"))
@@ -63,7 +63,7 @@ async def test_drift_is_shown_with_the_manager_that_caused_it_and_ends_with_1(
 
 
 @pytest.mark.parametrize("quiet", [False, True])
-async def test_failures_end_it_with_2_and_the_rest_is_shown_unless_quiet(
+async def test_failures_are_exit_code_2_and_drift_is_printed_unless_quiet(
     server: APIServer, tmp_path: Path, capfd: pytest.CaptureFixture[str], quiet: bool
 ) -> None:
     await have(server, config("a", x="1"))
@@ -79,7 +79,7 @@ async def test_failures_end_it_with_2_and_the_rest_is_shown_unless_quiet(
     assert (code, err) == (2, "1 drifted, 0 did not, 2 failed\n")
 
 
-async def test_an_object_of_another_namespace_is_refused_by_its_flag(
+async def test_the_error_for_an_object_of_another_namespace_names_the_flag(
     server: APIServer, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     code = await drifted(server, tmp_path / "a.json", config("a", namespace="other"), namespace="shop")
@@ -93,7 +93,7 @@ async def test_nothing_to_compare_is_an_error(server: APIServer, tmp_path: Path)
         await drifted(server, tmp_path / "a.json")
 
 
-def test_an_invalid_option_ends_it_with_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_option_is_exit_code_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["drift", "-f", str(tmp_path), "--manager", "", "--url", "http://127.0.0.1:1"]) == 2
 
     assert capsys.readouterr().err.startswith("error: --field-manager must be the name of")

@@ -1,4 +1,4 @@
-"""How a command ends: its exit code, and what stderr says."""
+"""Exit codes and error messages of commands."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dynkube.errors import ConnectFailed, InvalidJSONPath, NoMatch
 
 
 def ending_with(error: BaseException) -> App:
-    """A command line whose one command fails inside a nursery."""
+    """Return a command line with one command, which fails inside a nursery."""
     app = App(name="dynkube", backend="trio", exit_on_error=False, print_error=False, suppress_keyboard_interrupt=False)
 
     @app.default
@@ -36,7 +36,7 @@ def test_an_error_is_one_line_on_stderr_and_exit_code_1(error: Exception, capsys
     assert capsys.readouterr() == ("", "error: no such thing\n")
 
 
-def test_the_same_error_of_several_tasks_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_same_error_of_several_tasks_is_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
     group = ExceptionGroup("two", [ConnectFailed("refused"), ExceptionGroup("one", [ConnectFailed("refused")])])
 
     assert run(ending_with(group), []) == 1
@@ -44,45 +44,45 @@ def test_the_same_error_of_several_tasks_is_said_once(capsys: pytest.CaptureFixt
     assert capsys.readouterr().err == "error: refused\n"
 
 
-def test_an_error_that_points_into_its_text_keeps_its_lines(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_error_with_a_marked_position_keeps_its_lines(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(ending_with(InvalidJSONPath("unclosed", text="{.a", position=2)), []) == 1
 
     assert capsys.readouterr().err == "error: unclosed\n  {.a\n    ^\n"
 
 
-def test_nothing_in_a_message_steers_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_control_characters_in_messages_are_escaped(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(ending_with(NoMatch("a\x1b[2Jb\rc")), []) == 1
 
     assert capsys.readouterr().err == "error: a\\x1b[2Jb\\rc\n"
 
 
-def test_ctrl_c_is_exit_code_130_without_a_word(capsys: pytest.CaptureFixture[str]) -> None:
+def test_ctrl_c_is_exit_code_130_without_a_message(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(ending_with(KeyboardInterrupt()), []) == 130
 
     assert capsys.readouterr() == ("", "")
 
 
-def test_a_bug_keeps_its_traceback() -> None:
+def test_an_unexpected_exception_keeps_its_traceback() -> None:
     with pytest.raises(ExceptionGroup) as caught:
         run(ending_with(ZeroDivisionError("oops")), [])
 
     assert caught.group_contains(ZeroDivisionError)
 
 
-def test_an_error_beside_a_bug_does_not_hide_it() -> None:
+def test_an_unexpected_exception_in_a_group_is_not_hidden_by_an_expected_one() -> None:
     with pytest.raises(ExceptionGroup):
         run(ending_with(ExceptionGroup("both", [NoMatch("x"), ZeroDivisionError("oops")])), [])
 
 
 @pytest.mark.parametrize(("result", "code"), [(lambda: 3, 3), (lambda: None, 0)])
-def test_what_a_command_returns_is_its_exit_code(result: Callable[[], int | None], code: int) -> None:
+def test_the_return_value_of_a_command_is_the_exit_code(result: Callable[[], int | None], code: int) -> None:
     app = App(name="dynkube", result_action="return_int_as_exit_code_else_zero")
     app.default(result)
 
     assert run(app, []) == code
 
 
-def test_a_reader_that_leaves_ends_the_command_in_silence() -> None:
+def test_a_closed_pipe_ends_the_command_without_an_error_message() -> None:
     script = (
         "import sys; from cyclopts import App; from dynkube.cli._run import run\n"
         "app = App()\n"

@@ -1,4 +1,4 @@
-"""Errors on the command line name flags, never arguments of Python functions."""
+"""Errors on the command line name flags, never parameters of Python functions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OFFLINE = ["--url", "http://127.0.0.1:1"]
 
 @pytest.fixture(autouse=True)
 def no_cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No kubeconfig, and not inside a pod."""
+    """No kubeconfig, and not running in a pod."""
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
 
@@ -76,7 +76,7 @@ def test_a_kubeconfig_without_a_current_context_suggests_the_flag(
 
 
 @pytest.mark.filterwarnings("default::dynkube.config.InsecureTLSWarning")
-def test_a_certificate_that_is_not_verified_is_a_note(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_certificate_that_is_not_verified_is_a_warning(capsys: pytest.CaptureFixture[str]) -> None:
     main([*OWNERS, "--url", "https://127.0.0.1:1", "--insecure"])
 
     first, second = capsys.readouterr().err.splitlines()
@@ -90,7 +90,7 @@ def test_a_certificate_that_is_not_verified_is_a_note(capsys: pytest.CaptureFixt
 
 
 @pytest.mark.real_time
-async def test_a_certificate_that_is_not_trusted_suggests_no_argument(
+async def test_the_error_for_an_untrusted_certificate_names_no_parameter(
     server: APIServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async with server.serve(tls=True) as endpoint:
@@ -101,7 +101,7 @@ async def test_a_certificate_that_is_not_trusted_suggests_no_argument(
     assert not PYTHON.search(err)
 
 
-async def test_a_namespace_of_something_cluster_scoped_is_left_out_by_its_flag(
+async def test_the_error_for_a_namespace_of_a_cluster_scoped_resource_names_the_flag(
     server: APIServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(DynkubeError) as caught:
@@ -118,7 +118,7 @@ async def test_a_namespace_of_something_cluster_scoped_is_left_out_by_its_flag(
         (Query(resource="namespaces.v1"), Limits(max_response_bytes=500), "narrow it with -n, -l or --field"),
     ],
 )
-async def test_a_state_of_watch_names_flags(
+async def test_reasons_of_states_of_watch_name_flags(
     server: APIServer, capfd: pytest.CaptureFixture[str], query: Query, limits: Limits, message: str
 ) -> None:
     server.create(namespace("a" * 60))
@@ -131,7 +131,7 @@ async def test_a_state_of_watch_names_flags(
     assert not PYTHON.search(out)
 
 
-async def test_a_list_that_does_not_end_suggests_flags(server: APIServer) -> None:
+async def test_the_error_for_an_endless_list_suggests_flags(server: APIServer) -> None:
     async with connect(transport=server.transport(), limits=Limits(max_list_pages=1)) as client:
         with pytest.raises(DynkubeError) as caught:
             await client.resource("namespaces").list(page_size=1)
@@ -139,7 +139,7 @@ async def test_a_list_that_does_not_end_suggests_flags(server: APIServer) -> Non
     assert in_flags(str(caught.value)).endswith("(Limits.max_list_pages); narrow it with -n, -l or --field")
 
 
-async def test_an_answer_that_is_no_object_suggests_nothing_to_call(server: APIServer) -> None:
+async def test_the_error_for_a_response_that_is_not_an_object_suggests_no_method(server: APIServer) -> None:
     server.inject(Refuse(200, body="hello", content_type="text/plain"), resource="configmaps", verb="get")
 
     with pytest.raises(DynkubeError, match=r"client\.raw\(\) accepts any response") as caught:
@@ -164,7 +164,9 @@ async def test_an_answer_that_is_no_object_suggests_nothing_to_call(server: APIS
         ("manifests/_applyset.py", "or pass that as the tooling to share it", "or pass that as --tooling to share it"),
     ],
 )
-def test_a_phrase_that_is_hard_to_provoke_is_that_of_the_library(module: str, phrase: str, flags: str) -> None:
+def test_phrases_in_messages_that_are_hard_to_provoke_exist_in_the_library(
+    module: str, phrase: str, flags: str
+) -> None:
     source = Path(dynkube.__file__).parent / module
 
     assert phrase in source.read_text(encoding="utf-8")
@@ -172,5 +174,5 @@ def test_a_phrase_that_is_hard_to_provoke_is_that_of_the_library(module: str, ph
 
 
 @pytest.mark.parametrize("text", ["", "admission webhook denied: set namespace=shop", "leave namespaces out", "x\n  ^"])
-def test_other_text_stays_as_it_is(text: str) -> None:
+def test_other_text_is_unchanged(text: str) -> None:
     assert in_flags(text) == text

@@ -1,4 +1,4 @@
-"""Lines to readers that are slow, that leave, and that are files."""
+"""``Output``: lines for slow readers, closed pipes, and files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def pipe() -> Iterator[tuple[int, int]]:
             continue
 
 
-async def test_a_line_is_there_when_it_was_written(pipe: tuple[int, int]) -> None:
+async def test_a_line_can_be_read_once_it_was_written(pipe: tuple[int, int]) -> None:
     reader, writer = pipe
 
     await Output(writer).line("caf\u00e9 \udcff")
@@ -33,7 +33,7 @@ async def test_a_line_is_there_when_it_was_written(pipe: tuple[int, int]) -> Non
     assert os.read(reader, 100) == "caf\u00e9 \\udcff\n".encode()
 
 
-async def test_a_reader_that_does_not_read_holds_up_nobody_else(pipe: tuple[int, int]) -> None:
+async def test_a_full_pipe_does_not_block_other_tasks(pipe: tuple[int, int]) -> None:
     reader, writer = pipe
     output = Output(writer)
     passed = 0
@@ -50,7 +50,7 @@ async def test_a_reader_that_does_not_read_holds_up_nobody_else(pipe: tuple[int,
     assert os.read(reader, 10) == b"x" * 10
 
 
-async def test_long_lines_of_two_writers_do_not_mix(pipe: tuple[int, int]) -> None:
+async def test_long_lines_of_two_writers_are_not_interleaved(pipe: tuple[int, int]) -> None:
     reader, writer = pipe
     output = Output(writer)
     lines = [b"a" * 200_000, b"b" * 200_000]
@@ -66,7 +66,7 @@ async def test_long_lines_of_two_writers_do_not_mix(pipe: tuple[int, int]) -> No
     assert sorted(bytes(read).splitlines()) == lines
 
 
-async def test_a_reader_that_left_is_a_broken_pipe(pipe: tuple[int, int]) -> None:
+async def test_a_closed_pipe_raises_broken_pipe(pipe: tuple[int, int]) -> None:
     reader, writer = pipe
     os.close(reader)
 
@@ -74,7 +74,7 @@ async def test_a_reader_that_left_is_a_broken_pipe(pipe: tuple[int, int]) -> Non
         await Output(writer).line("hello")
 
 
-async def test_a_file_takes_everything(tmp_path: Path) -> None:
+async def test_lines_are_written_to_a_file(tmp_path: Path) -> None:
     path = tmp_path / "out"
     with path.open("wb") as file:
         output = Output(file.fileno())

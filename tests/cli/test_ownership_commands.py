@@ -27,7 +27,7 @@ OFFLINE = ["--url", "http://127.0.0.1:1"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Embedded(Cluster):
-    """The options of a command that select an embedded server."""
+    """Cluster options of a command that select an embedded server."""
 
     server: APIServer
 
@@ -55,7 +55,7 @@ async def test_released_fields_keep_their_values(server: APIServer, capfd: pytes
     assert server.get("configmaps", "a")["data"] == {"x": "1", "y": "2"}
 
 
-async def test_a_dry_run_changes_no_owner(server: APIServer, capfd: pytest.CaptureFixture[str]) -> None:
+async def test_a_dry_run_changes_no_managers(server: APIServer, capfd: pytest.CaptureFixture[str]) -> None:
     await have(server, "team", x="1")
     cluster, managed = Embedded(server=server), Managed(manager="team", namespace="default")
 
@@ -80,11 +80,11 @@ async def test_fields_are_transferred_to_another_manager(
 
 
 @pytest.mark.parametrize(("names", "manager"), [(None, "kubectl-client-side-apply"), (["old"], "old")])
-async def test_fields_of_client_side_apply_are_migrated_once(
+async def test_fields_of_client_side_apply_are_converted_once(
     server: APIServer, capfd: pytest.CaptureFixture[str], names: list[str] | None, manager: str
 ) -> None:
     old, cluster = config("a", x="1"), Embedded(server=server)
-    if names is None:  # the managers that wrote this are the default
+    if names is None:  # the default managers, found by this annotation
         old["metadata"]["annotations"] = {"kubectl.kubernetes.io/last-applied-configuration": json.dumps(old)}
     async with cluster.client() as client:
         await client.resource("configmaps").create(old, field_manager=manager)
@@ -97,7 +97,7 @@ async def test_fields_of_client_side_apply_are_migrated_once(
 
 
 @pytest.mark.parametrize("output", ["yaml", "json"])
-async def test_what_a_manager_applied_is_extracted_to_be_applied_again(
+async def test_the_fields_that_a_manager_applied_are_extracted(
     server: APIServer, capfd: pytest.CaptureFixture[str], output: str
 ) -> None:
     await have(server, "dynkube", x="a\x1b[2J\u202e")
@@ -118,7 +118,7 @@ async def test_what_a_manager_applied_is_extracted_to_be_applied_again(
         ("kubectl-edit", "It wrote by Update: convert with dynkube upgrade-managed-fields\n"),
     ],
 )
-async def test_a_manager_that_applied_nothing_is_refused_with_flags(
+async def test_the_error_for_a_manager_that_applied_nothing_names_flags(
     server: APIServer, capsys: pytest.CaptureFixture[str], manager: str, message: str
 ) -> None:
     cluster = Embedded(server=server)
@@ -132,7 +132,7 @@ async def test_a_manager_that_applied_nothing_is_refused_with_flags(
     assert capsys.readouterr().err.endswith(message)
 
 
-async def test_what_is_not_owned_or_not_there_is_an_error(server: APIServer) -> None:
+async def test_fields_of_other_managers_and_missing_objects_are_errors(server: APIServer) -> None:
     await have(server, "dynkube", x="1")
     cluster = Embedded(server=server)
 
@@ -157,7 +157,7 @@ async def test_what_is_not_owned_or_not_there_is_an_error(server: APIServer) -> 
         (["extract", "cm", "a", "-n", ""], 1, "error: -n is empty"),
     ],
 )
-def test_invalid_arguments_are_refused(
+def test_invalid_arguments_are_rejected(
     arguments: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([*arguments, *OFFLINE]) == code
@@ -166,9 +166,7 @@ def test_invalid_arguments_are_refused(
 
 
 @pytest.mark.real_time
-async def test_the_commands_take_their_arguments_from_the_command_line(
-    server: APIServer, capfd: pytest.CaptureFixture[str]
-) -> None:
+async def test_the_commands_can_be_run_by_main(server: APIServer, capfd: pytest.CaptureFixture[str]) -> None:
     await have(server, "team", x="1", y="2", z="3")
     async with server.serve() as endpoint:
         for line in (

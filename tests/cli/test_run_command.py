@@ -1,4 +1,4 @@
-"""``dynkube run``: controllers of a module, from the start to the end by a signal."""
+"""``dynkube run``: loads controllers, and runs them until a signal."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def program(tmp_path: Path) -> str:
     return str(path)
 
 
-# ── what is loaded ───────────────────────────────────────────────────────────────────────────
+# ── loading ──────────────────────────────────────────────────────────────────────────────────
 
 
 def names(*targets: str) -> list[str]:
@@ -47,7 +47,7 @@ def test_without_a_name_all_controllers_of_a_file_are_loaded(program: str) -> No
     assert names(program) == [WIDGETS]
 
 
-def test_a_name_is_that_of_a_controller_or_of_a_list(program: str) -> None:
+def test_a_name_may_be_that_of_a_controller_or_of_a_list(program: str) -> None:
     assert names(f"{program}:widgets") == [WIDGETS]
     assert names(f"{program}:others") == [WIDGETS, "others"]
 
@@ -72,12 +72,12 @@ def test_a_module_is_found_in_the_current_directory(program: str, monkeypatch: p
         ("{program}:nothing", "my_operator.py:nothing is a list: pass the name of a Controller"),
     ],
 )
-def test_what_cannot_be_loaded_is_named(target: str, complaint: str, program: str) -> None:
+def test_errors_of_loading_name_the_target(target: str, complaint: str, program: str) -> None:
     with pytest.raises(CommandFailed, match=complaint):
         names(target.format(program=program))
 
 
-def test_an_error_in_the_module_keeps_its_traceback(tmp_path: Path) -> None:
+def test_an_exception_in_the_module_keeps_its_traceback(tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text("import no_such_dependency")
 
     with pytest.raises(ModuleNotFoundError, match="no_such_dependency"):
@@ -89,7 +89,7 @@ def test_an_error_in_the_module_keeps_its_traceback(tmp_path: Path) -> None:
 
 @pytest.mark.real_time
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-async def test_it_reconciles_until_a_signal_and_releases_the_lease(
+async def test_objects_are_reconciled_until_a_signal_and_the_lease_is_released(
     number: signal.Signals, program: str, server: APIServer
 ) -> None:
     server.create(crd())
@@ -106,7 +106,7 @@ async def test_it_reconciles_until_a_signal_and_releases_the_lease(
 
 
 @pytest.mark.real_time
-async def test_it_serves_probes_and_metrics_where_it_is_told_to(program: str, server: APIServer) -> None:
+async def test_probes_and_metrics_are_served_on_the_given_address(program: str, server: APIServer) -> None:
     server.create(crd())
     server.create(widget("a"))
     (free,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
@@ -137,7 +137,7 @@ async def test_it_serves_probes_and_metrics_where_it_is_told_to(program: str, se
         (("no_such_module",), "error: there is no module 'no_such_module' here"),
     ],
 )
-async def test_arguments_that_cannot_work_are_refused(arguments: tuple[str, ...], complaint: str) -> None:
+async def test_invalid_arguments_are_rejected(arguments: tuple[str, ...], complaint: str) -> None:
     async with dynkube("run", *arguments, "--url", "http://127.0.0.1:1") as command:
         code, _, errors = await command.ended()
 

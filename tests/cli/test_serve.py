@@ -1,4 +1,4 @@
-"""``dynkube serve`` as a process: what it prints, what it serves, how it stops."""
+"""``dynkube serve`` as a process: its output, its kubeconfig, and how it stops."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Served:
     kubeconfig: Path
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> tuple[int, str]:
-        """Exit code and stderr."""
+        """Send a signal; return the exit code and stderr."""
         self.process.send_signal(number)
         _, errors = self.process.communicate()
         return self.process.returncode, errors
@@ -49,14 +49,14 @@ def serving(*arguments: str) -> Iterator[Served]:
 
 
 def failing(*arguments: str) -> str:
-    """What stderr says of a serve that cannot start."""
+    """Return the stderr of a ``serve`` that cannot start."""
     ended = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stdout) == (1, "")
     assert ended.stderr.count("\n") == 1
     return ended.stderr
 
 
-def test_it_prints_where_it_is_and_a_kubeconfig_that_leads_there() -> None:
+def test_the_url_and_a_working_kubeconfig_are_printed() -> None:
     with serving() as served:
         cluster = yaml.safe_load(served.kubeconfig.read_bytes())["clusters"][0]["cluster"]
         answer = httpx2.get(f"{cluster['server']}/version")
@@ -66,7 +66,7 @@ def test_it_prints_where_it_is_and_a_kubeconfig_that_leads_there() -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_stops_it_without_a_word_and_without_a_trace(number: signal.Signals) -> None:
+def test_a_signal_stops_the_server_without_output_and_removes_the_kubeconfig(number: signal.Signals) -> None:
     with serving() as served:
         ended = served.stop(number)
 
@@ -74,7 +74,7 @@ def test_a_signal_stops_it_without_a_word_and_without_a_trace(number: signal.Sig
     assert not served.kubeconfig.exists()
 
 
-def test_an_open_watch_does_not_keep_it_from_stopping() -> None:
+def test_the_server_stops_despite_an_open_watch() -> None:
     with serving() as served, httpx2.stream("GET", f"{served.url}/api/v1/pods?watch=1", timeout=30) as watch:
         assert watch.status_code == 200
         ended = served.stop()
@@ -82,7 +82,7 @@ def test_an_open_watch_does_not_keep_it_from_stopping() -> None:
     assert ended == (0, "")
 
 
-def test_the_kubeconfig_is_written_where_it_is_wanted_for_its_owner_only(tmp_path: Path) -> None:
+def test_the_kubeconfig_is_written_to_the_given_path_and_is_private(tmp_path: Path) -> None:
     path = tmp_path / "kube config"
 
     with serving("--kubeconfig-out", str(path)) as served:
@@ -103,7 +103,7 @@ def test_a_kubeconfig_of_an_earlier_run_is_replaced(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["notes: mine\n", "contexts: [{name: prod}]\nclusters: [{name: prod}]\n", "[", ""])
-def test_a_file_of_somebody_else_is_left_alone(content: str, tmp_path: Path) -> None:
+def test_a_file_not_written_by_serve_is_not_overwritten(content: str, tmp_path: Path) -> None:
     path = tmp_path / "config"
     path.write_text(content)
 
@@ -113,13 +113,13 @@ def test_a_file_of_somebody_else_is_left_alone(content: str, tmp_path: Path) -> 
     assert path.read_text() == content
 
 
-def test_a_directory_that_does_not_exist_is_named(tmp_path: Path) -> None:
+def test_the_error_for_a_missing_directory_names_it(tmp_path: Path) -> None:
     message = failing("--kubeconfig-out", str(tmp_path / "none" / "config"))
 
     assert f"the directory {tmp_path / 'none'} does not exist" in message
 
 
-def test_a_port_that_is_taken_is_named() -> None:
+def test_the_error_for_a_port_in_use_names_it() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
 
@@ -128,11 +128,11 @@ def test_a_port_that_is_taken_is_named() -> None:
     assert f"cannot listen on 127.0.0.1:{port}: Address already in use; choose another --host or --port" in message
 
 
-def test_a_host_that_is_none_of_this_machine_is_named() -> None:
+def test_the_error_for_an_invalid_host_names_it() -> None:
     assert "host 'no.such.host.invalid'" in failing("--host", "no.such.host.invalid")
 
 
-def test_with_tls_and_a_token_only_those_who_have_both_are_let_in() -> None:
+def test_with_tls_and_a_token_the_token_is_required() -> None:
     with serving("--tls", "--token", "secret") as served:
         config = yaml.safe_load(served.kubeconfig.read_bytes())
         authority = base64.b64decode(config["clusters"][0]["cluster"]["certificate-authority-data"]).decode()
@@ -146,7 +146,7 @@ def test_with_tls_and_a_token_only_those_who_have_both_are_let_in() -> None:
     assert (refused.status_code, answered.status_code) == (401, 200)
 
 
-def test_listening_for_everybody_without_a_token_is_warned_of() -> None:
+def test_listening_on_all_addresses_without_a_token_prints_a_warning() -> None:
     with serving("--host", "0.0.0.0") as served:
         code, errors = served.stop()
 
@@ -155,7 +155,7 @@ def test_listening_for_everybody_without_a_token_is_warned_of() -> None:
 
 
 @pytest.mark.parametrize(("package", "option"), [("h11", "--port=0"), ("trustme", "--tls")])
-def test_without_the_extra_it_says_how_to_install_it(package: str, option: str) -> None:
+def test_without_the_extra_the_error_says_how_to_install_it(package: str, option: str) -> None:
     script = (
         f"import sys; sys.modules[{package!r}] = None; "
         f"from dynkube.cli import main; sys.exit(main(['serve', {option!r}]))"
@@ -167,7 +167,7 @@ def test_without_the_extra_it_says_how_to_install_it(package: str, option: str) 
     assert ended.stderr == f"error: dynkube serve requires {package}: pip install 'dynkube[cli,serve]'\n"
 
 
-def test_a_host_is_answered_that_was_named() -> None:
+def test_accept_hosts_adds_hosts() -> None:
     with serving("--accept-hosts", "dev.box,[a-z]+[.]lan", "other.example") as served:
         codes = [
             httpx2.get(f"{served.url}/version", headers={"Host": host}).status_code
@@ -177,5 +177,5 @@ def test_a_host_is_answered_that_was_named() -> None:
     assert codes == [200, 200, 200, 403]
 
 
-def test_a_host_that_is_no_expression_is_refused_at_the_start() -> None:
+def test_an_invalid_expression_for_hosts_is_rejected() -> None:
     assert "--accept-hosts has '(': error parsing regexp: missing closing ): `(`" in failing("--accept-hosts", "(")

@@ -1,4 +1,4 @@
-"""``dynkube serve --load --state``: what it begins with and what it leaves behind."""
+"""``dynkube serve --load --state``: the initial objects, and the saved state."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def names(url: str) -> list[str]:
 
 
 def create(url: str, name: str) -> int:
-    """The new object's resourceVersion."""
+    """Create a ConfigMap; return its resourceVersion."""
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}}
     return int(httpx2.post(f"{url}{CONFIGS}", json=body).json()["metadata"]["resourceVersion"])
 
 
-def test_manifests_are_there_from_the_start(tmp_path: Path) -> None:
+def test_manifests_are_loaded_at_the_start(tmp_path: Path) -> None:
     (tmp_path / "more").mkdir()
     (tmp_path / "a.yaml").write_text(CONFIG % "a")
     (tmp_path / "more" / "b.yaml").write_text(CONFIG % "b")
@@ -42,7 +42,7 @@ def test_manifests_are_there_from_the_start(tmp_path: Path) -> None:
     assert errors.splitlines() == [f"loaded 1 object from {tmp_path}/a.yaml", f"loaded 1 object from {tmp_path}/more"]
 
 
-def test_what_it_stored_is_there_again_under_the_same_versions(tmp_path: Path) -> None:
+def test_objects_are_restored_with_their_resource_versions(tmp_path: Path) -> None:
     state = str(tmp_path / "state.json")
 
     with serving("--state", state) as first:
@@ -56,7 +56,7 @@ def test_what_it_stored_is_there_again_under_the_same_versions(tmp_path: Path) -
     assert following == version + 1
 
 
-def test_a_state_that_is_loaded_into_is_replaced_by_the_manifests(tmp_path: Path) -> None:
+def test_manifests_replace_objects_of_the_restored_state(tmp_path: Path) -> None:
     state, seed = str(tmp_path / "state.json"), tmp_path / "seed.yaml"
     seed.write_text(CONFIG % "a")
 
@@ -73,7 +73,7 @@ def test_a_state_that_is_loaded_into_is_replaced_by_the_manifests(tmp_path: Path
     ]
 
 
-async def test_a_crash_loses_what_came_after_the_last_save_and_clients_learn_of_it(tmp_path: Path) -> None:
+async def test_a_crash_loses_writes_since_the_last_save_and_watches_from_them_get_410(tmp_path: Path) -> None:
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "kept"}}
     async with APIServer() as server:
         server.create(body)
@@ -90,7 +90,7 @@ async def test_a_crash_loses_what_came_after_the_last_save_and_clients_learn_of_
         assert watch.json()["object"]["code"] == 410
 
 
-async def test_nothing_is_written_where_nothing_changed(server: APIServer, tmp_path: Path) -> None:
+async def test_without_changes_the_state_is_not_saved(server: APIServer, tmp_path: Path) -> None:
     file = StateFile(server, tmp_path / "state", every=10)
     async with file.saving():
         await trio.sleep(15)
@@ -102,7 +102,7 @@ async def test_nothing_is_written_where_nothing_changed(server: APIServer, tmp_p
     assert not (tmp_path / "state").exists()
 
 
-async def test_a_save_that_fails_is_told_of_and_tried_again(
+async def test_a_failed_save_prints_a_warning_and_is_retried(
     server: APIServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "folder"
@@ -131,7 +131,7 @@ async def test_a_save_that_fails_is_told_of_and_tried_again(
         (CONFIG % "a" + "---\n" + CONFIG % "B_", "seed.yaml:5)"),
     ],
 )
-def test_manifests_that_cannot_be_loaded_are_named(tmp_path: Path, content: str, message: str) -> None:
+def test_the_error_for_invalid_manifests_names_the_file(tmp_path: Path, content: str, message: str) -> None:
     (tmp_path / "seed.yaml").write_text(content)
 
     told = failing("--load", str(tmp_path / "seed.yaml"), "--state", str(tmp_path / "state.json"))
@@ -141,13 +141,13 @@ def test_manifests_that_cannot_be_loaded_are_named(tmp_path: Path, content: str,
     assert not (tmp_path / "state.json").exists(), "a server that did not start leaves no state"
 
 
-def test_paths_that_are_not_there_are_named(tmp_path: Path) -> None:
+def test_the_error_for_a_missing_path_names_it(tmp_path: Path) -> None:
     assert f"--load {tmp_path}/no: cannot be read: No such file" in failing("--load", str(tmp_path / "no"))
     assert f"the directory {tmp_path}/no does not exist" in failing("--state", str(tmp_path / "no" / "state"))
     assert f"--state {tmp_path}: is a directory" in failing("--state", str(tmp_path))
 
 
-def test_a_file_that_is_no_state_is_named_and_left_alone(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_state_is_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "state").write_text("mine")
 
     told = failing("--state", str(tmp_path / "state"))
@@ -164,7 +164,7 @@ def test_a_server_that_cannot_listen_leaves_no_state(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_two_servers_cannot_use_one_file_whatever_leads_to_it(tmp_path: Path) -> None:
+def test_two_servers_cannot_use_the_same_file_even_by_a_link(tmp_path: Path) -> None:
     state, link = tmp_path / "state", tmp_path / "link"
     link.symlink_to(state)
 
@@ -179,10 +179,10 @@ def test_two_servers_cannot_use_one_file_whatever_leads_to_it(tmp_path: Path) ->
     for path, text in zip((state, link), told, strict=True):
         assert f"--state {path}: in use by another dynkube serve (which has locked {tmp_path}/.state.lock)" in text
     assert found == ["a"]
-    assert sorted(tmp_path.iterdir()) == [link, state], "the lock is gone"
+    assert sorted(tmp_path.iterdir()) == [link, state], "the lock file was removed"
 
 
-def test_a_server_that_was_killed_leaves_nothing_in_the_way(tmp_path: Path) -> None:
+def test_after_a_server_was_killed_the_next_one_removes_its_lock_and_temporary_files(tmp_path: Path) -> None:
     state, temporary, other = tmp_path / "state", tmp_path / ".state.abcd1_23.tmp", tmp_path / ".state.swp"
     with serving("--state", str(state)) as first:
         create(first.url, "a")
@@ -198,7 +198,7 @@ def test_a_server_that_was_killed_leaves_nothing_in_the_way(tmp_path: Path) -> N
     assert {path.name for path in tmp_path.iterdir()} == {"state", ".state.swp"}
 
 
-def test_a_link_stays_and_what_it_leads_to_is_replaced(tmp_path: Path) -> None:
+def test_a_link_is_kept_and_its_target_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     link = tmp_path / "state"
     link.symlink_to("real/state")
@@ -215,14 +215,14 @@ def test_a_link_stays_and_what_it_leads_to_is_replaced(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("device", ["/dev/full", "/dev/null", "/dev/zero"])
-def test_what_is_no_regular_file_is_refused_at_once(device: str, tmp_path: Path) -> None:
+def test_a_state_that_is_not_a_regular_file_is_rejected(device: str, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(device)
 
     assert f"--state {device}: is not a regular file" in failing("--state", device)
     assert f"--state {tmp_path}/link: is not a regular file" in failing("--state", str(tmp_path / "link"))
 
 
-def test_a_disk_that_is_full_is_told_of_at_once(tmp_path: Path) -> None:
+def test_a_full_disk_is_an_error_at_the_start(tmp_path: Path) -> None:
     full = ["prlimit", "--fsize=1000", *COMMAND, "--state", str(tmp_path / "state")]
 
     ended = subprocess.run(full, capture_output=True, text=True, check=False)

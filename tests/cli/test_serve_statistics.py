@@ -1,4 +1,4 @@
-"""``dynkube serve --stats``: what the server says at its end of the watches it had."""
+"""``dynkube serve --stats``: counts of watches, printed at the end."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.real_time
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-async def test_it_counts_the_watches_of_each_client(number: signal.Signals) -> None:
+async def test_the_watches_of_each_client_are_counted(number: signal.Signals) -> None:
     async with dynkube("serve", "--stats") as serve, httpx2.AsyncClient(headers={"User-Agent": "me\t1"}) as client:
         url = (await serve.line()).removeprefix("Kubernetes API at ")
         await serve.line()
@@ -26,7 +26,7 @@ async def test_it_counts_the_watches_of_each_client(number: signal.Signals) -> N
     assert ended == (0, "watches  pods.v1  opened=3 most=1 open=1  me\ufffd1\n", "")
 
 
-async def test_without_the_option_it_says_nothing_at_its_end() -> None:
+async def test_without_the_option_nothing_is_printed_at_the_end() -> None:
     async with dynkube("serve") as serve:
         await serve.line()
         await serve.line()

@@ -1,4 +1,4 @@
-"""``dynkube serve --token --user --rbac``: who gets in, and what they may do."""
+"""``dynkube serve --token --user --rbac``: authentication and permissions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def status(url: str, token: str) -> int:
     return httpx2.get(f"{url}{PODS}", headers={"Authorization": f"Bearer {token}"}).status_code
 
 
-def test_roles_decide_for_users_and_the_kubeconfig_is_the_administrators() -> None:
+def test_with_rbac_users_need_roles_and_the_kubeconfig_is_the_administrators() -> None:
     with serving("--rbac", "--user", "alice=a-token", "--user", "bob=b-token") as served:
         admin = yaml.safe_load(served.kubeconfig.read_bytes())["users"][0]["user"]["token"]
         binding = {
@@ -31,7 +31,7 @@ def test_roles_decide_for_users_and_the_kubeconfig_is_the_administrators() -> No
     assert answers == [200, 200, 403, 401]
 
 
-def test_without_roles_every_user_may_do_everything() -> None:
+def test_without_rbac_every_user_may_do_everything() -> None:
     with serving("--token", "mine", "--user", "alice=a-token") as served:
         answers = [status(served.url, token) for token in ("mine", "a-token", "none")]
 
@@ -46,5 +46,5 @@ def test_without_roles_every_user_may_do_everything() -> None:
         (["--user", "alice=x", "--user", "bob=x"], "--user bob: has the same token as alice"),
     ],
 )
-def test_an_invalid_user_is_refused(arguments: list[str], message: str) -> None:
+def test_an_invalid_user_is_rejected(arguments: list[str], message: str) -> None:
     assert message in failing(*arguments)

@@ -1,4 +1,4 @@
-"""Words for people: ages, and text from a cluster made harmless."""
+"""Text for terminals: ages, and text from a cluster without control characters."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_an_age_has_at_most_two_units(seconds: float, text: str) -> None:
 
 
 @given(st.text())
-def test_nothing_that_steers_a_terminal_is_left(text: str) -> None:
+def test_control_characters_are_replaced(text: str) -> None:
     shown = printable(text)
 
     assert shown.isprintable()
@@ -43,5 +43,5 @@ def test_nothing_that_steers_a_terminal_is_left(text: str) -> None:
     assert printable(shown) == shown
 
 
-def test_what_is_to_be_kept_is_kept() -> None:
+def test_given_control_characters_are_kept() -> None:
     assert printable("a\nb\x1b[2J", keep="\n") == "a\nb\ufffd[2J"

@@ -1,4 +1,4 @@
-"""Kustomizations and Helm charts as the source of ``apply`` and ``diff``."""
+"""Kustomizations and Helm charts passed to ``apply`` and ``diff``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CHART = "apiVersion: v2\nname: shop\nversion: 1.0.0\n"
     "text", ["resources: [a.yaml]\n", "apiVersion: kustomize.config.k8s.io/v1beta1\nresources: []\n"]
 )
 @pytest.mark.parametrize(("command", "code"), [("apply", 1), ("diff", 2)])
-def test_a_kustomization_is_refused_with_the_pipe_that_builds_it(
+def test_the_error_for_a_kustomization_names_the_command_that_builds_it(
     name: str, text: str, command: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "the shop"
@@ -32,7 +32,7 @@ def test_a_kustomization_is_refused_with_the_pipe_that_builds_it(
     assert err.endswith(f"kubectl kustomize '{folder}' | dynkube {command} -f -\n")
 
 
-def test_a_helm_chart_is_refused_with_the_pipe_that_renders_it(
+def test_the_error_for_a_helm_chart_names_the_command_that_renders_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "Chart.yaml").write_text(CHART)
@@ -44,7 +44,7 @@ def test_a_helm_chart_is_refused_with_the_pipe_that_renders_it(
     assert err.endswith(f"helm template {tmp_path} | dynkube apply -f -\n")
 
 
-def test_the_file_itself_and_a_folder_inside_are_refused_as_well(
+def test_a_kustomization_in_a_subfolder_or_given_as_a_file_is_rejected(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     inner = tmp_path / "overlays" / "prod"
@@ -66,7 +66,7 @@ def test_the_file_itself_and_a_folder_inside_are_refused_as_well(
         (".git/kustomization.yaml", "resources: []\n"),
     ],
 )
-def test_objects_in_files_of_these_names_are_not_refused(name: str, text: str, tmp_path: Path) -> None:
+def test_objects_in_files_of_these_names_are_accepted(name: str, text: str, tmp_path: Path) -> None:
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_text(text)
 

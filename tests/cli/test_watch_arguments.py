@@ -1,4 +1,4 @@
-"""What a user writes after ``dynkube watch``, read before anything is started."""
+"""The arguments of ``dynkube watch`` are validated before anything is started."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_a_filter_is_a_path_or_a_path_and_a_value(text: str, path: str, equals: 
 
 
 @pytest.mark.parametrize("text", ["", "{.a", "{.a=b", "{.a[?(@.b==]}"])
-def test_a_filter_that_is_no_path_names_the_option(text: str) -> None:
+def test_the_error_for_an_invalid_filter_names_the_option(text: str) -> None:
     with pytest.raises(InvalidInput, match=r"^--filter: "):
         read_filter(text)
 
@@ -55,7 +55,7 @@ def test_a_filter_that_is_no_path_names_the_option(text: str) -> None:
         (["pods.v1", "--kubeconfig", "/no/such/file"], "error: kubeconfig /no/such/file does not exist"),
     ],
 )
-def test_what_cannot_be_right_is_one_complaint_that_names_it(
+def test_invalid_arguments_are_one_error_that_names_them(
     arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["watch", *arguments]) == 1
@@ -66,7 +66,7 @@ def test_what_cannot_be_right_is_one_complaint_that_names_it(
     assert err.count("error: ") == 1
 
 
-def test_a_query_takes_everything_as_it_was_written() -> None:
+def test_a_query_has_the_arguments_unchanged() -> None:
     query = read_query("pods", namespace="shop", selector="a=b", field="metadata.name=x", filter_text="{.spec.x}=1")
 
     assert (query.resource, query.namespace) == ("pods", "shop")

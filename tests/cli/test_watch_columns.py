@@ -38,7 +38,7 @@ def with_columns(*columns: dict[str, Any]) -> dict[str, Any]:
 
 @asynccontextmanager
 async def watching(client: Client, resource: str, *, width: int = 160) -> AsyncIterator[tuple[WatchTable, list[str]]]:
-    """The table of a watch that is drawn periodically, and what it draws now."""
+    """Watch a resource with a periodically drawn table; yield the table and its first lines."""
     query = Query(resource=resource)
     async with query.informer(client) as informer, trio.open_nursery() as nursery:
         columns = PrinterColumns(informer, lambda: query.table(client, informer), noon)
@@ -52,7 +52,7 @@ async def watching(client: Client, resource: str, *, width: int = 160) -> AsyncI
 
 
 def tables(server: APIServer, resource: str) -> int:
-    """How many tables of a resource were requested."""
+    """Return how many tables of a resource were requested."""
     return sum(f"/{resource}" in request.path and "includeObject" in request.params for request in server.requests)
 
 
@@ -90,7 +90,7 @@ async def test_columns_follow_their_crd(server: APIServer, client: Client) -> No
     assert later[2].split()[2] == "COLOR"
 
 
-async def test_columns_of_a_built_in_kind_come_from_the_server(server: APIServer, client: Client) -> None:
+async def test_columns_of_a_built_in_kind_are_requested_from_the_server(server: APIServer, client: Client) -> None:
     server.create(pod("a"))
 
     async with watching(client, "pods.v1") as (_, lines):
@@ -101,7 +101,7 @@ async def test_columns_of_a_built_in_kind_come_from_the_server(server: APIServer
     assert tables(server, "pods") == 1
 
 
-async def test_many_events_are_few_tables(server: APIServer, client: Client) -> None:
+async def test_many_events_cause_few_requests_for_tables(server: APIServer, client: Client) -> None:
     server.create(pod("a"))
 
     async with watching(client, "pods.v1") as (table, _):
@@ -115,7 +115,7 @@ async def test_many_events_are_few_tables(server: APIServer, client: Client) -> 
     assert 5 <= tables(server, "pods") <= 7, "one in two seconds"
 
 
-async def test_rows_that_are_not_visible_need_no_table(server: APIServer, client: Client) -> None:
+async def test_changes_of_invisible_rows_request_no_table(server: APIServer, client: Client) -> None:
     for number in range(30):
         server.create(pod(f"p{number:02}"))
 
@@ -126,7 +126,7 @@ async def test_rows_that_are_not_visible_need_no_table(server: APIServer, client
     assert tables(server, "pods") == 1
 
 
-async def test_without_tables_the_conditions_are_shown_as_before(server: APIServer, client: Client) -> None:
+async def test_if_tables_are_forbidden_conditions_are_printed(server: APIServer, client: Client) -> None:
     ready = {"conditions": [{"type": "Ready", "status": "True"}]}
     server.update({**server.create(pod("a")), "status": ready}, subresource="status")
     server.inject(Refuse(403), resource="pods", when=lambda request: "includeObject" in request.params)
@@ -136,7 +136,7 @@ async def test_without_tables_the_conditions_are_shown_as_before(server: APIServ
         assert lines[3].split()[2] == "Ready"
 
 
-async def test_a_kind_without_columns_is_asked_for_them_once(server: APIServer, client: Client) -> None:
+async def test_columns_of_a_kind_without_columns_are_requested_once(server: APIServer, client: Client) -> None:
     server.create(crd())
     server.create(widget("first"))
 

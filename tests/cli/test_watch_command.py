@@ -1,4 +1,4 @@
-"""``dynkube watch`` as a command: how it begins, what stdout and stderr get, how it ends."""
+"""``dynkube watch`` as a command: start, stdout and stderr, end."""
 
 from __future__ import annotations
 
@@ -19,14 +19,16 @@ UNREACHABLE = ("--url", "http://127.0.0.1:1")
 
 
 @pytest.mark.parametrize("resource", ["httproutes", "HTTPRoute.gateway.networking.k8s.io", "HTTPRoute"])
-async def test_an_unknown_short_name_is_refused_with_how_to_wait_for_it(resource: str, server: APIServer) -> None:
+async def test_the_error_for_an_unknown_resource_says_how_to_wait_for_it(resource: str, server: APIServer) -> None:
     with pytest.raises(
         NoMatch, match=r"does not serve.*to follow a resource that is not .* pass RESOURCE\.VERSION\.GROUP"
     ):
         await run_watch(connect(transport=server.transport()), Query(resource=resource), "table")
 
 
-async def test_a_short_name_that_is_served_is_followed(server: APIServer, capfd: pytest.CaptureFixture[str]) -> None:
+async def test_a_short_name_of_a_served_resource_is_accepted(
+    server: APIServer, capfd: pytest.CaptureFixture[str]
+) -> None:
     server.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}})
 
     with trio.move_on_after(2):
@@ -35,7 +37,7 @@ async def test_a_short_name_that_is_served_is_followed(server: APIServer, capfd:
     assert "configmap/settings" in capfd.readouterr().out.splitlines()
 
 
-async def test_statistics_agree_with_what_the_server_counted(
+async def test_statistics_agree_with_the_counts_of_the_server(
     server: APIServer, capfd: pytest.CaptureFixture[str]
 ) -> None:
     server.create(crd())
@@ -55,7 +57,7 @@ async def test_statistics_agree_with_what_the_server_counted(
 
 @pytest.mark.real_time
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-async def test_a_signal_ends_it_without_a_word(number: signal.Signals) -> None:
+async def test_a_signal_ends_watch_without_a_message(number: signal.Signals) -> None:
     async with dynkube("watch", WIDGETS, *UNREACHABLE) as watch:
         first = await watch.line()
         ended = await watch.stop(number)
@@ -65,7 +67,7 @@ async def test_a_signal_ends_it_without_a_word(number: signal.Signals) -> None:
 
 
 @pytest.mark.real_time
-async def test_a_server_that_is_not_there_is_a_state_with_a_reason() -> None:
+async def test_an_unreachable_server_is_printed_as_the_reason_of_the_state() -> None:
     async with dynkube("watch", WIDGETS, *UNREACHABLE) as watch:
         lines = await watch.until("ConnectFailed")
 
@@ -74,7 +76,7 @@ async def test_a_server_that_is_not_there_is_a_state_with_a_reason() -> None:
 
 
 @pytest.mark.real_time
-async def test_a_reader_that_leaves_ends_it_in_silence(server: APIServer) -> None:
+async def test_a_closed_pipe_ends_watch_without_an_error_message(server: APIServer) -> None:
     async with server.serve() as endpoint, dynkube("watch", "configmaps.v1", "--url", endpoint.url) as watch:
         await watch.until("LIVE")
         await watch.leave()
@@ -84,8 +86,8 @@ async def test_a_reader_that_leaves_ends_it_in_silence(server: APIServer) -> Non
 
 
 @pytest.mark.real_time
-async def test_a_reader_that_does_not_read_keeps_no_signal_from_ending_it(server: APIServer) -> None:
-    data = {"large": "x" * 500_000}  # more than a pipe holds
+async def test_a_signal_ends_watch_although_its_pipe_is_full(server: APIServer) -> None:
+    data = {"large": "x" * 500_000}  # more than the buffer of a pipe holds
     server.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": data})
     arguments = ("watch", "configmaps.v1", "-o", "json", "--url")
     async with server.serve() as endpoint, dynkube(*arguments, endpoint.url) as watch:

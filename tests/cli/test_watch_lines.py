@@ -1,4 +1,4 @@
-"""The lines of ``dynkube watch``, for people and for programs, in virtual time."""
+"""The lines of ``dynkube watch`` as text, JSON and names, in virtual time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ async def following(client: Client, reporter: Reporter, query: Query | None = No
         nursery.cancel_scope.cancel()
 
 
-async def test_states_come_with_their_reason_and_events_with_their_object(server: APIServer, client: Client) -> None:
+async def test_states_are_printed_with_their_reason_and_events_with_their_object(
+    server: APIServer, client: Client
+) -> None:
     sink = Sink()
 
     async with following(client, Lines(sink, noon)) as widgets:
@@ -52,7 +54,7 @@ async def test_states_come_with_their_reason_and_events_with_their_object(server
     ]
 
 
-async def test_a_crd_that_goes_takes_its_objects_and_the_state_with_it(server: APIServer, client: Client) -> None:
+async def test_deleting_the_crd_prints_deleted_objects_and_the_state_absent(server: APIServer, client: Client) -> None:
     sink = Sink()
     server.create(crd())
     server.create(widget("a"))
@@ -66,7 +68,7 @@ async def test_a_crd_that_goes_takes_its_objects_and_the_state_with_it(server: A
     assert sorted(sink.lines) == [ABSENT_LINE, "12:00:01  DELETED   default/a"]
 
 
-async def test_another_reason_for_the_same_phase_is_told_within_a_second(server: APIServer, client: Client) -> None:
+async def test_another_reason_for_the_same_phase_is_printed_within_a_second(server: APIServer, client: Client) -> None:
     sink = Sink()
     blocked = crd()
     blocked["spec"]["versions"][0]["name"] = "v2"
@@ -81,7 +83,7 @@ async def test_another_reason_for_the_same_phase_is_told_within_a_second(server:
     ]
 
 
-async def test_namespace_selectors_and_filter_narrow_what_is_told(server: APIServer, client: Client) -> None:
+async def test_namespace_selectors_and_filter_restrict_the_events(server: APIServer, client: Client) -> None:
     sink = Sink()
     server.create(crd())
     query = read_query(
@@ -100,7 +102,9 @@ async def test_namespace_selectors_and_filter_narrow_what_is_told(server: APISer
     assert sink.lines[1:] == ["12:00:01  ADDED     default/large"]
 
 
-async def test_as_json_each_event_is_an_object_and_states_go_elsewhere(server: APIServer, client: Client) -> None:
+async def test_as_json_each_event_is_an_object_and_states_are_not_in_the_output(
+    server: APIServer, client: Client
+) -> None:
     out, notes = Sink(), Sink()
     server.create(crd())
 
@@ -119,7 +123,7 @@ async def test_as_json_each_event_is_an_object_and_states_go_elsewhere(server: A
     assert notes.lines == ["12:00:01  LIVE      Watching"]
 
 
-async def test_json_of_a_server_that_sends_several_lines_becomes_one() -> None:
+async def test_multi_line_json_of_a_server_is_printed_on_one_line() -> None:
     out = Sink()
 
     await JSONLines(out, Lines(Sink())).event(Added(Unstructured(b'{\n "kind": "A",\n "spec": {"x": "\\n"}\n}')))
@@ -127,7 +131,7 @@ async def test_json_of_a_server_that_sends_several_lines_becomes_one() -> None:
     assert out.lines == ['{"type":"ADDED","object":{"kind":"A","spec":{"x":"\\n"}}}']
 
 
-async def test_as_names_each_event_is_a_name_as_kubectl_writes_it(server: APIServer, client: Client) -> None:
+async def test_as_names_each_event_is_a_name_in_the_format_of_kubectl(server: APIServer, client: Client) -> None:
     out, notes = Sink(), Sink()
     server.create(crd())
 
@@ -141,7 +145,7 @@ async def test_as_names_each_event_is_a_name_as_kubectl_writes_it(server: APISer
     assert out.lines == ["widget.example.com/a", "pod/b"]
 
 
-async def test_nothing_from_a_cluster_steers_the_terminal() -> None:
+async def test_control_characters_from_a_cluster_are_replaced() -> None:
     sink = Sink()
     lines = Lines(sink, noon)
 

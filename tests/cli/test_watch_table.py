@@ -1,4 +1,4 @@
-"""The live table of ``dynkube watch``, drawn on a terminal that is none, in virtual time."""
+"""The live table of ``dynkube watch``, drawn on an emulated terminal in virtual time."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def drawn(client: Client, console: Console) -> AsyncIterator[WatchTable]:
         nursery.cancel_scope.cancel()
 
 
-async def test_while_the_resource_is_absent_the_header_says_why(server: APIServer, client: Client) -> None:
+async def test_while_the_resource_is_absent_the_header_has_the_reason(server: APIServer, client: Client) -> None:
     console = terminal()
 
     async with drawn(client, console) as table:
@@ -51,7 +51,7 @@ async def test_while_the_resource_is_absent_the_header_says_why(server: APIServe
     assert shown[1].rstrip() == "CRDNotFound: no CRD widgets.example.com is installed"
 
 
-async def test_objects_are_rows_in_order_and_what_happened_last_is_below(server: APIServer, client: Client) -> None:
+async def test_objects_are_sorted_rows_above_the_latest_events(server: APIServer, client: Client) -> None:
     server.create(crd())
     server.create(widget("b"))
     console = terminal()
@@ -68,7 +68,7 @@ async def test_objects_are_rows_in_order_and_what_happened_last_is_below(server:
     assert [row[1:] for row in shown[5:]] == [["ADDED", "default/b"], ["ADDED", "default/a"], ["DELETED", "default/b"]]
 
 
-async def test_more_rows_than_the_terminal_has_are_counted(server: APIServer, client: Client) -> None:
+async def test_rows_that_do_not_fit_are_counted(server: APIServer, client: Client) -> None:
     server.create(crd())
     for number in range(30):
         server.create(widget(f"w{number:02}"))
@@ -82,7 +82,7 @@ async def test_more_rows_than_the_terminal_has_are_counted(server: APIServer, cl
     assert "... and 22 more" in [line.strip() for line in lines]
 
 
-async def test_it_is_drawn_at_most_four_times_a_second(server: APIServer, client: Client) -> None:
+async def test_the_table_is_drawn_at_most_four_times_a_second(server: APIServer, client: Client) -> None:
     server.create(crd())
     console = terminal()
     assert isinstance(console.file, StringIO)
@@ -98,7 +98,7 @@ async def test_it_is_drawn_at_most_four_times_a_second(server: APIServer, client
     assert pictures == 8, "at 0, 0.25, ... 1.75 of 1.9 seconds"
 
 
-async def test_where_nothing_happens_it_is_drawn_once_a_second(server: APIServer, client: Client) -> None:
+async def test_without_events_the_table_is_drawn_once_a_second(server: APIServer, client: Client) -> None:
     server.create(crd())
     console = terminal()
     assert isinstance(console.file, StringIO)
@@ -111,7 +111,7 @@ async def test_where_nothing_happens_it_is_drawn_once_a_second(server: APIServer
 
 
 @pytest.mark.parametrize("name", ["[bold]x[/bold]", "[/]", ":smile:"])
-async def test_nothing_from_a_cluster_is_markup(name: str, server: APIServer, client: Client) -> None:
+async def test_text_from_a_cluster_is_not_interpreted_as_markup(name: str, server: APIServer, client: Client) -> None:
     definition = crd()
     server.create(definition)
     server.create(widget("a") | {"status": {"conditions": [{"type": name, "status": "True"}]}})
@@ -133,11 +133,11 @@ async def test_nothing_from_a_cluster_is_markup(name: str, server: APIServer, cl
         ("x", ""),
     ],
 )
-def test_conditions_that_do_not_hold_say_why(status: Any, text: str) -> None:
+def test_conditions_that_are_not_true_have_status_and_reason(status: Any, text: str) -> None:
     assert conditions(Unstructured({"status": status})) == text
 
 
-async def test_an_object_without_a_usable_time_has_no_age(server: APIServer, client: Client) -> None:
+async def test_an_object_without_a_valid_creation_time_has_no_age(server: APIServer, client: Client) -> None:
     console = terminal()
     async with drawn(client, console) as table:
         assert table._age_of(Unstructured({"metadata": {"creationTimestamp": "soon"}})) == ""
@@ -145,7 +145,7 @@ async def test_an_object_without_a_usable_time_has_no_age(server: APIServer, cli
         assert table._age_of(Unstructured({"metadata": {"creationTimestamp": "2026-01-02T11:59:01Z"}})) == "1m"
 
 
-async def test_the_last_picture_stays(server: APIServer, client: Client) -> None:
+async def test_the_last_table_stays_and_the_cursor_is_restored(server: APIServer, client: Client) -> None:
     server.create(crd())
     console = terminal()
     assert isinstance(console.file, StringIO)
@@ -156,4 +156,4 @@ async def test_the_last_picture_stays(server: APIServer, client: Client) -> None
         with trio.move_on_after(0.1):
             await table.run()
 
-    assert console.file.getvalue().rstrip().endswith("\x1b[?25h"), "the cursor is back"
+    assert console.file.getvalue().rstrip().endswith("\x1b[?25h"), "the cursor is visible again"

@@ -1,4 +1,4 @@
-"""The main job on real input: ``dynkube watch``, then ``dynkube serve``, and a real kubectl, each a process."""
+"""``dynkube watch``, ``dynkube serve`` and a real kubectl as processes, with the CRDs of the Gateway API."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ APPEARED = [("SYNCING", "Listing"), ("LIVE", "Watching")]
 
 @pytest.fixture
 def port() -> Iterator[int]:
-    """A port that nobody else takes: bound, not listened on, and open to who sets SO_REUSEADDR too."""
+    """A port reserved for this test: bound but not listened on; servers with SO_REUSEADDR can use it."""
     with socket.socket() as reserved:
         reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         reserved.bind(("127.0.0.1", 0))
@@ -46,7 +46,7 @@ def port() -> Iterator[int]:
 
 @dataclass
 class Scene:
-    """A watch, and what acts on the server that it watches."""
+    """A process of watch, and kubectl for the server that it watches."""
 
     watch: Command
     kubeconfig: Path
@@ -60,7 +60,7 @@ class Scene:
         assert done.returncode == 0, f"kubectl {' '.join(arguments)}: {done.stderr.decode()}"
 
     async def expect(self, word: str, count: int = 1) -> list[tuple[str, str]]:
-        """What watch tells until it has told of ``word`` so often: pairs of word and text."""
+        """Read lines until ``word`` has come ``count`` times; return pairs of first word and the other text."""
         return [read(line) for line in await self.watch.until(f"  {word} ", count)]
 
 
@@ -71,7 +71,7 @@ def read(line: str) -> tuple[str, str]:
 
 
 def example_routes() -> dict[str, dict[str, Any]]:
-    """The distinct HTTPRoutes of the examples, by namespace and name."""
+    """Return the distinct HTTPRoutes of the examples, by namespace and name."""
     files = sorted((DATA / "examples").rglob("*.yaml"))
     documents = [document for file in files for document in yaml.safe_load_all(file.read_bytes()) if document]
     found: dict[str, dict[str, Any]] = {}
@@ -119,7 +119,7 @@ async def the_crd_goes_and_returns(scene: Scene, routes: dict[str, dict[str, Any
     assert await scene.expect("ADDED") == [("ADDED", key)]
 
 
-async def test_watch_follows_what_kubectl_does_to_the_gateway_api(port: int, tmp_path: Path) -> None:
+async def test_watch_prints_the_changes_that_kubectl_makes(port: int, tmp_path: Path) -> None:
     kubeconfig = Endpoint(url=f"http://127.0.0.1:{port}").write_kubeconfig(tmp_path / "kubeconfig")
     routes = example_routes()
     async with AsyncExitStack() as stack:
@@ -147,7 +147,7 @@ async def test_watch_follows_what_kubectl_does_to_the_gateway_api(port: int, tmp
 
 
 def the_counts_agree(watched: str, served: str) -> None:
-    """Never more than one watch on anything, and no more on the resource than watch says it asked for."""
+    """Assert one watch per resource at a time, and no more watches than the statistics of watch have."""
     asked = dict(re.findall(r"(\w+)=(\d+)", watched))
     assert watched.count("\n") == 1, watched
     assert asked["objects"] == "1"
