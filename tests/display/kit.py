@@ -1,4 +1,4 @@
-"""What tests of displays share: pages read as browsers read them, and objects worth showing."""
+"""Helpers for tests of displays: HTML parsed as by a browser, and a sample object."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ POD: dict[str, Any] = {
 
 
 class Page:
-    """An output of a notebook, parsed."""
+    """The HTML of a notebook output, parsed."""
 
     def __init__(self, source: Card | str) -> None:
         self.source = page(source) if isinstance(source, Card) else source
@@ -44,31 +44,31 @@ class Page:
 
     @property
     def elements(self) -> list[LexborNode]:
-        """Every element that is in it, but for those that make it a document."""
+        """All elements in the body."""
         body = self._tree.body
         return [] if body is None else list(body.traverse(include_text=False))[1:]
 
     @property
     def attributes(self) -> set[tuple[str, str]]:
-        """Every attribute of any element, by the element's name."""
+        """All attributes of elements, as pairs of tag and attribute name."""
         return {(str(node.tag), name) for node in self.elements for name in node.attributes}
 
     def text(self, selector: str = ".dk-card") -> str:
-        """What is to be read in the first that ``selector`` finds."""
+        """Return the text of the first element that matches ``selector``."""
         found = self._tree.css_first(selector)
         assert found is not None, selector
         return re.sub(r"\s+", " ", found.text(separator=" ")).strip()
 
     def all(self, selector: str) -> list[str]:
-        """What is to be read in each that ``selector`` finds."""
+        """Return the text of each element that matches ``selector``."""
         return [re.sub(r"\s+", " ", found.text()).strip() for found in self._tree.css(selector)]
 
     def rows(self) -> list[list[str]]:
-        """The cells of its tables with a heading, row by row."""
+        """Return the cells of all tables with headings, by row."""
         return [[cell.text().strip() for cell in row.css("th,td")] for row in self._tree.css(".dk-grid tr")]
 
     def sections(self) -> dict[str, str]:
-        """What is folded away, by its title."""
+        """Return the text of the collapsible sections, by title."""
         found = {}
         for section in self._tree.css("details"):
             title = section.css_first("summary .dk-strong")
@@ -78,5 +78,5 @@ class Page:
 
 
 def lines(card: Card) -> list[str]:
-    """A card as a terminal shows it."""
+    """Return a card as lines of a terminal."""
     return plain(card).splitlines()

@@ -1,4 +1,4 @@
-"""One of everything that shows itself, with hostile text wherever a cluster, a file or a user could have put it."""
+"""A sample of every displayable class, with hostile text in every field that a cluster, a file or a user can set."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ from dynkube.notebook._picture import Head, Heading, Picture, Row
 from dynkube.notebook._static import html_of, text_of
 from dynkube.rest import RESTStatistics
 
-# What is in the page of a live table is its own: tests/notebook have it.
+# Text on the page of a live table is tested in tests/notebook.
 
-#: Ends whatever it may stand in, of HTML, rich and terminals; and is found again by its last word.
+#: Would end any context of HTML, rich and terminals in which it may stand; tests find it by the word "evil".
 HOSTILE: Final = (
     "\"'><evil onload=evil()></pre></textarea></style></title>--><script>evil()</script><!--<![CDATA[&lt;evil&gt;"
     "[bold red][link=evil]{evil}\x1b[31m\x1b]8;;evil\x07\x00\x08\x7f\x85\x90\x9b31m\x9d0;evil\x9c"  # C0, C1
-    "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"  # marks of direction
-    "\xad\u180e\u200b\u200c\u200d\u2060\ufeff\U000e0041\u2028\u2029\ue000\ud800\r\n\tevil"  # seen by nobody
+    "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"  # bidirectional control characters
+    "\xad\u180e\u200b\u200c\u200d\u2060\ufeff\U000e0041\u2028\u2029\ue000\ud800\r\n\tevil"  # invisible characters
 )
 NOW: Final = datetime(2026, 5, 6, 12, tzinfo=UTC)
-# JSON has no lone surrogates, so no object can have them.
+# Strings in JSON have no lone surrogates, so no object can have them.
 _JSON: Final = HOSTILE.replace("\ud800", "")
 
 
@@ -142,7 +142,7 @@ def _resources() -> Resources[object]:
 
 
 def _verbs() -> ResourceClient:
-    """Verbs on what is not installed: the message has the name, and the nearest there is."""
+    """Verbs of a resource that is not installed: the message has its name and the most similar one."""
     mapper = SimpleNamespace(loaded=RESTMapper(APIDiscovery(resources=())), may_be_outdated=lambda name: False)
     session: Any = SimpleNamespace(mapper=mapper, definition=lambda name: _definition())
     return ResourceClient(Target(session, GVR(HOSTILE, HOSTILE, HOSTILE)))
@@ -257,7 +257,7 @@ def _informer() -> Informer:
 
 
 def _blocking_informer() -> dynkube.sync.Informer:
-    shown = dynkube.sync.Informer.__new__(dynkube.sync.Informer)  # a whole one is followed at once, and needs a server
+    shown = dynkube.sync.Informer.__new__(dynkube.sync.Informer)  # __init__ would start it, which needs a server
     shown._inner = _informer()
     return shown
 
@@ -269,7 +269,7 @@ def _blocking_verbs() -> dynkube.sync.ResourceClient:
 
 
 def _controller_run() -> dynkube.sync.ControllerRun:
-    shown = dynkube.sync.ControllerRun.__new__(dynkube.sync.ControllerRun)  # a whole one runs, and needs a server
+    shown = dynkube.sync.ControllerRun.__new__(dynkube.sync.ControllerRun)  # __init__ would run it, needing a server
     shown._controllers = (_controller(), _controller())
     vars(shown)["_held"] = SimpleNamespace(ended=False)
     return shown
@@ -339,7 +339,7 @@ def _diff_report() -> DiffReport:
 
 
 class _Live:
-    """What each kind of live table is in IPython: a page where there is no widget, and a text everywhere."""
+    """The display of live tables in IPython: HTML if there is no widget, and text always."""
 
     def __init__(self) -> None:
         head = Head(title=HOSTILE, phase=HOSTILE, reason=HOSTILE, message=HOSTILE, filter=HOSTILE, shown=1, matching=1)
@@ -397,4 +397,4 @@ SPECIMENS: Final[dict[type, Callable[[], object]]] = {
     DiffReport: _diff_report,
     APIError: lambda: APIError(_status(418), request=HOSTILE),
 }
-"""By class. Who gives a class a way to show itself adds one here."""
+"""By class. Add one for each class that becomes displayable."""

@@ -1,4 +1,4 @@
-"""Ages are as kubectl prints them."""
+"""Ages are formatted as by kubectl."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.display.kit import NOW
 
 
 @given(st.integers(-10, 10**10))
-def test_durations_are_as_the_server_s_tables_have_them(seconds: int) -> None:
+def test_durations_are_those_in_the_tables_of_the_server(seconds: int) -> None:
     assert duration_text(seconds) == human_duration(seconds)
 
 
@@ -34,5 +34,5 @@ def test_durations_are_as_the_server_s_tables_have_them(seconds: int) -> None:
         (1767225600, ""),
     ],
 )
-def test_the_age_of_what_has_a_time(moment: object, age: str) -> None:
+def test_the_age_since_a_time(moment: object, age: str) -> None:
     assert age_of(moment, NOW) == age

@@ -1,4 +1,4 @@
-"""Whatever JSON an object is: it is shown, safely, and in few bytes."""
+"""Any JSON object is displayed safely and in few bytes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ VALUES = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=5) | st.dic
 
 
 @given(st.dictionaries(KEYS, VALUES, max_size=8))
-def test_any_object_is_shown_safely(obj: dict[str, Any]) -> None:
+def test_any_object_is_displayed_safely(obj: dict[str, Any]) -> None:
     card = object_card(obj, now=NOW)
     shown = Page(card)
 

@@ -1,4 +1,4 @@
-"""Whether a resource is installed: asked, and as far as it is known without asking."""
+"""``availability()`` of resources, and what verbs display without a request."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.display.kit import NOW, Page, lines
 from tests.informers.kit import CRDS, WIDGETS, crd
 
 
-async def test_what_is_served_says_scope_verbs_versions_and_the_conditions_of_its_definition(
+async def test_a_served_custom_resource_has_scope_versions_and_conditions_of_its_crd(
     server: APIServer, client: Client
 ) -> None:
     server.create(crd(served=("v1", "v1beta1")))
@@ -30,7 +30,7 @@ async def test_what_is_served_says_scope_verbs_versions_and_the_conditions_of_it
     assert shown.all(".dk-chip") == ["NamesAccepted=True", "Established=True"]
 
 
-async def test_what_is_not_served_is_an_answer_and_no_error(client: Client) -> None:
+async def test_a_resource_that_is_not_served_is_a_result_and_not_an_error(client: Client) -> None:
     found = await client["httproutes.gateway.networking.k8s.io"].availability()
 
     assert not found
@@ -40,7 +40,9 @@ async def test_what_is_not_served_is_an_answer_and_no_error(client: Client) -> N
 
 
 @pytest.mark.parametrize("name", [WIDGETS, "widgets.example.com"])
-async def test_a_definition_that_does_not_count_says_why(server: APIServer, client: Client, name: str) -> None:
+async def test_a_crd_that_is_not_established_is_displayed_with_the_reason(
+    server: APIServer, client: Client, name: str
+) -> None:
     server.create(crd("gadgets"))
     taken = crd()
     taken["spec"]["names"]["kind"] = "Gadget"
@@ -54,7 +56,7 @@ async def test_a_definition_that_does_not_count_says_why(server: APIServer, clie
     assert "NamesAccepted=False KindConflict" in " ".join(Page(card_of(found, NOW)).all(".dk-chip"))
 
 
-async def test_it_is_asked_now(server: APIServer, client: Client) -> None:
+async def test_availability_is_read_anew_on_each_call(server: APIServer, client: Client) -> None:
     widgets = client["widgets"]
     before = await widgets.availability()
     server.create(crd())
@@ -65,7 +67,7 @@ async def test_it_is_asked_now(server: APIServer, client: Client) -> None:
     assert [bool(each) for each in (before, between, after)] == [False, True, False]
 
 
-async def test_what_is_built_in_has_no_definition(server: APIServer, client: Client) -> None:
+async def test_built_in_resources_have_no_crd(server: APIServer, client: Client) -> None:
     pods, ingresses = await client["po"].availability(), await client["ing"].availability()
 
     assert (pods.definition, pods.message, ingresses.definition, ingresses.message) == (None, "", None, "")
@@ -74,7 +76,7 @@ async def test_what_is_built_in_has_no_definition(server: APIServer, client: Cli
     ]
 
 
-async def test_a_definition_that_may_not_be_read_is_told_of(server: APIServer, client: Client) -> None:
+async def test_a_crd_that_must_not_be_read_is_noted(server: APIServer, client: Client) -> None:
     server.create(crd())
     server.inject(dynkube.testing.Refuse(403), resource=CRDS, verb="get")
 
@@ -96,7 +98,7 @@ async def test_a_definition_that_may_not_be_read_is_told_of(server: APIServer, c
     ],
 )
 @pytest.mark.parametrize("is_served", [True, False])
-async def test_where_a_definition_cannot_be_read_what_is_known_is_answered(
+async def test_if_the_crd_cannot_be_read_the_result_has_discovery_and_the_reason(
     server: APIServer, client: Client, fault: dynkube.testing.Effect, why: str, is_served: bool
 ) -> None:
     server.create(crd("widgets" if is_served else "gadgets"))
@@ -110,7 +112,7 @@ async def test_where_a_definition_cannot_be_read_what_is_known_is_answered(
     assert why in Page(card_of(found, NOW)).text()
 
 
-async def test_the_verbs_show_the_definition_that_an_informer_has_watched(server: APIServer, client: Client) -> None:
+async def test_verbs_display_the_crd_that_an_informer_watches(server: APIServer, client: Client) -> None:
     server.create(crd())
     widgets = client["widgets"]
     async with client.informer(WIDGETS) as informer:
@@ -125,7 +127,7 @@ async def test_the_verbs_show_the_definition_that_an_informer_has_watched(server
         assert len(server.requests) == asked
 
 
-async def test_what_is_known_to_have_changed_says_so(server: APIServer, client: Client) -> None:
+async def test_verbs_display_that_discovery_is_outdated(server: APIServer, client: Client) -> None:
     widgets = client[WIDGETS]
     async with client.informer(WIDGETS) as informer:
         await informer.wait_synced()

@@ -1,4 +1,4 @@
-"""Whatever shows itself fits on a page, however much of it there is, and says what is left out."""
+"""Everything displayable has a limited size, and displays what is left out."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ THINGS: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.parametrize("make", THINGS.values(), ids=THINGS.keys())
-def test_it_fits_on_a_page_and_says_what_is_left_out(make: Callable[[], Any]) -> None:
+def test_large_things_fit_on_a_page_and_say_what_is_left_out(make: Callable[[], Any]) -> None:
     thing = make()
 
     page = thing._repr_html_()
@@ -99,13 +99,13 @@ def test_it_fits_on_a_page_and_says_what_is_left_out(make: Callable[[], Any]) ->
     assert "…" in page or " shown" in page
 
 
-def test_what_is_of_a_usual_size_is_shown_as_it_is() -> None:
+def test_cards_of_usual_size_are_not_changed() -> None:
     card = object_card(POD, now=NOW)
 
     assert bounded(card) == card
 
 
-def test_what_a_view_says_of_what_it_left_out_is_never_left_out_itself() -> None:
+def test_notes_about_omitted_parts_are_never_omitted() -> None:
     rows = tuple((line("x" * 3000),) for _ in range(200))
     card = Card(line("all"), (Grid(("A",), rows), Note(line("see there")), Facts((("a", line("b")),))))
 
@@ -123,7 +123,7 @@ def test_one_long_section_leaves_room_for_the_others() -> None:
     assert card.blocks[1].blocks == (Facts((("name", line("value")),)),)
 
 
-def test_a_list_with_very_many_columns_shows_the_first_of_them() -> None:
+def test_of_very_many_columns_the_first_are_displayed() -> None:
     columns = [ListColumn(f"C{number}", lambda item: item) for number in range(2000)]
 
     page = Page(list_card((), ["x"], columns))
@@ -131,14 +131,14 @@ def test_a_list_with_very_many_columns_shows_the_first_of_them() -> None:
     assert (len(page.rows()[0]), page.text(".dk-note")) == (60, "60 of 2,000 columns shown")
 
 
-def test_one_wide_cell_pads_no_other_row() -> None:
+def test_a_wide_cell_does_not_widen_other_rows() -> None:
     shown = lines(Card((), (Grid(("A", "B"), ((line("x" * 1000), line("1")), (line("y"), line("2")))),)))
 
     assert [len(each) for each in shown] == [123, 1003, 123]
 
 
 @given(st.lists(st.text(max_size=3), max_size=40))
-def test_the_ends_of_a_list_are_those_that_sorting_gives(names: list[str]) -> None:
+def test_ends_returns_the_first_and_last_items_of_the_sorted_list(names: list[str]) -> None:
     found, order = ends(names, str), sorted(names)
 
     assert found == (order if len(order) <= 11 else order[:5] + order[-5:])
@@ -153,13 +153,13 @@ JSON = st.recursive(
 
 @example([None, {"": "0" * 15, "0": None}], 20)
 @given(JSON, st.integers(4, 80))
-def test_a_cell_begins_as_the_whole_of_it_does(value: Any, width: int) -> None:
+def test_a_cell_equals_the_shortened_json(value: Any, width: int) -> None:
     assert json_cell(value, width) == shortened(json.dumps(value, ensure_ascii=False), width)
 
 
-def test_of_a_large_value_no_more_is_written_than_a_cell_takes() -> None:
+def test_a_large_value_is_not_encoded_beyond_the_width_of_a_cell() -> None:
     deep: Any = LONG
     for _ in range(60):
-        deep = {LONG: [deep] * 60}  # more than anybody could write out
+        deep = {LONG: [deep] * 60}  # too large to be encoded completely
 
     assert json_cell(deep).endswith("...")

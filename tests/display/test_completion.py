@@ -1,4 +1,4 @@
-"""What IPython completes of objects: attributes, and keys as deep as they go, without a word to any server."""
+"""Completion in IPython: attributes, and keys at any depth, without requests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.display.kit import POD
 
 @pytest.fixture
 def shell() -> Iterator[InteractiveShell]:
-    """An IPython with objects in it, after ``%load_ext dynkube``."""
+    """IPython after ``%load_ext dynkube``, with objects in its namespace."""
     shell = InteractiveShell.instance()
     shell.run_line_magic("load_ext", "dynkube")
     pod = Unstructured(POD)
@@ -28,7 +28,7 @@ def shell() -> Iterator[InteractiveShell]:
 
 
 def completed(shell: InteractiveShell, text: str) -> set[str]:
-    """What the completions would have ``text`` end with."""
+    """Return the last parts of the completions of ``text``."""
     with provisionalcompleter():
         found = list(shell.Completer.completions(text, len(text)))
     return {re.split(r"[\"'.]", each.text.rstrip("\"']"))[-1] for each in found}
@@ -49,7 +49,7 @@ def completed(shell: InteractiveShell, text: str) -> set[str]:
         ('applied["metadata"]["labels"]["', {"app", "tier"}),
     ],
 )
-def test_keys_are_completed_as_deep_as_they_go(shell: InteractiveShell, text: str, keys: set[str]) -> None:
+def test_keys_are_completed_at_any_depth(shell: InteractiveShell, text: str, keys: set[str]) -> None:
     assert completed(shell, text) == keys
 
 
@@ -61,7 +61,7 @@ def test_without_the_extension_the_first_key_is_completed(shell: InteractiveShel
 
 
 @pytest.mark.parametrize("evaluation", ["limited", "unsafe"])
-def test_loading_and_unloading_leave_nothing_behind(shell: InteractiveShell, evaluation: str) -> None:
+def test_unloading_restores_the_policy_of_the_completer(shell: InteractiveShell, evaluation: str) -> None:
     completer: Any = shell.Completer
     for _ in range(2):
         shell.run_line_magic("unload_ext", "dynkube")
@@ -73,12 +73,12 @@ def test_loading_and_unloading_leave_nothing_behind(shell: InteractiveShell, eva
         assert completed(shell, 'pod["metadata"]["owner') == {"ownerReferences"}
 
     shell.run_line_magic("unload_ext", "dynkube")
-    completer.evaluation = evaluation  # IPython warns of overrides that its policy does not know
+    completer.evaluation = evaluation  # IPython warns of overrides that this policy does not know
     assert completer.policy_overrides == {}
 
 
 @pytest.mark.parametrize("when", ["before", "meanwhile"])
-def test_what_others_allow_the_completer_stays(shell: InteractiveShell, when: str) -> None:
+def test_unloading_keeps_overrides_made_by_others(shell: InteractiveShell, when: str) -> None:
     completer: Any = shell.Completer
     if when == "before":
         shell.run_line_magic("unload_ext", "dynkube")
@@ -102,7 +102,7 @@ def test_attributes_are_completed(shell: InteractiveShell) -> None:
     assert not any(name.startswith("_") for name in found)
 
 
-def test_completing_decodes_an_object_and_does_nothing_else(shell: InteractiveShell, monkeypatch: Any) -> None:
+def test_completion_does_not_use_the_network(shell: InteractiveShell, monkeypatch: Any) -> None:
     def socket(*args: object, **options: object) -> None:
         raise AssertionError("completion went to the network")
 

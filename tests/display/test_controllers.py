@@ -1,4 +1,4 @@
-"""How controllers are displayed: the phase, the queue and the calls."""
+"""Display of controllers: phase, queue and calls."""
 
 from __future__ import annotations
 

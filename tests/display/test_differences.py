@@ -1,4 +1,4 @@
-"""How differences show themselves: field by field, the status folded away, and as YAML where that is quick."""
+"""Display of differences: changed fields, collapsed status, and a YAML diff if the objects are small."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def shown(diff: Diff) -> Page:
     return Page(diff._repr_html_())
 
 
-def test_each_field_has_both_values() -> None:
+def test_changed_fields_are_displayed_with_both_values() -> None:
     page = shown(compare(POD, after(spec={"containers": [{"name": "web", "image": "web:2"}]})))
 
     assert page.text(".dk-head") == "Pod shop/web-1 · before → after · 1 field differs"
@@ -31,7 +31,7 @@ def test_each_field_has_both_values() -> None:
     assert "-  - image: web:1" in page.sections()["as YAML"]
 
 
-def test_what_is_status_is_folded_away_unless_there_is_nothing_else() -> None:
+def test_the_status_is_collapsed_unless_nothing_else_differs() -> None:
     status = {**POD["status"], "phase": "Failed"}
     both = shown(compare(POD, after(status=status, spec={})))
     alone = shown(compare(POD, after(status=status)))
@@ -41,7 +41,7 @@ def test_what_is_status_is_folded_away_unless_there_is_nothing_else() -> None:
     assert len(alone.all("details[open]")) == 1
 
 
-def test_what_kubectl_remembers_is_folded_away_too() -> None:
+def test_the_last_applied_annotation_is_collapsed() -> None:
     annotations = {"kubectl.kubernetes.io/last-applied-configuration": "{}"}
 
     page = shown(compare(POD, after(spec={}, metadata={**POD["metadata"], "annotations": annotations})))
@@ -49,11 +49,11 @@ def test_what_kubectl_remembers_is_folded_away_too() -> None:
     assert list(page.sections()) == ["annotation", "as YAML"]
 
 
-def test_where_nothing_differs_there_is_one_sentence() -> None:
+def test_without_a_difference_there_is_one_sentence() -> None:
     assert shown(compare(POD, POD)).text() == "Pod shop/web-1 · before → after Nothing differs."
 
 
-def test_a_large_difference_is_cut_and_not_compared_as_yaml() -> None:
+def test_a_large_difference_is_cut_and_has_no_yaml() -> None:
     one, other = ({"data": {f"k{n}": f"{word}{n}" * 5 for n in range(20_000)}} for word in ("a", "b"))
     page = shown(compare(after(**one), after(**other)))
 
@@ -62,7 +62,7 @@ def test_a_large_difference_is_cut_and_not_compared_as_yaml() -> None:
     assert "as YAML" not in page.sections()
 
 
-def test_who_owns_the_fields_stands_beside_them_and_below() -> None:
+def test_owners_that_cause_a_conflict_are_noted() -> None:
     conflict = FieldConflict(path=".spec", manager="ci")
     diff = compare(POD, after(spec={}))
     page = shown(Diff(subject="x", names=diff.names, before={}, after={}, changes=diff.changes, conflicts=(conflict,)))
@@ -70,7 +70,7 @@ def test_who_owns_the_fields_stands_beside_them_and_below() -> None:
     assert page.text(".dk-note") == "1 field is owned by another manager: an apply without force fails with a conflict."
 
 
-def test_what_only_a_folded_section_would_show_is_not_reckoned_for_a_large_object() -> None:
+def test_the_yaml_diff_of_a_large_object_is_not_computed() -> None:
     text = "x\n" * 20_000
     page = shown(compare(after(spec={"text": text, "a": 1}), after(spec={"text": text, "a": 2})))
 
@@ -78,7 +78,7 @@ def test_what_only_a_folded_section_would_show_is_not_reckoned_for_a_large_objec
     assert page.text(".dk-note") == "As YAML it is long: print() it."
 
 
-def test_many_differences_share_the_rows_and_the_yaml() -> None:
+def test_many_differences_share_the_limits_of_rows_and_yaml() -> None:
     one, other = ({"data": {f"k{n}": f"{word}{n}" for n in range(900)}} for word in ("a", "b"))
     entry = DiffEntry(place=Place("a.yaml", 1), object=Unstructured(POD), diff=compare(after(**one), after(**other)))
 

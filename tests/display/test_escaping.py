@@ -1,4 +1,4 @@
-"""Nothing that a cluster says is markup or steers a terminal, whatever shows it: all that does is found by itself."""
+"""Text from a cluster is never markup or a terminal sequence; displayable classes are found automatically."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ ATTRIBUTES = {"class", "title", "colspan", "open", "scope"}
 
 
 def classes() -> Iterator[type]:
-    """Every class of the package that shows itself in any way, but for those that only others are made of."""
+    """Yield the classes of the package that have a display method, except for abstract ones."""
     for module in pkgutil.walk_packages(dynkube.__path__, "dynkube."):
         if module.name.endswith(("__main__", "pytest_plugin")):
             continue
@@ -60,25 +60,25 @@ def classes() -> Iterator[type]:
 
 
 def _shows_itself(kind: type) -> Iterator[bool]:
-    """Whether it, or a class of ours that it is made of, has one of the protocols."""
+    """Yield for each base class in the package whether it defines a display method."""
     for each in kind.__mro__:
         if each.__module__.startswith("dynkube"):
             yield any(name in vars(each) for name in PROTOCOLS)
 
 
-def test_everything_that_shows_itself_is_put_to_these_tests() -> None:
+def test_every_displayable_class_has_a_specimen() -> None:
     found = set(classes())  # loads all renderers
     tested = {render.dispatch(each) for each in SPECIMENS if issubclass(each, Displayable)} - {render.dispatch(object)}
 
     untested = {each for each in found if render.dispatch(each) not in tested}
 
-    # Whoever gives a class a way to show itself adds one to the specimens, with hostile text wherever it may have any.
+    # Add a specimen for each new displayable class, with hostile text in all its fields.
     assert {each.__qualname__ for each in untested - set(SPECIMENS)} == set()
 
 
 def in_ipython(thing: object) -> dict[str, str]:
-    """What IPython makes of it, by kind."""
-    formatter: Any = DisplayFormatter()  # IPython has no types
+    """Return the outputs of IPython for an object, by MIME type."""
+    formatter: Any = DisplayFormatter()  # IPython has no type annotations
     shown: dict[str, str] = formatter.format(thing)[0]
     return shown
 
@@ -87,7 +87,7 @@ every = pytest.mark.parametrize("make", SPECIMENS.values(), ids=[each.__name__ f
 
 
 @every
-def test_a_specimen_is_hostile_in_every_text(make: Callable[[], Any]) -> None:
+def test_every_string_of_a_specimen_is_hostile(make: Callable[[], Any]) -> None:
     thing = make()
     texts = [getattr(thing, each.name) for each in fields(thing)] if is_dataclass(thing) else []
 
@@ -95,7 +95,7 @@ def test_a_specimen_is_hostile_in_every_text(make: Callable[[], Any]) -> None:
 
 
 @every
-def test_a_page_has_no_element_and_no_attribute_that_came_as_data(make: Callable[[], Any]) -> None:
+def test_html_has_no_element_and_no_attribute_from_data(make: Callable[[], Any]) -> None:
     page = Page(make()._repr_html_())
 
     assert {str(node.tag) for node in page.elements} <= ELEMENTS
@@ -107,7 +107,7 @@ def test_a_page_has_no_element_and_no_attribute_that_came_as_data(make: Callable
 
 
 @every
-def test_a_page_has_no_character_that_is_not_to_be_seen(make: Callable[[], Any]) -> None:
+def test_html_has_no_invisible_characters(make: Callable[[], Any]) -> None:
     page = make()._repr_html_()
 
     assert {c for c in page if not c.isprintable()} <= {"\n", "\t"}
@@ -115,7 +115,7 @@ def test_a_page_has_no_character_that_is_not_to_be_seen(make: Callable[[], Any])
 
 
 @every
-def test_ipython_shows_it_in_a_terminal_without_obeying_it(make: Callable[[], Any]) -> None:
+def test_the_text_for_ipython_has_no_control_characters(make: Callable[[], Any]) -> None:
     shown = in_ipython(make())
 
     assert {"text/plain", "text/html"} <= set(shown) <= {"text/plain", "text/html"}
@@ -124,7 +124,7 @@ def test_ipython_shows_it_in_a_terminal_without_obeying_it(make: Callable[[], An
 
 
 @pytest.mark.parametrize("make", [make for make in SPECIMENS.values() if hasattr(make(), "__rich__")])
-def test_rich_shows_it_without_obeying_it(make: Callable[[], Any]) -> None:
+def test_rich_output_has_no_control_characters_and_no_markup_from_data(make: Callable[[], Any]) -> None:
     thing = make()
     text = thing.__rich__()
     console = Console(file=io.StringIO(), force_terminal=True, width=500, color_system="standard")
@@ -136,30 +136,30 @@ def test_rich_shows_it_without_obeying_it(make: Callable[[], Any]) -> None:
     assert "evil" in text.plain
 
 
-# Names and paths as they are, which programs go on with: print() of them shows what they are.
+# Their str() is the data itself, for use by programs, and so not escaped.
 DATA = {GVK, GVR, APIResource, ResourceAvailability, UserInfo, FieldSet}
-LIVE_TABLES = {LiveTable, PageTable, WidgetTable}  # which are tables of several lines also in a list
+LIVE_TABLES = {LiveTable, PageTable, WidgetTable}  # have several lines in a list, too
 
 
 @pytest.mark.parametrize("kind", SPECIMENS, ids=[each.__name__ for each in SPECIMENS])
-def test_no_other_text_of_it_steers_a_terminal_either(kind: type) -> None:
+def test_repr_and_str_have_no_control_characters(kind: type) -> None:
     thing = SPECIMENS[kind]()
     texts = {repr(thing), in_ipython([thing])["text/plain"], in_ipython({"a": thing})["text/plain"]}
     texts |= set() if kind in DATA else {str(thing), f"{thing}"}
 
     assert {c for text in texts for c in text if not c.isprintable()} <= {"\n", "\t"}
-    if not issubclass(kind, UnstructuredList):  # which the prompt shows as a table
+    if not issubclass(kind, UnstructuredList):  # is displayed as a table at the prompt
         assert "\n" not in repr(thing)
 
 
 @pytest.mark.parametrize(
     "kind", [each for each in SPECIMENS if each not in LIVE_TABLES], ids=lambda kind: kind.__name__
 )
-def test_in_a_list_it_is_one_line(kind: type) -> None:
+def test_in_a_list_each_object_is_one_line(kind: type) -> None:
     assert "\n" not in in_ipython([SPECIMENS[kind]()])["text/plain"].replace("\n ", "")
 
 
-def test_errors_of_all_kinds_quote_what_they_are_about_safely() -> None:
+def test_tracebacks_of_errors_have_no_control_characters() -> None:
     kinds = [each for each in vars(dynkube.errors).values() if isinstance(each, type)]
     plain = [each for each in kinds if issubclass(each, DynkubeError) and each.__init__ is DynkubeError.__init__]
 
@@ -169,7 +169,7 @@ def test_errors_of_all_kinds_quote_what_they_are_about_safely() -> None:
     assert {c for c in told if not c.isprintable()} <= {"\n", "\t"}
 
 
-def test_of_many_in_a_list_each_is_one_line() -> None:
+def test_a_list_of_objects_is_their_reprs() -> None:
     things = [Unstructured({"kind": "Pod", "apiVersion": "v1", "metadata": {"name": name}}) for name in "ab"]
 
     shown = in_ipython(things)

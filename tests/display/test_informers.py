@@ -1,4 +1,4 @@
-"""How informers show themselves: where one stands and why, what passes the filter, and what its handlers do."""
+"""Display of informers: state and reason, objects that pass the filter, and handlers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.display.specimens import SPECIMENS
 from tests.informers.kit import WIDGETS, crd, quiet, widget
 
 
-async def test_it_says_where_it_stands_and_what_it_shows(server: APIServer, client: Client) -> None:
+async def test_an_informer_displays_state_filter_and_counts(server: APIServer, client: Client) -> None:
     server.create(crd())
     server.create(widget("a", labels={"app": "web"}))
     server.create(widget("b"))
@@ -32,7 +32,7 @@ async def test_it_says_where_it_stands_and_what_it_shows(server: APIServer, clie
     assert shown[-1] == "+ objects  1"
 
 
-async def test_an_absent_resource_is_no_trouble(server: APIServer, client: Client) -> None:
+async def test_an_absent_resource_is_not_displayed_as_an_error(server: APIServer, client: Client) -> None:
     async with client.informer("gadgets.v1.example.com") as gadgets:
         await gadgets.wait_state(ABSENT)
 
@@ -44,7 +44,7 @@ async def test_an_absent_resource_is_no_trouble(server: APIServer, client: Clien
     assert not shown.all(".dk-bad")
 
 
-async def test_handlers_show_what_waits_and_what_failed(server: APIServer, client: Client) -> None:
+async def test_handlers_display_backlog_and_errors(server: APIServer, client: Client) -> None:
     async def slow(obj: Unstructured) -> None:
         await trio.sleep(1000)
 
@@ -69,7 +69,7 @@ async def test_handlers_show_what_waits_and_what_failed(server: APIServer, clien
     ]
 
 
-async def test_trouble_is_told_of_all_informers_of_a_client(server: APIServer, client: Client) -> None:
+async def test_the_informers_of_a_client_display_failures(server: APIServer, client: Client) -> None:
     server.fail(resource="pods", status=503)
     async with client.informer("pods.v1") as pods, client.informer("secrets.v1", namespace="shop"):
         await pods.wait_state(Phase.DEGRADED)
@@ -84,7 +84,7 @@ async def test_trouble_is_told_of_all_informers_of_a_client(server: APIServer, c
     assert shown.text(".dk-note").startswith("pods.v1: ServiceUnavailable: 503")
 
 
-async def test_one_that_was_never_entered_says_so(client: Client) -> None:
+async def test_an_informer_that_was_not_entered_displays_that(client: Client) -> None:
     assert lines(card_of(client.informer("pods.v1"), datetime.now(UTC)))[:2] == [
         "informer · pods.v1 · all namespaces · STOPPED",
         "state    NotEntered · for 0s",
@@ -98,7 +98,7 @@ def test_a_state_is_one_line() -> None:
     assert Page(card_of(state, NOW)).all(".dk-chip.dk-bad") == ["DEGRADED"]
 
 
-def test_of_many_informers_some_are_shown_and_some_of_their_errors() -> None:
+def test_of_many_informers_and_errors_the_first_are_displayed() -> None:
     one = SPECIMENS[InformerStatuses]()
     assert isinstance(one, InformerStatuses)
 
@@ -112,7 +112,7 @@ def test_of_many_informers_some_are_shown_and_some_of_their_errors() -> None:
     assert page.all(".dk-note")[-1] == "and 480 more with an error"
 
 
-async def test_the_objects_shown_are_the_first_and_the_last_by_name(server: APIServer, client: Client) -> None:
+async def test_the_first_and_last_objects_by_name_are_displayed(server: APIServer, client: Client) -> None:
     server.create(crd())
     for number in range(30):
         server.create(widget(f"w{number:02}"))

@@ -1,4 +1,4 @@
-"""How one object shows itself: what it is and how it fares at once, all of it on request, and no secrets."""
+"""Display of one object: kind, name and state in the heading, other fields collapsed, no values of Secrets."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ def shown(**fields: Any) -> Page:
     return Page(object_card({"apiVersion": "v1", "kind": "Thing", **fields}, now=NOW))
 
 
-def test_the_heading_says_what_it_is_and_how_it_fares() -> None:
+def test_the_heading_has_kind_name_and_state() -> None:
     assert Page(object_card(POD, now=NOW)).text(".dk-head") == "v1 Pod · shop/web-1 · Ready 1/1 · Running · age 5d3h"
 
 
-def test_labels_conditions_and_owners_are_seen_at_once_and_the_rest_is_folded() -> None:
+def test_labels_conditions_and_owners_are_visible_and_other_fields_collapsed() -> None:
     page = Page(object_card(POD, now=NOW))
 
     assert page.all(".dk-facts tr") == ["labelsapp=web, tier=front", "owned byReplicaSet/web"]
@@ -32,7 +32,7 @@ def test_labels_conditions_and_owners_are_seen_at_once_and_the_rest_is_folded() 
     assert not page.all("details[open]")
 
 
-def test_a_terminal_shows_the_same_without_what_is_folded() -> None:
+def test_a_terminal_displays_only_the_keys_of_collapsed_sections() -> None:
     assert lines(object_card(POD, now=NOW)) == [
         "v1 Pod · shop/web-1 · Ready 1/1 · Running · age 5d3h",
         "labels    app=web, tier=front",
@@ -44,7 +44,7 @@ def test_a_terminal_shows_the_same_without_what_is_folded() -> None:
     ]
 
 
-def test_managed_fields_and_what_was_last_applied_are_not_shown() -> None:
+def test_managed_fields_and_the_last_applied_configuration_are_not_displayed() -> None:
     metadata = {"managedFields": [{"manager": "ci"}] * 2, "annotations": {LAST_APPLIED: "hunter2", "note": "x"}}
     page = shown(metadata=metadata)
 
@@ -53,7 +53,7 @@ def test_managed_fields_and_what_was_last_applied_are_not_shown() -> None:
     assert not any(word in page.source for word in ("hunter2", "manager:"))
 
 
-def test_of_a_secret_the_names_and_sizes_are_shown() -> None:
+def test_of_a_secret_only_keys_and_sizes_are_displayed() -> None:
     data = {"password": base64.b64encode(b"hunter2").decode(), "odd": "?"}
     page = shown(kind="Secret", type="Opaque", data=data, stringData={"pin": "7345"})
 
@@ -64,12 +64,12 @@ def test_of_a_secret_the_names_and_sizes_are_shown() -> None:
 
 @pytest.mark.parametrize("section", ["data", "stringData"])
 @pytest.mark.parametrize("wrong", ["hunter2", ["hunter2"], {"a": ["hunter2"]}, {"a": {"b": "hunter2"}}])
-def test_a_secret_by_mistake_of_another_shape_shows_no_value_either(section: str, wrong: object) -> None:
+def test_a_malformed_secret_displays_no_value(section: str, wrong: object) -> None:
     assert "hunter2" not in shown(kind="Secret", **{section: wrong}).source
 
 
 @pytest.mark.parametrize("item", [{"kind": "Secret"}, {}])
-def test_secrets_in_a_list_show_no_values(item: dict[str, Any]) -> None:
+def test_secrets_in_a_list_display_no_values(item: dict[str, Any]) -> None:
     secret = {**item, "metadata": {"annotations": {LAST_APPLIED: "hunter2"}}, "data": {"a": "hunter2"}}
 
     assert "hunter2" not in shown(kind="SecretList", items=[secret]).source
@@ -77,7 +77,7 @@ def test_secrets_in_a_list_show_no_values(item: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("kind", ["Thing", "List", "AdmissionReview"])
-def test_secrets_inside_of_something_else_show_no_values_either(kind: str) -> None:
+def test_nested_secrets_display_no_values(kind: str) -> None:
     metadata = {"annotations": {LAST_APPLIED: "hunter2"}}
     secret = {"kind": "Secret", "metadata": metadata, "data": {"a": "hunter2"}, "stringData": {"b": "hunter2"}}
     page = shown(kind=kind, spec={"template": secret}, request={"object": secret}, items=[[secret]])
@@ -87,7 +87,7 @@ def test_secrets_inside_of_something_else_show_no_values_either(kind: str) -> No
     assert page.sections()["request"].splitlines()[-2:] == ["  stringData:", "    b: (7 bytes, not shown)"]
 
 
-def test_of_a_large_list_of_secrets_no_more_is_looked_at_than_is_shown() -> None:
+def test_of_a_large_list_of_secrets_only_displayed_values_are_read() -> None:
     read: list[str] = []
 
     class Value(str):
@@ -120,7 +120,9 @@ def test_of_a_large_list_of_secrets_no_more_is_looked_at_than_is_shown() -> None
         ({"type": "Progressing", "status": "False", "reason": "Late"}, "Progressing=False Late", "dk-bad"),
     ],
 )
-def test_the_colour_of_a_condition_is_what_it_means(condition: dict[str, str], chip: str, kind: str | None) -> None:
+def test_the_colour_of_a_condition_depends_on_type_and_status(
+    condition: dict[str, str], chip: str, kind: str | None
+) -> None:
     page = shown(status={"conditions": [condition]})
 
     assert page.all(f".dk-chip{f'.{kind}' if kind else ':not(.dk-good,.dk-bad,.dk-warn)'}") == [chip]
@@ -139,28 +141,28 @@ def test_the_colour_of_a_condition_is_what_it_means(condition: dict[str, str], c
         ({"metadata": {"deletionTimestamp": "2026-05-06T00:00:00Z"}, "status": {"phase": "Active"}}, "Terminating"),
     ],
 )
-def test_how_it_fares_is_read_from_fields_that_many_kinds_share(fields: dict[str, Any], head: str) -> None:
+def test_the_state_is_read_from_common_fields(fields: dict[str, Any], head: str) -> None:
     metadata = {"name": "a", **fields.pop("metadata", {})}
 
     assert shown(metadata=metadata, **fields).text(".dk-head").removeprefix("v1 Thing · a").strip(" ·") == head
 
 
 @pytest.mark.parametrize("api_version", ["autoscaling/v1", "autoscaling/v1beta1"])
-def test_a_scale_knows_nothing_of_readiness(api_version: str) -> None:
+def test_a_scale_has_no_readiness(api_version: str) -> None:
     fields = {"spec": {"replicas": 3}, "status": {"replicas": 3, "selector": "app=web"}}
     page = shown(apiVersion=api_version, kind="Scale", metadata={"name": "web"}, **fields)
 
     assert page.text(".dk-head") == f"{api_version} Scale · web"
 
 
-def test_what_a_container_waits_for_is_the_status() -> None:
+def test_the_waiting_reason_of_a_container_is_the_status() -> None:
     waiting = {"name": "web", "ready": False, "state": {"waiting": {"reason": "CrashLoopBackOff"}}}
     page = shown(status={"phase": "Running", "containerStatuses": [waiting]})
 
     assert page.text(".dk-head").endswith("Ready 0/1 · CrashLoopBackOff")
 
 
-def test_what_waits_to_go_says_what_it_waits_for() -> None:
+def test_an_object_being_deleted_displays_its_finalizers() -> None:
     metadata = {"deletionTimestamp": "2026-05-06T00:00:00Z", "finalizers": ["example.com/backup"]}
 
     assert shown(metadata=metadata).all(".dk-facts tr") == ["finalizersexample.com/backup"]
@@ -168,14 +170,14 @@ def test_what_waits_to_go_says_what_it_waits_for() -> None:
 
 @pytest.mark.parametrize("wrong", [None, 7, True, "text", [], [1, None], {"a": None}, {"conditions": 7}])
 @pytest.mark.parametrize("field", ["metadata", "spec", "status", "items", "kind", "apiVersion", "data"])
-def test_an_object_of_any_shape_is_shown(field: str, wrong: object) -> None:
+def test_a_malformed_object_is_displayed(field: str, wrong: object) -> None:
     obj = {**POD, field: wrong}
 
     assert Page(object_card(obj, now=NOW)).text()
     assert lines(object_card(obj, now=NOW))
 
 
-def test_an_object_whose_body_cannot_be_read_says_so() -> None:
+def test_an_object_that_cannot_be_decoded_has_a_note() -> None:
     obj = Unstructured(b'{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a"},"spec":"\xff"}')
 
     page = Page(obj._repr_html_())

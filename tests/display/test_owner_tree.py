@@ -1,4 +1,4 @@
-"""The tree of what belongs to an object: out of informers by their index of owners, or out of any objects."""
+"""``owner_tree``: the dependents of an object, from informers (with or without an index of owners) or other objects."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def drawn(tree: OwnerTree) -> list[str]:
     return [f"{'  ' * depth}{obj.kind}/{obj.name}" for depth, obj in tree.walk()]
 
 
-def test_it_goes_down_by_owner_references() -> None:
+def test_a_tree_has_dependents_by_owner_references() -> None:
     tree = owner_tree(WEB, [[OTHER, POD], SECOND, [FIRST, WEB]])
 
     assert drawn(tree) == ["Deployment/web", "  ReplicaSet/web-1", "    Pod/web-1-a", "  ReplicaSet/web-2"]
 
 
-def test_it_prints_as_a_tree_beside_what_each_object_says_of_itself() -> None:
+def test_a_tree_is_printed_with_the_state_of_each_object() -> None:
     tree = owner_tree(WEB, [[POD, FIRST, SECOND]])
 
     assert str(tree).splitlines() == [
@@ -55,7 +55,7 @@ def test_it_prints_as_a_tree_beside_what_each_object_says_of_itself() -> None:
 
 
 @pytest.mark.parametrize("place", [0, 1, 2])
-def test_among_several_owners_the_way_up_goes_to_the_controller(place: int) -> None:
+def test_from_top_follows_the_controller_among_several_owners(place: int) -> None:
     owners = [thing("Owner", name) for name in ("one", "two", "three")]
     child = thing("Pod", "child", *(owner.name for owner in owners)).to_dict()
     references = child["metadata"]["ownerReferences"]
@@ -67,14 +67,14 @@ def test_among_several_owners_the_way_up_goes_to_the_controller(place: int) -> N
     assert drawn(tree) == [f"Owner/{owners[place].name}", "  Pod/child"]
 
 
-def test_a_circle_is_gone_round_once() -> None:
+def test_a_cycle_is_followed_once() -> None:
     one, two = thing("A", "one", "two"), thing("B", "two", "one")
 
     assert drawn(owner_tree(one, [[one, two]])) == ["A/one", "  B/two"]
     assert drawn(owner_tree(one, [[one, two]], from_top=True)) == ["B/two", "  A/one"]
 
 
-def test_what_has_two_owners_is_under_both() -> None:
+def test_an_object_with_two_owners_is_below_both() -> None:
     shared = thing("Pod", "shared", "web-1", "web-2")
 
     tree = owner_tree(WEB, [[FIRST, SECOND, shared]])
@@ -83,7 +83,7 @@ def test_what_has_two_owners_is_under_both() -> None:
     assert repr(tree) == "<OwnerTree of <Deployment v1 shop/web>: 3 below>"
 
 
-def test_an_owner_in_a_namespace_owns_nothing_elsewhere_and_a_cluster_scoped_one_does() -> None:
+def test_only_a_cluster_scoped_owner_has_dependents_in_other_namespaces() -> None:
     away = thing("Pod", "away", "web", "node", namespace="blog")
     node = thing("Node", "node", namespace="")
 
@@ -100,7 +100,7 @@ def test_an_owner_in_a_namespace_owns_nothing_elsewhere_and_a_cluster_scoped_one
         ({"depth": 1}, ()),
     ],
 )
-def test_depth_and_number_are_limited_and_what_is_left_out_is_said(limits: Any, notes: tuple[str, ...]) -> None:
+def test_depth_and_number_of_objects_are_limited_with_a_note(limits: Any, notes: tuple[str, ...]) -> None:
     many = [thing("Pod", f"p{number}", "web") for number in range(50)]
 
     tree = owner_tree(WEB, [many], **limits)
@@ -109,14 +109,14 @@ def test_depth_and_number_are_limited_and_what_is_left_out_is_said(limits: Any, 
     assert tree.notes == notes
 
 
-def test_a_tree_has_ten_thousand_objects_unless_another_limit_is_given() -> None:
+def test_the_default_limit_is_ten_thousand_objects() -> None:
     many = [thing("Pod", f"p{number}", "web") for number in range(10_000)]
 
     assert owner_tree(WEB, [many[1:]]).notes == ()
     assert owner_tree(WEB, [many]).notes == ("cut after 10,000 objects: a larger limit shows more",)
 
 
-def test_objects_without_a_uid_are_told_apart_by_their_names() -> None:
+def test_objects_without_a_uid_are_distinguished_by_name() -> None:
     drafts = [
         Unstructured(
             {"kind": "Pod", "metadata": {"name": name, "namespace": "shop", "ownerReferences": [{"uid": "web"}]}}
@@ -129,7 +129,7 @@ def test_objects_without_a_uid_are_told_apart_by_their_names() -> None:
 
 
 @pytest.mark.parametrize("from_top", [False, True])
-def test_a_chain_may_be_as_long_as_it_is(from_top: bool) -> None:
+def test_a_chain_of_owners_may_be_long(from_top: bool) -> None:
     chain = [thing("A", "0"), *(thing("A", str(place), str(place - 1)) for place in range(1, 3000))]
 
     tree = owner_tree(chain[-1] if from_top else chain[0], [chain], from_top=from_top, depth=5000)
@@ -141,7 +141,7 @@ def test_a_chain_may_be_as_long_as_it_is(from_top: bool) -> None:
 
 
 @pytest.mark.parametrize("same", [lambda tree: pickle.loads(pickle.dumps(tree)), copy.deepcopy, copy.copy])
-def test_trees_can_be_sent_elsewhere(same: Callable[[OwnerTree], OwnerTree]) -> None:
+def test_trees_can_be_pickled_and_copied(same: Callable[[OwnerTree], OwnerTree]) -> None:
     chain = [thing("A", str(number), str(number - 1)) for number in range(3_000)]
     for tree in (
         owner_tree(chain[0], [chain], depth=3_000),
@@ -154,7 +154,7 @@ def test_trees_can_be_sent_elsewhere(same: Callable[[OwnerTree], OwnerTree]) -> 
         assert (drawn(other), str(other), other.notes) == (drawn(tree), str(tree), tree.notes)
 
 
-def test_no_more_objects_are_decoded_than_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_displayed_objects_are_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
     decoded: list[str] = []
     original = Unstructured.to_dict
 
@@ -172,7 +172,7 @@ def test_no_more_objects_are_decoded_than_are_shown(monkeypatch: pytest.MonkeyPa
     assert len(decoded) <= 200
 
 
-def test_what_is_beyond_a_namespace_is_no_owner_to_begin_with_either() -> None:
+def test_from_top_ignores_owners_in_other_namespaces() -> None:
     away = thing("Pod", "away", "web", namespace="blog")
 
     assert drawn(owner_tree(away, [WEB], from_top=True)) == ["Pod/away"]
@@ -191,7 +191,7 @@ def test_what_is_beyond_a_namespace_is_no_owner_to_begin_with_either() -> None:
         ({"limit": 2.5}, "limit is a float: pass an integer >= 1"),
     ],
 )
-def test_options_that_cannot_be_right_are_refused(option: Any, message: str) -> None:
+def test_invalid_options_are_rejected(option: Any, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         owner_tree(WEB, [POD], **option)
 
@@ -208,13 +208,13 @@ def test_options_that_cannot_be_right_are_refused(option: Any, message: str) -> 
         (WEB, [{"kind": "Pod"}], "sources contains {'kind': 'Pod'}"),
     ],
 )
-def test_what_cannot_be_right_is_refused(root: Any, informers: Any, message: str) -> None:
+def test_invalid_roots_and_sources_are_rejected(root: Any, informers: Any, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         owner_tree(root, informers)
 
 
 @pytest.mark.parametrize("wrong", [None, 7, [None], [{"uid": 7}], {"uid": "web"}, [{}]])
-def test_owner_references_of_any_shape_are_read(wrong: Any) -> None:
+def test_malformed_owner_references_are_ignored(wrong: Any) -> None:
     odd = Unstructured({"kind": "Pod", "metadata": {"name": "odd", "uid": "odd", "ownerReferences": wrong}})
 
     assert owner_uids(odd) == []
@@ -222,7 +222,7 @@ def test_owner_references_of_any_shape_are_read(wrong: Any) -> None:
 
 
 async def live_objects(server: APIServer) -> tuple[Unstructured, Unstructured]:
-    """A ConfigMap and one that belongs to it, which belongs to another."""
+    """Create a chain of three ConfigMaps, each owned by the one before; return the first and the last."""
     made: list[Unstructured] = []
     for name in ("top", "middle", "bottom"):
         owner = [{"apiVersion": "v1", "kind": "ConfigMap", "name": made[-1].name, "uid": made[-1].uid}] if made else []
@@ -233,7 +233,7 @@ async def live_objects(server: APIServer) -> tuple[Unstructured, Unstructured]:
 
 @pytest.mark.parametrize("indexes", [{"owner": owner_uids}, None])
 @pytest.mark.parametrize("from_top", [False, True])
-async def test_informers_are_asked_by_their_index_or_looked_through(
+async def test_a_tree_of_informers_needs_no_index(
     server: APIServer, client: Client, indexes: Any, from_top: bool
 ) -> None:
     top, bottom = await live_objects(server)
@@ -247,9 +247,7 @@ async def test_informers_are_asked_by_their_index_or_looked_through(
     assert tree.notes == ()
 
 
-async def test_an_informer_with_the_index_has_only_the_dependents_that_its_index_has(
-    server: APIServer, client: Client
-) -> None:
+async def test_dependents_are_looked_up_in_the_index_if_there_is_one(server: APIServer, client: Client) -> None:
     top, _ = await live_objects(server)
     indexes = {"owner": lambda obj: [uid for uid in owner_uids(obj) if uid != top.uid]}
     async with client.informer("configmaps", indexes=indexes) as maps:
@@ -259,7 +257,7 @@ async def test_an_informer_with_the_index_has_only_the_dependents_that_its_index
         assert drawn(owner_tree(top, [maps], index="other"))[1] == "  ConfigMap/middle"
 
 
-async def test_an_informer_that_does_not_follow_is_told_of(server: APIServer, client: Client) -> None:
+async def test_informers_that_are_not_running_are_noted(server: APIServer, client: Client) -> None:
     absent, late = client.informer("gadgets.v1.example.com"), client.informer("pods.v1")
     async with absent:
         await absent.wait_synced()

@@ -71,6 +71,6 @@ def test_a_class_of_a_user_is_displayed_as_its_base() -> None:
     assert card_of(Mine("", "v1", "pods"), NOW) == card_of(GVR("", "v1", "pods"), NOW)
 
 
-def test_a_class_without_a_renderer_is_named_with_the_way_to_register_one() -> None:
+def test_the_error_for_a_class_without_a_renderer_says_how_to_register_one() -> None:
     with pytest.raises(TypeError, match=r"no renderer for datetime: register one with @render\.register"):
         card_of(NOW, NOW)

@@ -1,4 +1,4 @@
-"""How resources show themselves: what the server allows, and "not installed" as an answer like any other."""
+"""Display of resources: discovery, names, and resources that are not installed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def resource(name: str, version: str = "v1", group: str = "apps", verbs: str = "
     )
 
 
-def test_one_resource_says_what_discovery_says() -> None:
+def test_a_resource_displays_its_discovery() -> None:
     shown = Page(card_of(resource("webs", "v1beta1"), NOW))
 
     assert shown.text(".dk-head") == "apps/v1beta1 Webs · webs · in namespaces"
@@ -42,7 +42,7 @@ def test_one_resource_says_what_discovery_says() -> None:
     ]
 
 
-def test_many_are_a_table_and_what_could_not_be_read_stands_below() -> None:
+def test_resources_are_a_table_with_failures_below() -> None:
     everything = "get list watch create update patch delete deletecollection"
     many = APIResources([resource("webs"), resource("jobs", verbs=everything)], {"metrics/v1": ValueError("no answer")})
 
@@ -54,7 +54,7 @@ def test_many_are_a_table_and_what_could_not_be_read_stands_below() -> None:
     assert shown.all(".dk-note") == ["metrics/v1 could not be read: no answer"]
 
 
-def test_of_very_many_failures_some_are_told() -> None:
+def test_of_very_many_failures_the_first_are_displayed() -> None:
     resources = APIResources([], failures={f"g{number}/v1": ValueError("no answer") for number in range(1000)})
 
     notes = Page(resources._repr_html_()).all(".dk-note")
@@ -63,7 +63,7 @@ def test_of_very_many_failures_some_are_told() -> None:
     assert notes[-1] == "and 980 more could not be read"
 
 
-def test_a_name_is_shown_as_far_as_it_is_known() -> None:
+def test_a_name_displays_what_is_known_about_it() -> None:
     served = RESTMapper(APIDiscovery(resources=(resource("webs"), resource("webs", "v1beta1"))))
 
     known, unknown, unasked = named_card("webs", served), named_card("gadgets", served), named_card("webs", None)
@@ -73,14 +73,14 @@ def test_a_name_is_shown_as_far_as_it_is_known() -> None:
     assert Page(unasked).text().endswith("Not known yet: availability() and every request look it up.")
 
 
-def test_names_that_mean_several_resources_say_which() -> None:
+def test_an_ambiguous_name_displays_an_error() -> None:
     two = (resource("webs"), resource("sites"))
     served = RESTMapper(APIDiscovery(resources=tuple(each for each in two)))
 
     assert "is ambiguous" in Page(named_card("x", served)).text(".dk-bad")
 
 
-async def test_the_verbs_of_a_resource_show_what_it_is_without_asking(server: APIServer, client: Client) -> None:
+async def test_displaying_the_verbs_of_a_resource_sends_no_request(server: APIServer, client: Client) -> None:
     widgets = client.resource(WIDGETS)
     before = lines(card_of(widgets, NOW))
     asked = len(server.requests)
@@ -100,11 +100,11 @@ async def test_the_verbs_of_a_resource_show_what_it_is_without_asking(server: AP
         (GVK("", "v1", "Pod"), "kind · Pod · core group · v1"),
     ],
 )
-def test_names_of_types_say_their_parts(value: GVR | GVK, shown: str) -> None:
+def test_gvr_and_gvk_display_their_parts(value: GVR | GVK, shown: str) -> None:
     assert lines(card_of(value, NOW)) == [shown]
 
 
-def test_a_definition_says_what_it_defines() -> None:
+def test_a_crd_displays_kind_versions_and_columns() -> None:
     definition = crd()
     definition["spec"]["versions"] = [
         {"name": "v1", "served": True, "storage": True, "subresources": {"status": {}}},
@@ -124,5 +124,5 @@ def test_a_definition_says_what_it_defines() -> None:
 
 
 @pytest.mark.parametrize("wrong", [None, 7, "x", [None], {"versions": 7}, {"versions": [{"name": 7}]}, {"names": []}])
-def test_a_definition_of_any_shape_is_shown(wrong: object) -> None:
+def test_a_malformed_crd_is_displayed(wrong: object) -> None:
     assert lines(object_card({**crd(), "spec": wrong}, now=NOW))

@@ -1,4 +1,4 @@
-"""Large things are shown in part, say so, and cost no more than what is shown of them."""
+"""Large objects are displayed in part, with a note, and only the displayed part is read."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LARGE: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("fields", LARGE.values(), ids=LARGE.keys())
-def test_a_large_object_is_shown_in_few_bytes(fields: dict[str, Any]) -> None:
+def test_a_large_object_is_displayed_in_few_bytes(fields: dict[str, Any]) -> None:
     obj = Unstructured({"apiVersion": "v1", "kind": "Big", **fields})
 
     page = obj._repr_html_()
@@ -43,14 +43,14 @@ def test_a_large_object_is_shown_in_few_bytes(fields: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("fields", LARGE.values(), ids=LARGE.keys())
-def test_the_details_in_a_live_table_are_as_few(fields: dict[str, Any]) -> None:
+def test_the_details_of_a_large_object_in_a_live_table_are_limited(fields: dict[str, Any]) -> None:
     details = details_of(Unstructured({"apiVersion": "v1", "kind": "Big", **fields}), NOW)
 
     assert len(json.dumps(details)) < 2 * MOST
 
 
 class Counting(dict[str, Any]):
-    """A map that counts how much of it was looked at."""
+    """A dictionary that counts its accessed items."""
 
     seen = 0
 
@@ -65,7 +65,7 @@ class Counting(dict[str, Any]):
             yield name
 
 
-def test_of_a_large_map_no_more_is_looked_at_than_is_shown() -> None:
+def test_of_a_large_map_only_the_displayed_items_are_read() -> None:
     data = Counting({str(number): number for number in range(100_000)})
 
     page = Page(object_card({"kind": "Big", "data": data}, now=NOW))
@@ -74,7 +74,7 @@ def test_of_a_large_map_no_more_is_looked_at_than_is_shown() -> None:
     assert data.seen < 200
 
 
-def test_what_was_cut_is_said() -> None:
+def test_a_cut_value_has_its_length() -> None:
     shown = lines(object_card({"kind": "Big", "note": "x" * 5000}, now=NOW))
     (code,) = yaml_code({"a": "x" * 5000}, ValueLimits(width=10)).lines
 
@@ -83,7 +83,7 @@ def test_what_was_cut_is_said() -> None:
 
 
 class Looked(list[Any]):
-    """A list that counts how much of it was looked at."""
+    """A list that counts its accessed items."""
 
     seen = 0
 
@@ -107,7 +107,7 @@ class Looked(list[Any]):
         ("spec", "list", "a"),
     ],
 )
-def test_of_a_long_list_no_more_is_looked_at_than_any_object_has(section: str, field: str, entry: Any) -> None:
+def test_of_a_long_list_only_a_limited_part_is_read(section: str, field: str, entry: Any) -> None:
     long = Looked([entry] * 100_000)
 
     page = Page(object_card({"kind": "Big", section: {field: long}}, now=NOW))
@@ -116,7 +116,7 @@ def test_of_a_long_list_no_more_is_looked_at_than_any_object_has(section: str, f
     assert "100,000" in page.source or "more" in page.source or "cut after" in page.source
 
 
-def test_many_sections_share_the_lines_there_are() -> None:
+def test_many_sections_share_the_limit_of_lines() -> None:
     obj = {"kind": "Big", **{f"field{number}": dict.fromkeys(map(str, range(200)), "a") for number in range(30)}}
 
     sections = Page(object_card(obj, now=NOW)).sections()
@@ -127,7 +127,7 @@ def test_many_sections_share_the_lines_there_are() -> None:
 
 
 @pytest.mark.parametrize("wrap", [lambda inner: {"a": inner}, lambda inner: [inner], lambda inner: [{"a": inner}]])
-def test_what_is_nested_deep_is_cut_as_well(wrap: Any) -> None:
+def test_deeply_nested_values_are_cut(wrap: Any) -> None:
     deep: Any = "end"
     for _ in range(300):
         deep = wrap(deep)

@@ -1,4 +1,4 @@
-"""The stylesheets of notebook outputs: where a page is dark."""
+"""The stylesheets of notebook outputs recognize dark pages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LIVE = (files("dynkube.notebook") / "static" / "live.css").read_text(encoding="u
     ],
 )
 @pytest.mark.parametrize(("css", "root"), [(STYLESHEET, ".dynkube"), (LIVE, ".dkl")])
-def test_a_page_that_is_dark_by_an_attribute_gets_the_dark_colours(page: str, css: str, root: str) -> None:
+def test_a_page_with_an_attribute_for_dark_gets_the_dark_colours(page: str, css: str, root: str) -> None:
     plain = "".join(css.replace('"', "").split())
 
     rule = next(rule for rule in plain.split("}") if rule.endswith("{color-scheme:dark;"))

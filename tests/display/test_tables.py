@@ -1,4 +1,4 @@
-"""Tables of text, made safe."""
+"""Tables as text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dynkube._text.tables import Table, json_cell, shortened
 TABLE = Table(("NAME", "SIZE"), (("web", "1"), ("a longer one", "1000"), ("<b>\x1b\u202e", "")), frozenset({"SIZE"}))
 
 
-def test_columns_are_aligned_and_numbers_at_their_end() -> None:
+def test_columns_are_aligned_and_numbers_right_aligned() -> None:
     assert str(TABLE).splitlines()[:3] == [
         "NAME          SIZE",
         "web              1",
@@ -23,7 +23,7 @@ def test_a_table_without_rows_is_its_headings() -> None:
     assert str(Table(("A", "B"), ())) == "A  B"
 
 
-def test_nothing_in_a_cell_steers_a_terminal() -> None:
+def test_control_characters_in_cells_are_replaced() -> None:
     assert str(TABLE).splitlines()[3] == "<b>\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER}"
 
 
@@ -37,16 +37,16 @@ def test_nothing_in_a_cell_steers_a_terminal() -> None:
         ("x" * 100, '"' + "x" * 16 + "..."),
     ],
 )
-def test_a_value_is_shown_as_json(value: object, shown: str) -> None:
+def test_a_value_is_written_as_json(value: object, shown: str) -> None:
     assert json_cell(value, 20) == shown
 
 
-def test_a_text_that_fits_is_not_shortened() -> None:
+def test_a_string_that_fits_is_not_shortened() -> None:
     assert shortened("abcde", 5) == "abcde"
     assert shortened("abcdef", 5) == "ab..."
 
 
-def test_a_message_of_several_lines_is_one_line_of_a_card() -> None:
+def test_a_message_of_several_lines_is_joined_to_one_line() -> None:
     card = Card((Span("denied:\n- rule\u00a0a\r\n- rule b"),), ())
 
     assert plain(card) == "denied: - rule a  - rule b"

@@ -1,4 +1,4 @@
-"""In a notebook that nobody has trusted yet, JupyterLab takes out styles and scripts: what remains can be read."""
+"""Untrusted notebooks: JupyterLab removes styles and scripts, and the remaining text is readable."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from dynkube import Unstructured
 from tests.display.kit import POD
 from tests.display.specimens import SPECIMENS
 
-# As JupyterLab 4.6 has it for what is used here: elements that stay, and attributes of any element or of one.
+# The elements that JupyterLab 4.6 keeps, of those used here, and the attributes that it keeps on all or on one of them.
 KEPT = {"b", "details", "div", "li", "p", "pre", "span", "summary", "table", "tbody", "td", "th", "thead", "tr", "ul"}
 ATTRIBUTES = {"class", "style", "title", "hidden", "lang", "id"}
 OF_ONE = {"details": {"open"}, "td": {"colspan", "rowspan"}, "th": {"colspan", "rowspan"}}
-# These go with all that is in them; of other elements that do not stay, the text does.
+# These are removed with their contents; of other elements, only the tags are removed.
 GONE = ["style", "script", "textarea", "option"]
 
 
 def untrusted(html: str) -> LexborNode:
-    """A page after JupyterLab has gone through it."""
+    """Return the page as JupyterLab displays it in an untrusted notebook."""
     tree = LexborHTMLParser(html)
     tree.strip_tags(GONE, recursive=True)
     body = tree.body
@@ -36,14 +36,14 @@ def untrusted(html: str) -> LexborNode:
 
 
 def seen(body: LexborNode) -> list[LexborNode]:
-    """The outermost parts that a browser shows without a stylesheet."""
+    """Return the outermost elements that are visible without a stylesheet."""
     parts: list[LexborNode] = []
     for container in body.css(".dynkube"):
         parts += [node for node in container.iter() if node.attributes.get("style") != "display:none"]
     return parts
 
 
-def test_an_object_is_a_plain_text() -> None:
+def test_an_object_is_displayed_as_plain_text() -> None:
     (fallback,) = seen(untrusted(Unstructured(POD)._repr_html_()))
 
     assert fallback.tag == "pre"
@@ -58,7 +58,7 @@ def test_an_object_is_a_plain_text() -> None:
 
 
 @pytest.mark.parametrize("make", SPECIMENS.values(), ids=[each.__name__ for each in SPECIMENS])
-def test_of_everything_one_text_is_seen_that_says_it_all(make: Callable[[], Any]) -> None:
+def test_everything_displayable_is_displayed_as_one_text(make: Callable[[], Any]) -> None:
     body = untrusted(make()._repr_html_())
 
     (fallback,) = seen(body)
@@ -68,7 +68,7 @@ def test_of_everything_one_text_is_seen_that_says_it_all(make: Callable[[], Any]
     assert not body.css("style, script, svg, evil")
 
 
-def test_where_the_attribute_is_taken_out_too_the_page_is_folded_away_below_the_text() -> None:
+def test_without_style_attributes_the_page_is_collapsed_below_the_text() -> None:
     body = untrusted(Unstructured(POD)._repr_html_())
     for node in body.css("[style]"):
         del node.attrs["style"]
@@ -80,7 +80,7 @@ def test_where_the_attribute_is_taken_out_too_the_page_is_folded_away_below_the_
     assert page.css("summary")[0].text() == "the same, to unfold"
 
 
-def test_every_rule_is_in_reach_of_its_class_alone() -> None:
+def test_every_css_rule_is_limited_to_its_class() -> None:
     style = LexborHTMLParser(Unstructured(POD)._repr_html_()).css_first("style")
     assert style is not None
 
@@ -90,7 +90,7 @@ def test_every_rule_is_in_reach_of_its_class_alone() -> None:
     assert [each for selector in selectors for each in selector.split(",") if ".dynkube" not in each] == []
 
 
-def test_the_stylesheet_is_small_as_every_output_has_one() -> None:
+def test_the_stylesheet_is_small() -> None:
     style = LexborHTMLParser(Unstructured(POD)._repr_html_()).css_first("style")
 
     assert style is not None

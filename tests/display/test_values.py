@@ -1,4 +1,4 @@
-"""Values as YAML: what is shown reads back as what it was, as long as nothing was cut."""
+"""Values as YAML: text that was not cut parses to the same value."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def text(value: Any, limits: ValueLimits = WIDE) -> str:
 
 
 @given(VALUES)
-def test_what_is_shown_reads_back_as_what_it_was(value: Any) -> None:
+def test_the_yaml_parses_to_the_same_value(value: Any) -> None:
     assert yaml.load_document(text({"value": value})) == {"value": value}
 
 
@@ -40,5 +40,5 @@ def test_what_is_shown_reads_back_as_what_it_was(value: Any) -> None:
         ({"text": "one\ntwo\n"}, "text: |\n  one\n  two"),
     ],
 )
-def test_it_looks_as_people_write_it(value: Any, shown: str) -> None:
+def test_the_yaml_has_the_usual_style(value: Any, shown: str) -> None:
     assert text(value) == f"{shown}\n"
