@@ -1,4 +1,4 @@
-"""The kernel's end of a widget's channel: what is sent is taken by a page, and the page may say something."""
+"""The kernel's end of a widget's channel: records messages to the page, and injects messages from it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PATIENCE = 30  # seconds, for what takes a few milliseconds
 
 
 class Comms:
-    """Records what widgets send, wherever they send it from."""
+    """Records the messages of widgets, from any thread."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.page = Page()
@@ -25,17 +25,17 @@ class Comms:
         monkeypatch.setattr(comm, "create_comm", self._create)
 
     def say(self, **message: str) -> None:
-        """A page says something to the widget that was made first."""
+        """Send a message from the page to the first widget."""
         content = {"data": {"method": "custom", "content": message}}
         self._opened[0].handle_msg({"content": content, "buffers": []})
 
     @property
     def widgets(self) -> int:
-        """How many there are."""
+        """The number of widgets opened."""
         return len(self._opened)
 
     def until(self, holds: Callable[[Page], bool]) -> Page:
-        """Take messages until something holds of the page."""
+        """Apply messages to the page until ``holds`` is true of it."""
         while not holds(self.page):
             self.page.show(self._sent.get(timeout=_PATIENCE))
         return self.page

@@ -1,4 +1,4 @@
-"""A Jupyter kernel as a notebook drives it: cells run, are interrupted, and their outputs are looked at."""
+"""A Jupyter kernel as driven by a notebook: run and interrupt cells, read their outputs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 @dataclass(slots=True)
 class Cell:
-    """What a cell showed; of a display that was updated the last picture."""
+    """The outputs of a cell; of an updated display the last one."""
 
     printed: str = ""
     result: dict[str, Any] = field(default_factory=dict)
@@ -26,7 +26,7 @@ class Cell:
 
 
 class Kernel:
-    """A kernel of its own process, from entering to leaving."""
+    """A kernel in its own process, which ends with the block."""
 
     def __init__(self) -> None:
         self._manager = KernelManager(kernel_name="python3", transport="ipc")
@@ -44,19 +44,19 @@ class Kernel:
         self._manager.shutdown_kernel(now=True)
 
     def restart(self) -> None:
-        """What the button does: ask the kernel to end, and start another one."""
+        """Restart the kernel as the button does."""
         self._disconnect()
         self._manager.restart_kernel()
         self._connect()
 
     def interrupt(self) -> None:
-        """What the stop button does."""
+        """Interrupt the kernel as the stop button does."""
         self._manager.interrupt_kernel()
 
     def run(self, code: str, *, cell_id: str = "", on_output: Callable[[str], object] = lambda text: None) -> Cell:
-        """Run a cell to its end. ``on_output`` is told of what it prints, as it does."""
+        """Run a cell to its end. ``on_output`` is called with each text that it prints."""
         assert self._client is not None
-        self._client.session.metadata = {"cellId": cell_id} if cell_id else {}  # which one, as JupyterLab says it
+        self._client.session.metadata = {"cellId": cell_id} if cell_id else {}  # the key that JupyterLab uses
         cell = Cell()
 
         def hook(message: dict[str, Any]) -> None:
@@ -75,7 +75,7 @@ class Kernel:
         return cell
 
     def complete(self, code: str) -> list[str]:
-        """What the page offers for TAB at the end of ``code``."""
+        """Return the completions at the end of ``code``."""
         assert self._client is not None
         reply: dict[str, Any] = self._client.complete(code, reply=True, timeout=_PATIENCE)
         matches: list[str] = reply["content"]["matches"]

@@ -1,4 +1,4 @@
-"""What tests of live tables share: objects, and a page that does with messages what the script does."""
+"""Helpers for tests of live tables: objects, and a page that applies messages as the script does."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ EPOCH = datetime(2026, 5, 6, 12, tzinfo=UTC)
 
 
 def now() -> datetime:
-    """A time of day that goes with the test's clock."""
+    """Return the time of day by the test's clock."""
     return EPOCH + timedelta(seconds=trio.current_time())
 
 
 def obj(name: str, namespace: str = "default", version: int = 1, **fields: Any) -> dynkube.Unstructured:
-    """An object as an informer has it."""
+    """Return an object as in an informer."""
     metadata = {"name": name, "namespace": namespace, "resourceVersion": str(version), "uid": f"{name}-uid"}
     return dynkube.Unstructured({"apiVersion": "v1", "kind": "Thing", "metadata": metadata, **fields})
 
@@ -33,7 +33,7 @@ def obj(name: str, namespace: str = "default", version: int = 1, **fields: Any) 
 def paint(
     selection: RowSelection, painter: Painter, *, limit: int = 200, columns: tuple[LiveColumn, ...] | None = None
 ) -> Picture:
-    """A picture of what was selected."""
+    """Return a picture of the selected rows."""
     columns = columns if columns is not None else columns_for((), ())
     rows = tuple(painter.rows(selection.window(limit), columns))
     head = Head(title="things.v1", phase="LIVE", shown=len(rows), matching=len(selection), total=len(selection))
@@ -41,7 +41,7 @@ def paint(
 
 
 class Page:
-    """What is on a page after some messages."""
+    """The contents of a page after some messages."""
 
     def __init__(self) -> None:
         self.messages: list[Message] = []
@@ -52,7 +52,7 @@ class Page:
         self.details: dict[str, Any] = {}
 
     def show(self, message: Message, picture: Picture | None = None) -> None:
-        """Take a message, as the script does."""
+        """Apply a message, as the script does."""
         self.messages.append(message)
         self.times.append(trio.current_time() if trio.lowlevel.in_trio_run() else 0.0)
         if message["kind"] == "details":
@@ -72,34 +72,34 @@ class Page:
             self.rows[row_id] = (version, [cells.get(str(place), cell) for place, cell in enumerate(known)])
 
     def drain(self) -> list[str]:
-        """What kinds of messages came since the last call."""
+        """Return the kinds of the messages since the last call."""
         kinds = [message["kind"] for message in self.messages]
         self.messages = []
         return kinds
 
     def texts(self, *names: str) -> list[list[str]]:
-        """The texts of some columns, in the order of namespaces and names."""
+        """Return the texts of some columns, sorted by namespace and name."""
         places = [[column["name"] for column in self.columns].index(name) for name in names]
         rows = sorted(self.rows.items(), key=lambda item: item[0].split("/"))
         return [[text(cells[place]) for place in places] for _, (_, cells) in rows]
 
     def shown(self) -> list[str]:
-        """The headings of the columns that are shown."""
+        """Return the headings of the visible columns."""
         return [column["name"] for column in self.columns if column["shown"]]
 
 
 def text(cell: Any) -> str:
-    """What a cell says."""
+    """Return the text of a cell."""
     return cell if isinstance(cell, str) else str(cell["t"])
 
 
 def follow(informer: dynkube.Informer, nursery: trio.Nursery, **options: Any) -> Follower:
-    """What follows an informer, once it begins."""
+    """Return a follower of an informer, which is not started yet."""
     return Follower(lambda: nullcontext(informer), nursery.start_soon, **options)
 
 
 def attach(follower: Follower, *, greet: bool = True) -> Page:
-    """A page that looks at a table."""
+    """Return a page of the follower; ``greet`` starts the follower and sends the page's hello."""
     page = Page()
     follower.outlet = page
     if greet:
@@ -109,5 +109,5 @@ def attach(follower: Follower, *, greet: bool = True) -> Page:
 
 
 def names(objects: Iterable[dynkube.Unstructured]) -> list[str]:
-    """The names of objects, in their order."""
+    """Return the names of objects, in their order."""
     return [each.name for each in objects]

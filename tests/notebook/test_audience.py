@@ -1,4 +1,4 @@
-"""A live table follows while somebody looks, or may; it rests when nobody does, and comes back when somebody does."""
+"""A live table follows its informer while a page is open (or may be), rests when there is none, and resumes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BYE = {"kind": "bye", "page": "1"}
 
 @asynccontextmanager
 async def table(client: dynkube.Client, *, greet: bool = True) -> AsyncIterator[tuple[Follower, Page]]:
-    """A table of namespaces, with an informer of its own."""
+    """A table of namespaces with its own informer."""
     async with trio.open_nursery() as nursery:
         follower = Follower(lambda: client.informer("namespaces.v1"), nursery.start_soon, now=now)
         page = attach(follower, greet=greet)
@@ -36,17 +36,17 @@ async def table(client: dynkube.Client, *, greet: bool = True) -> AsyncIterator[
 
 
 def followed(client: dynkube.Client) -> list[str]:
-    """What the client has informers of."""
+    """Return the resources of the client's informers."""
     return [str(each.gvr) for each in client.informers()]
 
 
 def rows_alive() -> list[Row]:
-    """The rows that something holds."""
+    """Return all rows that are referenced by anything."""
     gc.collect()
     return [each for each in gc.get_objects() if isinstance(each, Row)]
 
 
-async def test_some_time_after_the_last_page_has_gone_nothing_is_followed(client: dynkube.Client) -> None:
+async def test_after_the_last_page_has_closed_the_informer_ends(client: dynkube.Client) -> None:
     tasks = trio.lowlevel.current_statistics().tasks_living
     async with table(client) as (follower, _):
         follower.hear({"kind": "hello", "page": "2"})
@@ -64,7 +64,7 @@ async def test_some_time_after_the_last_page_has_gone_nothing_is_followed(client
 
 
 @pytest.mark.parametrize("rests", [True, False])
-async def test_of_a_table_that_nobody_looks_at_no_rows_are_held(client: dynkube.Client, rests: bool) -> None:
+async def test_resting_and_closed_tables_hold_no_rows(client: dynkube.Client, rests: bool) -> None:
     async with table(client) as (follower, _):
         before = len(rows_alive())
         if rests:
@@ -77,7 +77,7 @@ async def test_of_a_table_that_nobody_looks_at_no_rows_are_held(client: dynkube.
         assert len(follower.picture.rows) == 4
 
 
-async def test_a_page_that_comes_back_in_time_is_told_what_happened(server: APIServer, client: dynkube.Client) -> None:
+async def test_a_page_that_returns_in_time_receives_the_changes(server: APIServer, client: dynkube.Client) -> None:
     async with table(client) as (follower, page):
         follower.hear(BYE)
         server.create(namespace("new"))
@@ -90,7 +90,7 @@ async def test_a_page_that_comes_back_in_time_is_told_what_happened(server: APIS
 
 
 @pytest.mark.parametrize("word", [HELLO, {"kind": "here", "page": "1"}, {"kind": "details", "id": "/new", "page": "1"}])
-async def test_a_table_that_rests_comes_back_with_any_word_of_a_page(
+async def test_any_message_of_a_page_resumes_a_resting_table(
     server: APIServer, client: dynkube.Client, word: dict[str, Any]
 ) -> None:
     async with table(client) as (follower, page):
@@ -107,7 +107,7 @@ async def test_a_table_that_rests_comes_back_with_any_word_of_a_page(
         assert (page.head["phase"], followed(client)) == ("LIVE", ["namespaces.v1"])
 
 
-async def test_while_it_comes_back_the_rows_stay_with_the_state_of_now(
+async def test_while_a_table_resumes_its_rows_stay_and_the_state_is_current(
     server: APIServer, client: dynkube.Client
 ) -> None:
     async with table(client) as (follower, page):
@@ -124,7 +124,7 @@ async def test_while_it_comes_back_the_rows_stay_with_the_state_of_now(
         assert page.head["phase"] == "LIVE"
 
 
-async def test_what_is_unfolded_while_it_comes_back_is_told_once_it_is_there(
+async def test_details_requested_while_a_table_resumes_are_sent_afterwards(
     server: APIServer, client: dynkube.Client
 ) -> None:
     async with table(client) as (follower, page):
@@ -135,7 +135,7 @@ async def test_what_is_unfolded_while_it_comes_back_is_told_once_it_is_there(
 
         follower.hear(HELLO)
         await trio.sleep(2)
-        follower.hear(ask)  # as the script does of rows that are unfolded, when a whole table comes
+        follower.hear(ask)  # as the script does for expanded rows after a whole table
         too_early = page.details.copy()
         page.drain()
         await trio.sleep(60)
@@ -147,7 +147,7 @@ async def test_what_is_unfolded_while_it_comes_back_is_told_once_it_is_there(
         assert page.details["/default"]
 
 
-async def test_a_source_that_cannot_be_opened_is_told_and_tried_again_for_whoever_looks(client: dynkube.Client) -> None:
+async def test_a_failed_start_is_displayed_and_retried_for_the_next_page(client: dynkube.Client) -> None:
     @asynccontextmanager
     async def opening() -> AsyncIterator[dynkube.Informer]:
         if unreachable:
@@ -171,14 +171,14 @@ async def test_a_source_that_cannot_be_opened_is_told_and_tried_again_for_whoeve
         await follower.close()
 
 
-async def test_a_page_that_comes_while_the_source_is_being_closed_is_followed_for(
+async def test_a_page_that_opens_while_the_informer_closes_resumes_the_table(
     server: APIServer, client: dynkube.Client
 ) -> None:
     @asynccontextmanager
     async def opening() -> AsyncIterator[dynkube.Informer]:
         async with client.informer("namespaces.v1") as informer:
             yield informer
-            with trio.CancelScope(shield=True):  # as where the connection ends slowly
+            with trio.CancelScope(shield=True):  # like a connection that closes slowly
                 await trio.sleep(5)
 
     async with trio.open_nursery() as nursery:
@@ -187,7 +187,7 @@ async def test_a_page_that_comes_while_the_source_is_being_closed_is_followed_fo
         await trio.sleep(1)
         follower.hear(BYE)
         await trio.sleep(GRACE + 2)
-        follower.hear({"kind": "hello", "page": "cell a", "stays": True})  # and never again
+        follower.hear({"kind": "hello", "page": "cell a", "stays": True})  # its only message
         server.create(namespace("new"))
         await trio.sleep(10)
 
@@ -196,21 +196,21 @@ async def test_a_page_that_comes_while_the_source_is_being_closed_is_followed_fo
         await follower.close()
 
 
-async def test_a_table_that_came_to_rest_while_a_cell_ran_rests_again_when_its_page_is_silent(
+async def test_a_table_that_rested_during_a_cell_rests_again_when_its_page_is_silent(
     client: dynkube.Client,
 ) -> None:
     async with table(client) as (follower, _):
         follower.cell_begins("")
         follower.hear(BYE)
         await trio.sleep(GRACE + 2)
-        resting = follower.resting  # it hears of no cells now, nor of the end of this one
+        resting = follower.resting  # a resting table is not notified of cells, nor of the end of this one
         follower.hear(HELLO)
         await trio.sleep(SILENCE + GRACE + 4)
 
         assert (resting, follower.resting) == (True, True)
 
 
-async def test_a_page_that_went_without_a_word_is_gone_after_a_while(client: dynkube.Client) -> None:
+async def test_a_silent_page_counts_as_closed_after_a_while(client: dynkube.Client) -> None:
     async with table(client) as (follower, _):
         await trio.sleep(SILENCE - 10)
         follower.hear({"kind": "here", "page": "1"})
@@ -221,7 +221,9 @@ async def test_a_page_that_went_without_a_word_is_gone_after_a_while(client: dyn
         assert (answering, follower.resting) == (False, True)
 
 
-async def test_while_a_cell_runs_silence_says_nothing(server: APIServer, client: dynkube.Client) -> None:
+async def test_while_a_cell_runs_a_silent_page_does_not_count_as_closed(
+    server: APIServer, client: dynkube.Client
+) -> None:
     async with table(client) as (follower, page):
         follower.cell_begins("")
         await trio.sleep(1_000)
@@ -236,9 +238,7 @@ async def test_while_a_cell_runs_silence_says_nothing(server: APIServer, client:
         assert (["new"] in during, after, follower.resting) == (True, False, True)
 
 
-async def test_a_page_that_cannot_be_heard_while_a_cell_runs_is_never_left_behind(
-    server: APIServer, client: dynkube.Client
-) -> None:
+async def test_pages_are_updated_while_a_cell_blocks_their_messages(server: APIServer, client: dynkube.Client) -> None:
     async with table(client, greet=False) as (follower, page):
         follower.cell_begins("")
         await trio.sleep(600)
@@ -251,17 +251,17 @@ async def test_a_page_that_cannot_be_heard_while_a_cell_runs_is_never_left_behin
 
         assert last == ["new"]
         assert set(page.drain()) == {"table"}
-        assert len(page.times) <= 600 / 15 + 2  # where nothing happens, no more than a pulse
+        assert len(page.times) <= 600 / 15 + 2  # without events only pulses
 
 
-async def test_nobody_comes_and_it_rests(client: dynkube.Client) -> None:
+async def test_without_a_page_the_table_rests(client: dynkube.Client) -> None:
     async with table(client, greet=False) as (follower, _):
         await trio.sleep(GRACE + 2)
 
         assert (follower.resting, followed(client)) == (True, [])
 
 
-async def test_an_output_that_says_nothing_is_gone_when_its_cell_is_run_again(client: dynkube.Client) -> None:
+async def test_a_static_output_counts_as_closed_when_its_cell_is_run_again(client: dynkube.Client) -> None:
     async with table(client, greet=False) as (follower, _):
         follower.hear({"kind": "hello", "page": "cell a", "stays": True})
         for cell in ("cell b", "", "cell c"):
@@ -276,7 +276,7 @@ async def test_an_output_that_says_nothing_is_gone_when_its_cell_is_run_again(cl
         assert (before, follower.resting) == (False, True)
 
 
-async def test_a_table_that_rests_can_be_closed(client: dynkube.Client) -> None:
+async def test_a_resting_table_can_be_closed(client: dynkube.Client) -> None:
     async with table(client) as (follower, page):
         follower.hear(BYE)
         await trio.sleep(2 * GRACE)

@@ -1,4 +1,4 @@
-"""What is in the columns: what every kind may have, what a definition asks for, what a user asks for."""
+"""Columns of live tables: common ones, those of a CRD, and those of the user."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def cells(columns: tuple[LiveColumn, ...], given: Unstructured) -> dict[str, str
     return {column.name: column.of(given).text for column in columns}
 
 
-def test_every_object_has_a_name_how_it_fares_and_an_age() -> None:
+def test_by_default_the_columns_are_name_state_and_age() -> None:
     row = {column.name: column.of(Unstructured(POD)) for column in columns_for((), ())}
 
     assert list(row) == ["Namespace", "Name", "Ready", "Status", "Age"]
@@ -28,7 +28,7 @@ def test_every_object_has_a_name_how_it_fares_and_an_age() -> None:
     assert row["Age"].moment == 1777626000.0
 
 
-def test_a_definition_says_what_is_shown_instead() -> None:
+def test_printer_columns_of_a_crd_replace_the_default_ones() -> None:
     printer = (
         PrinterColumn(name="Size", type="integer", json_path=".spec.size"),
         PrinterColumn(name="Hidden", type="string", json_path=".spec.x", priority=1),
@@ -48,7 +48,7 @@ def test_a_definition_says_what_is_shown_instead() -> None:
     }
 
 
-def test_what_is_for_wide_screens_is_shown_on_request() -> None:
+def test_wide_columns_are_included_on_request() -> None:
     printer = (
         PrinterColumn(name="Size", type="integer", json_path=".spec.size"),
         PrinterColumn(name="Hidden", type="string", json_path=".spec.x", priority=1),
@@ -82,20 +82,20 @@ def test_a_value_of_another_type_than_its_column_is_left_out(kind: str, value: A
     assert cells(columns, obj("a", v=value))["V"] == said
 
 
-def test_a_date_becomes_a_moment() -> None:
+def test_a_date_is_converted_to_a_timestamp() -> None:
     columns = columns_for((), (PrinterColumn(name="V", type="date", json_path=".v"),))
 
     assert columns[3].of(obj("a", v="1970-01-01T00:01:00Z")).moment == 60.0
 
 
-def test_a_column_may_be_a_function_and_its_failure_is_one_cell() -> None:
+def test_a_column_may_be_a_function_whose_exception_affects_one_cell() -> None:
     columns = own_columns({"double": lambda each: each["size"] * 2})
 
     assert columns[0].of(obj("a", size=2)).text == "4"
     assert columns[0].of(obj("a")) == Cell("(failed)", Tone.BAD, "KeyError: 'size'")
 
 
-def test_an_object_whose_body_cannot_be_read_has_a_name_all_the_same() -> None:
+def test_an_object_that_cannot_be_decoded_has_a_name() -> None:
     broken = Unstructured(b'{"metadata": {"name": "a"}, "spec": "\xff"}')
 
     assert cells(columns_for((), ()), broken) == {
@@ -107,7 +107,7 @@ def test_an_object_whose_body_cannot_be_read_has_a_name_all_the_same() -> None:
     }
 
 
-def test_what_is_going_says_so_also_where_a_definition_says_what_is_shown() -> None:
+def test_the_status_of_a_deleted_object_is_terminating_also_with_printer_columns() -> None:
     going = Unstructured({"metadata": {"name": "a", "deletionTimestamp": "2026-05-06T12:00:00Z"}})
     columns = columns_for((), (PrinterColumn(name="Size", type="integer", json_path=".size"),))
 
@@ -123,6 +123,6 @@ def test_what_is_going_says_so_also_where_a_definition_says_what_is_shown() -> N
         ({"image": "{.spec[}"}, "spec"),
     ],
 )
-def test_columns_that_are_none_are_refused(given: Any, said: str) -> None:
+def test_invalid_columns_are_rejected(given: Any, said: str) -> None:
     with pytest.raises(InvalidInput, match=said):
         own_columns(given)

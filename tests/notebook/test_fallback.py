@@ -1,4 +1,4 @@
-"""Without anywidget a live table is an output that is replaced by the next picture, in a real kernel."""
+"""Without anywidget, a live table is an output that is replaced on each update, in a real kernel."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.real_time
 
 FOLLOW = """
 import sys, threading
-sys.modules["anywidget"] = None  # what a kernel has that cannot import it
+sys.modules["anywidget"] = None  # as if it were not installed
 widgets = k.informer("widgets.v1.example.com")
 table = widgets.live()
 
@@ -30,9 +30,9 @@ assert shown.wait(30)
 """
 
 
-def test_the_output_is_replaced_when_something_happens(cluster: ServerThread, kernel: Kernel) -> None:
+def test_the_output_is_replaced_after_events(cluster: ServerThread, kernel: Kernel) -> None:
     def appear(printed: str) -> None:
-        if "displayed" in printed:  # not at the end of the line, which may come by itself
+        if "displayed" in printed:  # not at the end: the newline may be a separate message
             cluster.create(crd())
             cluster.create(widget("a", host="<b>bold</b>"))
 
@@ -44,7 +44,7 @@ def test_the_output_is_replaced_when_something_happens(cluster: ServerThread, ke
     assert cell.result["text/plain"].startswith("widgets.v1.example.com · ")
 
 
-def test_a_table_whose_cell_is_run_again_is_followed_no_longer(cluster: ServerThread, kernel: Kernel) -> None:
+def test_the_old_table_of_a_cell_that_is_run_again_rests(cluster: ServerThread, kernel: Kernel) -> None:
     kernel.run("import sys; sys.modules['anywidget'] = None")
     kernel.run("import dynkube.notebook._audience as audience; audience.GRACE = 0")
     before = int(kernel.run("print(sum(each.users > 0 for each in k.informers()))").printed)
@@ -74,7 +74,7 @@ shell.run_cell("namespaces.set_filter(lambda obj: False); table.close()")
 """
 
 
-def test_a_terminal_gets_one_picture_as_text(cluster: ServerThread) -> None:
+def test_a_terminal_displays_one_picture_as_text(cluster: ServerThread) -> None:
     done = run_script(IN_A_TERMINAL, cluster.url)
 
     assert [line for line in done.stdout.splitlines() if "namespaces.v1" in line] == [
@@ -84,7 +84,7 @@ def test_a_terminal_gets_one_picture_as_text(cluster: ServerThread) -> None:
     assert done.returncode == 0
 
 
-def test_in_a_kernel_with_anywidget_it_is_a_widget_beside_its_text(kernel: Kernel) -> None:
+def test_with_anywidget_the_output_is_a_widget_and_text(kernel: Kernel) -> None:
     pytest.importorskip("anywidget", reason="anywidget is not installed")
 
     cell = kernel.run("sys.modules.pop('anywidget', None); k.informer('namespaces').live()")

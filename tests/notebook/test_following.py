@@ -1,4 +1,4 @@
-"""A live table follows its informer: objects, filter and state, four pictures a second at most."""
+"""A live table follows its informer's objects, filter and state, with at most four updates per second."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def followed(
         await follower.close()
 
 
-async def test_objects_come_change_and_go(server: APIServer, client: dynkube.Client) -> None:
+async def test_rows_follow_created_changed_and_deleted_objects(server: APIServer, client: dynkube.Client) -> None:
     server.create(crd())
     server.create(widget("a", size=1))
     async with followed(client, WIDGETS, size="{.spec.size}") as (_, _, page):
@@ -46,7 +46,7 @@ async def test_objects_come_change_and_go(server: APIServer, client: dynkube.Cli
         assert (first, second, page.texts("Name")) == ([["a", "1"]], [["a", "9"], ["b", "2"]], [["b"]])
 
 
-async def test_a_storm_of_changes_is_four_pictures_a_second(server: APIServer, client: dynkube.Client) -> None:
+async def test_many_changes_cause_four_updates_per_second(server: APIServer, client: dynkube.Client) -> None:
     server.create(crd())
     server.create(widget("a"))
     async with followed(client, WIDGETS, size="{.spec.size}") as (_, _, page):
@@ -63,7 +63,7 @@ async def test_a_storm_of_changes_is_four_pictures_a_second(server: APIServer, c
         assert page.texts("size") == [["199"]]
 
 
-async def test_where_nothing_happens_a_pulse_is_all_that_is_told(server: APIServer, client: dynkube.Client) -> None:
+async def test_without_events_only_pulses_are_sent(server: APIServer, client: dynkube.Client) -> None:
     async with followed(client, "namespaces") as (_, _, page):
         page.drain()
 
@@ -72,7 +72,9 @@ async def test_where_nothing_happens_a_pulse_is_all_that_is_told(server: APIServ
         assert page.drain() == ["pulse", "pulse"]
 
 
-async def test_an_absent_resource_says_so_and_turns_into_a_table(server: APIServer, client: dynkube.Client) -> None:
+async def test_an_absent_resource_becomes_a_table_when_it_is_installed(
+    server: APIServer, client: dynkube.Client
+) -> None:
     async with followed(client, WIDGETS) as (_, _, page):
         absent = page.head
 
@@ -89,7 +91,7 @@ async def test_an_absent_resource_says_so_and_turns_into_a_table(server: APIServ
         assert page.shown() == ["Name", "Size", "Age"]
 
 
-async def test_a_definition_that_goes_takes_the_rows_with_it(server: APIServer, client: dynkube.Client) -> None:
+async def test_deleting_the_crd_removes_the_rows(server: APIServer, client: dynkube.Client) -> None:
     server.create(crd())
     server.create(widget("a"))
     async with followed(client, WIDGETS) as (_, _, page):
@@ -113,7 +115,7 @@ async def test_another_filter_adds_and_removes_rows(server: APIServer, client: d
         assert (page.head["counts"], page.head["filter"]) == ("1 of 6 objects", "LabelFilter('team=y')")
 
 
-async def test_a_filter_that_hides_the_same_is_told_too(client: dynkube.Client) -> None:
+async def test_a_new_filter_is_displayed_even_if_no_row_changes(client: dynkube.Client) -> None:
     async with followed(client, "pods") as (informer, _, page):
         informer.set_filter(dynkube.LabelFilter("a=b"))
         await trio.sleep(1.5)
@@ -121,7 +123,9 @@ async def test_a_filter_that_hides_the_same_is_told_too(client: dynkube.Client) 
         assert page.head["filter"] == "LabelFilter('a=b')"
 
 
-async def test_of_many_objects_the_first_are_shown_and_it_is_said(server: APIServer, client: dynkube.Client) -> None:
+async def test_of_many_objects_the_first_are_displayed_with_the_count(
+    server: APIServer, client: dynkube.Client
+) -> None:
     for number in range(12):
         server.create(pod(f"p{number:02}", ["default", "kube-system"][number % 2]))
     async with followed(client, "pods", limit=7) as (_, _, page):
@@ -135,7 +139,9 @@ async def test_of_many_objects_the_first_are_shown_and_it_is_said(server: APISer
         assert page.texts("Name")[5:] == [["p01"], ["p03"]]
 
 
-async def test_a_closed_informer_ends_the_table_and_leaves_the_rows(server: APIServer, client: dynkube.Client) -> None:
+async def test_closing_the_informer_ends_the_table_and_keeps_the_rows(
+    server: APIServer, client: dynkube.Client
+) -> None:
     async with followed(client, "namespaces") as (informer, follower, page):
         await informer.aclose()
         await quiet()
@@ -145,7 +151,7 @@ async def test_a_closed_informer_ends_the_table_and_leaves_the_rows(server: APIS
         assert (await follower.look()).rows == follower.picture.rows
 
 
-async def test_a_closed_table_leaves_the_informer_alone(server: APIServer, client: dynkube.Client) -> None:
+async def test_closing_the_table_does_not_stop_the_informer(server: APIServer, client: dynkube.Client) -> None:
     async with followed(client, "namespaces") as (informer, follower, page):
         await follower.close()
         await follower.close()
@@ -167,8 +173,8 @@ async def test_a_table_of_a_closed_informer_is_empty_and_ends(client: dynkube.Cl
     assert (page.head["phase"], page.head["following"]) == ("STOPPED", False)
 
 
-@pytest.mark.parametrize("gone", ["closed", "never said hello"])
-async def test_while_no_page_looks_nothing_is_sent(server: APIServer, client: dynkube.Client, gone: str) -> None:
+@pytest.mark.parametrize("gone", ["closed", "open"])
+async def test_updates_are_sent_only_while_a_page_is_open(server: APIServer, client: dynkube.Client, gone: str) -> None:
     async with followed(client, "namespaces") as (_, follower, page):
         if gone == "closed":
             follower.hear({"kind": "bye", "page": "1"})
@@ -183,7 +189,7 @@ async def test_while_no_page_looks_nothing_is_sent(server: APIServer, client: dy
         assert ["new"] in page.texts("Name")
 
 
-async def test_until_a_page_says_that_it_is_there_it_is_sent_the_whole(client: dynkube.Client) -> None:
+async def test_until_a_page_says_hello_whole_tables_are_sent(client: dynkube.Client) -> None:
     async with client.informer("namespaces") as informer, trio.open_nursery() as nursery:
         follower = follow(informer, nursery, now=now)
         page = attach(follower, greet=False)
@@ -195,7 +201,7 @@ async def test_until_a_page_says_that_it_is_there_it_is_sent_the_whole(client: d
         await follower.close()
 
 
-async def test_details_are_sent_when_they_are_asked_for(server: APIServer, client: dynkube.Client) -> None:
+async def test_details_are_sent_on_request(server: APIServer, client: dynkube.Client) -> None:
     secret = {"kind": "Secret", "apiVersion": "v1", "metadata": {"name": "s"}, "stringData": {"pin": "hunter2"}}
     server.create({**secret, "metadata": {"name": "s", "namespace": "default"}})
     async with followed(client, "secrets") as (_, follower, page):
@@ -210,7 +216,7 @@ async def test_details_are_sent_when_they_are_asked_for(server: APIServer, clien
         assert page.details["default/gone"] == []
 
 
-async def test_a_picture_is_of_one_moment_also_where_it_takes_long(server: APIServer, client: dynkube.Client) -> None:
+async def test_a_picture_that_takes_long_is_consistent(server: APIServer, client: dynkube.Client) -> None:
     for number in range(60):
         server.create(pod(f"p{number:02}", "kube-system"))
     async with client.informer("pods") as informer, trio.open_nursery() as nursery:
@@ -232,9 +238,7 @@ async def test_a_picture_is_of_one_moment_also_where_it_takes_long(server: APISe
         await follower.close()
 
 
-async def test_of_many_objects_only_those_on_the_page_are_read_and_these_once(
-    server: APIServer, client: dynkube.Client
-) -> None:
+async def test_only_displayed_objects_are_read_and_only_once(server: APIServer, client: dynkube.Client) -> None:
     for number in range(300):
         server.create(pod(f"p{number:03}", "kube-system"))
     read: list[str] = []

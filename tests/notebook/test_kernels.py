@@ -1,4 +1,4 @@
-"""In a real kernel: informers live across cells, the stop button stops what waits, a restart ends everything."""
+"""A real kernel: informers run across cells, the stop button ends waiting calls, a restart ends everything."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ print("waiting")
 """
 
 
-def test_an_informer_lives_across_cells(cluster: ServerThread, kernel: Kernel) -> None:
+def test_an_informer_runs_across_cells(cluster: ServerThread, kernel: Kernel) -> None:
     kernel.run("maps = k.informer('configmaps', namespace='default'); maps.wait_synced(timeout=10)")
     created = cluster.create(
         {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "one", "namespace": "default"}}
@@ -35,7 +35,7 @@ def test_an_informer_lives_across_cells(cluster: ServerThread, kernel: Kernel) -
         "k.resource('pods').wait_for('never', 'create', timeout=None)",
     ],
 )
-def test_the_stop_button_ends_the_call_that_waits_and_no_informer(kernel: Kernel, call: str) -> None:
+def test_the_stop_button_ends_a_waiting_call_but_no_informer(kernel: Kernel, call: str) -> None:
     kernel.run("namespaces = k.informer('namespaces'); namespaces.wait_synced(timeout=10)")
 
     stopped = kernel.run(WAITING.format(call=call), on_output=lambda text: kernel.interrupt())
@@ -76,7 +76,7 @@ def test_names_and_fields_are_completed(cluster: ServerThread, kernel: Kernel) -
     assert cluster.audit[before:] == []
 
 
-def test_an_error_is_short(kernel: Kernel) -> None:
+def test_the_traceback_of_an_error_response_is_short(kernel: Kernel) -> None:
     cell = kernel.run("k.resource('configmaps').get('none')")
 
     assert cell.error.startswith("NotFound: 404 NotFound")
@@ -84,14 +84,14 @@ def test_an_error_is_short(kernel: Kernel) -> None:
     assert "trio" not in cell.traceback
 
 
-def test_a_cluster_that_cannot_be_reached_is_told_in_few_lines(kernel: Kernel) -> None:
+def test_the_traceback_of_a_connection_error_is_short(kernel: Kernel) -> None:
     cell = kernel.run("dynkube.sync.connect(url='http://127.0.0.1:9').resource('pods').list()")
 
     assert cell.error.startswith("ConnectFailed: ")
     assert len(cell.traceback.splitlines()) <= 12, cell.traceback
 
 
-def test_what_a_handler_prints_appears_below_its_cell(kernel: Kernel) -> None:
+def test_output_of_a_handler_appears_below_its_cell(kernel: Kernel) -> None:
     cell = kernel.run(
         "namespaces = k.informer('namespaces', field_selector='metadata.name=default')\n"
         "namespaces.add_handler(on_add=lambda obj: print('saw', obj.name)).wait_synced(timeout=10)"
@@ -100,7 +100,7 @@ def test_what_a_handler_prints_appears_below_its_cell(kernel: Kernel) -> None:
     assert cell.printed == "saw default\n"
 
 
-def test_two_clients_of_two_clusters_are_apart(cluster: ServerThread, kernel: Kernel) -> None:
+def test_two_clients_of_two_clusters_are_independent(cluster: ServerThread, kernel: Kernel) -> None:
     def named(name: str) -> dict[str, object]:
         return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "kube-public"}}
 
@@ -128,7 +128,7 @@ def test_two_clients_of_two_clusters_are_apart(cluster: ServerThread, kernel: Ke
     assert (closed.error, closed.printed) == ("", "<Client, closed> STOPPED LIVE 2\n[True, True, False]\n")
 
 
-def test_a_restart_ends_the_process_and_runs_the_clean_up(kernel: Kernel, tmp_path: Path) -> None:
+def test_a_restart_ends_the_process_and_runs_finally_blocks(kernel: Kernel, tmp_path: Path) -> None:
     process = int(kernel.run("import os; print(os.getpid())").printed)
     cleaned = tmp_path / "cleaned"
     kernel.run(
@@ -150,7 +150,7 @@ while not handler.statistics().handled: pass
     assert cleaned.read_text() == "up"
     with pytest.raises(ProcessLookupError):
         os.kill(process, 0)
-    # The kernel is a new one from here on: this test is the last of the module.
+    # The kernel is new from here on, so this must be the last test of the module that uses the old one.
     assert kernel.run("print('k' in globals())").printed == "False\n"
 
 

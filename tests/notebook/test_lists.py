@@ -1,4 +1,4 @@
-"""``.live()`` of lists and tables: an informer of the same selection, which ends with the table."""
+"""``.live()`` of lists and tables: an informer with the same selection, which ends with the live table."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ FRONT = {"tier": "front"}
 
 
 def tiered(name: str, tier: str) -> dict[str, object]:
-    """A pod with a label."""
+    """Return a pod with the label ``tier``."""
     return {**pod(name), "metadata": {"name": name, "namespace": "default", "labels": {"tier": tier}}}
 
 
 @pytest.fixture
 def own() -> Iterator[ServerThread]:
-    """A server that nobody else uses, with two pods in two tiers."""
+    """A server for one test, with two pods in two tiers."""
     with serve_in_thread() as server:
         server.create(tiered("web", "front"))
         server.create(tiered("db", "back"))
@@ -36,13 +36,13 @@ def own() -> Iterator[ServerThread]:
 
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tables wait for what there is, however busy the machine."""
+    """Raise the timeout for the first contents of tables, for busy machines."""
     monkeypatch.setattr("dynkube.notebook._live._PATIENCE", 30.0)
 
 
 @pytest.fixture
 def k(own: ServerThread) -> Iterator[dynkube.sync.Client]:
-    """A blocking client of it."""
+    """A blocking client of the server."""
     with dynkube.sync.connect(url=own.url) as client:
         yield client
 
@@ -55,7 +55,7 @@ READS: list[Callable[[dynkube.sync.Client], UnstructuredList | UnstructuredTable
 
 
 @pytest.mark.parametrize("read", READS)
-def test_it_follows_what_the_list_was_read_with(
+def test_a_live_table_has_the_selection_of_the_list(
     own: ServerThread,
     k: dynkube.sync.Client,
     read: Callable[[dynkube.sync.Client], UnstructuredList | UnstructuredTable],
@@ -81,7 +81,7 @@ WIDE: list[Callable[[dynkube.sync.Client], LiveTable]] = [
 
 
 @pytest.mark.parametrize("live", WIDE)
-def test_columns_for_wide_screens_are_shown_on_request(
+def test_wide_columns_are_displayed_on_request(
     own: ServerThread, k: dynkube.sync.Client, live: Callable[[dynkube.sync.Client], LiveTable]
 ) -> None:
     column = {"name": "Host", "type": "string", "jsonPath": ".spec.host", "priority": 1}
@@ -97,7 +97,7 @@ def test_columns_for_wide_screens_are_shown_on_request(
     assert "Host" not in k["widgets"].list().live().text
 
 
-def test_columns_that_are_none_leave_no_informer(k: dynkube.sync.Client) -> None:
+def test_an_invalid_limit_leaves_no_informer(k: dynkube.sync.Client) -> None:
     with pytest.raises(InvalidInput, match="limit must be"):
         k.get("pods").live(limit=0)
 
@@ -105,7 +105,7 @@ def test_columns_that_are_none_leave_no_informer(k: dynkube.sync.Client) -> None
 
 
 @pytest.mark.parametrize("same", [copy.deepcopy, lambda found: pickle.loads(pickle.dumps(found))])
-def test_a_copy_is_the_same_list_and_follows_nothing(
+def test_a_copy_of_a_list_cannot_become_live(
     k: dynkube.sync.Client, same: Callable[[UnstructuredTable], UnstructuredTable]
 ) -> None:
     found = k.get("pods")

@@ -1,4 +1,4 @@
-"""``informer.live()``: what is sent to pages and heard from them, what saved notebooks keep, what is refused."""
+"""``informer.live()``: messages to and from pages, saved notebooks, invalid arguments."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ pytestmark = pytest.mark.real_time
 
 @pytest.fixture
 def own() -> Iterator[ServerThread]:
-    """A server that nobody else uses."""
+    """A server for one test."""
     with serve_in_thread() as server:
         yield server
 
 
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tables wait for what there is, however busy the machine."""
+    """Raise the timeout for the first contents of tables, for busy machines."""
     monkeypatch.setattr("dynkube.notebook._live._PATIENCE", 30.0)
 
 
 @pytest.fixture
 def k(own: ServerThread) -> Iterator[dynkube.sync.Client]:
-    """A blocking client of it."""
+    """A blocking client of the server."""
     with dynkube.sync.connect(url=own.url) as client:
         yield client
 
 
 @pytest.fixture
 def comms(monkeypatch: pytest.MonkeyPatch) -> Comms:
-    """What a kernel would send."""
+    """The messages that a kernel would send."""
     pytest.importorskip("anywidget", reason="anywidget is not installed")
     return Comms(monkeypatch)
 
@@ -59,7 +59,7 @@ def test_a_page_that_says_hello_gets_the_table(own: ServerThread, k: dynkube.syn
     assert (page.head["title"], page.head["phase"]) == ("namespaces.v1", "LIVE")
 
 
-def test_what_happens_later_is_sent_by_itself(own: ServerThread, k: dynkube.sync.Client, comms: Comms) -> None:
+def test_later_changes_are_sent_without_a_request(own: ServerThread, k: dynkube.sync.Client, comms: Comms) -> None:
     widgets = k.informer(WIDGETS)
     widgets.live(columns={"size": "{.spec.size}"})
     comms.say(kind="hello", page="1")
@@ -75,7 +75,7 @@ def test_what_happens_later_is_sent_by_itself(own: ServerThread, k: dynkube.sync
     assert page.texts("Name", "size") == [["b", "4"]]
 
 
-def test_details_come_on_request(own: ServerThread, k: dynkube.sync.Client, comms: Comms) -> None:
+def test_details_are_sent_on_request(own: ServerThread, k: dynkube.sync.Client, comms: Comms) -> None:
     k.informer("namespaces").live()
 
     comms.say(kind="details", page="1", id="/default")
@@ -98,7 +98,7 @@ def test_closing_the_informer_ends_the_table(k: dynkube.sync.Client, comms: Comm
     table.close()
 
 
-def test_a_widget_that_is_closed_ends_the_table(k: dynkube.sync.Client, comms: Comms) -> None:
+def test_closing_the_widget_ends_the_table(k: dynkube.sync.Client, comms: Comms) -> None:
     table = k.get("namespaces").live()
     assert isinstance(table, WidgetTable)
 
@@ -109,7 +109,7 @@ def test_a_widget_that_is_closed_ends_the_table(k: dynkube.sync.Client, comms: C
     assert [each for each in k.informers() if each.users] == []
 
 
-def test_what_narrows_a_table_is_what_its_maker_has(k: dynkube.sync.Client, comms: Comms) -> None:
+def test_the_hint_for_too_many_rows_names_arguments_of_the_caller(k: dynkube.sync.Client, comms: Comms) -> None:
     k.get("namespaces").live(limit=1)
     comms.say(kind="hello", page="1")
 
@@ -156,7 +156,7 @@ def test_a_saved_notebook_keeps_the_text(own: ServerThread, k: dynkube.sync.Clie
 HOSTILE = "</script><img src=x onerror=alert(1)>\x1b[31m\u202eevil"
 
 
-def test_hostile_text_stays_text(own: ServerThread, k: dynkube.sync.Client, comms: Comms) -> None:
+def test_hostile_text_is_escaped(own: ServerThread, k: dynkube.sync.Client, comms: Comms) -> None:
     own.create(crd())
     own.create(widget("a", host=HOSTILE))
     table = k.informer(WIDGETS).live(columns={HOSTILE: "{.spec.host}"})
@@ -170,14 +170,14 @@ def test_hostile_text_stays_text(own: ServerThread, k: dynkube.sync.Client, comm
 
 
 @pytest.mark.parametrize("limit", [0, 2001, "9", True, None])
-def test_a_limit_that_is_none_is_refused(k: dynkube.sync.Client, limit: Any) -> None:
+def test_an_invalid_limit_is_rejected(k: dynkube.sync.Client, limit: Any) -> None:
     with pytest.raises(InvalidInput, match=r"limit must be a number of rows from 1 to 2,000"):
         k.informer("pods").live(limit=limit)
 
 
-def test_columns_that_are_none_are_refused_before_anything_starts(k: dynkube.sync.Client) -> None:
+def test_invalid_columns_are_rejected_before_anything_starts(k: dynkube.sync.Client) -> None:
     with pytest.raises(InvalidInput, match="columns is a list"):
-        k.informer("pods").live(columns=["image"])  # type: ignore[arg-type]  # on purpose
+        k.informer("pods").live(columns=["image"])  # type: ignore[arg-type]  # invalid on purpose
 
 
 def test_a_closed_informer_has_no_live_table(k: dynkube.sync.Client) -> None:
@@ -188,7 +188,7 @@ def test_a_closed_informer_has_no_live_table(k: dynkube.sync.Client) -> None:
         informer.live()
 
 
-def test_a_table_that_cannot_be_made_leaves_no_widget(own: ServerThread, comms: Comms) -> None:
+def test_a_failed_start_leaves_no_widget(own: ServerThread, comms: Comms) -> None:
     with dynkube.sync.connect(url=own.url) as client:
         listed = client.get("namespaces")
 
@@ -198,7 +198,9 @@ def test_a_table_that_cannot_be_made_leaves_no_widget(own: ServerThread, comms: 
     assert comms.widgets == 0
 
 
-def test_a_column_function_may_not_call_the_client(own: ServerThread, k: dynkube.sync.Client, comms: Comms) -> None:
+def test_a_column_function_that_calls_the_client_is_an_error(
+    own: ServerThread, k: dynkube.sync.Client, comms: Comms
+) -> None:
     k.informer("namespaces").live(columns={"x": lambda obj: k.resource("namespaces").get(obj.name)})
     comms.say(kind="hello", page="1")
 
@@ -208,7 +210,7 @@ def test_a_column_function_may_not_call_the_client(own: ServerThread, k: dynkube
     assert (cell["t"], "would deadlock" in cell["h"]) == ("(failed)", True)
 
 
-def test_a_process_with_live_tables_ends_without_a_word(own: ServerThread) -> None:
+def test_a_process_with_live_tables_ends_without_output_on_stderr(own: ServerThread) -> None:
     script = """
         import sys, dynkube.sync, dynkube.notebook._live
         dynkube.notebook._live._PATIENCE = 30.0

@@ -1,4 +1,4 @@
-"""Without a widget a live table is an output: it is replaced where it would show something else, and only there."""
+"""Without a widget, a live table is an output that is replaced only if its text changes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.notebook.kit import follow
 
 
 class Output:
-    """What IPython gives for an output that can be replaced."""
+    """IPython's handle of an output that can be updated."""
 
     display_id = "1"
 
@@ -27,19 +27,19 @@ class Output:
         self.texts: list[str] = []
 
     def update(self, bundle: dict[str, str], **options: Any) -> None:
-        """Take the place of what is shown."""
+        """Record the new text."""
         self.texts.append(bundle["text/plain"])
 
 
 @asynccontextmanager
 async def displayed(client: dynkube.Client, *, days: int = 0) -> AsyncIterator[tuple[PageTable, Output]]:
-    """A table of namespaces that are so old, below cell "a"."""
-    began = datetime.now(UTC) + timedelta(days=days)  # the server's clock is the real one
+    """A table of namespaces that are ``days`` old, displayed in cell "a"."""
+    began = datetime.now(UTC) + timedelta(days=days)  # the server uses the real clock
 
     def now() -> datetime:
         return began + timedelta(seconds=trio.current_time())
 
-    nowhere: Any = TrioThread.__new__(TrioThread)  # the test is in the loop already
+    nowhere: Any = TrioThread.__new__(TrioThread)  # the test already runs in the event loop
     async with client.informer("namespaces") as informer, trio.open_nursery() as nursery:
         follower = follow(informer, nursery, now=now)
         table, output = PageTable(follower, nowhere, Cells(lambda function: function())), Output()
@@ -50,7 +50,7 @@ async def displayed(client: dynkube.Client, *, days: int = 0) -> AsyncIterator[t
         await follower.close()
 
 
-async def test_ages_grow_where_nothing_else_happens(client: dynkube.Client) -> None:
+async def test_ages_are_updated_without_events(client: dynkube.Client) -> None:
     async with displayed(client) as (_, output):
         output.texts.clear()
 
@@ -60,7 +60,7 @@ async def test_ages_grow_where_nothing_else_happens(client: dynkube.Client) -> N
         assert len({text.split()[-1] for text in output.texts}) == 2
 
 
-async def test_an_output_that_shows_the_same_is_not_replaced(client: dynkube.Client) -> None:
+async def test_an_unchanged_output_is_not_replaced(client: dynkube.Client) -> None:
     async with displayed(client, days=20) as (_, output):
         output.texts.clear()
 
@@ -69,13 +69,13 @@ async def test_an_output_that_shows_the_same_is_not_replaced(client: dynkube.Cli
         assert output.texts == []
 
 
-async def test_the_last_picture_is_on_the_page_alone(client: dynkube.Client) -> None:
+async def test_the_last_text_is_not_held_by_the_table(client: dynkube.Client) -> None:
     async with displayed(client) as (table, output):
         assert "kube-system" in output.texts[-1]
         assert "kube-system" not in repr(vars(table))
 
 
-async def test_an_output_that_is_gone_is_left_alone(server: APIServer, client: dynkube.Client) -> None:
+async def test_an_output_whose_cell_is_run_again_is_not_updated(server: APIServer, client: dynkube.Client) -> None:
     async with displayed(client) as (table, output):
         other = Output()
         table._displayed("cell b", other)

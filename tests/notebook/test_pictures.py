@@ -1,4 +1,4 @@
-"""A page that follows the differences shows what is there; a difference is no larger than what has changed."""
+"""Pictures and deltas: a page that applies deltas has the latest picture, and deltas contain only changes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COLUMNS = [
 
 
 def event_for(known: dict[Key, Unstructured], name: str, namespace: str, size: int) -> InformerEvent | None:
-    """What an informer tells when an object has this size from now on; 0 for none."""
+    """Return the informer's event for an object that gets this size; 0 deletes it."""
     old = known.pop((namespace, name), None)
     if not size:
         return Deleted(old) if old is not None else None
@@ -36,7 +36,7 @@ def event_for(known: dict[Key, Unstructured], name: str, namespace: str, size: i
 
 
 @given(st.lists(st.tuples(STEPS, st.sampled_from(COLUMNS), st.integers(1, 6)), max_size=8))
-def test_folding_the_differences_gives_the_table_of_the_source(script: list[tuple[Any, Any, int]]) -> None:
+def test_applying_all_deltas_gives_the_latest_table(script: list[tuple[Any, Any, int]]) -> None:
     selection, painter, page, known = RowSelection(), Painter(), Page(), dict[Key, Unstructured]()
     last = Picture(Head(title="", phase=""))
 
@@ -56,14 +56,14 @@ def test_folding_the_differences_gives_the_table_of_the_source(script: list[tupl
         assert sorted(page.rows) == sorted("/".join(key) for key in sorted(known)[:limit])
 
 
-def test_nothing_is_told_where_nothing_has_changed() -> None:
+def test_without_a_change_there_is_no_delta() -> None:
     selection, painter = RowSelection(), Painter()
     selection.fold(Added(obj("a")))
 
     assert delta_message(paint(selection, painter), paint(selection, painter)) is None
 
 
-def test_of_one_object_that_changed_only_the_cells_that_changed_are_told() -> None:
+def test_the_delta_of_a_changed_object_has_only_changed_cells() -> None:
     selection, painter = RowSelection(), Painter()
     for number in range(100):
         selection.fold(Added(obj(f"a{number}", status={"phase": "Pending"})))
@@ -76,7 +76,7 @@ def test_of_one_object_that_changed_only_the_cells_that_changed_are_told() -> No
     assert delta == {"kind": "delta", "put": [["default/a7", "2", {"3": cell}]]}
 
 
-def test_an_object_that_did_not_change_is_not_read_again() -> None:
+def test_rows_of_unchanged_objects_are_reused() -> None:
     selection, painter = RowSelection(), Painter()
     for name in ("a", "b"):
         selection.fold(Added(obj(name)))
@@ -88,7 +88,7 @@ def test_an_object_that_did_not_change_is_not_read_again() -> None:
     assert [old is new for old, new in zip(before.rows, after.rows, strict=True)] == [False, True]
 
 
-def test_rows_are_the_first_by_namespace_and_name_whatever_came_first() -> None:
+def test_rows_are_sorted_by_namespace_and_name() -> None:
     selection = RowSelection()
     for name, namespace in [("b", "y"), ("c", "x"), ("a", "y"), ("a", "z")]:
         selection.fold(Added(obj(name, namespace)))
@@ -98,7 +98,7 @@ def test_rows_are_the_first_by_namespace_and_name_whatever_came_first() -> None:
     assert (len(selection), selection.namespaces, names(selection.window(9))) == (3, 3, ["c", "b", "a"])
 
 
-def test_the_head_says_how_many_there_are() -> None:
+def test_the_head_has_the_counts_of_objects() -> None:
     def counts(shown: int, matching: int, total: int, shows: str = "") -> str:
         return Head(title="", phase="", shown=shown, matching=matching, total=total, filter=shows).counts
 
@@ -108,7 +108,7 @@ def test_the_head_says_how_many_there_are() -> None:
     assert counts(200, 1200, 4000, "f") == "200 of 1,200 shown · 1,200 of 4,000 objects pass the filter"
 
 
-def test_what_servers_say_reaches_a_page_without_what_steers_and_cut() -> None:
+def test_messages_of_servers_are_escaped_and_cut() -> None:
     head = Head(title="pods.v1", phase="DEGRADED", reason="For\x9bbidden", message="\x1b[31m\u202eno\n" + 9_999 * "x")
 
     told = table_message(Picture(head))["head"]
@@ -117,7 +117,7 @@ def test_what_servers_say_reaches_a_page_without_what_steers_and_cut() -> None:
     assert len(told["message"]) < 2_100
 
 
-def test_a_picture_that_is_kept_takes_little_and_is_the_same_again() -> None:
+def test_a_packed_picture_is_small_and_unpacks_to_the_same() -> None:
     selection, painter = RowSelection(), Painter()
     for number in range(200):
         selection.fold(Added(obj(f"a{number}", status={"phase": "Bad \x1b[31m<b> é 名"}, size=1e300)))

@@ -1,4 +1,4 @@
-"""The script of live tables on a page with nothing else: messages in, elements out."""
+"""The script of live tables on an otherwise empty page: messages in, elements out."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ROWS = """() => [...document.querySelectorAll("tbody")].filter((body) => !body.
 
 
 class Bare:
-    """A page with one table."""
+    """A page with one live table."""
 
     def __init__(self, browser: Browser) -> None:
         self.page = browser.new_page(viewport={"width": 900, "height": 700})
@@ -36,23 +36,23 @@ class Bare:
         self.page.evaluate(_LOAD, base64.b64encode((_STATIC / "live.js").read_bytes()).decode())
 
     def begin(self) -> None:
-        """Have another table, which has heard nothing yet."""
+        """Replace the table by a new one that has received no message."""
         self.page.evaluate("begin()")
 
     def hear(self, message: Message, seq: int) -> None:
-        """A message comes."""
+        """Send a message to the table."""
         self.page.evaluate("(message) => table.hear(message)", {**message, "seq": seq})
 
     def rows(self) -> list[list[str]]:
-        """What is to be read, row by row."""
+        """Return the visible text of each row's cells."""
         found: list[list[str]] = self.page.evaluate(_ROWS)
         return found
 
     def said(self) -> list[Any]:
-        """What the page sent since the last call."""
+        """Return the messages that the page sent since the last call."""
         found: list[Any] = self.page.evaluate("sent.splice(0)")
         return found
 
     def text(self, selector: str) -> str:
-        """What is to be read in one place."""
+        """Return the visible text of an element."""
         return self.page.locator(selector).inner_text()

@@ -1,4 +1,4 @@
-"""JupyterLab with one notebook, whose cells have a client ``k`` of a cluster that runs here."""
+"""JupyterLab with one notebook, in which ``k`` is a client of an embedded cluster."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    """A browser; where there is none, what needs one is skipped."""
-    pytest.importorskip("playwright", reason="playwright is not installed: say 'make browser'")
+    """A browser; tests that need one are skipped if there is none."""
+    pytest.importorskip("playwright", reason="playwright is not installed: run 'make browser'")
     if CHROMIUM is None:
         pytest.skip("there is no chromium: install the package 'chromium' of the system")
     with browser() as found:
@@ -28,7 +28,7 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def bare_page(chromium: Browser) -> Iterator[Bare]:
-    """One page for all tests of a module, with nothing but the script of live tables."""
+    """A page with only the script of live tables, shared by the tests of a module."""
     bare = Bare(chromium)
     yield bare
     bare.page.close()
@@ -36,8 +36,8 @@ def bare_page(chromium: Browser) -> Iterator[Bare]:
 
 @pytest.fixture(scope="module")
 def notebook(chromium: Browser, cluster: ServerThread, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Notebook]:
-    """One notebook for a module: to open JupyterLab takes ten seconds."""
-    pytest.importorskip("jupyterlab", reason="jupyterlab is not installed: say 'make browser'")
+    """A notebook shared by the tests of a module, as opening JupyterLab takes ten seconds."""
+    pytest.importorskip("jupyterlab", reason="jupyterlab is not installed: run 'make browser'")
     folder = tmp_path_factory.mktemp("lab")
     with lab(folder) as address:
         page = chromium.new_page(viewport={"width": 1000, "height": 1100}, device_scale_factor=2)
@@ -48,7 +48,7 @@ def notebook(chromium: Browser, cluster: ServerThread, tmp_path_factory: pytest.
 
 @pytest.fixture
 def picture(request: pytest.FixtureRequest, notebook: Notebook) -> Callable[[str, Locator], None]:
-    """Writes a picture for the documentation, in light and in dark, if pictures are asked for."""
+    """A function that writes pictures for the documentation, in light and dark, if ``--pictures`` is given."""
 
     def take(name: str, what: Locator) -> None:
         if request.config.getoption("--pictures"):

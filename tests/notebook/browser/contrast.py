@@ -1,4 +1,4 @@
-"""How well texts can be read on what is behind them, by the rule of WCAG 2: 4.5 to 1."""
+"""Contrast of text and background by WCAG 2: at least 4.5 to 1."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FAINT = """(root) => {
 
 
 def faint(where: Locator) -> list[str]:
-    """The texts in an element that are hard to read."""
+    """Return the texts in an element whose contrast is too low."""
     texts, found = where.evaluate(_FAINT)
     assert texts > 2
     return [str(text) for text in found]

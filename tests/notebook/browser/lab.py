@@ -1,4 +1,4 @@
-"""JupyterLab in a browser without a window, as somebody uses it: cells run, themes change, kernels restart."""
+"""JupyterLab in a headless browser: run cells, change themes, restart kernels."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _QUIET = (
     "--disable-sync",
     "--no-first-run",
 )
-_PATIENCE = 45_000  # milliseconds, for what takes one or two seconds on a machine with nothing else to do
+_PATIENCE = 45_000  # milliseconds, for what takes one or two seconds on an idle machine
 _RUNNING = re.compile(r"http://127\.0\.0\.1:(\d+)/")
-_TOKEN = "tests"  # of a server that lives for a minute, on the loopback interface
+_TOKEN = "tests"  # of a server that runs for a minute, on the loopback interface
 _SETTINGS = {
     "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
     "apputils-extension/themes": {"theme": "JupyterLab Light"},
@@ -54,7 +54,7 @@ _RUN_AT = """async (place) => {
 
 @contextmanager
 def browser(*options: str) -> Iterator[Browser]:
-    """A browser without a window; ``options`` are chromium's own."""
+    """Start a headless browser; ``options`` are options of chromium."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as play:
@@ -65,7 +65,7 @@ def browser(*options: str) -> Iterator[Browser]:
 
 @contextmanager
 def lab(folder: Path) -> Iterator[str]:
-    """A JupyterLab of its own; gives its address. Nothing of the user's settings counts, and nothing is left."""
+    """Start a JupyterLab with its own settings and folders; yield its URL."""
     for name, values in _SETTINGS.items():
         path = folder / f"config/lab/user-settings/@jupyterlab/{name}.jupyterlab-settings"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -82,7 +82,7 @@ def lab(folder: Path) -> Iterator[str]:
         assert server.stderr is not None
         said = (line.decode(errors="replace") for line in server.stderr)
         port = next((found[1] for line in said if (found := _RUNNING.search(line))), None)
-        reader = threading.Thread(target=lambda: [*said])  # or it would wait for somebody to read what it says
+        reader = threading.Thread(target=lambda: [*said])  # keep reading, or the server blocks when the pipe is full
         reader.start()
         try:
             assert port is not None, "JupyterLab did not start"
@@ -91,13 +91,13 @@ def lab(folder: Path) -> Iterator[str]:
             server.terminate()
             try:
                 server.wait(20)
-            except subprocess.TimeoutExpired:  # seen once: it had ended its kernels, and waited for a thread of its own
+            except subprocess.TimeoutExpired:  # happened once: kernels had ended, and it waited for its own thread
                 server.kill()
             reader.join()
 
 
 class Notebook:
-    """A notebook that is open in the browser."""
+    """A notebook opened in the browser."""
 
     def __init__(self, page: Page, address: str, folder: Path) -> None:
         self.page = page
@@ -119,36 +119,36 @@ class Notebook:
         self.open()
 
     def open(self, name: str = "") -> None:
-        """Open another one, or reload this one with its kernel alive."""
+        """Open another notebook, or reload this one without restarting its kernel."""
         self._name = name or self._name
         self.page.goto(f"{self._address}/doc/tree/{self._name}?token={_TOKEN}")
         self.page.wait_for_function("() => window.jupyterapp?.shell.currentWidget?.context?.isReady")
         self.page.evaluate("() => jupyterapp.shell.currentWidget.context.sessionContext.ready")
 
     def run(self, code: str, *, wait: bool = True) -> Locator:
-        """Run a cell below the others; gives its outputs."""
+        """Append a cell and run it; return its output area."""
         place = self.page.evaluate(_RUN.replace("WAIT", "true" if wait else "false"), code.strip())
         return self.page.locator(".jp-Notebook .jp-Cell").nth(place).locator(".jp-OutputArea").first
 
     def run_at(self, place: int) -> Locator:
-        """Run a cell that is there, as Shift-Enter does, and wait for its end; gives its outputs."""
+        """Run an existing cell as Shift-Enter does, and wait for its end; return its output area."""
         self.page.evaluate(_RUN_AT, place)
         return self.page.locator(".jp-Notebook .jp-Cell").nth(place).locator(".jp-OutputArea").first
 
     def run_again(self) -> None:
-        """Run the cell that ran last once more, and wait for its end."""
+        """Run the last cell again and wait for its end."""
         self.page.evaluate("() => jupyterapp.commands.execute('notebook:run-cell')")
 
     def clear(self) -> None:
-        """Remove what is stored of outputs."""
+        """Remove the stored outputs."""
         self.page.evaluate("() => jupyterapp.commands.execute('notebook:clear-all-cell-outputs')")
 
     def save(self) -> None:
-        """Write it to its file."""
+        """Save the notebook to its file."""
         self.page.evaluate("() => jupyterapp.commands.execute('docmanager:save')")
 
     def theme(self, word: str) -> None:
-        """``Light`` or ``Dark``."""
+        """Set the theme to ``Light`` or ``Dark``."""
         self.page.evaluate(
             "(theme) => jupyterapp.commands.execute('apputils:change-theme', { theme })", f"JupyterLab {word}"
         )

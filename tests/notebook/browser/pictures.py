@@ -1,4 +1,4 @@
-"""The pictures of docs/images: of one width, sharp on dense screens, and small."""
+"""Write the pictures in docs/images: all of the same width, sharp on dense screens, and small files."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from playwright.sync_api import Locator
 
 WIDTH = 720
-"""How wide a picture is on a page, in its pixels: ``<img width="720">``. The file has twice as many."""
+"""Width of a picture on a page in CSS pixels: ``<img width="720">``. The file has twice as many pixels."""
 
-# All of it, however long: a picture does not scroll. Around it the notebook's own ground.
+# The whole element without scrolling, on the notebook's background.
 _LAYOUT = f"""
 :is(.dkl, .dk-card) {{
   box-sizing: border-box !important; width: {WIDTH}px !important; padding: 10px 14px !important;
@@ -24,20 +24,20 @@ _LAYOUT = f"""
 .dynkube {{ overflow: visible !important; }}
 .dkl-scroll {{ max-height: none !important; overflow: visible !important; }}
 """
-_COLOURS = 32  # the most frequent ones; all others are the edges of letters
+_COLOURS = 32  # the most frequent ones; the others are antialiased edges of letters
 
 
 def write_picture(file: Path, what: Locator) -> None:
-    """Write what an element looks like now."""
-    what.page.mouse.move(0, 0)  # or a row looks as if it were pointed at
+    """Write a screenshot of an element to ``file``."""
+    what.page.mouse.move(0, 0)  # so that no row has the style of :hover
     taken = Image.open(io.BytesIO(what.screenshot(animations="disabled", style=_LAYOUT))).convert("RGB")
-    taken = taken.crop((0, 0, taken.width, taken.height - 2))  # half a pixel of what comes next
+    taken = taken.crop((0, 0, taken.width, taken.height - 2))  # half a CSS pixel of the next element
     file.parent.mkdir(exist_ok=True)
     _with_few_colours(taken).save(file, optimize=True)
 
 
 def _with_few_colours(taken: Image.Image) -> Image.Image:
-    """The same with its most frequent colours, which stay as they are; Pillow's own ways move the grounds a little."""
+    """Reduce to the most frequent colours, unchanged; Pillow's own quantization alters backgrounds slightly."""
     pixels = taken.tobytes()
     each = list(zip(pixels[::3], pixels[1::3], pixels[2::3], strict=True))
     known = Counter(each)

@@ -1,4 +1,4 @@
-"""Live tables by what they are called and by the keyboard, as those know them who do not see or point at them."""
+"""Live tables by accessible roles and names, and by keyboard."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def bare(bare_page: Bare) -> Bare:
 
 
 def pod(name: str, phase: str, version: int = 1) -> Unstructured:
-    """One of them."""
+    """Return a pod with this phase."""
     return obj(name, version=version, status={"phase": phase})
 
 
 def show(bare: Bare, *objects: Unstructured) -> None:
-    """A whole table."""
+    """Send a whole table."""
     selection = RowSelection()
     for each in objects:
         selection.fold(Added(each))
@@ -47,7 +47,7 @@ def show(bare: Bare, *objects: Unstructured) -> None:
 
 
 def change(bare: Bare) -> None:
-    """One pod is another one, and one is new."""
+    """Change one pod and add another."""
     selection, painter = RowSelection(), Painter()
     for each in [pod("cart", "Running"), pod("web", "Running"), pod("api", "Failed")]:
         selection.fold(Added(each))
@@ -59,7 +59,7 @@ def change(bare: Bare) -> None:
     bare.hear(message, 2)
 
 
-def test_it_is_a_table_with_a_name_headings_and_a_heading_for_each_row(bare: Bare) -> None:
+def test_a_live_table_has_a_name_column_headings_and_row_headings(bare: Bare) -> None:
     table = bare.page.get_by_role("region", name="Rows of things.v1").get_by_role("table", name="things.v1")
 
     assert table.get_by_role("columnheader").all_text_contents() == ["Details", "Name", "Status", "Age"]
@@ -68,7 +68,7 @@ def test_it_is_a_table_with_a_name_headings_and_a_heading_for_each_row(bare: Bar
     assert [*table.locator("thead th").evaluate_all("all => all.map((each) => each.scope)")] == ["col"] * 6
 
 
-def test_headings_say_how_they_sort_and_do_so_by_the_keyboard(bare: Bare) -> None:
+def test_headings_have_aria_sort_and_sort_by_keyboard(bare: Bare) -> None:
     names = bare.page.locator("thead th", has_text="Name").last
     before = names.get_attribute("aria-sort")
 
@@ -81,7 +81,7 @@ def test_headings_say_how_they_sort_and_do_so_by_the_keyboard(bare: Bare) -> Non
     assert [row[0] for row in bare.rows()] == ["web", "cart", "api"]
 
 
-def test_all_of_it_is_reached_by_tab_and_what_is_reached_is_seen(bare: Bare) -> None:
+def test_all_controls_are_reached_by_tab_with_a_visible_focus(bare: Bare) -> None:
     bare.page.get_by_role("searchbox", name="Find in these rows").focus()
     reached = []
 
@@ -94,7 +94,7 @@ def test_all_of_it_is_reached_by_tab_and_what_is_reached_is_seen(bare: Bare) -> 
     assert reached == ["Rows of things.v1", "Name", "Status", "Age", *shows]
 
 
-def test_a_row_is_unfolded_and_words_are_found_by_the_keyboard(bare: Bare) -> None:
+def test_rows_are_expanded_and_searched_by_keyboard(bare: Bare) -> None:
     bare.page.get_by_role("button", name="Show default/cart").focus()
     bare.page.keyboard.press("Enter")
     asked = bare.said()
@@ -111,7 +111,7 @@ def test_a_row_is_unfolded_and_words_are_found_by_the_keyboard(bare: Bare) -> No
     assert len(bare.rows()) == 3
 
 
-def test_what_changes_does_not_light_up_where_less_motion_is_asked_for(bare: Bare) -> None:
+def test_changes_are_not_animated_with_reduced_motion(bare: Bare) -> None:
     change(bare)
     lit = bare.page.evaluate("document.getAnimations().length")
     bare.begin()
@@ -123,7 +123,7 @@ def test_what_changes_does_not_light_up_where_less_motion_is_asked_for(bare: Bar
     assert (lit, bare.page.evaluate("document.getAnimations().length")) == (2, 0)
 
 
-def test_a_table_that_stopped_says_so_in_words_and_does_not_look_alive(bare: Bare) -> None:
+def test_a_stopped_table_says_so_and_is_grey(bare: Bare) -> None:
     ages = bare.page.locator("td.dkl-age")
     bare.page.get_by_role("button", name="Show default/cart").click()
 

@@ -1,4 +1,4 @@
-"""In JupyterLab: what shows itself and live tables, in light and dark, until the kernel ends."""
+"""Displayed objects and live tables in JupyterLab, in light and dark themes, until the kernel ends."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.real_time, pytest.mark.browser, pytest.mark.timeout(18
 
 
 def running(name: str, namespace: str, ready: bool, image: str = "web:1") -> dict[str, Any]:
-    """A pod with a status, as a kubelet would have written it."""
+    """Return a pod with a status as written by a kubelet."""
     phase = "Running" if ready else "Pending"
     found = pod(name, namespace, containers=[{"name": "web", "image": image}])
     conditions = [{"type": "Ready", "status": str(ready), "reason": "" if ready else "ContainersNotReady"}]
@@ -27,17 +27,17 @@ def running(name: str, namespace: str, ready: bool, image: str = "web:1") -> dic
 
 
 def cells(output: Locator, column: int) -> list[str]:
-    """What the rows of a live table say in one column, counted from 0; the first is the name's where all is default."""
+    """Return the texts of one column of a live table, counted from 0; by default the first one is the name."""
     return [str(text) for text in output.locator(f".dkl-row > :nth-child({column + 2})").all_inner_texts()]
 
 
 def wait_text(output: Locator, selector: str, text: str) -> None:
-    """Wait until there is such a text."""
+    """Wait for an element with this text."""
     output.locator(selector, has_text=re.compile(text)).first.wait_for()
 
 
 @pytest.mark.parametrize("theme", ["Light", "Dark"])
-def test_an_object_and_a_list_show_themselves(cluster: ServerThread, notebook: Notebook, theme: str) -> None:
+def test_an_object_and_a_list_are_displayed_in_any_theme(cluster: ServerThread, notebook: Notebook, theme: str) -> None:
     for number in range(14):
         cluster.load(running(f"web-{number:02}", "default", number % 5 != 2))
     notebook.theme(theme)
@@ -53,7 +53,7 @@ def test_an_object_and_a_list_show_themselves(cluster: ServerThread, notebook: N
 
 
 @pytest.mark.parametrize("theme", ["Light", "Dark"])
-def test_a_live_table_can_be_read_in_any_theme(cluster: ServerThread, notebook: Notebook, theme: str) -> None:
+def test_a_live_table_is_readable_in_any_theme(cluster: ServerThread, notebook: Notebook, theme: str) -> None:
     cluster.load(running("web-00", "kube-system", True))
     notebook.theme(theme)
     output = notebook.run("pods = k.informer('pods'); pods.live(columns={'image': '{.spec.containers[*].image}'})")
@@ -72,9 +72,7 @@ def test_a_live_table_can_be_read_in_any_theme(cluster: ServerThread, notebook: 
     assert faint(absent.locator(".dkl")) == []
 
 
-def test_an_absent_resource_turns_into_a_table_that_follows_the_filter(
-    cluster: ServerThread, notebook: Notebook
-) -> None:
+def test_an_absent_resource_becomes_a_table_that_follows_the_filter(cluster: ServerThread, notebook: Notebook) -> None:
     notebook.theme("Light")
     output = notebook.run("widgets = k.informer('widgets.v1.example.com'); widgets.live()")
     wait_text(output, ".dkl-message", "no CRD widgets.example.com is installed")
@@ -99,9 +97,7 @@ def test_an_absent_resource_turns_into_a_table_that_follows_the_filter(
     assert "LabelFilter('team=front')" in output.locator(".dkl-filter").inner_text()
 
 
-def test_what_is_unfolded_scrolled_and_selected_stays_over_50_updates(
-    cluster: ServerThread, notebook: Notebook
-) -> None:
+def test_expanded_rows_scrolling_and_selection_survive_50_updates(cluster: ServerThread, notebook: Notebook) -> None:
     for number in range(40):
         metadata = {"name": f"p{number:02}", "namespace": "kube-public", "labels": {"step": "none"}}
         cluster.create({**pod("any"), "metadata": metadata})
@@ -129,7 +125,7 @@ def test_what_is_unfolded_scrolled_and_selected_stays_over_50_updates(
     wait_text(output, ".dkl-details", "step=s49")
 
 
-def test_a_table_is_live_while_a_cell_runs_and_after_a_reload(cluster: ServerThread, notebook: Notebook) -> None:
+def test_a_table_is_updated_while_a_cell_runs_and_after_a_reload(cluster: ServerThread, notebook: Notebook) -> None:
     output = notebook.run("spaces = k.informer('namespaces'); spaces.live()")
     notebook.run("import threading; end = threading.Event(); end.wait(60)", wait=False)
 
@@ -144,7 +140,7 @@ def test_a_table_is_live_while_a_cell_runs_and_after_a_reload(cluster: ServerThr
     reopened.locator(".dkl-row", has_text="later").wait_for()
 
 
-def test_a_table_whose_cell_is_run_again_is_followed_no_longer(notebook: Notebook) -> None:
+def test_the_old_table_of_a_cell_that_is_run_again_rests(notebook: Notebook) -> None:
     notebook.run("import dynkube.notebook._audience as audience; audience.GRACE = 0.5")
     output = notebook.run("first = globals().get('table'); table = k.get('nodes').live(); table")
     wait_text(output, ".dkl-pill", "LIVE")
@@ -158,7 +154,7 @@ def test_a_table_whose_cell_is_run_again_is_followed_no_longer(notebook: Noteboo
     notebook.run("audience.GRACE = 60.0; table.close(); first.close()")
 
 
-def test_keys_pressed_in_a_table_are_not_those_of_the_notebook(cluster: ServerThread, notebook: Notebook) -> None:
+def test_keys_pressed_in_a_table_do_not_reach_the_notebook(cluster: ServerThread, notebook: Notebook) -> None:
     output = notebook.run("k.informer('namespaces').live()")
     row = output.locator("tbody", has_text="kube-system")
     row.get_by_role("button", name="Show /kube-system").focus()
@@ -175,7 +171,7 @@ def test_keys_pressed_in_a_table_are_not_those_of_the_notebook(cluster: ServerTh
     assert output.get_by_role("searchbox").evaluate("node => node === document.activeElement")
 
 
-def test_hostile_text_is_text(cluster: ServerThread, notebook: Notebook) -> None:
+def test_hostile_text_is_not_markup(cluster: ServerThread, notebook: Notebook) -> None:
     hostile = "<img src=x onerror=\"document.title='broken'\"><b>bold</b>"
     cluster.create(crd("gadgets"))
     cluster.create(widget("a", kind="Gadget", text=hostile))
@@ -191,12 +187,12 @@ def test_hostile_text_is_text(cluster: ServerThread, notebook: Notebook) -> None
     assert notebook.page.title() != "broken"
 
 
-def test_a_restarted_kernel_is_told_and_the_table_stops(cluster: ServerThread, notebook: Notebook) -> None:
+def test_after_a_restart_of_the_kernel_the_table_stops(cluster: ServerThread, notebook: Notebook) -> None:
     output = notebook.run("spaces = k.informer('namespaces'); spaces.live()")
     wait_text(output, ".dkl-pill", "LIVE")
     rows = cells(output, 1)
 
-    notebook.restart()  # the kernel is a new one from here on: this test is the last of the module
+    notebook.restart()  # replaces the kernel, so this must be the last test of the module
 
     wait_text(output, ".dkl-message", "the kernel has ended")
     assert (output.locator(".dkl-pill").inner_text(), cells(output, 1)) == ("STOPPED", rows)

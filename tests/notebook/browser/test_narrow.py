@@ -1,4 +1,4 @@
-"""Cards on a narrow page: only tables and YAML are wider than it, and those can be scrolled by themselves."""
+"""Cards on a narrow page: only tables and YAML may be wider, and those scroll separately."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def named(name: str) -> Any:
 
 
 def informer() -> Any:
-    return Informer(lambda: None, "httproutes.v1.gateway.networking.k8s.io", label_selector=f"app={LONG}")  # type: ignore[arg-type,return-value]  # it asks for nothing
+    return Informer(lambda: None, "httproutes.v1.gateway.networking.k8s.io", label_selector=f"app={LONG}")  # type: ignore[arg-type,return-value]  # never started
 
 
 def conflict() -> Any:
@@ -57,14 +57,14 @@ def conflict() -> Any:
 @pytest.mark.parametrize(
     "thing", [named("web"), named(LONG), informer(), conflict()], ids=["object", "long names", "informer", "conflict"]
 )
-def test_what_is_no_table_and_no_yaml_is_within_the_page(page: Page, thing: Any) -> None:
+def test_everything_except_tables_and_yaml_fits_the_page(page: Page, thing: Any) -> None:
     page.set_content(thing._repr_html_())
 
     assert page.evaluate(WIDER, ".dk-head, .dk-chip, .dk-facts, .dk-note, li, summary") == []
     assert page.evaluate("document.documentElement.scrollWidth") <= 320
 
 
-def test_a_label_that_fits_is_on_one_line_and_the_next_one_beside_it(page: Page) -> None:
+def test_short_labels_are_side_by_side_on_one_line(page: Page) -> None:
     page.set_content(Unstructured(POD)._repr_html_())
 
     first, second = (page.locator(".dk-chip").nth(place).bounding_box() for place in (0, 1))
@@ -75,7 +75,7 @@ def test_a_label_that_fits_is_on_one_line_and_the_next_one_beside_it(page: Page)
     assert first["height"] < 25
 
 
-def test_what_is_unfolded_in_a_live_table_is_within_the_page_wherever_the_table_is_scrolled_to(
+def test_details_of_a_live_table_fit_the_page_when_the_table_is_scrolled(
     chromium: Browser,
 ) -> None:
     bare = Bare(chromium)

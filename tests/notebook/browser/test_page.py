@@ -1,4 +1,4 @@
-"""The script of live tables: it shows what the kernel's pictures show, and touches nothing else."""
+"""The script of live tables: it displays the kernel's pictures, and changes only elements that differ."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ FLASHED = """() => document.getAnimations().map(({ effect }) => effect.target.in
 
 @pytest.fixture
 def bare(bare_page: Bare) -> Bare:
-    """A table that has heard nothing yet."""
+    """A table that has received no message."""
     bare_page.begin()
     return bare_page
 
 
 def visible(picture: Picture) -> list[list[str]]:
-    """What a picture shows."""
+    """Return the cells of a picture's visible columns."""
     shown = [place for place, heading in enumerate(picture.headings) if heading.shown]
     return [[row.cells[place].text for place in shown] for row in picture.rows]
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.lists(st.tuples(STEPS, st.sampled_from(COLUMNS), st.integers(1, 6)), max_size=6))
-def test_the_page_shows_what_the_picture_shows(bare_page: Bare, script: list[tuple[Any, Any, int]]) -> None:
+def test_the_page_displays_the_cells_of_the_picture(bare_page: Bare, script: list[tuple[Any, Any, int]]) -> None:
     bare_page.begin()
     selection, painter, known = RowSelection(), Painter(), dict[Key, Unstructured]()
     last = Picture(Head(title="", phase=""))
@@ -62,7 +62,7 @@ def test_the_page_shows_what_the_picture_shows(bare_page: Bare, script: list[tup
 
 
 def shown(bare: Bare, *objects: Unstructured, columns: Any = None) -> tuple[RowSelection, Painter, Picture]:
-    """A table of some objects."""
+    """Send a table of some objects; return selection, painter and picture."""
     selection, painter = RowSelection(), Painter()
     for each in objects:
         selection.fold(Added(each))
@@ -71,7 +71,7 @@ def shown(bare: Bare, *objects: Unstructured, columns: Any = None) -> tuple[RowS
     return selection, painter, picture
 
 
-def test_rows_that_stay_are_the_same_elements_and_only_what_changed_lights_up(bare: Bare) -> None:
+def test_rows_keep_their_elements_and_only_changes_are_highlighted(bare: Bare) -> None:
     selection, painter, before = shown(bare, *(obj(name, status={"phase": "Pending"}) for name in "abcdef"))
     bare.page.evaluate(MARK)
 
@@ -95,9 +95,7 @@ COUNT = """() => {
 
 
 @pytest.mark.parametrize(("rows", "lights"), [(400, 400), (1_100, 0)])
-def test_many_changes_at_once_cost_the_page_one_look_at_its_styles_and_too_many_light_up_nothing(
-    bare: Bare, rows: int, lights: int
-) -> None:
+def test_many_changes_read_styles_once_and_too_many_are_not_highlighted(bare: Bare, rows: int, lights: int) -> None:
     selection, painter = RowSelection(), Painter()
     for number in range(rows):
         selection.fold(Added(obj(f"{number}")))
@@ -119,7 +117,7 @@ def test_many_changes_at_once_cost_the_page_one_look_at_its_styles_and_too_many_
 SIZES = columns_for((), (PrinterColumn(name="Size", type="integer", json_path=".size"),))
 
 
-def test_rows_are_sorted_by_number_up_down_and_not_at_all(bare: Bare) -> None:
+def test_rows_are_sorted_ascending_descending_or_not(bare: Bare) -> None:
     shown(bare, obj("a", size=10), obj("b", size=9), obj("c", size=100), columns=SIZES)
     top = bare.page.locator("th button", has_text="Size")
     orders = []
@@ -132,12 +130,12 @@ def test_rows_are_sorted_by_number_up_down_and_not_at_all(bare: Bare) -> None:
     assert bare.page.locator("th[aria-sort=ascending]").count() == 1
 
 
-def test_a_change_moves_a_row_to_where_it_is_sorted_and_keeps_it_unfolded(bare: Bare) -> None:
+def test_a_changed_row_moves_to_its_sorted_position_and_stays_expanded(bare: Bare) -> None:
     selection, painter, before = shown(bare, *(obj(name, size=i) for i, name in enumerate("abcdef")), columns=SIZES)
     bare.page.locator("th button", has_text="Size").click()
     bare.page.locator(".dkl-toggle").first.click()
     details = {"kind": "details", "id": "default/a", "blocks": [{"section": "spec", "hint": "", "open": False}]}
-    details["blocks"][0]["blocks"] = [{"code": [["size: 0"]]}]  # type: ignore[index]  # a message as it comes
+    details["blocks"][0]["blocks"] = [{"code": [["size: 0"]]}]  # type: ignore[index]  # a decoded message
     bare.hear(details, 1)
     bare.page.locator(".dkl-details summary").click()
 
@@ -151,7 +149,7 @@ def test_a_change_moves_a_row_to_where_it_is_sorted_and_keeps_it_unfolded(bare: 
     assert [message["kind"] for message in bare.said()] == ["details", "details"]
 
 
-def test_words_find_rows_and_it_is_said_how_many(bare: Bare) -> None:
+def test_search_filters_rows_and_displays_their_number(bare: Bare) -> None:
     shown(bare, obj("web-1", "shop"), obj("web-2", "cart"), obj("db-1", "shop"))
 
     bare.page.locator(".dkl-search").fill("WEB shop")
@@ -163,18 +161,18 @@ def test_words_find_rows_and_it_is_said_how_many(bare: Bare) -> None:
     assert bare.page.locator(".dkl-search").is_visible()
 
 
-def test_a_page_that_missed_a_message_asks_for_the_whole(bare: Bare) -> None:
+def test_a_page_that_missed_a_message_requests_the_whole_table(bare: Bare) -> None:
     _, _, picture = shown(bare, obj("a"))
 
     bare.hear({"kind": "delta", "drop": ["default/a"]}, 3)
 
     assert [message["kind"] for message in bare.said()] == ["hello"]
     assert bare.rows() == visible(picture)
-    bare.hear({"kind": "delta", "drop": ["default/a"]}, 1)  # an old one, that comes late
+    bare.hear({"kind": "delta", "drop": ["default/a"]}, 1)  # an old message that is late
     assert bare.said() == []
 
 
-def test_a_page_that_came_late_waits_for_the_whole(bare: Bare) -> None:
+def test_a_page_opened_later_waits_for_the_whole_table(bare: Bare) -> None:
     bare.hear({"kind": "delta", "drop": ["default/a"]}, 7)
 
     assert bare.text(".dkl-message") == "waiting for the kernel"
@@ -182,7 +180,7 @@ def test_a_page_that_came_late_waits_for_the_whole(bare: Bare) -> None:
     assert len(bare.rows()) == 1
 
 
-def test_a_page_that_nobody_tells_anything_says_what_to_do(bare: Bare) -> None:
+def test_a_page_without_messages_says_what_to_do(bare: Bare) -> None:
     bare.page.clock.run_for(60_000)
     bare.page.evaluate("table.tick()")
 
@@ -190,7 +188,7 @@ def test_a_page_that_nobody_tells_anything_says_what_to_do(bare: Bare) -> None:
     assert bare.text(".dkl-pill") == "STOPPED"
 
 
-def test_silence_is_told_and_forgotten_when_there_is_a_word(bare: Bare) -> None:
+def test_silence_of_the_kernel_is_displayed_until_the_next_message(bare: Bare) -> None:
     shown(bare, obj("a"))
     bare.page.clock.run_for(60_000)
     bare.page.evaluate("table.tick()")
@@ -204,7 +202,7 @@ def test_silence_is_told_and_forgotten_when_there_is_a_word(bare: Bare) -> None:
     assert bare.text(".dkl-pill") == "LIVE"
 
 
-def test_a_page_that_hears_something_says_now_and_then_that_it_is_there(bare: Bare) -> None:
+def test_a_page_that_receives_messages_sends_keep_alives(bare: Bare) -> None:
     shown(bare, obj("a"))
 
     for seq in range(2, 8):
@@ -214,7 +212,7 @@ def test_a_page_that_hears_something_says_now_and_then_that_it_is_there(bare: Ba
     assert [message["kind"] for message in bare.said()] == ["here"] * 3
 
 
-def test_a_page_whose_first_word_was_lost_says_it_again(bare: Bare) -> None:
+def test_a_page_whose_hello_was_lost_repeats_it(bare: Bare) -> None:
     for seq in range(7, 10):
         bare.page.clock.run_for(15_000)
         bare.hear({"kind": "pulse"}, seq)
@@ -222,7 +220,7 @@ def test_a_page_whose_first_word_was_lost_says_it_again(bare: Bare) -> None:
     assert [message["kind"] for message in bare.said()] == ["hello"]
 
 
-def test_what_is_unfolded_is_asked_for_when_the_whole_table_comes(bare: Bare) -> None:
+def test_details_of_expanded_rows_are_requested_after_a_whole_table(bare: Bare) -> None:
     _, _, picture = shown(bare, obj("a"))
     bare.page.locator(".dkl-toggle").click()
     bare.said()
@@ -232,7 +230,7 @@ def test_what_is_unfolded_is_asked_for_when_the_whole_table_comes(bare: Bare) ->
     assert [(message["kind"], message["id"]) for message in bare.said()] == [("details", "default/a")]
 
 
-def test_a_click_selects_a_row_and_another_one_lets_go(bare: Bare) -> None:
+def test_a_click_on_a_selected_row_deselects(bare: Bare) -> None:
     shown(bare, obj("a"), obj("b"))
     cells = bare.page.locator(".dkl-row > :nth-child(3)")
 
@@ -247,5 +245,5 @@ def test_a_click_selects_a_row_and_another_one_lets_go(bare: Bare) -> None:
 @pytest.mark.parametrize(
     "seconds", [-5, -1, 0, 1.9, 59, 119, 121, 599, 600, 10_799, 10_800, 30_000, 172_800, 700_000, 7e7, 2e8, 3e8]
 )
-def test_ages_are_written_as_everywhere_else(bare: Bare, seconds: float) -> None:
+def test_ages_are_formatted_as_in_python(bare: Bare, seconds: float) -> None:
     assert bare.page.evaluate("(seconds) => age(seconds)", seconds) == duration_text(seconds)

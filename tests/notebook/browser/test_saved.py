@@ -1,4 +1,4 @@
-"""What is seen of a notebook that does not run: saved, not trusted, on a page without scripts or styles."""
+"""Notebooks that are not running: saved, untrusted, and on pages without scripts or styles."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ pytestmark = [pytest.mark.real_time, pytest.mark.browser, pytest.mark.timeout(18
 
 @pytest.fixture
 def context(chromium: Browser) -> Iterator[BrowserContext]:
-    """Pages that run no script."""
+    """Pages that run no scripts."""
     context = chromium.new_context(java_script_enabled=False)
     yield context
     context.close()
 
 
 def without_styles(html: str) -> str:
-    """As JupyterLab shows what it does not trust."""
+    """Return the HTML as JupyterLab displays it if untrusted."""
     return re.sub(r"(?s)<style>.*?</style>", "", html)
 
 
 def without_attributes(html: str) -> str:
-    """As GitHub shows notebooks."""
+    """Return the HTML as GitHub displays it."""
     return re.sub(r' (style|class)="[^"]*"', "", without_styles(html))
 
 
@@ -46,7 +46,7 @@ def without_attributes(html: str) -> str:
         pytest.param(without_attributes, (True, True, False), id="without attributes"),
     ],
 )
-def test_either_the_text_or_the_card_is_seen(
+def test_either_the_text_or_the_card_is_visible(
     context: BrowserContext, cleaned: Callable[[str], str], seen: tuple[bool, bool, bool]
 ) -> None:
     page = context.new_page()
@@ -61,20 +61,18 @@ def test_either_the_text_or_the_card_is_seen(
 
 
 def converted(page: Page, name: str, theme: str = "light") -> list[str]:
-    """Open a notebook as nbconvert makes a page of it; gives what went wrong with its scripts."""
-    nbconvert = pytest.importorskip("nbconvert", reason="nbconvert is not installed: say 'make browser'")
+    """Open a notebook converted by nbconvert; return the errors of its scripts."""
+    nbconvert = pytest.importorskip("nbconvert", reason="nbconvert is not installed: run 'make browser'")
     html, _ = nbconvert.HTMLExporter(theme=theme).from_filename(str(ROOT / "notebooks" / name))
     wrong: list[str] = []
     page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.route("**/*", lambda route: route.abort())  # it asks a content network for MathJax
+    page.route("**/*", lambda route: route.abort())  # it requests MathJax from a CDN
     page.set_content(html)
     return wrong
 
 
 @pytest.mark.parametrize("scripts", [True, False])
-def test_a_page_that_nbconvert_made_shows_tables_objects_and_the_first_picture_of_live_tables(
-    chromium: Browser, scripts: bool
-) -> None:
+def test_a_page_by_nbconvert_displays_tables_objects_and_live_tables(chromium: Browser, scripts: bool) -> None:
     context = chromium.new_context(java_script_enabled=scripts)
     page = context.new_page()
 
@@ -90,7 +88,7 @@ def test_a_page_that_nbconvert_made_shows_tables_objects_and_the_first_picture_o
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("name", ["02-lazy-informers.ipynb", "04-server-side-apply.ipynb"])
-def test_a_page_that_nbconvert_made_is_readable_in_either_theme(context: BrowserContext, name: str, theme: str) -> None:
+def test_a_page_by_nbconvert_is_readable_in_either_theme(context: BrowserContext, name: str, theme: str) -> None:
     page = context.new_page()
 
     converted(page, name, theme)
@@ -100,7 +98,7 @@ def test_a_page_that_nbconvert_made_is_readable_in_either_theme(context: Browser
     assert [text for card in cards.all() for text in faint(card)] == []
 
 
-def test_a_saved_notebook_that_nobody_trusts_shows_texts(notebook: Notebook) -> None:
+def test_a_saved_untrusted_notebook_displays_texts(notebook: Notebook) -> None:
     notebook.run("k.get('namespaces')")
     notebook.run("k.informer('namespaces').live()").locator(".dkl-row", has_text="kube-system").wait_for()
     notebook.save()

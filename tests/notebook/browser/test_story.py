@@ -1,4 +1,4 @@
-"""The notebooks with live tables in JupyterLab, run cell by cell, and the pictures that documentation has of them."""
+"""The notebooks with live tables, run cell by cell in JupyterLab; also takes the pictures for the documentation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.real_time, pytest.mark.browser, pytest.mark.timeout(24
 
 
 class Story:
-    """A notebook, run cell by cell."""
+    """A notebook that is run cell by cell."""
 
     def __init__(self, notebook: Notebook, name: str) -> None:
         self._notebook = notebook
@@ -29,7 +29,7 @@ class Story:
         notebook.clear()
 
     def run_past(self, code: str) -> Locator:
-        """Run everything up to the next cell with this in it; gives the outputs of that one."""
+        """Run all cells up to the next one that contains ``code``; return the output area of that one."""
         for place, source in self._sources:
             outputs = self._notebook.run_at(place)
             if code in source:
@@ -38,12 +38,12 @@ class Story:
 
 
 def texts(found: Locator) -> list[str]:
-    """What is to be read in each, as it was written."""
+    """Return the text of each element."""
     return [text.strip() for text in found.all_text_contents()]
 
 
 def names(table: Locator) -> list[str]:
-    """The names in a live table, from its top."""
+    """Return the names in a live table, from top to bottom."""
     return texts(table.locator(".dkl-row:visible > th"))
 
 
@@ -82,12 +82,12 @@ def test_lazy_informers_and_their_live_table(notebook: Notebook, picture: Take) 
     story.run_past('k["crds"].delete')
     table.locator(".dkl-pill", has_text="ABSENT").wait_for()
     table.locator(".dkl-scroll").wait_for(state="hidden")
-    story.run_past("apply_all")  # once more
+    story.run_past("apply_all")  # a second time
     table.locator(".dkl-row", has_text="checkout").wait_for()
     assert names(table) == ["checkout"]
 
 
-def test_a_live_table_of_pods_with_one_unfolded(notebook: Notebook, picture: Take) -> None:
+def test_a_live_table_of_pods_with_an_expanded_row(notebook: Notebook, picture: Take) -> None:
     story = Story(notebook, "03-dynamic-filters.ipynb")
 
     table = story.run_past("pods.live(").locator(".dkl")
