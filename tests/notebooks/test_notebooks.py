@@ -1,4 +1,4 @@
-"""The notebooks, each run in a kernel: they run to their end, and their outputs are those that are stored."""
+"""The notebooks run in a kernel, and their outputs equal the stored ones."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ each_notebook = pytest.mark.parametrize("file", [pytest.param(file, id=file.stem
 @pytest.mark.real_time
 @pytest.mark.timeout(CELL_TIMEOUT * 2)
 @each_notebook
-def test_it_runs_to_its_end_with_the_stored_outputs(file: Path) -> None:
+def test_the_outputs_of_a_run_are_the_stored_ones(file: Path) -> None:
     executed = execute(file)
 
     assert differences(nbformat.read(file, as_version=4), executed) == ""
 
 
 @each_notebook
-def test_no_cell_awaits_anything(file: Path) -> None:
+def test_no_cell_uses_await(file: Path) -> None:
     for cell in nbformat.read(file, as_version=4).cells:
         tree = ast.parse(cell.source if cell.cell_type == "code" else "")
 
@@ -31,7 +31,7 @@ def test_no_cell_awaits_anything(file: Path) -> None:
 
 
 @each_notebook
-def test_its_first_cell_says_how_to_use_another_cluster(file: Path) -> None:
+def test_the_first_cell_says_how_to_use_another_cluster(file: Path) -> None:
     first = nbformat.read(file, as_version=4).cells[0]
 
     assert first.cell_type == "markdown"
