@@ -1,4 +1,4 @@
-"""The embedded server and a client of it, as programs get them."""
+"""An embedded server and a client of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Python in a document, made to run: open-ended loops end after one round, waiting for ever ends at once."""
+"""Run the Python blocks of a document: open-ended loops end after one iteration, ``sleep_forever`` returns at once."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
 def python_blocks(document: str) -> list[str]:
-    """The fenced Python of a document."""
+    """Return the fenced Python blocks of a document."""
     return _BLOCK.findall((_ROOT / document).read_text(encoding="utf-8"))
 
 
 async def run(block: str, names: dict[str, object]) -> dict[str, object]:
-    """Run a block as if its names were there, with ``await`` allowed anywhere."""
+    """Run a block with these names defined and top-level ``await`` allowed; return its namespace."""
     tree = ast.fix_missing_locations(_Ending().visit(ast.parse(block)))
     code: CodeType = compile(tree, "<document>", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     scope = dict(names)

@@ -1,4 +1,4 @@
-"""What tests of the face share: objects, and a wire that lies about some requests and passes on the others."""
+"""Helpers for tests of the public API: objects, and a transport that answers some requests itself."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Trouble = Callable[[httpx2.Request], httpx2.Response | Exception | None]
 
 
 class LyingWire(httpx2.AsyncBaseTransport):
-    """Asks ``trouble`` for an answer first; where it has none (``None``), ``inner`` answers."""
+    """Calls ``trouble`` for each request; if it returns ``None``, forwards the request to ``inner``."""
 
     def __init__(self, inner: httpx2.AsyncBaseTransport, trouble: Trouble) -> None:
         self._inner = inner
@@ -29,7 +29,7 @@ class LyingWire(httpx2.AsyncBaseTransport):
 
 
 def for_pods(answer: Callable[[], httpx2.Response | Exception], *, watch: bool | None = None) -> Trouble:
-    """Trouble with the collection of pods only: with its watches, its lists, or both."""
+    """Return a ``trouble`` for requests on all pods: watches, lists, or both."""
 
     def trouble(request: httpx2.Request) -> httpx2.Response | Exception | None:
         mine = request.url.path == "/api/v1/pods" and watch in (None, "watch" in request.url.params)
@@ -39,13 +39,13 @@ def for_pods(answer: Callable[[], httpx2.Response | Exception], *, watch: bool |
 
 
 def html(code: int = 200) -> httpx2.Response:
-    """What a login page or a load balancer answers."""
+    """Return the response of a login page or a load balancer."""
     page = b"<html><title>Please log in</title></html>"
     return httpx2.Response(code, headers={"content-type": "text/html"}, content=page)
 
 
 def stream(*parts: bytes | Exception) -> httpx2.Response:
-    """A watch that says this, and ends; an exception cuts it there."""
+    """Return the response of a watch with these parts; an exception breaks the connection there."""
     return httpx2.Response(200, headers={"content-type": "application/json"}, content=_chunks(parts))
 
 
@@ -57,12 +57,12 @@ async def _chunks(parts: tuple[bytes | Exception, ...]) -> AsyncIterator[bytes]:
 
 
 def added(name: str, version: int) -> bytes:
-    """A line of a watch on pods."""
+    """Return a line of a watch on pods."""
     metadata = {"name": name, "namespace": "default", "uid": name, "resourceVersion": str(version)}
     return json.dumps({"type": "ADDED", "object": {"apiVersion": "v1", "kind": "Pod", "metadata": metadata}}).encode()
 
 
 def config_map(name: str = "settings", **fields: Any) -> dict[str, Any]:
-    """A ConfigMap; fields given as ``None`` are left out."""
+    """Return a ConfigMap; fields given as ``None`` are left out."""
     obj: dict[str, Any] = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, **fields}
     return {key: value for key, value in obj.items() if value is not None}

@@ -1,4 +1,4 @@
-"""docs/apply.md does what it says."""
+"""The examples in docs/apply.md: owners, extract, paths."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def blocks_with(text: str) -> list[str]:
     return [block for block in python_blocks(PAGE) if text in block]
 
 
-async def test_the_table_of_owners_is_as_on_the_page(
+async def test_the_table_of_owners_is_that_of_the_page(
     shop: APIServer, client: Client, capsys: pytest.CaptureFixture[str]
 ) -> None:
     first, second = blocks_with("owners(web)")
@@ -60,7 +60,7 @@ async def test_the_table_of_owners_is_as_on_the_page(
     assert without_times(table) == without_times(shown[0])
 
 
-async def test_what_is_extracted_changed_and_applied_is_there(shop: APIServer, client: Client) -> None:
+async def test_extracted_and_changed_fields_are_applied(shop: APIServer, client: Client) -> None:
     (block,) = blocks_with("extract(web")
 
     await run(block, {"client": client})
@@ -70,7 +70,7 @@ async def test_what_is_extracted_changed_and_applied_is_there(shop: APIServer, c
     assert live["spec"]["replicas"] == 3
 
 
-async def test_paths_are_as_on_the_page(shop: APIServer, client: Client) -> None:
+async def test_paths_of_the_page_can_be_parsed(shop: APIServer, client: Client) -> None:
     (block,) = blocks_with("FieldPath.parse")
     web = await client.resource("deployments").get("web", namespace="shop")
 

@@ -1,4 +1,4 @@
-"""What docs/apply.md says of many objects at once: its Python runs on a folder of manifests."""
+"""The examples in docs/apply.md for many objects, run on a folder of manifests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PAGE = "docs/apply.md"
 
 
 def block(text: str) -> str:
-    """The Python of the page that has this in it."""
+    """Return the Python block of the page that contains ``text``."""
     (found,) = (block for block in python_blocks(PAGE) if text in block)
     return found
 
@@ -42,15 +42,15 @@ async def test_a_folder_is_applied_and_reported(capsys: pytest.CaptureFixture[st
     assert out.rstrip().endswith("4 created")
 
 
-@pytest.mark.real_time  # reads files in a thread, under a deadline
-async def test_a_long_run_is_followed(client: Client, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.real_time  # reads files in a thread, with a timeout
+async def test_the_progress_of_a_long_run_is_printed(client: Client, capsys: pytest.CaptureFixture[str]) -> None:
     await run(block("move_on_after"), {"client": client})
 
-    # Several are out at once: the first entry may come when a second one is there already.
+    # Several requests are in flight: when the first entry is printed, others may be complete.
     assert re.match(r"[1-4]/4 created ", capsys.readouterr().out)
 
 
-async def test_what_left_the_folder_is_pruned(
+async def test_objects_removed_from_the_folder_are_pruned(
     client: Client, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     await run(block('prune="shop", dry_run'), {"client": client})

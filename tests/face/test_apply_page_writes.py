@@ -1,4 +1,4 @@
-"""What docs/apply.md says of writing: each section runs, on a cluster of its own, and prints what it shows."""
+"""The examples in docs/apply.md for writes: each section runs on its own cluster and prints what the page shows."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ IMAGE = '.spec.template.spec.containers[name="web"].image'
 
 
 def section(heading: str) -> str:
-    """The text under a heading, up to the next of any level."""
+    """Return the text below a heading, up to the next heading of any level."""
     return re.split(r"^##+ .*$", TEXT.split(f"# {heading}\n", 1)[1], maxsplit=1, flags=re.MULTILINE)[0]
 
 
 def shown(heading: str) -> list[str]:
-    """The lines that a section says are printed."""
+    """Return the output that a section shows."""
     text = _BLOCK.sub("", section(heading))
     return [line[4:].rstrip() for line in text.splitlines() if line.startswith("    ")]
 
 
 @pytest.fixture
 async def play(server: APIServer, client: Client, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
-    """Runs the Python of a section, with what the page has in common for its examples."""
+    """Run the Python blocks of a section, after the page's common definitions."""
     connect = dynkube.connect
     monkeypatch.setattr(dynkube, "connect", lambda **options: connect(**{"transport": server.transport()} | options))
     common = await run(python_blocks(PAGE)[0], {})
@@ -47,7 +47,9 @@ async def play(server: APIServer, client: Client, monkeypatch: pytest.MonkeyPatc
     return play
 
 
-async def test_applying_prints_what_was_done(play: Callable[..., Any], capsys: pytest.CaptureFixture[str]) -> None:
+async def test_applying_prints_the_output_of_the_page(
+    play: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+) -> None:
     await play("Applying")
 
     assert capsys.readouterr().out.split() == " ".join(shown("Applying")).split()
@@ -57,7 +59,9 @@ def dateless(text: str) -> str:
     return re.sub(r"\d{4}-\d\d-\d\dT[\d:]+Z", "WHEN", text)
 
 
-async def test_a_conflict_is_shown_as_on_the_page(play: Callable[..., Any], capsys: pytest.CaptureFixture[str]) -> None:
+async def test_a_conflict_is_printed_as_on_the_page(
+    play: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+) -> None:
     await play("Conflicts")
 
     lines = capsys.readouterr().out.splitlines()
@@ -65,7 +69,7 @@ async def test_a_conflict_is_shown_as_on_the_page(play: Callable[..., Any], caps
     assert lines[-1].startswith(f"{IMAGE} web:2 web:1 team-a Apply 20")
 
 
-async def test_one_path_is_taken_over(
+async def test_the_ownership_of_one_path_is_taken_over(
     server: APIServer, play: Callable[..., Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     await play("Taking over")
@@ -75,7 +79,7 @@ async def test_one_path_is_taken_over(
 
 
 @pytest.mark.parametrize("heading", ["Differences", "Drift"])
-async def test_differences_are_shown_as_on_the_page(
+async def test_differences_are_printed_as_on_the_page(
     play: Callable[..., Any], capsys: pytest.CaptureFixture[str], heading: str
 ) -> None:
     await play(heading)
@@ -83,7 +87,7 @@ async def test_differences_are_shown_as_on_the_page(
     assert [line.rstrip() for line in capsys.readouterr().out.splitlines()] == shown(heading)
 
 
-async def test_fields_are_released_transferred_and_migrated(
+async def test_fields_are_released_transferred_and_converted(
     server: APIServer, play: Callable[..., Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     await play("Giving up, handing over, migrating")

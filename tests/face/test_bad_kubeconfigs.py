@@ -1,4 +1,4 @@
-"""A kubeconfig that is missing, malformed or without a usable user: which file, which field, what to do."""
+"""Errors for kubeconfigs that are missing, malformed or without valid credentials name file, field and fix."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
 
 
 def kubeconfig(user: Any = None, **cluster: Any) -> dict[str, Any]:
-    """A file with one context whose user and cluster have the fields given; nothing listens at its server."""
+    """Return a kubeconfig with one context and these fields of user and cluster; no server listens at its address."""
     return {
         "apiVersion": "v1",
         "kind": "Config",
@@ -51,7 +51,7 @@ def kubeconfig(user: Any = None, **cluster: Any) -> dict[str, Any]:
 
 
 def plugin(source: str, **fields: object) -> dict[str, Any]:
-    """A user whose exec plugin is this Python program."""
+    """Return a user whose exec plugin is this Python program."""
     command = {"apiVersion": "client.authentication.k8s.io/v1", "interactiveMode": "Never", "command": sys.executable}
     return {"exec": {**command, "args": ["-I", "-S", "-c", source], **fields}}
 
@@ -61,19 +61,19 @@ async def enter(path: Path, **options: Any) -> None:
         pass
 
 
-async def test_a_file_that_is_missing_is_named(tmp_path: Path) -> None:
+async def test_the_error_for_a_missing_file_names_it(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"nowhere does not exist: check the path given as kubeconfig="):
         await enter(tmp_path / "nowhere")
 
 
 @pytest.mark.parametrize("text", ["apiVersion: v1\nkind: Config\n" + "users: []\n" * 500, "~nosuchuser/config"])
-async def test_a_text_that_can_be_no_path_is_refused_with_what_may_be_passed(text: str) -> None:
+async def test_a_string_that_is_not_a_path_is_rejected(text: str) -> None:
     with pytest.raises(ConfigError, match=r"kubeconfig= is not a valid path .*: pass the path of a file, or a decoded"):
         async with dynkube.connect(kubeconfig=text):
             pass
 
 
-async def test_no_configuration_at_all_says_where_it_was_looked_for(write: Write) -> None:
+async def test_without_a_configuration_the_error_names_the_places_searched(write: Write) -> None:
     with pytest.raises(
         ConfigError,
         match=r"\$KUBECONFIG is not set, so ~/.kube/config .*not running in a pod .*: pass kubeconfig= or url=",
@@ -96,7 +96,7 @@ async def test_no_configuration_at_all_says_where_it_was_looked_for(write: Write
         (kubeconfig({"auth-provider": {"name": "gcp"}}), r"auth-provider\.name 'gcp' .*: install gke-gcloud-auth"),
     ],
 )
-async def test_a_malformed_file_is_named_with_the_field(write: Write, content: str, complaint: str) -> None:
+async def test_the_error_for_a_malformed_file_names_file_and_field(write: Write, content: str, complaint: str) -> None:
     path = write(content)
 
     with pytest.raises(ConfigError, match=complaint) as caught:
@@ -105,14 +105,14 @@ async def test_a_malformed_file_is_named_with_the_field(write: Write, content: s
     assert str(path) in str(caught.value) or "authority" in complaint
 
 
-async def test_an_unknown_context_is_named_with_those_there_are(write: Write) -> None:
+async def test_the_error_for_an_unknown_context_lists_the_known_ones(write: Write) -> None:
     path = write(kubeconfig())
 
     with pytest.raises(ConfigError, match=r"has no context 'prod' \(there are 'dev'\)"):
         await enter(path, context="prod")
 
 
-async def test_an_expired_client_certificate_is_refused_before_any_request(write: Write) -> None:
+async def test_an_expired_client_certificate_is_rejected_before_any_request(write: Write) -> None:
     leaf = trustme.CA().issue_cert(
         "dev@example.org", not_before=datetime(2020, 1, 1, tzinfo=UTC), not_after=datetime(2021, 1, 1, tzinfo=UTC)
     )
@@ -136,7 +136,7 @@ async def test_an_expired_client_certificate_is_refused_before_any_request(write
         ),
     ],
 )
-async def test_a_plugin_that_fails_is_told_by_call_and_informer(
+async def test_a_failing_plugin_is_reported_by_calls_and_informers(
     write: Write, user: dict[str, Any], complaint: str
 ) -> None:
     async with dynkube.connect(kubeconfig=write(kubeconfig(user))) as client:
@@ -153,7 +153,7 @@ async def test_a_plugin_that_fails_is_told_by_call_and_informer(
 
 
 @pytest.mark.scenario("F24", "F26")
-async def test_a_plugin_that_hangs_is_named_when_the_deadline_passes(write: Write) -> None:
+async def test_the_timeout_error_names_a_hanging_plugin(write: Write) -> None:
     user = plugin("import time; time.sleep(600)")
 
     async with dynkube.connect(kubeconfig=write(kubeconfig(user))) as client:
@@ -166,7 +166,7 @@ async def test_a_plugin_that_hangs_is_named_when_the_deadline_passes(write: Writ
 
 
 @pytest.mark.scenario("F30")
-async def test_a_user_that_fails_in_one_client_disturbs_no_other(write: Write, server: APIServer) -> None:
+async def test_failing_credentials_of_one_client_do_not_affect_others(write: Write, server: APIServer) -> None:
     broken = kubeconfig(plugin("raise SystemExit('please log in')"))
     async with (
         dynkube.connect(kubeconfig=write(broken)) as bad,

@@ -1,4 +1,4 @@
-"""Objects that lack what every object has are refused before anything is sent, with the field and the fix."""
+"""Invalid objects are rejected before a request is sent, with the field and the fix."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CASES: list[tuple[object, str]] = [
 
 @pytest.mark.parametrize("verb", ["create", "update", "apply"])
 @pytest.mark.parametrize(("obj", "complaint"), CASES)
-async def test_an_object_that_cannot_be_right_is_not_sent(
+async def test_an_invalid_object_is_not_sent(
     server: APIServer, client: dynkube.Client, verb: str, obj: dict[str, Any], complaint: str
 ) -> None:
     with pytest.raises(InvalidObject, match=complaint):
@@ -42,18 +42,18 @@ async def test_an_object_that_cannot_be_right_is_not_sent(
     assert not [request for request in server.requests if "configmaps" in request.path]
 
 
-async def test_an_api_version_with_two_slashes_says_how_to_write_one(client: dynkube.Client) -> None:
+async def test_the_error_for_an_invalid_api_version_has_the_expected_form(client: dynkube.Client) -> None:
     with pytest.raises(InvalidInput, match="apiVersion 'a/b/c' is neither 'VERSION' nor 'GROUP/VERSION'"):
         await client.resource("configmaps").create(config_map(apiVersion="a/b/c"))
 
 
-async def test_what_only_the_server_can_tell_comes_with_the_field(client: dynkube.Client) -> None:
+async def test_validation_errors_of_the_server_have_the_field(client: dynkube.Client) -> None:
     with pytest.raises(Invalid, match=r"metadata\.name: Invalid value") as caught:
         await client.resource("configmaps").create(config_map("Not_A_Name"))
 
     assert caught.value.causes[0].field == "metadata.name"
 
 
-async def test_a_patch_of_the_wrong_form_is_refused(client: dynkube.Client) -> None:
+async def test_a_patch_of_the_wrong_type_is_rejected(client: dynkube.Client) -> None:
     with pytest.raises(InvalidInput, match="patch"):
         await client.resource("configmaps").patch("settings", [{"op": "remove", "path": "/data"}])

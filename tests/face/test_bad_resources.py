@@ -1,4 +1,4 @@
-"""What cannot name a resource is refused where it is passed; what the server does not serve is said so."""
+"""Invalid resource names are rejected by the call; unserved resources are reported with suggestions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MALFORMED = [
 
 
 @pytest.mark.parametrize(("resource", "complaint"), MALFORMED)
-async def test_a_malformed_resource_is_refused_before_anything_is_asked(
+async def test_a_malformed_resource_is_rejected_before_any_request(
     server: APIServer, client: dynkube.Client, resource: str, complaint: str
 ) -> None:
     with pytest.raises(InvalidInput, match=complaint):
@@ -46,7 +46,7 @@ async def test_a_malformed_resource_is_refused_before_anything_is_asked(
         (GVK("apps", "v1", "deployment"), r"does not serve 'apps/v1 deployment'; it serves deployments\.v1\.apps"),
     ],
 )
-async def test_an_unknown_resource_is_no_match_with_what_may_be_meant(
+async def test_an_unknown_resource_raises_no_match_with_suggestions(
     client: dynkube.Client, resource: str, complaint: str
 ) -> None:
     with pytest.raises(NoMatch, match=complaint):
@@ -54,7 +54,7 @@ async def test_an_unknown_resource_is_no_match_with_what_may_be_meant(
 
 
 @pytest.mark.parametrize("name", ["gadgets", "Gadget.example.com", "Gadget"])
-async def test_an_informer_by_a_short_name_that_is_unknown_does_not_start(client: dynkube.Client, name: str) -> None:
+async def test_an_informer_with_an_unknown_short_name_does_not_start(client: dynkube.Client, name: str) -> None:
     with pytest.raises(NoMatch, match=f"does not serve '{name}'"):
         async with client.informer(name):
             pass
@@ -69,7 +69,7 @@ async def test_an_informer_by_a_short_name_that_is_unknown_does_not_start(client
         ("gadgets.v1.apps", "NotServed", "the server does not serve gadgets.v1.apps"),
     ],
 )
-async def test_an_informer_by_a_full_name_that_is_unknown_is_absent_and_disturbs_no_other(
+async def test_an_informer_with_an_unknown_full_name_is_absent_and_does_not_affect_others(
     client: dynkube.Client, resource: str, reason: str, complaint: str
 ) -> None:
     async with client.informer(resource) as unknown, client.informer("pods.v1") as pods:
@@ -81,7 +81,7 @@ async def test_an_informer_by_a_full_name_that_is_unknown_is_absent_and_disturbs
 
 
 @pytest.mark.parametrize("name", [None, 5, b"web"])
-async def test_a_name_that_is_none_never_addresses_the_collection(
+async def test_an_invalid_name_never_addresses_the_collection(
     server: APIServer, client: dynkube.Client, name: str
 ) -> None:
     server.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web", "namespace": "default"}})

@@ -1,4 +1,4 @@
-"""Malformed selectors, JSONPaths, filters and indexes are refused where they are passed, with the place."""
+"""Malformed selectors, JSONPaths, filters and indexes are rejected by the call, with the position."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ JSON_PATHS: list[tuple[object, str]] = [
 
 
 @pytest.mark.parametrize(("selector", "complaint"), LABEL_SELECTORS)
-async def test_a_malformed_label_selector_is_refused_wherever_it_is_passed(
+async def test_a_malformed_label_selector_is_rejected_by_every_call(
     server: APIServer, client: dynkube.Client, selector: str, complaint: str
 ) -> None:
     uses: list[Callable[[], object]] = [
@@ -56,7 +56,7 @@ async def test_a_malformed_label_selector_is_refused_wherever_it_is_passed(
 
 
 @pytest.mark.parametrize(("selector", "complaint"), FIELD_SELECTORS)
-async def test_a_malformed_field_selector_is_refused_wherever_it_is_passed(
+async def test_a_malformed_field_selector_is_rejected_by_every_call(
     server: APIServer, client: dynkube.Client, selector: str, complaint: str
 ) -> None:
     with pytest.raises(InvalidSelector, match=complaint):
@@ -66,7 +66,7 @@ async def test_a_malformed_field_selector_is_refused_wherever_it_is_passed(
     assert not server.requests
 
 
-async def test_a_field_that_the_server_cannot_select_by_is_named_in_error_and_state(client: dynkube.Client) -> None:
+async def test_an_unsupported_field_label_is_named_in_error_and_state(client: dynkube.Client) -> None:
     with pytest.raises(BadRequest, match=r"field label not supported: spec\.foo"):
         await client.resource("pods").list(field_selector="spec.foo=x")
 
@@ -84,7 +84,7 @@ async def test_a_field_that_the_server_cannot_select_by_is_named_in_error_and_st
 
 
 @pytest.mark.parametrize(("path", "complaint"), JSON_PATHS)
-async def test_a_malformed_jsonpath_is_refused_wherever_it_is_passed(
+async def test_a_malformed_jsonpath_is_rejected_by_every_call(
     client: dynkube.Client, path: str, complaint: str
 ) -> None:
     uses: list[Callable[[], object]] = [
@@ -99,7 +99,7 @@ async def test_a_malformed_jsonpath_is_refused_wherever_it_is_passed(
 
 
 @pytest.mark.parametrize("filter_", ["app=web", {"app": "web"}, 3, [lambda obj: True]])
-async def test_what_is_no_filter_is_refused_and_the_old_filter_stays(
+async def test_an_invalid_filter_is_rejected_and_the_old_one_is_kept(
     client: dynkube.Client, filter_: LabelFilter
 ) -> None:
     complaint = r"filter is an? \w+: pass a Filter \(like LabelFilter\('app=web'\)\), a function of the object, or None"
@@ -115,7 +115,7 @@ async def test_what_is_no_filter_is_refused_and_the_old_filter_stays(
         _ = old & filter_
 
 
-async def test_an_index_that_is_not_there_is_named_with_those_that_are(client: dynkube.Client) -> None:
+async def test_the_error_for_an_unknown_index_lists_the_known_ones(client: dynkube.Client) -> None:
     async with client.informer("pods.v1", indexes={"node": "{.spec.nodeName}"}) as pods:
         with pytest.raises(InvalidInput, match=r"no index 'nodes' \(known: node\); pass indexes="):
             pods.by_index("nodes", "worker-1")

@@ -1,4 +1,4 @@
-"""Servers that cannot be reached, are none, or break off: an error for a call, a reasoned state for an informer."""
+"""Unreachable and broken servers: calls raise an error, informers have a state with a reason."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ EVERYTHING: list[tuple[Trouble, type[Exception], str]] = [
 
 
 @pytest.mark.parametrize(("trouble", "cause", "complaint"), EVERYTHING)
-async def test_a_server_that_is_none_fails_the_first_call_with_the_reason_as_any_other(
+async def test_if_the_url_is_not_an_api_server_each_call_raises_the_reason(
     trouble: Trouble, cause: type[Exception], complaint: str
 ) -> None:
     async with connected(trouble) as client:
@@ -51,7 +51,7 @@ async def test_a_server_that_is_none_fails_the_first_call_with_the_reason_as_any
             await client.resource("pods").list()
         with pytest.raises(cause, match=complaint):
             async with client.informer("pods"):
-                pytest.fail("a short name was understood")
+                pytest.fail("the short name was resolved")
         with pytest.raises(cause, match=complaint):
             await client.server_version()
 
@@ -60,7 +60,7 @@ async def test_a_server_that_is_none_fails_the_first_call_with_the_reason_as_any
 
 @pytest.mark.scenario("F15", "F32")
 @pytest.mark.parametrize(("trouble", "cause", "complaint"), EVERYTHING)
-async def test_a_server_that_is_none_leaves_informers_unknown_not_absent(
+async def test_if_the_url_is_not_an_api_server_informers_are_unknown_not_absent(
     trouble: Trouble, cause: type[Exception], complaint: str
 ) -> None:
     async with connected(trouble) as client, client.informer("pods.v1") as pods, client.informer("as.v1.b.c") as custom:
@@ -88,7 +88,7 @@ COLLECTION: list[tuple[Trouble, type[TransportError], str]] = [
 
 
 @pytest.mark.parametrize(("trouble", "error", "complaint"), COLLECTION)
-async def test_a_collection_that_cannot_be_read_is_one_error_with_the_request(
+async def test_the_error_for_an_unreadable_list_has_the_request(
     trouble: Trouble, error: type[TransportError], complaint: str
 ) -> None:
     async with connected(trouble) as client:
@@ -100,7 +100,7 @@ async def test_a_collection_that_cannot_be_read_is_one_error_with_the_request(
 
 @pytest.mark.scenario("F30")
 @pytest.mark.parametrize(("trouble", "error", "complaint"), COLLECTION)
-async def test_an_informer_of_it_is_degraded_with_a_reason_and_the_others_live(
+async def test_an_informer_of_an_unreadable_list_is_degraded_and_others_are_live(
     trouble: Trouble, error: type[TransportError], complaint: str
 ) -> None:
     async with (
@@ -115,7 +115,7 @@ async def test_an_informer_of_it_is_degraded_with_a_reason_and_the_others_live(
         )
         await config_maps.wait_for(created)
 
-        # Lists come over watches, too.
+        # The initial list may be a watch.
         assert state.reason in {error.__name__, "UnreadableEvent", "ConnectionLost"}
         assert config_maps.state.phase is dynkube.LIVE
         assert "/api/v1/pods" in state.message
@@ -123,7 +123,7 @@ async def test_an_informer_of_it_is_degraded_with_a_reason_and_the_others_live(
 
 
 class BrokenOnce:
-    """The first watch on pods that follows a list says this and breaks; the next ones are real."""
+    """Replaces the first watch on pods that follows a list by a broken one; later watches reach the server."""
 
     def __init__(self, broken: Callable[[], httpx2.Response]) -> None:
         self._broken = broken
@@ -133,7 +133,7 @@ class BrokenOnce:
         params = request.url.params
         if request.url.path != "/api/v1/pods" or "watch" not in params or self.used:
             return None
-        if params.get("sendInitialEvents") == "true":  # have the client list
+        if params.get("sendInitialEvents") == "true":  # make the client use a list
             return httpx2.Response(422, json={"kind": "Status", "code": 422, "reason": "Invalid", "message": "no"})
         self.used += 1
         return self._broken()
@@ -151,7 +151,9 @@ BREAKS = [
 
 
 @pytest.mark.parametrize("broken", BREAKS)
-async def test_a_watch_that_breaks_is_healed_and_nothing_is_lost(broken: Callable[[], httpx2.Response]) -> None:
+async def test_an_informer_recovers_from_a_broken_watch_without_losing_events(
+    broken: Callable[[], httpx2.Response],
+) -> None:
     trouble = BrokenOnce(broken)
     pod = {
         "apiVersion": "v1",
@@ -171,7 +173,9 @@ async def test_a_watch_that_breaks_is_healed_and_nothing_is_lost(broken: Callabl
 
 
 @pytest.mark.parametrize("broken", BREAKS)
-async def test_a_direct_watch_that_breaks_goes_on_and_nothing_is_lost(broken: Callable[[], httpx2.Response]) -> None:
+async def test_a_direct_watch_recovers_from_a_broken_stream_without_losing_events(
+    broken: Callable[[], httpx2.Response],
+) -> None:
     trouble = BrokenOnce(broken)
     pod = {
         "apiVersion": "v1",
@@ -189,14 +193,14 @@ async def test_a_direct_watch_that_breaks_goes_on_and_nothing_is_lost(broken: Ca
     assert (trouble.used, event.object.name) == (1, "web")
 
 
-async def test_a_review_of_permissions_that_is_no_object_is_an_error(server: APIServer, client: dynkube.Client) -> None:
+async def test_an_access_review_that_is_not_an_object_is_an_error(server: APIServer, client: dynkube.Client) -> None:
     server.inject(Refuse(201, body="[]", content_type="application/json"), resource="selfsubjectaccessreviews")
 
     with pytest.raises(ProtocolError, match=r"POST /apis/\S+/selfsubjectaccessreviews: the response is not a Self"):
         await client.auth_can_i("get", "pods")
 
 
-async def test_a_watch_that_stays_unreadable_gives_up_with_the_line() -> None:
+async def test_a_watch_that_stays_unreadable_raises_an_error_with_the_line() -> None:
     trouble = for_pods(lambda: stream(b"{garbage}\n"), watch=True)
 
     async with connected(trouble) as client:
@@ -206,7 +210,7 @@ async def test_a_watch_that_stays_unreadable_gives_up_with_the_line() -> None:
 
 
 @pytest.mark.scenario("F19", "P8")
-async def test_a_handler_elsewhere_hears_all_while_a_stream_stays_unreadable() -> None:
+async def test_an_unreadable_stream_does_not_affect_handlers_of_other_informers() -> None:
     trouble = for_pods(lambda: stream(b"{garbage}\n"), watch=True)
     heard: list[str] = []
 

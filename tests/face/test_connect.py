@@ -1,4 +1,4 @@
-"""``connect()``: what it takes, and how a client begins and ends."""
+"""``connect()``: its arguments, and opening and closing a client."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ KUBECONFIG: dict[str, Any] = {
 
 @pytest.mark.scenario("K11")
 @pytest.mark.real_time
-async def test_the_contexts_namespace_is_for_single_objects_and_lists_see_all(server: APIServer) -> None:
+async def test_the_contexts_namespace_applies_to_single_objects_and_not_to_lists(server: APIServer) -> None:
     server.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
     for namespace in ("shop", "default"):
         server.create(config_map(metadata={"name": "settings", "namespace": namespace}))
@@ -49,11 +49,11 @@ async def test_a_namespace_argument_overrides_the_contexts(server: APIServer) ->
         assert client.namespace == "team"
 
 
-def test_another_event_loop_is_told_what_to_do() -> None:
+def test_on_asyncio_the_error_says_what_to_do() -> None:
     entering = dynkube.connect(url="http://127.0.0.1:9").__aenter__()
 
     with pytest.raises(InvalidInput, match=r"trio.run\(main\), or use dynkube.sync.connect"):
-        entering.send(None)  # as asyncio would
+        entering.send(None)  # as on asyncio
 
 
 @pytest.mark.parametrize(
@@ -70,9 +70,7 @@ def test_another_event_loop_is_told_what_to_do() -> None:
         ({"settings": dynkube.Limits()}, r"settings is a Limits: pass dynkube.InformerSettings\(...\)"),
     ],
 )
-def test_arguments_that_are_wrong_together_or_of_another_class_are_refused_by_the_plain_call(
-    arguments: dict[str, Any], complaint: str
-) -> None:
+def test_incompatible_arguments_are_rejected_by_the_call(arguments: dict[str, Any], complaint: str) -> None:
     with pytest.raises(InvalidInput, match=complaint):
         dynkube.connect(**arguments)
 
@@ -94,7 +92,7 @@ def test_arguments_that_are_wrong_together_or_of_another_class_are_refused_by_th
         ({"url": "https://a", "field_manager": ""}, InvalidInput, "field_manager must be the name of your program"),
     ],
 )
-async def test_an_argument_that_cannot_be_right_is_named_on_entering(
+async def test_the_error_for_an_invalid_argument_is_raised_on_entering(
     arguments: dict[str, Any], error: type[Exception], complaint: str
 ) -> None:
     with pytest.raises(error, match=complaint):
@@ -102,7 +100,7 @@ async def test_an_argument_that_cannot_be_right_is_named_on_entering(
             pass
 
 
-async def test_a_token_goes_with_a_url_and_over_a_transport() -> None:
+async def test_a_token_is_sent_with_requests_over_a_transport() -> None:
     seen: list[httpx2.Request] = []
 
     def answer(request: httpx2.Request) -> httpx2.Response:
@@ -119,7 +117,7 @@ async def test_a_token_goes_with_a_url_and_over_a_transport() -> None:
     assert "s3cret" not in repr(client)
 
 
-async def test_a_client_is_entered_once(server: APIServer) -> None:
+async def test_a_client_can_be_entered_only_once(server: APIServer) -> None:
     client = dynkube.connect(transport=server.transport())
 
     async with client:
@@ -130,7 +128,7 @@ async def test_a_client_is_entered_once(server: APIServer) -> None:
         await client.__aenter__()
 
 
-async def test_a_client_that_is_not_open_says_how_to_open_it(server: APIServer) -> None:
+async def test_the_error_of_a_client_that_is_not_open_says_how_to_open_it(server: APIServer) -> None:
     client = dynkube.connect(transport=server.transport())
     informer = client.informer("pods.v1")
 
@@ -141,7 +139,7 @@ async def test_a_client_that_is_not_open_says_how_to_open_it(server: APIServer) 
         await informer.__aenter__()
 
 
-async def test_what_a_client_gave_out_is_closed_with_it(server: APIServer) -> None:
+async def test_resources_and_informers_are_closed_with_their_client(server: APIServer) -> None:
     async with dynkube.connect(transport=server.transport()) as client:
         pods = client.resource("pods")
         informer = await client.informer("pods.v1").__aenter__()
@@ -163,7 +161,7 @@ OWN = [
 
 
 @pytest.mark.parametrize("error", OWN)
-async def test_an_exception_leaves_the_block_as_it_was_raised(server: APIServer, error: BaseException) -> None:
+async def test_an_exception_in_the_block_is_not_wrapped(server: APIServer, error: BaseException) -> None:
     before = ValueError("what it was raised about")
 
     async def program() -> None:
@@ -172,7 +170,7 @@ async def test_an_exception_leaves_the_block_as_it_was_raised(server: APIServer,
             try:
                 raise before
             except ValueError:
-                raise error  # noqa: B904  # the context must survive
+                raise error  # noqa: B904  # the context must be kept
 
     with pytest.raises(type(error)) as caught:
         await program()
@@ -182,7 +180,7 @@ async def test_an_exception_leaves_the_block_as_it_was_raised(server: APIServer,
     assert server.open_watches == ()
 
 
-async def test_an_exception_is_not_lost_when_a_timeout_strikes_at_the_same_time(server: APIServer) -> None:
+async def test_an_exception_is_not_lost_if_a_timeout_expires_at_the_same_time(server: APIServer) -> None:
     async def program() -> None:
         async with dynkube.connect(transport=server.transport()):
             try:
@@ -218,7 +216,7 @@ async def test_a_handler_that_cancels_ends_the_client_with_its_own_exception(ser
 
 
 @pytest.mark.scenario("F28", "P10")
-async def test_a_handler_that_raises_is_logged_and_ends_nothing(
+async def test_an_exception_in_a_handler_is_logged_and_does_not_end_the_informer(
     server: APIServer, client: dynkube.Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     server.create(config_map(metadata={"name": "c", "namespace": "default"}))

@@ -1,4 +1,4 @@
-"""The programs of docs/controllers.md do what the page says."""
+"""The programs of docs/controllers.md."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SITE = {"apiVersion": "example.com/v1", "kind": "Website", "metadata": {"name": 
 
 
 class Served(logging.Handler):
-    """Reads the URL of the probes from the log."""
+    """A log handler that reads the URL of the probes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -57,7 +57,7 @@ def served(caplog: pytest.LogCaptureFixture) -> Iterator[Served]:
     logger.removeHandler(handler)
 
 
-async def test_the_controller_of_the_page_makes_a_deployment_and_a_condition(
+async def test_the_controller_of_the_page_creates_a_deployment_and_a_condition(
     server: APIServer, client: dynkube.Client
 ) -> None:
     scope = await run(python_blocks(PAGE)[0], {"dynkube": dynkube})
@@ -97,7 +97,7 @@ async def test_the_controller_runs_until_it_is_cancelled(
 
 
 def create_in_part(server: APIServer, name: str, shard: HashShard) -> None:
-    """Create a website whose UID is in a part; it is labelled with its name, and c with a shard of the ring."""
+    """Create a website whose UID is in the shard; its shard label is its name, or for c a shard of the ring."""
     labels = {"example.com/shard": name} | ({ControllerRing("websites").shard_label: "web-7f9c"} if name == "c" else {})
     site = {**SITE, "metadata": {"name": name, "labels": labels}}
     while not shard.matches(Unstructured(server.create(site))):
@@ -105,7 +105,7 @@ def create_in_part(server: APIServer, name: str, shard: HashShard) -> None:
 
 
 @pytest.mark.real_time
-async def test_the_program_of_a_pod_serves_probes_and_ends_at_a_signal(
+async def test_the_program_for_a_pod_serves_probes_and_ends_by_a_signal(
     server: APIServer, monkeypatch: pytest.MonkeyPatch, served: Served
 ) -> None:
     connect, registry = dynkube.connect, CollectorRegistry()
@@ -130,7 +130,7 @@ async def test_the_program_of_a_pod_serves_probes_and_ends_at_a_signal(
 
 @pytest.mark.real_time
 async def test_the_controller_runs_in_the_background_of_a_notebook(
-    cluster: ServerThread,  # noqa: F811 - that is how fixtures work
+    cluster: ServerThread,  # noqa: F811 - a fixture
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     connect = dynkube.sync.connect
@@ -143,7 +143,7 @@ async def test_the_controller_runs_in_the_background_of_a_notebook(
 
 
 @pytest.mark.real_time
-def test_the_test_of_the_page_passes(project: pytest.Pytester) -> None:  # noqa: F811 - that is how fixtures work
+def test_the_test_of_the_page_passes(project: pytest.Pytester) -> None:  # noqa: F811 - a fixture
     project.makeconftest(CONFTEST)
     project.makepyfile(test_block=python_blocks(PAGE)[8])
 

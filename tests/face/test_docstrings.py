@@ -1,4 +1,4 @@
-"""The verbs' docstrings: each argument is explained, and what is raised is said."""
+"""Docstrings of the verbs document all arguments and exceptions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ VERBS = [
 
 
 @pytest.mark.parametrize(("face", "name"), VERBS, ids=[f"{face.__name__}.{name}" for face, name in VERBS])
-def test_each_argument_is_explained_and_what_is_raised_is_said(face: type, name: str) -> None:
+def test_arguments_exceptions_and_results_are_documented(face: type, name: str) -> None:
     function = getattr(face, name)
     text = inspect.getdoc(function) or ""
 

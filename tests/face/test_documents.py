@@ -1,4 +1,4 @@
-"""The README and the pages under docs do what they say."""
+"""The examples in the README and in docs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def pod(name: str) -> dict[str, Any]:
 
 @pytest.fixture
 def shop(server: APIServer) -> APIServer:
-    """A cluster in which everything is there that the README asks for."""
+    """A cluster with the objects that the README uses."""
     server.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop", "labels": {"team": "a"}}})
     server.create({**MANIFEST, "spec": {**MANIFEST["spec"], "replicas": 1}})
     stored = server.get("deployments", "web", "shop")
@@ -49,7 +49,7 @@ def shop(server: APIServer) -> APIServer:
 
 @pytest.fixture
 def manifests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of that name, with an object in it."""
+    """A folder ``manifests`` with one object, in the current directory."""
     config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"colour": "blue"}}
     folder = tmp_path / "manifests"
     folder.mkdir()
@@ -133,11 +133,11 @@ async def test_the_test_of_the_readme_runs(
     block = python_blocks("README.md")[6]
     scope = await run(block, {"trio": trio, "my_controller": my_controller})
 
-    await scope["test_it_scales_down_at_night"](server, client)  # type: ignore[operator]  # what the README defines
+    await scope["test_it_scales_down_at_night"](server, client)  # type: ignore[operator]  # defined in the README
 
 
 @pytest.mark.real_time
-async def test_the_settings_of_the_page_about_security_are_settings(
+async def test_the_settings_of_the_security_page_are_valid(
     server: APIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loud, bounded = python_blocks("docs/security.md")
@@ -152,7 +152,7 @@ async def test_the_settings_of_the_page_about_security_are_settings(
     assert scope["limits"] == dynkube.Limits(max_response_bytes=64 << 20, max_line_bytes=4 << 20)
 
 
-def test_every_bound_of_the_page_about_security_is_the_default() -> None:
+def test_every_limit_of_the_security_page_is_the_default() -> None:
     page = Path(__file__).parents[2].joinpath("docs", "security.md").read_text(encoding="utf-8")
     limits, seconds = dynkube.Limits(), dynkube.InformerSettings()
 
@@ -167,7 +167,7 @@ def test_every_bound_of_the_page_about_security_is_the_default() -> None:
 
 
 def test_every_block_of_python_in_the_documents_is_run() -> None:
-    assert len(python_blocks("README.md")) == 7  # one of them run by test_notebooks_page.py
+    assert len(python_blocks("README.md")) == 7  # one of them is run by test_notebooks_page.py
     assert python_blocks("docs/testing.md")  # run by test_testing_page.py
     assert python_blocks("docs/observability.md")  # run by test_observability_page.py
     assert len(python_blocks("docs/security.md")) == 2

@@ -1,4 +1,4 @@
-"""The programs under examples/ do what they say."""
+"""The programs in examples/."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def virtual_now() -> datetime:
 
 
 class Sessions:
-    """A cluster with the sessions ``hour`` and ``minute`` at first, while the controller runs."""
+    """A cluster with a running controller, and at first the sessions ``hour`` and ``minute``."""
 
     def __init__(self, server: APIServer) -> None:
         self.server = server
@@ -83,7 +83,7 @@ async def sessions() -> AsyncIterator[Sessions]:
         nursery.cancel_scope.cancel()
 
 
-async def test_a_session_created_again_under_the_same_name_has_its_own_time(sessions: Sessions) -> None:
+async def test_a_session_created_again_with_the_same_name_has_a_new_expiry(sessions: Sessions) -> None:
     await trio.sleep(50)
     sessions.server.delete("sessions", "minute")
     sessions.server.create({**MINUTE, "spec": {"seconds": 60}})
@@ -94,7 +94,7 @@ async def test_a_session_created_again_under_the_same_name_has_its_own_time(sess
 
 
 @pytest.mark.parametrize("seconds", [30, 120])
-async def test_a_time_that_is_changed_while_it_runs_counts_from_the_beginning(sessions: Sessions, seconds: int) -> None:
+async def test_a_changed_time_counts_from_the_creation_of_the_session(sessions: Sessions, seconds: int) -> None:
     await trio.sleep(10)
     sessions.server.update({**sessions.server.get("sessions", "minute"), "spec": {"seconds": seconds}})
     await trio.sleep(seconds - 11)
@@ -106,7 +106,7 @@ async def test_a_time_that_is_changed_while_it_runs_counts_from_the_beginning(se
 async def test_a_session_that_is_extended_while_it_expires_is_not_deleted(sessions: Sessions) -> None:
     await trio.sleep(1)
     sessions.server.inject(Lag(10), verb="watch")
-    sessions.server.end_watches("sessions")  # so that the next one lags behind
+    sessions.server.end_watches("sessions")  # the next watch lags behind
     await trio.sleep(54)
     sessions.server.update({**sessions.server.get("sessions", "minute"), "spec": {"seconds": 120}})
     await trio.sleep(10)
@@ -115,7 +115,7 @@ async def test_a_session_that_is_extended_while_it_expires_is_not_deleted(sessio
     assert sessions.names() == ["hour"]
 
 
-async def test_a_session_that_could_not_be_deleted_is_tried_again(sessions: Sessions) -> None:
+async def test_a_failed_deletion_of_a_session_is_retried(sessions: Sessions) -> None:
     refusal = sessions.server.fail(verb="delete", resource="sessions", status=403, times=1)
     await trio.sleep(61)
     assert (refusal.hits, sessions.names()) == (1, ["hour"])
@@ -125,7 +125,7 @@ async def test_a_session_that_could_not_be_deleted_is_tried_again(sessions: Sess
 
 
 class Screen(io.StringIO):
-    """Standard output on which one can wait for a text."""
+    """Standard output on which tests can wait for a string."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -143,7 +143,7 @@ class Screen(io.StringIO):
 
 
 @pytest.mark.real_time
-async def test_the_lazy_informer_tells_its_states_and_objects(
+async def test_the_lazy_informer_prints_states_and_objects(
     server: APIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     screen = Screen()

@@ -1,4 +1,4 @@
-"""docs/faults.md, run: its tests by a pytest of their own, and each line of its table on a server."""
+"""docs/faults.md: its tests in a pytest of their own, and each line of its table on a server."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def anyio_backend(virtual_time_backend):
 
 
 def lines() -> Iterator[str]:
-    """What the table says to write."""
+    """Yield the calls in the page's table."""
     section = TEXT.split("## One line for each fault")[1].split("\n## ")[0]
     for row in section.splitlines():
         if row.startswith("| ") and "server." in row:
@@ -43,7 +43,7 @@ def lines() -> Iterator[str]:
 
 @pytest.mark.real_time
 @pytest.mark.timeout(300)
-def test_every_test_of_the_page_passes(project: pytest.Pytester) -> None:  # noqa: F811 - that is how fixtures work
+def test_every_test_of_the_page_passes(project: pytest.Pytester) -> None:  # noqa: F811 - a fixture
     project.makeconftest(CONFTEST)
     blocks = python_blocks(PAGE)
     assert all(re.search(r"^(async )?def test_", block, re.MULTILINE) for block in blocks)
@@ -55,7 +55,7 @@ def test_every_test_of_the_page_passes(project: pytest.Pytester) -> None:  # noq
     assert len(blocks) >= 8
 
 
-async def test_every_line_of_the_table_can_be_written() -> None:
+async def test_every_call_in_the_table_works() -> None:
     async with APIServer(rbac=True) as server:
         server.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
         definition = crd(group="acme.example")

@@ -1,4 +1,4 @@
-"""The pictures in the documentation: each is there in light and in dark, used, sharp and small."""
+"""The pictures in the documentation: each exists in light and dark, is used, sharp and small."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PICTURE = re.compile(
 )
 
 
-def test_every_picture_is_used_in_light_and_dark_with_words_for_those_who_do_not_see_it() -> None:
+def test_every_picture_is_used_in_light_and_dark_with_alternative_text() -> None:
     text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
 
     used = set(_PICTURE.findall(text))
@@ -29,7 +29,7 @@ def test_every_picture_is_used_in_light_and_dark_with_words_for_those_who_do_not
 
 
 @pytest.mark.parametrize("name", PICTURES)
-def test_a_picture_is_as_wide_as_the_others_and_small(name: str) -> None:
+def test_a_picture_has_the_common_width_and_a_small_file(name: str) -> None:
     path = ROOT / "docs/images" / name
 
     with Image.open(path) as picture:

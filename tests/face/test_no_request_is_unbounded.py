@@ -1,4 +1,4 @@
-"""Every kind of request against a server that takes it and does not answer, or begins to and does not go on."""
+"""Every kind of request has a timeout, on a server that does not respond, or stops within its response."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def first_object(client: dynkube.Client) -> None:
 KINDS: dict[str, tuple[Ask, float]] = {
     "get": (lambda c: c.resource("configmaps").get("settings"), 32),
     "list": (lambda c: c.resource("configmaps").list(), 75),
-    "list, with a time of one's own": (lambda c: c.resource("configmaps").list(timeout=5), 5),
+    "list, with another timeout": (lambda c: c.resource("configmaps").list(timeout=5), 5),
     "a page": (first_object, 75),
     "create": (lambda c: c.resource("configmaps").create(SETTINGS), 32),
     "update": (lambda c: c.resource("configmaps").update(SETTINGS), 32),
@@ -58,18 +58,20 @@ KINDS: dict[str, tuple[Ask, float]] = {
     "open a watch": (first_event, 75),
     "wait for a condition": (lambda c: c.resource("configmaps").wait_for("settings", "delete", timeout=20), 20),
     "version": (lambda c: c.server_version(), 32),
-    "a request of one's own": (lambda c: c.raw("GET", "/healthz"), 32),
+    "a raw request": (lambda c: c.raw("GET", "/healthz"), 32),
 }
 EFFECTS = [
-    pytest.param(Hang(), id="no answer"),
-    pytest.param(Cut("silent"), id="only a beginning"),
-    pytest.param(Drip(0.01), id="a drip"),
+    pytest.param(Hang(), id="no response"),
+    pytest.param(Cut("silent"), id="truncated and silent"),
+    pytest.param(Drip(0.01), id="very slow"),
 ]
 
 
 @pytest.mark.parametrize("effect", EFFECTS)
 @pytest.mark.parametrize("kind", KINDS)
-async def test_it_ends_at_its_deadline(kind: str, effect: Effect, server: APIServer, client: dynkube.Client) -> None:
+async def test_each_kind_of_request_has_a_deadline(
+    kind: str, effect: Effect, server: APIServer, client: dynkube.Client
+) -> None:
     ask, seconds = KINDS[kind]
     await client.mapper.load()
     start = trio.current_time()
@@ -85,16 +87,14 @@ async def test_it_ends_at_its_deadline(kind: str, effect: Effect, server: APISer
 @pytest.mark.parametrize(
     "ask", [lambda c: c.resource("configmaps").resolve(), enter], ids=["discovery", "the short name of an informer"]
 )
-async def test_discovery_ends_at_its_deadline_too(
-    ask: Ask, effect: Effect, server: APIServer, client: dynkube.Client
-) -> None:
+async def test_discovery_has_a_deadline(ask: Ask, effect: Effect, server: APIServer, client: dynkube.Client) -> None:
     server.inject(effect)
 
     with pytest.raises(DeadlineExceeded), trio.fail_after(33):
         await ask(client)
 
 
-async def test_a_watch_at_a_version_has_to_begin_in_time_and_then_to_say_something(
+async def test_a_watch_from_a_version_has_timeouts_for_its_start_and_for_silence(
     server: APIServer, client: dynkube.Client
 ) -> None:
     await client.mapper.load()
@@ -106,4 +106,4 @@ async def test_a_watch_at_a_version_has_to_begin_in_time_and_then_to_say_somethi
     with trio.move_on_after(3600):
         await first_event(client, "1")
 
-    assert len(server.requests) >= 10, "it is opened again each time that nothing came for three minutes"
+    assert len(server.requests) >= 10, "it is reopened after three minutes of silence"

@@ -1,4 +1,4 @@
-"""docs/notebooks.md does what it says: its blocks run one after the other, and print what stands below them."""
+"""docs/notebooks.md: its blocks run one after the other and print the output shown below them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.face.documents import python_blocks
 pytestmark = pytest.mark.real_time
 
 TEXT = (Path(__file__).parents[2] / "docs/notebooks.md").read_text(encoding="utf-8")
-# A block, and what is shown below it, if anything is.
+# A block, and the output shown below it, if any.
 BLOCKS = re.findall(r"^```python\n(.*?)^```\n(?:\n((?:(?:    [^\n]*)?\n)+))?", TEXT, re.DOTALL | re.MULTILINE)
 VARYING = re.compile(r"\d{4}-\d\d-\d\dT[\d:]+Z|[0-9a-f]{8}(?:-[0-9a-f]+){4}|resourceVersion: \"\d+\"")
 WEB = {
@@ -38,7 +38,7 @@ WEB = {
 
 @pytest.fixture
 def names(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
-    """What the blocks share, on a cluster as the page has it."""
+    """The common namespace of the blocks, with the cluster that the page describes."""
     connect = dynkube.sync.connect
     with serve_in_thread() as cluster:
         with connect(url=cluster.url) as client:
@@ -50,7 +50,7 @@ def names(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
         scope["k"].close()
 
 
-def test_each_block_prints_what_is_below_it(names: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_block_prints_the_output_shown_below_it(names: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
     for code, shown in BLOCKS:
         exec(compile(code, "docs/notebooks.md", "exec"), names)
 
@@ -69,7 +69,7 @@ def test_the_first_steps_of_the_readme_run_without_await(names: dict[str, Any]) 
     assert names["routes"].wait_state(dynkube.ABSENT, timeout=10).reason == "CRDNotFound"
 
 
-def test_the_errors_of_the_table_are_those_that_come(names: dict[str, Any]) -> None:
+def test_the_errors_of_the_table_are_raised(names: dict[str, Any]) -> None:
     exec(BLOCKS[0][0], names)
     k = names["k"]
 

@@ -1,4 +1,4 @@
-"""docs/observability.md does what it says, and names what there is."""
+"""The examples in docs/observability.md, and its tables of metrics and log fields."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STANDARD = set(vars(logging.makeLogRecord({}))) | {"message", "asctime"}
 
 @pytest.fixture
 def shop(server: APIServer, monkeypatch: pytest.MonkeyPatch) -> APIServer:
-    """A cluster with a pod, to which ``dynkube.connect()`` leads."""
+    """A cluster with a pod; ``dynkube.connect()`` connects to it."""
     server.create(namespace("shop"))
     server.create(pod("web", "shop"))
     connect = dynkube.connect
@@ -36,7 +36,7 @@ def shop(server: APIServer, monkeypatch: pytest.MonkeyPatch) -> APIServer:
 
 @pytest.fixture
 def logger() -> Iterator[logging.Logger]:
-    """The page adds a handler to it."""
+    """The logger to which the page adds a handler."""
     logger = logging.getLogger("dynkube")
     handlers, level = list(logger.handlers), logger.level
     yield logger
@@ -44,7 +44,7 @@ def logger() -> Iterator[logging.Logger]:
     logger.setLevel(level)
 
 
-async def test_the_table_of_the_page_shows_what_is_wrong(
+async def test_the_table_of_the_page_has_the_reason_of_a_failure(
     shop: APIServer, client: Client, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shop.fail(resource="pods", status=403)
@@ -57,7 +57,7 @@ async def test_the_table_of_the_page_shows_what_is_wrong(
     assert "pods.v1 Forbidden" in shown
 
 
-async def test_the_statistics_of_the_page_can_be_asked(
+async def test_the_statistics_of_the_page_are_printed(
     shop: APIServer, client: Client, capsys: pytest.CaptureFixture[str]
 ) -> None:
     await run(python_blocks(PAGE)[1], {"client": client})
@@ -92,7 +92,7 @@ async def test_the_metrics_the_spans_and_the_observer_of_the_page_run(
     assert "pods.v1 UNKNOWN -> SYNCING Listing" in capsys.readouterr().out
 
 
-async def test_the_table_of_metrics_has_all_that_there_are_and_no_others(shop: APIServer) -> None:
+async def test_the_table_of_metrics_is_complete(shop: APIServer) -> None:
     registry = CollectorRegistry()
     connected = dynkube.connect(observers=[PrometheusMetrics(registry)])
     async with connected as client, client.informer("pods.v1") as pods:
@@ -105,14 +105,14 @@ async def test_the_table_of_metrics_has_all_that_there_are_and_no_others(shop: A
     assert documented == {name for name in exposed if not name.endswith("_created")}
 
 
-async def test_the_table_of_fields_has_all_that_records_carry(
+async def test_the_table_of_fields_has_all_fields_of_log_records(
     shop: APIServer, client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG, logger="dynkube")
     shop.create(crd())
     shop.create(widget("a"))
     shop.create(widget("b", n=1))
-    broken: Any = lambda obj: obj["no such field"]  # noqa: E731  # as users write it
+    broken: Any = lambda obj: obj["no such field"]  # noqa: E731  # as in users' code
     fault = shop.fail(resource="customresourcedefinitions", status=403)
     shop.fail(path_prefix="/apis", verb="", status=503, times=3)
     async with client.informer(WIDGETS, filter=JSONPathFilter("{.spec}") | broken) as widgets:

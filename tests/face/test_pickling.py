@@ -1,4 +1,4 @@
-"""What can be sent to another process, as by multiprocessing, joblib or dask, and what says that it cannot."""
+"""Which objects can be pickled and copied (for multiprocessing, joblib, dask), and the error of those that cannot."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ copies = pytest.mark.parametrize("same", COPIES, ids=["pickle", "deepcopy", "cop
 
 
 @copies
-async def test_what_was_read_can_be_sent_elsewhere(
+async def test_objects_and_tables_can_be_pickled_and_copied(
     server: APIServer, client: dynkube.Client, same: Callable[[Any], Any]
 ) -> None:
     server.create(CONFIG)
@@ -56,12 +56,12 @@ async def test_what_was_read_can_be_sent_elsewhere(
     ],
     ids=str,
 )
-def test_paths_and_filters_can_be_sent_elsewhere(value: object, same: Callable[[Any], Any]) -> None:
+def test_paths_and_filters_can_be_pickled_and_copied(value: object, same: Callable[[Any], Any]) -> None:
     assert same(value) == value
 
 
 @copies
-async def test_errors_can_be_sent_elsewhere(client: dynkube.Client, same: Callable[[Any], Any]) -> None:
+async def test_errors_can_be_pickled_and_copied(client: dynkube.Client, same: Callable[[Any], Any]) -> None:
     with pytest.raises(NotFound) as caught:
         await client.get("cm", "nosuch")
 
@@ -72,7 +72,7 @@ async def test_errors_can_be_sent_elsewhere(client: dynkube.Client, same: Callab
 
 
 @copies
-async def test_what_is_told_of_a_client_can_be_sent_elsewhere(
+async def test_statistics_and_statuses_can_be_pickled_and_copied(
     client: dynkube.Client, same: Callable[[Any], Any]
 ) -> None:
     async with client.informer("configmaps.v1") as informer:
@@ -90,7 +90,7 @@ REFUSED = "cannot be pickled or copied: it holds connections or tasks of this pr
 
 
 @copies
-async def test_objects_with_connections_or_tasks_refuse_pickling_and_copying(
+async def test_objects_with_connections_or_tasks_cannot_be_pickled_or_copied(
     client: dynkube.Client, same: Callable[[Any], Any]
 ) -> None:
     async with client.informer("configmaps.v1") as informer, informer.events() as events:
@@ -113,7 +113,9 @@ def served() -> Iterator[ServerThread]:
 
 @copies
 @pytest.mark.real_time
-def test_so_does_the_blocking_face(served: ServerThread, same: Callable[[Any], Any]) -> None:
+def test_objects_of_the_blocking_api_cannot_be_pickled_or_copied(
+    served: ServerThread, same: Callable[[Any], Any]
+) -> None:
     with dynkube.sync.connect(url=served.url) as k:
         informer = k.informer("namespaces")
         living = [k, k.mapper, k["cm"], informer, informer.live(), informer.events(), k["cm"].watch()]

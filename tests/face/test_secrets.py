@@ -1,4 +1,4 @@
-"""Nothing secret is shown: in no repr, no error with all that caused it, no state, no statistics, no log record."""
+"""Secrets are not in reprs, errors (with their causes), states, statistics or log records."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FORMS = (MARKER, ENCODED, base64.b64encode(f"me:{MARKER}".encode()).decode())
 
 API = "client.authentication.k8s.io/v1"
 
-# Where secrets stand in a kubeconfig, and what people put there by mistake.
+# Fields of a kubeconfig that contain secrets, and values that users write there by mistake.
 FIELDS = ["token", "password", "client-key-data", "client-certificate-data", "tokenFile", "exec", "auth-provider", "as"]
 SHAPES: list[Any] = [
     MARKER,
@@ -47,11 +47,11 @@ SHAPES: list[Any] = [
     5,
     None,
 ]
-PUBLIC = {"auth-provider", "as", "tokenFile"}  # names and paths: shown on purpose where they are wrong
+PUBLIC = {"auth-provider", "as", "tokenFile"}  # names and paths, which are shown in errors
 
 
-def told(exc: BaseException | None) -> Iterator[str]:
-    """All that an exception says, and what led to it, also what was hidden by ``from None``."""
+def texts_of(exc: BaseException | None) -> Iterator[str]:
+    """Yield the texts of an exception and of all its causes and contexts, also those suppressed by ``from None``."""
     seen: set[int] = set()
     queue = [exc]
     while queue:
@@ -76,7 +76,7 @@ users = st.dictionaries(st.sampled_from([field for field in FIELDS if field not 
     user=users,
     proxy=st.sampled_from([None, f"http://me:{MARKER}@proxy:3128", f"ftp://me:{MARKER}@proxy", f"//{MARKER}@"]),
 )
-def test_whatever_a_kubeconfig_gets_wrong_its_secrets_are_not_told(user: dict[str, Any], proxy: str | None) -> None:
+def test_errors_for_invalid_kubeconfigs_contain_no_secrets(user: dict[str, Any], proxy: str | None) -> None:
     document = {
         "current-context": "c",
         "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
@@ -86,7 +86,7 @@ def test_whatever_a_kubeconfig_gets_wrong_its_secrets_are_not_told(user: dict[st
     try:
         config = load_config(kubeconfig=document)
     except DynkubeError as error:
-        assert_silent(told(error))
+        assert_silent(texts_of(error))
     else:
         assert_silent([repr(config), str(config), repr(config.credentials), str(config.credentials), repr(config.tls)])
 
@@ -119,7 +119,7 @@ ANSWERS = {
 
 
 class Mirror(httpx2.AsyncBaseTransport):
-    """Answers with what it was sent."""
+    """A transport whose responses contain the request."""
 
     def __init__(self, answer: Any) -> None:
         self._answer = answer
@@ -131,7 +131,7 @@ class Mirror(httpx2.AsyncBaseTransport):
 
 @pytest.mark.parametrize("config", configs(), ids=["token", "basic"])
 @pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS.keys())
-async def test_a_server_that_echoes_what_it_was_sent_is_not_quoted(
+async def test_a_response_that_echoes_the_request_is_not_quoted(
     config: ClientConfig, answer: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -143,12 +143,12 @@ async def test_a_server_that_echoes_what_it_was_sent_is_not_quoted(
             error = exc
 
         assert error is not None or b"<html>" in answer(httpx2.Request("GET", "https://a")).content
-        assert_silent([*told(error), repr(client), str(client.statistics())])
+        assert_silent([*texts_of(error), repr(client), str(client.statistics())])
     assert_silent([record.getMessage() + repr(record.args) + str(record.exc_info) for record in caplog.records])
 
 
 @pytest.mark.real_time
-async def test_no_library_below_logs_them_either(caplog: pytest.LogCaptureFixture) -> None:
+async def test_libraries_do_not_log_secrets(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     answer = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\n{}"
     async with serving(answering(answer)) as proxy:
@@ -161,7 +161,7 @@ async def test_no_library_below_logs_them_either(caplog: pytest.LogCaptureFixtur
                 await client.request(Request(method="GET", path="/api"))
 
     assert MARKER.encode() in proxy.heads[0]  # it was sent
-    assert_silent([*told(caught.value), *(str(warning.message) for warning in warned)])
+    assert_silent([*texts_of(caught.value), *(str(warning.message) for warning in warned)])
     assert_silent([record.getMessage() for record in caplog.records])
     assert {record.name.partition(".")[0] for record in caplog.records} >= {"dynkube", "httpcore2"}
 
@@ -189,7 +189,7 @@ PRINTED = {
 
 @pytest.mark.real_time
 @pytest.mark.parametrize("printed", PRINTED.values(), ids=PRINTED.keys())
-async def test_what_a_plugin_printed_is_not_repeated(printed: str, caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_output_of_a_plugin_is_not_quoted(printed: str, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     out, err = (f"sys.{stream}.buffer.write({printed!r}.encode(errors='surrogateescape'))" for stream in STREAMS)
     script = f"import sys; {out}; {err}"
@@ -199,11 +199,11 @@ async def test_what_a_plugin_printed_is_not_repeated(printed: str, caplog: pytes
     with pytest.raises(CredentialError) as caught:
         await plugin.current()
 
-    assert_silent([*told(caught.value), repr(plugin), str(plugin), repr(command)])
+    assert_silent([*texts_of(caught.value), repr(plugin), str(plugin), repr(command)])
 
 
 @pytest.mark.parametrize("answer", [ANSWERS["an unauthorized"], ANSWERS["a Status"], ANSWERS["an answer as text"]])
-async def test_informers_tell_their_trouble_without_secrets(answer: Any, caplog: pytest.LogCaptureFixture) -> None:
+async def test_failures_of_informers_contain_no_secrets(answer: Any, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     url = "https://api.example"
     async with (
@@ -214,7 +214,7 @@ async def test_informers_tell_their_trouble_without_secrets(answer: Any, caplog:
 
         assert pods.state.phase in {dynkube.UNKNOWN, dynkube.DEGRADED}
         assert_silent([repr(pods), str(pods.state), str(pods.statistics()), repr(client), repr(client.config)])
-    # All of a record, with the facts that come as fields of it.
+    # All attributes of a record, including the structured fields.
     assert_silent([record.getMessage() + repr(vars(record)) for record in caplog.records])
     assert [record for record in caplog.records if record.name.startswith("dynkube")]
 

@@ -37,7 +37,7 @@ async def test_several_resources_are_one_table_of_all_objects(client: dynkube.Cl
     assert not found.errors
 
 
-async def test_they_are_printed_one_after_the_other_with_their_types(client: dynkube.Client) -> None:
+async def test_tables_are_printed_one_after_the_other_with_kinds_in_names(client: dynkube.Client) -> None:
     pods, maps = str(await client.get("po, cm")).split("\n\n")
 
     assert pods.splitlines()[0].split()[:2] == ["NAMESPACE", "NAME"]
@@ -50,7 +50,7 @@ async def test_resources_without_objects_are_not_printed(client: dynkube.Client)
     assert str(await client.get("svc,deploy", namespace="shop")) == "No resources found"
 
 
-async def test_all_is_a_category_that_discovery_reports(client: dynkube.Client, server: APIServer) -> None:
+async def test_all_is_a_category_of_discovery(client: dynkube.Client, server: APIServer) -> None:
     server.create(
         {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}, "spec": {"ports": [{"port": 1}]}}
     )
@@ -63,21 +63,21 @@ async def test_all_is_a_category_that_discovery_reports(client: dynkube.Client, 
     assert "service/web" in repr(found)
 
 
-async def test_a_category_may_stand_beside_resources(client: dynkube.Client) -> None:
+async def test_a_category_can_be_combined_with_resources(client: dynkube.Client) -> None:
     found = await client.get("All,cm,pods", namespace="shop")
 
     kinds = [table.kind for table in found.tables]
     assert kinds.count("PodList") == kinds.count("ConfigMapList") == 1
 
 
-async def test_a_namespace_does_not_concern_cluster_scoped_resources(client: dynkube.Client) -> None:
+async def test_the_namespace_is_ignored_for_cluster_scoped_resources(client: dynkube.Client) -> None:
     found = await client.get("ns,cm", namespace="shop")
 
     assert {"shop", "back"} <= {obj.name for obj in found.tables[0]}
     assert {obj.namespace for obj in found.tables[1]} == {"shop"}
 
 
-async def test_what_cannot_be_read_is_reported_beside_the_others(client: dynkube.Client, server: APIServer) -> None:
+async def test_resources_that_cannot_be_read_are_reported_as_errors(client: dynkube.Client, server: APIServer) -> None:
     server.fail(resource="configmaps", status=403)
 
     found = await client.get("po,cm,nosuch")
@@ -100,7 +100,7 @@ async def test_if_nothing_can_be_read_the_first_error_is_raised(client: dynkube.
 
 
 @pytest.mark.parametrize("given", ["po,,svc", "po,", "po,pod/web", "po,a b"])
-async def test_a_malformed_part_is_refused_before_the_first_request(client: dynkube.Client, given: str) -> None:
+async def test_a_malformed_part_is_rejected_before_the_first_request(client: dynkube.Client, given: str) -> None:
     with pytest.raises(InvalidInput, match="resource"):
         await client.get(given)
 
@@ -112,7 +112,7 @@ async def test_all_is_read_while_an_aggregated_api_is_down(client: dynkube.Clien
     assert "Pod" in {obj.kind for obj in await client.get("all")}
 
 
-async def test_the_timeout_is_for_all_of_them(client: dynkube.Client, server: APIServer) -> None:
+async def test_the_timeout_applies_to_all_resources_together(client: dynkube.Client, server: APIServer) -> None:
     await client.mapper.load()
     server.inject(Delay(4), verb="list")
 
@@ -120,7 +120,7 @@ async def test_the_timeout_is_for_all_of_them(client: dynkube.Client, server: AP
         await client.get("po,cm", timeout=6)
 
 
-async def test_a_table_of_several_can_be_widened_pickled_and_framed(client: dynkube.Client) -> None:
+async def test_a_table_of_several_resources_can_be_widened_pickled_and_exported(client: dynkube.Client) -> None:
     found = await client.get("po,cm,nosuch")
 
     assert [("NODE" in str(each)) for each in (found, found.wide())] == [False, True]

@@ -1,4 +1,4 @@
-"""The short ways in: what people type first at a prompt."""
+"""Short calls for interactive use: ``get``, ``client[...]``, ``api_resources``, ``whoami``, ``auth_can_i``."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ async def test_a_collection_is_a_table_of_all_namespaces(client: dynkube.Client,
     assert {"web", "other"} <= set(table.column("Name"))
 
 
-async def test_one_object_is_looked_for_in_the_contexts_namespace(client: dynkube.Client) -> None:
+async def test_one_object_is_read_from_the_contexts_namespace(client: dynkube.Client) -> None:
     assert (await client.get("cm", "web")).key == ("default", "web")
     with pytest.raises(NotFound, match='"other" not found'):
         await client.get("cm", "other")
     assert (await client.get("cm", "other", namespace="shop")).key == ("shop", "other")
 
 
-async def test_selectors_and_limits_choose(client: dynkube.Client) -> None:
+async def test_selectors_and_limits_restrict_the_table(client: dynkube.Client) -> None:
     labelled = await client.get("cm", label_selector={"app": "web"})
     named = await client.get("cm", namespace="shop", field_selector="metadata.name=other")
     first = await client.get("cm", limit=1)
@@ -53,11 +53,11 @@ async def test_selectors_and_limits_choose(client: dynkube.Client) -> None:
 
 
 @pytest.mark.parametrize("name", ["pods", "Deployment", "deployments.apps", "deployments.v1.apps", "deploy.ap"])
-async def test_brackets_are_a_short_way_to_a_resource(client: dynkube.Client, name: str) -> None:
+async def test_brackets_return_a_resource(client: dynkube.Client, name: str) -> None:
     assert await client[name].resolve() == await client.resource(name).resolve()
 
 
-async def test_a_name_that_is_not_served_is_found_out_when_it_is_used(client: dynkube.Client) -> None:
+async def test_an_unserved_name_raises_on_the_first_request(client: dynkube.Client) -> None:
     nosuch = client["deploymint"]
 
     with pytest.raises(NoMatch, match=r"does not serve 'deploymint'; did you mean 'deployments.apps'"):
@@ -65,19 +65,19 @@ async def test_a_name_that_is_not_served_is_found_out_when_it_is_used(client: dy
 
 
 @pytest.mark.parametrize("name", ["", "pod/web", "po ds", 3, None])
-async def test_what_cannot_name_a_resource_is_refused_at_once(client: dynkube.Client, name: str) -> None:
+async def test_an_invalid_resource_name_is_rejected_at_once(client: dynkube.Client, name: str) -> None:
     with pytest.raises(InvalidInput, match="resource"):
         client[name]
 
 
-async def test_a_client_is_no_container(client: dynkube.Client) -> None:
+async def test_a_client_is_not_a_container(client: dynkube.Client) -> None:
     with pytest.raises(TypeError, match="iterable"):
         iter(client)  # type: ignore[call-overload]
     with pytest.raises(TypeError, match=r"container|iterable"):
         "pods" in client  # type: ignore[misc]  # noqa: B015
 
 
-async def test_an_object_as_kubectl_writes_it_is_refused_with_the_fix(client: dynkube.Client) -> None:
+async def test_the_error_for_type_slash_name_has_the_fix(client: dynkube.Client) -> None:
     with pytest.raises(InvalidInput, match=r"'pod/web' contains a slash: use get\('pod', 'web'\) for one object"):
         await client.get("pod/web")
     with pytest.raises(InvalidInput, match=r"or 'deploy\.apps' for a resource of a group"):
@@ -93,7 +93,7 @@ async def test_an_object_as_kubectl_writes_it_is_refused_with_the_fix(client: dy
         (("v1", "ConfigMap"), "ConfigMap.v1"),
     ],
 )
-async def test_an_api_version_and_a_kind_are_refused_with_the_form_to_write(
+async def test_the_error_for_an_api_version_and_a_kind_has_the_fix(
     client: dynkube.Client, server: APIServer, given: tuple[str, str], form: str
 ) -> None:
     server.create(definition())
@@ -105,29 +105,29 @@ async def test_an_api_version_and_a_kind_are_refused_with_the_form_to_write(
 
 
 @pytest.mark.parametrize("api_version", ["example.com/v1", "apps/v1", "v1"])
-async def test_an_api_version_alone_lacks_a_kind(client: dynkube.Client, api_version: str) -> None:
+async def test_the_error_for_an_api_version_alone_says_to_add_a_kind(client: dynkube.Client, api_version: str) -> None:
     with pytest.raises(InvalidInput, match=r"is an apiVersion: add the kind or the plural, as in get\('Website\.v1"):
         await client.get(api_version)
 
 
-async def test_a_resource_with_its_group_before_the_version_is_no_api_version(client: dynkube.Client) -> None:
+async def test_a_resource_with_group_and_version_is_not_mistaken_for_an_api_version(client: dynkube.Client) -> None:
     assert isinstance(await client.get("ingresses.networking.k8s.io/v1"), UnstructuredTable)
     with pytest.raises(NotFound):
         await client.get("clusterroles.rbac.authorization.k8s.io/v1", "Admin")
 
 
-async def test_what_chooses_from_many_does_not_go_with_a_name(client: dynkube.Client) -> None:
+async def test_selectors_cannot_be_combined_with_a_name(client: dynkube.Client) -> None:
     with pytest.raises(InvalidInput, match=r"label_selector selects among many objects, name='web' only one"):
         await client.get("cm", "web", label_selector="a=b")  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize("names", ["", ["a", "b"], 3])
-async def test_a_name_that_is_none_is_refused(client: dynkube.Client, names: str) -> None:
+async def test_an_invalid_name_is_rejected(client: dynkube.Client, names: str) -> None:
     with pytest.raises(InvalidInput, match="name"):
         await client.get("cm", names)
 
 
-async def test_a_category_is_told_apart_from_a_resource(client: dynkube.Client) -> None:
+async def test_categories_and_several_resources_are_rejected_where_one_is_needed(client: dynkube.Client) -> None:
     with pytest.raises(NoMatch, match=r"it is a category; name one of its resources, or read all with client\.get"):
         await client["all"].list()
     with pytest.raises(InvalidInput, match=r"'po,svc' names several resources: name one; client\.get\('po,svc'\)"):
@@ -136,7 +136,7 @@ async def test_a_category_is_told_apart_from_a_resource(client: dynkube.Client) 
         await client.get("po,svc", "web")
 
 
-async def test_what_is_served_is_listed_in_its_preferred_version(client: dynkube.Client, server: APIServer) -> None:
+async def test_api_resources_lists_preferred_versions(client: dynkube.Client, server: APIServer) -> None:
     before = await client.api_resources()
     server.create(definition())
 
@@ -152,17 +152,17 @@ async def test_what_is_served_is_listed_in_its_preferred_version(client: dynkube
     assert "Widget" in found._repr_html_()
 
 
-async def test_categories_choose_too(client: dynkube.Client) -> None:
+async def test_api_resources_can_be_filtered_by_category(client: dynkube.Client) -> None:
     assert {"pods", "services", "deployments"} <= {
         each.gvr.resource for each in await client.api_resources(category="all")
     }
 
 
 @pytest.mark.parametrize("wish", [{"group": "nosuch"}, {"verb": "nosuch"}, {"category": "nosuch"}])
-async def test_a_choice_that_nothing_fits_is_an_empty_list_as_kubectls(
+async def test_api_resources_without_a_match_is_an_empty_list_as_in_kubectl(
     client: dynkube.Client, wish: dict[str, str]
 ) -> None:
-    assert len(await client.api_resources(**wish)) == 0  # type: ignore[arg-type]  # names and texts
+    assert len(await client.api_resources(**wish)) == 0  # type: ignore[arg-type]  # names and strings
 
 
 @pytest.mark.parametrize(
@@ -174,21 +174,19 @@ async def test_a_choice_that_nothing_fits_is_an_empty_list_as_kubectls(
         ({"namespaced": "yes"}, "namespaced is 'yes': pass True or False"),
     ],
 )
-async def test_a_choice_of_another_type_is_refused(client: dynkube.Client, wish: Any, message: str) -> None:
+async def test_filters_of_the_wrong_type_are_rejected(client: dynkube.Client, wish: Any, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         await client.api_resources(**wish)
 
 
-async def test_a_resource_that_was_listed_names_itself(client: dynkube.Client) -> None:
+async def test_an_api_resource_can_be_passed_as_a_resource(client: dynkube.Client) -> None:
     for resource in await client.api_resources(group="", verb="watch"):
         assert await client.auth_can_i("list", resource)
         assert (await client[resource].resolve()).gvr == resource.gvr
         assert client.informer(resource).gvr == resource.gvr
 
 
-async def test_what_was_known_before_is_no_answer_to_what_is_served_now(
-    client: dynkube.Client, server: APIServer
-) -> None:
+async def test_api_resources_is_never_answered_from_a_cache(client: dynkube.Client, server: APIServer) -> None:
     await client.api_resources()
     server.refuse_connections()
 
@@ -196,7 +194,9 @@ async def test_what_was_known_before_is_no_answer_to_what_is_served_now(
         await client.api_resources()
 
 
-async def test_keys_complete_from_what_is_known_and_ask_nobody(client: dynkube.Client, server: APIServer) -> None:
+async def test_key_completion_uses_known_resources_and_sends_no_request(
+    client: dynkube.Client, server: APIServer
+) -> None:
     unknown = client._ipython_key_completions_()
 
     await client.get("cm")
@@ -209,7 +209,7 @@ async def test_keys_complete_from_what_is_known_and_ask_nobody(client: dynkube.C
     assert client.statistics().requests == requests
 
 
-async def test_an_informer_is_exported_as_a_list_is(client: dynkube.Client) -> None:
+async def test_an_informer_can_be_exported_like_a_list(client: dynkube.Client) -> None:
     async with client.informer("configmaps.v1", namespace="shop") as configs:
         await configs.wait_synced()
 
@@ -223,12 +223,12 @@ async def test_a_client_that_is_not_open_completes_nothing() -> None:
 
 
 @pytest.mark.parametrize("limit", [0, -1, "5", 1.5, True])
-async def test_a_limit_is_a_number_of_objects(client: dynkube.Client, limit: int) -> None:
+async def test_an_invalid_limit_is_rejected(client: dynkube.Client, limit: int) -> None:
     with pytest.raises(InvalidInput, match=f"limit must be at least 1, or None, not {limit!r}"):
         await client.get("cm", limit=limit)
 
 
-async def test_who_one_is(server: APIServer) -> None:
+async def test_whoami_returns_the_user(server: APIServer) -> None:
     async with dynkube.connect(transport=server.transport("jane")) as client:
         me = await client.whoami()
 
@@ -237,7 +237,7 @@ async def test_who_one_is(server: APIServer) -> None:
     assert "jane" in me._repr_html_()
 
 
-async def test_an_unknown_verb_is_refused_with_a_suggestion(client: dynkube.Client) -> None:
+async def test_an_unknown_verb_is_rejected_with_a_suggestion(client: dynkube.Client) -> None:
     for verb, hint in (
         ("frobnicate", "use one of get, list, watch, create"),
         ("apply", "did you mean 'patch'"),
@@ -270,7 +270,7 @@ async def test_an_unknown_verb_is_refused_with_a_suggestion(client: dynkube.Clie
         ({"resource": "users"}, "does not serve 'users'"),
     ],
 )
-async def test_questions_that_make_no_sense_are_refused(
+async def test_invalid_arguments_of_auth_can_i_are_rejected(
     client: dynkube.Client, question: dict[str, Any], message: str
 ) -> None:
     with pytest.raises((InvalidInput, NoMatch, WrongScope), match=message):
@@ -309,7 +309,7 @@ async def test_questions_that_make_no_sense_are_refused(
         ("sign", {"resource": "signers.certificates.k8s.io"}, "sign signers of certificates.k8s.io"),
     ],
 )
-async def test_what_only_rules_of_access_know_can_be_asked_about(
+async def test_virtual_resources_of_rbac_rules_can_be_checked(
     client: dynkube.Client, verb: str, question: dict[str, Any], action: str
 ) -> None:
     assert (await client.auth_can_i(verb, **question)).action == action
@@ -324,14 +324,14 @@ async def test_what_only_rules_of_access_know_can_be_asked_about(
         ("approve", {"resource": "users"}, NoMatch),
     ],
 )
-async def test_and_is_not_mistaken_for_something_else(
+async def test_virtual_resources_with_invalid_arguments_are_rejected(
     client: dynkube.Client, verb: str, question: dict[str, Any], error: type[Exception]
 ) -> None:
     with pytest.raises(error):
         await client.auth_can_i(verb, **question)
 
 
-async def test_resources_that_are_not_served_have_to_be_named_in_full(client: dynkube.Client) -> None:
+async def test_unserved_resources_must_be_named_in_full(client: dynkube.Client) -> None:
     with pytest.raises(NoMatch, match="does not serve 'widgets'"):
         await client.auth_can_i("watch", "widgets")
 

@@ -1,4 +1,4 @@
-"""docs/testing.md and the tests in examples, run as a reader would run them: by a pytest of their own."""
+"""docs/testing.md and the tests in examples, in a pytest of their own."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
-    """An empty project whose pytest has the plugins that a reader has."""
+    """An empty project whose pytest loads only the plugins that the page names."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")  # where kubectl is
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")  # which has kubectl
     monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
     pytester.makeini("[pytest]\nanyio_mode = auto\naddopts = -p anyio -p dynkube.pytest_plugin --strict-markers\n")
     return pytester
@@ -52,7 +52,7 @@ def test_every_script_of_the_page_runs(project: pytest.Pytester) -> None:
     assert len(scripts) == 2
 
 
-def test_the_examples_pass_as_their_docstrings_say(project: pytest.Pytester) -> None:
+def test_the_examples_pass(project: pytest.Pytester) -> None:
     plugins = [option for name in ("anyio", "pytest_timeout", "dynkube.pytest_plugin") for option in ("-p", name)]
 
     result = project.runpytest_subprocess(*plugins, "-p", "no:cacheprovider", str(ROOT / "examples"))

@@ -1,4 +1,4 @@
-"""Typical programs as a type checker sees them; ``make check`` reads this file, and it runs as well."""
+"""Typical programs for type checkers; ``make check`` checks this file, and it is also run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def node_of(pod: dynkube.Unstructured) -> Iterable[str]:
     return pod.labels.values()
 
 
-async def test_an_informer_takes_text_dicts_and_plain_functions(client: dynkube.Client) -> None:
+async def test_an_informer_accepts_strings_dicts_and_functions(client: dynkube.Client) -> None:
     informer = client.informer(
         "pods.v1",
         label_selector={"app": "web"},
@@ -37,7 +37,7 @@ async def test_an_informer_takes_text_dicts_and_plain_functions(client: dynkube.
         pods.set_filter(None)
 
 
-async def test_handlers_may_be_plain_or_async_and_return_anything_plain(client: dynkube.Client) -> None:
+async def test_handlers_may_be_sync_or_async(client: dynkube.Client) -> None:
     names: list[str] = []
 
     async def on_update(old: dynkube.Unstructured, new: dynkube.Unstructured) -> None:
@@ -53,7 +53,7 @@ async def test_handlers_may_be_plain_or_async_and_return_anything_plain(client: 
     assert_type(registration, dynkube.Registration)
 
 
-async def test_events_narrow_in_a_match(server: APIServer, client: dynkube.Client) -> None:
+async def test_events_are_narrowed_by_match(server: APIServer, client: dynkube.Client) -> None:
     server.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
 
     async with client.informer("namespaces.v1") as namespaces, namespaces.events() as events:
@@ -66,7 +66,7 @@ async def test_events_narrow_in_a_match(server: APIServer, client: dynkube.Clien
             break
 
 
-async def test_verbs_give_objects(server: APIServer, client: dynkube.Client) -> None:
+async def test_verbs_return_objects(server: APIServer, client: dynkube.Client) -> None:
     config_maps = client.resource("configmaps")
 
     created = await config_maps.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}})
@@ -80,7 +80,7 @@ async def test_verbs_give_objects(server: APIServer, client: dynkube.Client) -> 
     assert server.get("configmaps", "c", "default")["data"] == {"a": "1"}
 
 
-async def test_what_get_returns_depends_on_the_name(client: dynkube.Client) -> None:
+async def test_the_return_type_of_get_depends_on_the_name(client: dynkube.Client) -> None:
     table = await client.get("namespaces", limit=1)
 
     assert_type(table, dynkube.UnstructuredTable)

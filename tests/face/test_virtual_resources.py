@@ -1,4 +1,4 @@
-"""Asking about what rules of access name and no server serves: a name that is almost right gets the right one told."""
+"""``auth_can_i`` for virtual resources, which only RBAC rules name: misspelled names get a suggestion."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.manifests.kit import definition
         ("approve", "signer.certificates.k8s.io", "signers"),
     ],
 )
-async def test_what_is_almost_a_name_says_which_is_meant(
+async def test_a_misspelled_virtual_resource_gets_a_suggestion(
     client: dynkube.Client, verb: str, resource: str, meant: str
 ) -> None:
     with pytest.raises(NoMatch, match=f"the verb '{verb}' applies to .*, not to '{resource}': did you mean '{meant}'"):
@@ -38,12 +38,14 @@ async def test_what_is_almost_a_name_says_which_is_meant(
 
 
 @pytest.mark.parametrize("verb", ["impersonate", "impersonate:user-info"])
-async def test_an_unknown_name_is_refused_with_the_valid_ones(client: dynkube.Client, verb: str) -> None:
+async def test_the_error_for_an_unknown_name_lists_the_valid_ones(client: dynkube.Client, verb: str) -> None:
     with pytest.raises(NoMatch, match=f"the verb '{verb}' applies to users, groups, uids, userextras.* and "):
         await client.auth_can_i(verb, "jane")
 
 
-async def test_a_definition_of_the_same_kind_is_not_what_is_meant(server: APIServer, client: dynkube.Client) -> None:
+async def test_a_crd_with_the_same_kind_is_not_mistaken_for_a_virtual_resource(
+    server: APIServer, client: dynkube.Client
+) -> None:
     crd = definition(scope="Cluster")
     crd["metadata"]["name"] = "users.example.com"
     crd["spec"]["names"] = {"plural": "users", "singular": "user", "kind": "User", "listKind": "UserList"}
@@ -66,7 +68,7 @@ async def test_a_definition_of_the_same_kind_is_not_what_is_meant(server: APISer
         ("approve", "csr", "approve certificatesigningrequests of certificates.k8s.io"),
     ],
 )
-async def test_what_is_served_goes_with_these_verbs_as_well(
+async def test_served_resources_can_be_combined_with_these_verbs(
     client: dynkube.Client, verb: str, resource: str, action: str
 ) -> None:
     assert (await client.auth_can_i(verb, resource)).action == action

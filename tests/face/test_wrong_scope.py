@@ -1,4 +1,4 @@
-"""A namespace where there is none to be had, none where one is needed, and those that cannot exist."""
+"""Namespaces for cluster-scoped resources, missing namespaces, and invalid ones."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ EVERY_VERB: list[Call] = [
 
 
 @pytest.mark.parametrize("verb", EVERY_VERB)
-async def test_every_verb_refuses_a_namespace_for_a_cluster_scoped_resource(
+async def test_every_verb_rejects_a_namespace_for_a_cluster_scoped_resource(
     server: APIServer, client: dynkube.Client, verb: Call
 ) -> None:
     with pytest.raises(WrongScope, match=r"nodes\.v1 are cluster-scoped .*: leave namespace='shop' out"):
@@ -52,7 +52,7 @@ async def test_every_verb_refuses_a_namespace_for_a_cluster_scoped_resource(
 
 
 @pytest.mark.parametrize("namespace", ["*", ""])
-async def test_all_namespaces_of_other_clients_are_none_of_a_cluster_scoped_resource_either(
+async def test_other_clients_markers_for_all_namespaces_are_rejected_too(
     client: dynkube.Client, namespace: str
 ) -> None:
     nodes = client.resource("nodes")
@@ -62,27 +62,27 @@ async def test_all_namespaces_of_other_clients_are_none_of_a_cluster_scoped_reso
             await call()
 
 
-async def test_an_object_of_a_cluster_scoped_resource_says_no_namespace(client: dynkube.Client) -> None:
+async def test_a_cluster_scoped_object_with_a_namespace_is_rejected(client: dynkube.Client) -> None:
     node = {**NODE, "metadata": {"name": "n", "namespace": "shop"}}
 
     with pytest.raises(WrongScope, match=r"metadata\.namespace 'shop', but nodes\.v1 are cluster-scoped: remove it"):
         await client.resource("nodes").create(node)
 
 
-async def test_an_object_and_a_call_that_name_two_namespaces_are_refused(client: dynkube.Client) -> None:
+async def test_different_namespaces_in_object_and_call_are_rejected(client: dynkube.Client) -> None:
     config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "namespace": "a"}}
 
     with pytest.raises(InvalidObject, match=r"metadata\.namespace 'a', but the call has namespace='b': leave one"):
         await client.resource("configmaps").create(config_map, namespace="b")
 
 
-async def test_a_collection_is_not_deleted_across_namespaces_by_leaving_one_out(client: dynkube.Client) -> None:
+async def test_deleting_a_collection_requires_a_namespace(client: dynkube.Client) -> None:
     with pytest.raises(WrongScope, match="only be deleted in one namespace at a time: pass namespace="):
         await client.resource("pods").delete_collection()
 
 
 @pytest.mark.parametrize("namespace", ["Shop", "team a", "shop/web", "..", "x" * 64])
-async def test_a_namespace_that_cannot_exist_is_refused_not_found_empty(client: dynkube.Client, namespace: str) -> None:
+async def test_an_invalid_namespace_is_rejected_instead_of_found_empty(client: dynkube.Client, namespace: str) -> None:
     with pytest.raises(InvalidInput, match=f"namespace '{namespace}'"):
         await client.resource("pods").list(namespace=namespace)
     with pytest.raises(InvalidInput, match=f"namespace '{namespace}'"):
@@ -91,7 +91,7 @@ async def test_a_namespace_that_cannot_exist_is_refused_not_found_empty(client: 
 
 @pytest.mark.scenario("K11")
 @pytest.mark.parametrize("resource", ["nodes.v1", "nodes"])
-async def test_an_informer_in_a_namespace_of_a_cluster_scoped_resource_is_absent(
+async def test_an_informer_with_a_namespace_for_a_cluster_scoped_resource_is_absent(
     server: APIServer, client: dynkube.Client, resource: str
 ) -> None:
     server.create(NODE)
