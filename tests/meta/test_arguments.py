@@ -1,4 +1,4 @@
-"""What callers pass in place of something else, in words."""
+"""Helpers for argument errors: names of types, and numbers of seconds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dynkube.meta._arguments import a_type, is_seconds
 
 
 @pytest.mark.parametrize(("value", "words"), [(3, "an int"), ([], "a list"), (None, "None"), (b"", "bytes")])
-def test_the_type_of_an_argument_is_named_as_people_say_it(value: object, words: str) -> None:
+def test_the_type_of_an_argument_is_named_with_its_article(value: object, words: str) -> None:
     assert a_type(value) == words
 
 
@@ -20,5 +20,5 @@ def test_positive_numbers_are_seconds(seconds: object) -> None:
 
 
 @pytest.mark.parametrize("wrong", [0, -1, math.nan, True, "3", None])
-def test_nothing_else_is(wrong: object) -> None:
+def test_other_values_are_not_seconds(wrong: object) -> None:
     assert not is_seconds(wrong)

@@ -1,4 +1,4 @@
-"""A JSONPath that does not parse is refused with a caret under the place."""
+"""Errors for invalid JSONPaths mark the position with a caret."""
 
 import pytest
 
@@ -50,7 +50,7 @@ from dynkube.meta import JSONPath, JSONPathTemplate
         ("{.a\n.b}", "expected '}' at the end of the expression, found '\\n'", 3),
     ],
 )
-def test_the_caret_stands_under_the_trouble(text: str, message: str, column: int) -> None:
+def test_the_caret_marks_the_position_of_the_error(text: str, message: str, column: int) -> None:
     with pytest.raises(InvalidJSONPath) as caught:
         JSONPath.compile(text)
 
@@ -74,7 +74,7 @@ def test_the_caret_stands_under_the_trouble(text: str, message: str, column: int
         ("{range items[*]}{end}", "unknown word 'items'", 7),
     ],
 )
-def test_a_template_points_at_its_trouble_too(text: str, message: str, column: int) -> None:
+def test_errors_in_templates_have_their_position(text: str, message: str, column: int) -> None:
     with pytest.raises(InvalidJSONPath) as caught:
         JSONPathTemplate.compile(text)
 
@@ -96,7 +96,7 @@ def test_a_template_points_at_its_trouble_too(text: str, message: str, column: i
         ("{['l','m'][?(@.n==1)]}", "an object is not a list and cannot be filtered"),
     ],
 )
-def test_strict_mode_says_what_kubectl_trips_over(text: str, message: str) -> None:
+def test_in_strict_mode_the_errors_of_kubectl_are_raised(text: str, message: str) -> None:
     document = {"l": [{"n": 1, "m": [1, 2]}, {"n": 2}], "m": {"a": 1}}
     path = JSONPath.compile(text, strict=True)
 
@@ -108,19 +108,19 @@ def test_strict_mode_says_what_kubectl_trips_over(text: str, message: str) -> No
 
 
 @pytest.mark.parametrize("compile_", [JSONPath.compile, JSONPathTemplate.compile])
-def test_what_is_no_text_is_refused(compile_: object) -> None:
+def test_a_path_that_is_not_a_string_is_rejected(compile_: object) -> None:
     with pytest.raises(InvalidJSONPath, match=r"JSONPath is a list: pass a string like '\{.metadata.name\}'"):
-        compile_([".a"])  # type: ignore[operator]  # what a user without a type checker gets wrong
+        compile_([".a"])  # type: ignore[operator]  # invalid on purpose
 
 
 @pytest.mark.parametrize("text", ["{.a[?(" + "(" * 5000, "{.a" + "[?(@.a" * 2000])
-def test_absurd_nesting_is_refused_like_any_bad_input(text: str) -> None:
+def test_too_deep_nesting_is_rejected(text: str) -> None:
     with pytest.raises(InvalidJSONPath, match="nested too deeply"):
         JSONPath.compile(text)
 
 
-def test_a_path_is_made_by_compile_alone() -> None:
+def test_a_path_can_only_be_created_by_compile() -> None:
     with pytest.raises(
         InvalidJSONPath, match=r"JSONPath cannot be instantiated directly: use JSONPath\.compile\('\{\.a\}'\)"
     ):
-        JSONPath("{.a}")  # it would find nothing, ever
+        JSONPath("{.a}")  # would never find anything

@@ -1,4 +1,4 @@
-"""A label selector that cannot be right is refused, with the place and the fix."""
+"""Errors for invalid label selectors have the position and the fix."""
 
 import pytest
 
@@ -30,7 +30,7 @@ from dynkube.meta import LabelOperator, LabelRequirement, LabelSelector
         ("tier In (fe)", "one of =, ==, !=, in, notin, >, <", 5),
     ],
 )
-def test_text_off_the_grammar_is_refused_with_a_caret_under_the_place(text: str, expected: str, column: int) -> None:
+def test_syntax_errors_are_marked_with_a_caret(text: str, expected: str, column: int) -> None:
     with pytest.raises(InvalidSelector) as caught:
         LabelSelector.parse(text)
 
@@ -62,7 +62,7 @@ def test_text_off_the_grammar_is_refused_with_a_caret_under_the_place(text: str,
         ("size>-1", r"value '-1' of label 'size' may only contain letters"),
     ],
 )
-def test_a_key_or_value_the_server_would_refuse_is_named(text: str, trouble: str) -> None:
+def test_keys_and_values_that_the_server_would_reject_are_named(text: str, trouble: str) -> None:
     with pytest.raises(InvalidSelector, match=trouble) as caught:
         LabelSelector.parse(text)
 
@@ -104,11 +104,11 @@ def test_a_key_or_value_the_server_would_refuse_is_named(text: str, trouble: str
         ),
     ],
 )
-def test_a_malformed_mapping_names_the_field(selector: object, trouble: str) -> None:
+def test_the_error_for_a_malformed_mapping_names_the_field(selector: object, trouble: str) -> None:
     with pytest.raises(InvalidSelector, match=trouble):
-        LabelSelector.parse(selector)  # type: ignore[arg-type]  # what a user gets wrong
+        LabelSelector.parse(selector)  # type: ignore[arg-type]  # invalid on purpose
 
 
-def test_an_exact_operator_with_two_values_is_refused() -> None:
+def test_an_equality_operator_with_two_values_is_rejected() -> None:
     with pytest.raises(InvalidSelector, match=r"operator '=' requires exactly one value, not \('a', 'b'\)"):
         LabelRequirement("app", LabelOperator.EQUALS, ("a", "b"))

@@ -1,4 +1,4 @@
-"""What is no JSON is refused by its place, and never sent as something else."""
+"""Values that are not JSON are rejected with their path, and never encoded as something else."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ VALUES = st.recursive(
         (MappingProxyType({"a": math.nan}), ".a is nan"),
     ],
 )
-def test_nan_and_infinity_are_refused_with_their_path(value: Any, told: str) -> None:
+def test_nan_and_infinity_are_rejected_with_their_path(value: Any, told: str) -> None:
     with pytest.raises(InvalidObject) as caught:
         Unstructured(value)
 
@@ -39,7 +39,7 @@ def test_nan_and_infinity_are_refused_with_their_path(value: Any, told: str) -> 
 
 
 @given(VALUES)
-def test_whatever_is_written_says_what_was_given(value: Any) -> None:
+def test_encoded_values_decode_to_the_original(value: Any) -> None:
     try:
         encoded = json_of(value, "it")
     except InvalidObject:
@@ -49,7 +49,7 @@ def test_whatever_is_written_says_what_was_given(value: Any) -> None:
 
 
 @pytest.mark.parametrize("wrong", [math.nan, object(), "\ud800"])
-def test_changed_objects_are_held_to_it_as_well(wrong: object) -> None:
+def test_changed_objects_are_validated_as_well(wrong: object) -> None:
     obj = Unstructured({"kind": "A", "spec": {"a": 1}})
 
     with pytest.raises(InvalidObject, match="the object cannot be written as JSON"):

@@ -1,4 +1,4 @@
-"""Field selectors are read, printed and matched as the API server does it."""
+"""Field selectors are parsed, printed and matched as by the API server."""
 
 import pytest
 from hypothesis import given
@@ -23,7 +23,7 @@ from dynkube.meta import FieldRequirement, FieldSelector
         ("a=!b", "a=!b"),
     ],
 )
-def test_text_is_read_in_every_form_and_printed_in_one(text: str, canonical: str) -> None:
+def test_selectors_are_parsed_in_all_forms_and_printed_in_one(text: str, canonical: str) -> None:
     selector = FieldSelector.parse(text)
 
     assert str(selector) == canonical
@@ -51,7 +51,7 @@ def test_an_absent_field_counts_as_empty(text: str, expected: bool) -> None:
     assert FieldSelector.parse(text).matches(fields) is expected
 
 
-def test_a_dict_takes_its_values_as_they_are() -> None:
+def test_values_in_a_dict_are_not_unescaped() -> None:
     selector = FieldSelector.parse({"odd": "a,b=c\\", "metadata.name": "web"})
 
     assert str(selector) == r"metadata.name=web,odd=a\,b\=c\\"
@@ -66,14 +66,14 @@ def test_a_selector_without_requirements_selects_everything(nothing: str | None)
     assert FieldSelector.parse(selector) is selector
 
 
-def test_selectors_of_one_meaning_are_equal_and_share_a_hash() -> None:
+def test_equivalent_selectors_are_equal_and_have_the_same_hash() -> None:
     assert len({FieldSelector.parse(text) for text in ("a=1,b!=2", "b!=2,a==1", "a=1,b!=2,a=1")}) == 1
 
 
 @given(
     st.lists(st.builds(FieldRequirement, st.sampled_from("abc"), st.sampled_from(["=", "!="]), st.text()), max_size=4)
 )
-def test_every_selector_survives_its_text(requirements: list[FieldRequirement]) -> None:
+def test_every_selector_can_be_parsed_from_its_string(requirements: list[FieldRequirement]) -> None:
     selector = FieldSelector(tuple(requirements))
 
     assert FieldSelector.parse(str(selector)) == selector
@@ -95,11 +95,11 @@ def test_every_selector_survives_its_text(requirements: list[FieldRequirement]) 
         (["a=b"], r"field selector is a list: pass a string"),
     ],
 )
-def test_a_malformed_selector_is_refused_with_the_fix(selector: object, trouble: str) -> None:
+def test_the_error_for_a_malformed_selector_has_the_fix(selector: object, trouble: str) -> None:
     with pytest.raises(InvalidSelector, match=trouble):
-        FieldSelector.parse(selector)  # type: ignore[arg-type]  # what a user gets wrong
+        FieldSelector.parse(selector)  # type: ignore[arg-type]  # invalid on purpose
 
 
-def test_an_unknown_operator_is_refused() -> None:
+def test_an_unknown_operator_is_rejected() -> None:
     with pytest.raises(InvalidSelector, match="operator '>' is neither"):
-        FieldRequirement("a", ">", "1")  # type: ignore[arg-type]  # what a user without a type checker gets wrong
+        FieldRequirement("a", ">", "1")  # type: ignore[arg-type]  # invalid on purpose

@@ -1,4 +1,4 @@
-"""Objects as data frames: which columns there are, and of which types, whatever the rows are."""
+"""Objects as data frames: columns and types do not depend on the rows."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def table(*cells: Any, columns: list[TableColumn], namespaced: bool = True) -> U
     return UnstructuredTable(objects, columns=columns, cells=list(cells), namespaced=namespaced)
 
 
-def test_every_list_has_names_and_times() -> None:
+def test_every_list_has_columns_for_names_and_creation_time() -> None:
     frame = listed(widget("a"), widget("b", namespace="", created=None)).to_polars()
 
     assert frame.rows() == [("shop", "a", datetime(2026, 1, 1, tzinfo=UTC)), (None, "b", None)]
     assert frame.schema == {"Namespace": pl.String, "Name": pl.String, "Created": pl.Datetime("us", "UTC")}
 
 
-def test_pandas_has_the_same_in_types_that_know_nothing_from_zero() -> None:
+def test_pandas_frames_have_nullable_types() -> None:
     objects = listed(widget("a", n=1, f=0.5, on=True, s="x"), widget("b"))
     fields = {"n": "{.spec.n}", "f": "{.spec.f}", "on": "{.spec.on}", "s": "{.spec.s}"}
 
@@ -89,9 +89,7 @@ def test_an_empty_list_has_the_same_types() -> None:
         (["2026"], "String", ["2026"]),
     ],
 )
-def test_a_field_has_the_type_that_all_its_values_have(
-    values: list[object], kind: str, shown: list[object] | None
-) -> None:
+def test_the_type_of_a_field_fits_all_its_values(values: list[object], kind: str, shown: list[object] | None) -> None:
     objects = listed(*[widget(x=value) for value in values])
 
     frame = objects.to_polars(fields={"x": "{.spec.x}"})
@@ -115,7 +113,7 @@ def test_a_field_has_the_type_that_all_its_values_have(
         ({"a": date(2026, 1, 1)}, "String", '{"a":"2026-01-01"}'),
     ],
 )
-def test_whatever_a_function_returns_is_a_value_of_its_kind(value: object, kind: str, shown: object) -> None:
+def test_results_of_functions_are_converted_by_their_type(value: object, kind: str, shown: object) -> None:
     frame = dynkube.to_polars([widget()], fields={"x": lambda obj: value})
 
     assert str(frame.schema["x"]) == kind
@@ -123,14 +121,14 @@ def test_whatever_a_function_returns_is_a_value_of_its_kind(value: object, kind:
     assert dynkube.to_pandas([widget()], fields={"x": lambda obj: value})["x"].to_list() == [shown]
 
 
-def test_an_exception_of_a_function_has_a_note_with_column_and_object() -> None:
+def test_an_exception_in_a_function_has_a_note_with_column_and_object() -> None:
     with pytest.raises(KeyError, match="nosuch") as caught:
         listed(widget()).to_pandas(fields={"x": lambda obj: obj["nosuch"]})
 
     assert caught.value.__notes__ == [f"in column 'x' of fields, for {widget()!r}"]
 
 
-def test_several_matches_are_one_text_and_none_is_nothing() -> None:
+def test_several_matches_are_joined_and_no_match_is_null() -> None:
     objects = listed(widget(c=[{"i": "a:1"}, {"i": "b:2"}]), widget(c=[{"i": "a:1"}]), widget())
 
     frame = objects.to_polars(fields={"images": ".spec.c[*].i", "first": lambda obj: obj.name.upper()})
@@ -139,14 +137,14 @@ def test_several_matches_are_one_text_and_none_is_nothing() -> None:
     assert frame["first"].to_list() == ["W", "W", "W"]
 
 
-def test_a_field_takes_the_place_of_a_column_of_its_name() -> None:
+def test_a_field_replaces_a_column_with_the_same_name() -> None:
     frame = listed(widget()).to_polars(fields={"Name": "{.metadata.namespace}"})
 
     assert frame.columns == ["Namespace", "Name", "Created"]
     assert frame["Name"].to_list() == ["shop"]
 
 
-def test_the_object_comes_as_json_on_request() -> None:
+def test_the_object_is_included_as_json_on_request() -> None:
     obj = widget(x=1)
 
     frame = dynkube.to_polars([obj], with_object=True)
@@ -154,7 +152,7 @@ def test_the_object_comes_as_json_on_request() -> None:
     assert frame["object"].to_list() == [obj.json.decode()]
 
 
-def test_a_table_has_the_servers_columns_in_the_servers_types() -> None:
+def test_a_table_has_the_columns_and_types_of_the_server() -> None:
     columns = [
         TableColumn(name="Name", format="name"),
         TableColumn(name="Ready"),
@@ -177,7 +175,7 @@ def test_a_table_has_the_servers_columns_in_the_servers_types() -> None:
     assert dynkube.to_pandas(found).equals(found.to_pandas())
 
 
-def test_cells_that_are_not_what_their_column_says_make_it_text() -> None:
+def test_a_column_with_cells_of_another_type_has_strings() -> None:
     columns = [TableColumn(name="Size", type="integer"), TableColumn(name="When", type="date")]
 
     frame = table((3, "5d"), ("<none>", NEW_YEAR), columns=columns, namespaced=False).to_polars()
@@ -185,7 +183,7 @@ def test_cells_that_are_not_what_their_column_says_make_it_text() -> None:
     assert frame.rows() == [("3", "5d"), ("<none>", NEW_YEAR)]
 
 
-def test_columns_of_one_name_are_told_apart() -> None:
+def test_columns_with_the_same_name_are_numbered() -> None:
     columns = [TableColumn(name="X"), TableColumn(name="X", type="integer")]
 
     frame = table(("a", 1), columns=columns).to_pandas()
@@ -203,7 +201,7 @@ def test_columns_of_one_name_are_told_apart() -> None:
         ({"object": "{.a}"}, InvalidInput, "rename it"),
     ],
 )
-def test_fields_that_cannot_be_read_are_refused(fields: Any, error: type[Exception], message: str) -> None:
+def test_invalid_fields_are_rejected(fields: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         listed(widget()).to_pandas(fields=fields, with_object=True)
 
@@ -219,13 +217,13 @@ def test_fields_that_cannot_be_read_are_refused(fields: Any, error: type[Excepti
         (widget(), "objects is an Unstructured: pass a list of objects"),
     ],
 )
-def test_what_are_no_objects_is_refused(frame: Any, objects: Any, message: str) -> None:
+def test_values_that_are_not_lists_of_objects_are_rejected(frame: Any, objects: Any, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         frame(objects)
 
 
 @pytest.mark.parametrize("package", ["pandas", "polars"])
-def test_a_missing_library_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
+def test_the_error_for_a_missing_library_names_the_extra(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
     monkeypatch.setitem(sys.modules, package, None)
 
     with pytest.raises(ImportError, match=rf"to_{package}\(\) needs {package}: pip install 'dynkube\[{package}\]'"):

@@ -1,4 +1,4 @@
-"""Tables with anything at all in them as data frames: nothing fails, nothing is lost, and the types hold."""
+"""Tables with arbitrary cells as data frames: no error, no lost row or column, and stable types."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ COLUMNS = st.builds(
     type=st.sampled_from(["string", "integer", "number", "boolean", "date", "array", ""]),
     description=st.sampled_from(PATHS),
 )
-# What a server writes of each type, if it keeps to it.
+# The cells that a server writes for each column type.
 FITTING = {
     "string": st.none() | _TEXTS,
     "integer": st.none() | st.integers(-(2**63), 2**63 - 1),
@@ -65,7 +65,7 @@ def types(found: UnstructuredTable) -> tuple[list[str], list[Any]]:
 
 
 @given(st.data(), st.lists(COLUMNS, max_size=5), st.integers(0, 4), st.booleans())
-def test_whatever_is_in_the_cells_no_row_and_no_column_is_lost(
+def test_no_row_and_no_column_is_lost_for_any_cells(
     data: st.DataObject, columns: list[TableColumn], count: int, namespaced: bool
 ) -> None:
     rows = [[data.draw(ANYTHING) for _ in columns] for _ in range(count)]
@@ -89,14 +89,14 @@ def _without_nan(rows: Sequence[Sequence[Any]], place: int, there: list[bool]) -
 
 
 @given(st.data(), st.lists(COLUMNS.filter(lambda column: column.type in FITTING), max_size=5), st.integers(1, 4))
-def test_types_are_those_of_the_table_without_rows(data: st.DataObject, columns: list[TableColumn], count: int) -> None:
+def test_rows_do_not_change_the_types_of_columns(data: st.DataObject, columns: list[TableColumn], count: int) -> None:
     rows = [[data.draw(FITTING[column.type]) for column in columns] for _ in range(count)]
     full = table(columns, rows, [data.draw(st.sampled_from([NEW_YEAR, None])) for _ in rows])
 
     assert types(full) == types(table(columns, [], []))
 
 
-def test_a_column_of_numbers_is_one_whatever_integers_are_in_it() -> None:
+def test_a_column_of_numbers_stays_one_with_large_integers() -> None:
     columns = [TableColumn(name="Load", type="number")]
 
     found = table(columns, [[2**53 + 1], [0.5]], [None, None])
@@ -116,7 +116,7 @@ def test_a_column_of_numbers_is_one_whatever_integers_are_in_it() -> None:
         ("flowcontrol.apiserver.k8s.io/v1", "PriorityLevelConfigurationList", TableColumn(name="Queues"), 3, "string"),
     ],
 )
-def test_what_servers_call_by_another_type_than_they_write_is_known(
+def test_columns_that_servers_declare_with_a_wrong_type_are_corrected(
     api_version: str, kind: str, column: TableColumn, cell: Any, shown: str
 ) -> None:
     named: Any = {"columns": [column], "namespaced": False, "api_version": api_version, "kind": kind}
@@ -126,7 +126,7 @@ def test_what_servers_call_by_another_type_than_they_write_is_known(
     assert types(full) == types(UnstructuredTable([], cells=[], **named))
 
 
-def test_every_row_that_a_real_server_wrote_has_the_types_of_its_table_without_rows() -> None:
+def test_recorded_rows_of_a_real_server_do_not_change_the_types_of_columns() -> None:
     for row in load_cases(RECORDED):
         obj = Unstructured(row["object"])
         columns = [
@@ -140,7 +140,7 @@ def test_every_row_that_a_real_server_wrote_has_the_types_of_its_table_without_r
         assert types(full) == types(UnstructuredTable([], cells=[], **named)), row
 
 
-def test_a_path_with_words_behind_it_is_a_description() -> None:
+def test_a_path_followed_by_text_is_only_a_description() -> None:
     columns = [TableColumn(name="Since", type="date", description=f"{PRINTED}.spec.x (since when)")]
 
     frame = table(columns, [["5d"]], [NEW_YEAR]).to_polars()
@@ -149,7 +149,7 @@ def test_a_path_with_words_behind_it_is_a_description() -> None:
     assert frame["Since"].to_list() == ["5d"]
 
 
-def test_of_several_moments_the_first_is_taken_as_servers_do() -> None:
+def test_of_several_timestamps_the_first_is_used_as_by_servers() -> None:
     columns = [TableColumn(name="Since", type="date", description=f"{PRINTED}.spec.x[*].at")]
 
     frame = table(columns, [["5d"]], [[{"at": NEW_YEAR}, {"at": "2027-01-01T00:00:00Z"}]]).to_polars()
@@ -157,7 +157,7 @@ def test_of_several_moments_the_first_is_taken_as_servers_do() -> None:
     assert [each.isoformat() for each in frame["Since"]] == ["2026-01-01T00:00:00+00:00"]
 
 
-def test_when_objects_were_created_is_a_time_where_it_is_all_that_a_server_says() -> None:
+def test_a_created_at_column_of_a_server_is_a_timestamp() -> None:
     columns = [TableColumn(name="Name", format="name"), TableColumn(name="Created At", type="date")]
 
     frame = table(columns, [["w0", NEW_YEAR]], [None], namespaced=False).to_polars()
@@ -165,7 +165,7 @@ def test_when_objects_were_created_is_a_time_where_it_is_all_that_a_server_says(
     assert frame.schema == {"Name": pl.String, "Created At": pl.Datetime("us", "UTC")}
 
 
-def test_columns_are_told_apart_also_from_those_that_have_such_names_already() -> None:
+def test_numbered_columns_do_not_collide_with_other_columns() -> None:
     columns = [TableColumn(name=name) for name in ("X", "X", "X (2)", "object")]
 
     frame = table(columns, [["a", "b", "c", "d"]], [None], namespaced=False).to_pandas(with_object=True)
@@ -174,7 +174,7 @@ def test_columns_are_told_apart_also_from_those_that_have_such_names_already() -
     assert frame.iloc[0, :4].to_list() == ["a", "b", "c", "d"]
 
 
-def test_numbers_of_any_length_and_half_characters_are_text() -> None:
+def test_huge_numbers_and_lone_surrogates_are_converted_to_strings() -> None:
     made = {"n": lambda obj: 10**5000, "t": lambda obj: "a\ud800", "i": lambda obj: [10**5000], "f": lambda obj: obj}
 
     frame = table([TableColumn(name="X")], [["a"]], [None]).to_pandas(fields=made)
@@ -192,6 +192,6 @@ def test_numbers_of_any_length_and_half_characters_are_text() -> None:
         ("nosuch", "unknown column 'nosuch': the table has 'X'"),
     ],
 )
-def test_an_unknown_column_is_refused(name: Any, message: str) -> None:
+def test_an_unknown_column_is_rejected(name: Any, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         table([TableColumn(name="X")], [["a"]], [None]).column(name)

@@ -1,4 +1,4 @@
-"""Reading and printing resources the way kubectl's users write them."""
+"""Parsing and printing of resource names in the forms of kubectl."""
 
 import pytest
 
@@ -27,27 +27,27 @@ from dynkube.meta._gvr import check_resource, version_priority
         ("widgets.v1x.example.com", ResourceArg("widgets", None, "v1x.example.com")),
     ],
 )
-def test_every_form_kubectl_accepts_is_read(text: str, expected: ResourceArg) -> None:
+def test_every_form_of_kubectl_can_be_parsed(text: str, expected: ResourceArg) -> None:
     assert ResourceArg.parse(text) == expected
 
 
 @pytest.mark.parametrize("text", ["", "  ", "pods.UPPER", "a/b/c", "a/b/v1/c", "po ds", "deployments..apps", ".apps"])
-def test_a_malformed_resource_is_refused_with_the_fix(text: str) -> None:
+def test_the_error_for_a_malformed_resource_has_the_fix(text: str) -> None:
     with pytest.raises(InvalidInput, match=r"write|expected|not a resource name|not an API group"):
         ResourceArg.parse(text)
 
 
 @pytest.mark.parametrize("text", ["pods.v1", "deployments.v1.apps", "httproutes.v1.gateway.networking.k8s.io"])
-def test_a_gvr_prints_as_it_is_read(text: str) -> None:
+def test_a_gvr_can_be_parsed_from_its_string(text: str) -> None:
     assert str(GVR.parse(text)) == text
 
 
-def test_a_gvr_without_a_version_is_refused_with_the_fix() -> None:
+def test_the_error_for_a_gvr_without_a_version_has_the_fix() -> None:
     with pytest.raises(InvalidInput, match=r"has no version: expected RESOURCE\.VERSION\.GROUP"):
         GVR.parse("deployments.apps")
 
 
-def test_a_gvk_is_read_from_the_fields_of_an_object() -> None:
+def test_a_gvk_is_parsed_from_the_fields_of_an_object() -> None:
     gvk = GVK.parse("apps/v1", "Deployment")
 
     assert (gvk.group, gvk.version, gvk.kind, gvk.api_version) == ("apps", "v1", "Deployment", "apps/v1")
@@ -55,12 +55,12 @@ def test_a_gvk_is_read_from_the_fields_of_an_object() -> None:
 
 
 @pytest.mark.parametrize("api_version", ["", "a/b/c", "/v1", "apps/"])
-def test_a_malformed_api_version_is_refused(api_version: str) -> None:
+def test_a_malformed_api_version_is_rejected(api_version: str) -> None:
     with pytest.raises(InvalidInput, match="GROUP/VERSION"):
         GroupVersion.parse(api_version)
 
 
-def test_versions_sort_as_the_server_prefers_them() -> None:
+def test_versions_are_sorted_by_the_servers_preference() -> None:
     shuffled = ["v1alpha1", "v2", "foo", "v1beta1", "v1", "v2beta3", "v10"]
 
     assert sorted(shuffled, key=version_priority) == ["v10", "v2", "v1", "v2beta3", "v1beta1", "v1alpha1", "foo"]
@@ -80,6 +80,6 @@ def test_versions_sort_as_the_server_prefers_them() -> None:
         (GVK("", "v1", ""), "kind is empty"),
     ],
 )
-def test_an_invalid_resource_is_refused_with_the_invalid_part(resource: object, complaint: str) -> None:
+def test_the_error_for_an_invalid_resource_names_the_invalid_part(resource: object, complaint: str) -> None:
     with pytest.raises(InvalidInput, match=complaint):
         check_resource(resource)

@@ -1,4 +1,4 @@
-"""Hash shards: the same parts as kube-apiserver's, disjoint and complete for any objects."""
+"""Hash shards are the same as in kube-apiserver, disjoint, and complete."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dynkube import HashShard, Unstructured
 from dynkube.errors import InvalidInput
 from dynkube.meta._selectors.hash_shard import fnv1a_64
 
-SHARD: Any = HashShard  # for arguments that a type checker would refuse
+SHARD: Any = HashShard  # for invalid arguments
 
 
 def obj(uid: str) -> Unstructured:
@@ -26,11 +26,11 @@ def obj(uid: str) -> Unstructured:
     [("", 0xCBF29CE484222325), ("a", 0xAF63DC4C8601EC8C), ("foobar", 0x85944171F73967E8)],
 )
 def test_the_hash_is_fnv_1a(text: str, expected: int) -> None:
-    """The vectors are those of the hash's authors (draft-eastlake-fnv)."""
+    """The vectors are from draft-eastlake-fnv."""
     assert fnv1a_64(text) == expected
 
 
-RECORDED = [  # by kube-apiserver 1.36.3 with ShardedListAndWatch=true: UIDs, and in which half of the objects they are
+RECORDED = [  # by kube-apiserver 1.36.3 with ShardedListAndWatch=true: UIDs, and the half of the hash range they are in
     ("74016b1e-e69e-4563-b118-2032b9463edd", 1),
     ("babaf511-7c98-4b99-b55b-d5fcb16cc0df", 1),
     ("1052035b-15f2-46bd-8114-509b108c846c", 0),
@@ -43,31 +43,31 @@ RECORDED = [  # by kube-apiserver 1.36.3 with ShardedListAndWatch=true: UIDs, an
 
 
 @pytest.mark.parametrize(("uid", "index"), RECORDED)
-def test_objects_are_in_the_half_in_which_kube_apiserver_has_them(uid: str, index: int) -> None:
+def test_objects_are_in_the_same_half_as_in_kube_apiserver(uid: str, index: int) -> None:
     assert [number for number in range(2) if HashShard(number, 2).matches(obj(uid))] == [index]
 
 
 @given(st.text(), st.integers(1, 50))
-def test_each_object_is_in_exactly_one_part(uid: str, count: int) -> None:
+def test_each_object_is_in_exactly_one_shard(uid: str, count: int) -> None:
     parts = [HashShard(index, count) for index in range(count)]
 
     assert sum(part.matches(obj(uid)) for part in parts) == 1
 
 
-def test_the_start_of_a_part_belongs_to_it_and_its_end_does_not() -> None:
-    smallest = 2**64  # parts of one hash each
+def test_the_start_of_a_shard_is_inclusive_and_its_end_exclusive() -> None:
+    smallest = 2**64  # shards of one hash each
     assert HashShard(fnv1a_64("a"), smallest).matches(obj("a"))
     assert not HashShard(fnv1a_64("a") - 1, smallest).matches(obj("a"))
 
 
-def test_parts_are_of_about_equal_size() -> None:
+def test_shards_are_of_about_equal_size() -> None:
     parts, random = [HashShard(index, 5) for index in range(5)], Random(7)
     objects = [obj(str(uuid.UUID(int=random.getrandbits(128), version=4))) for _ in range(5000)]
 
     assert all(900 < sum(part.matches(each) for each in objects) < 1100 for part in parts)
 
 
-def test_objects_without_a_uid_are_in_one_part() -> None:
+def test_objects_without_a_uid_are_in_one_shard() -> None:
     without = Unstructured({"metadata": {"name": "a"}})
     parts = [HashShard(index, 3).matches(without) for index in range(3)]
 
@@ -85,7 +85,7 @@ def test_objects_without_a_uid_are_in_one_part() -> None:
         (HashShard(0, 1), "shardRange(object.metadata.uid, '0x0000000000000000', '0x10000000000000000')"),
     ],
 )
-def test_a_shard_is_written_as_the_server_reads_it(shard: HashShard, text: str) -> None:
+def test_a_shard_is_written_in_the_syntax_of_the_server(shard: HashShard, text: str) -> None:
     assert str(shard) == text
 
 
@@ -100,7 +100,7 @@ def test_a_shard_is_written_as_the_server_reads_it(shard: HashShard, text: str) 
         ((False, True), "index=False: pass an integer"),
     ],
 )
-def test_what_is_no_part_is_refused(arguments: tuple[object, ...], complaint: str) -> None:
+def test_invalid_shards_are_rejected(arguments: tuple[object, ...], complaint: str) -> None:
     with pytest.raises(InvalidInput, match=complaint):
         SHARD(*arguments)
 

@@ -1,4 +1,4 @@
-"""What a single JSONPath selects, by default (lenient) reading."""
+"""Selection by a single JSONPath, in the default (lenient) mode."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -25,7 +25,7 @@ POD = json.loads(Path(__file__).with_name("pod.json").read_text())
         *("['metadata']['name']", '["metadata"].name'),
     ],
 )
-def test_a_path_may_be_written_with_and_without_braces_dollar_and_dot(text: str) -> None:
+def test_braces_dollar_and_dot_are_optional(text: str) -> None:
     path = JSONPath.compile(text)
 
     assert path.find(POD) == ["web"]
@@ -45,7 +45,7 @@ def test_a_path_may_be_written_with_and_without_braces_dollar_and_dot(text: str)
         ("{.spec.containers[*]['name','image']}", ["c1", "c2", "c3", "i1", "i2", "i3"]),
         ("{..containerPort}", [80, 443]),
         (r"{.metadata.labels.a\.b/c}", ["dotted"]),
-        # Where kubectl fails: nothing, or what RFC 9535 says.
+        # Errors in kubectl: no result, or that of RFC 9535.
         ("{.spec.containers[9].name}", []),
         ("{.spec.containers[1:9].name}", ["c2", "c3"]),
         ("{.spec.nothing[*]}", []),
@@ -55,7 +55,7 @@ def test_a_path_may_be_written_with_and_without_braces_dollar_and_dot(text: str)
         ("{.spec.containers[?(@.s==3)].name}", []),
         ("{.spec.containers[?(@.ports[*].containerPort==443)].name}", ["c1"]),
         ("{.spec.containers[?(443==@.ports[*].containerPort)].name}", ["c1"]),
-        # What only dynkube knows.
+        # Extensions of dynkube.
         ("{.metadata.labels['a.b/c']}", ["dotted"]),
         ("{.metadata.labels['weird key']}", ["blank"]),
         ('{.metadata.labels["it\'s"]}', ["quoted"]),
@@ -71,7 +71,7 @@ def test_a_path_may_be_written_with_and_without_braces_dollar_and_dot(text: str)
         ("{.spec.containers[?(@.ports[?(@.name=='http')])].name}", ["c1"]),
     ],
 )
-def test_a_path_selects(text: str, expected: list[object]) -> None:
+def test_a_path_selects_values(text: str, expected: list[object]) -> None:
     path = JSONPath.compile(text)
 
     assert path.find(POD) == expected
@@ -86,7 +86,7 @@ def test_a_comparison_with_a_missing_field_never_holds() -> None:
     assert JSONPath.compile("{.items[?(@.x==@.y)]}").find(items) == []
 
 
-def test_the_whole_document_is_dollar() -> None:
+def test_dollar_selects_the_whole_document() -> None:
     path = JSONPath.compile("{$}")
 
     assert path.find([1]) == [[1]]
@@ -94,7 +94,7 @@ def test_the_whole_document_is_dollar() -> None:
     assert path.find_json(b"[1]") == [[1]]
 
 
-def test_first_gives_a_default_only_where_nothing_is_found() -> None:
+def test_first_returns_the_default_only_if_nothing_is_found() -> None:
     assert JSONPath.compile("{.spec.containers[*].name}").first(POD) == "c1"
     assert JSONPath.compile("{.spec.nothing}").first(POD, "default") is None
     assert JSONPath.compile("{.spec.nope}").first(POD, "default") == "default"
@@ -106,7 +106,7 @@ def test_only_plain_members_are_a_simple_path(text: str) -> None:
     assert JSONPath.compile(text).simple_path is None
 
 
-def test_compiled_paths_are_values_and_are_kept() -> None:
+def test_compiled_paths_are_values_and_are_cached() -> None:
     path = JSONPath.compile("{.a[0]}")
 
     assert JSONPath.compile("{.a[0]}") is path
@@ -114,12 +114,12 @@ def test_compiled_paths_are_values_and_are_kept() -> None:
     assert len({path, JSONPath.compile("{.b[0]}")}) == 2
 
 
-def test_values_are_the_documents_own() -> None:
+def test_values_are_not_copied() -> None:
     assert JSONPath.compile("{.spec.containers[0]}").first(POD) is POD["spec"]["containers"][0]
 
 
 class Other(Mapping[str, Any]):
-    """A mapping that is no dict: jsonpath-ng would find nothing in it, and say nothing."""
+    """A mapping that is not a dict, in which jsonpath-ng would silently find nothing."""
 
     def __getitem__(self, key: str) -> Any:
         return POD[key]
@@ -132,14 +132,14 @@ class Other(Mapping[str, Any]):
 
 
 @pytest.mark.parametrize("text", ["{.metadata.name}", "{..name}"])
-def test_a_mapping_that_is_no_dict_is_refused_rather_than_searched_in_vain(text: str) -> None:
+def test_a_mapping_that_is_not_a_dict_is_rejected(text: str) -> None:
     with pytest.raises(TypeError, match=r"not an Other: use obj\.jsonpath"):
         JSONPath.compile(text).find(Other())
 
 
 @pytest.mark.parametrize("text", ["{.a}", "{.a[0]}"])
 @pytest.mark.parametrize("raw", [b"", b"{", b'{"a": }', b'{"a": "\xff"}', b'{"a": 1} x'])
-def test_bytes_that_are_not_json_are_refused(text: str, raw: bytes) -> None:
+def test_bytes_that_are_not_json_are_rejected(text: str, raw: bytes) -> None:
     with pytest.raises(InvalidObject, match="the document is not JSON"):
         JSONPath.compile(text).find_json(raw)
 

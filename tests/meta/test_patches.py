@@ -1,4 +1,4 @@
-"""Patch types as the server names them, and JSON merge patch (RFC 7386)."""
+"""Names of patch types, and JSON merge patch (RFC 7386)."""
 
 import copy
 
@@ -35,7 +35,7 @@ def test_each_patch_type_has_a_name_and_a_content_type(name: str, content_type: 
 
 
 @pytest.mark.parametrize("name", ["", "JSON", "application/merge-patch+json", None])
-def test_an_unknown_patch_type_is_told_the_known_ones(name: str) -> None:
+def test_the_error_for_an_unknown_patch_type_lists_the_known_ones(name: str) -> None:
     with pytest.raises(InvalidInput, match="is not one of 'json', 'merge', 'strategic', 'apply'"):
         PatchType.parse(name)
 
@@ -61,7 +61,7 @@ def test_an_unknown_patch_type_is_told_the_known_ones(name: str) -> None:
         ({}, {"a": {"bb": {"ccc": None}}}, {"a": {"bb": {}}}),
     ],
 )
-def test_a_merge_patch_does_what_the_rfc_says(target: object, patch: object, expected: object) -> None:
+def test_merge_patches_of_the_rfc(target: object, patch: object, expected: object) -> None:
     assert merge_patch(target, patch) == expected
 
 

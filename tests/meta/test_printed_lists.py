@@ -1,4 +1,4 @@
-"""``str()`` and ``repr()`` of lists and tables: what ``print`` and the Python prompt show."""
+"""``str()`` and ``repr()`` of lists and tables, as for ``print`` and the Python prompt."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def many(count: int, **options: Any) -> UnstructuredList:
 
 
 @pytest.mark.parametrize("shown", [str, repr])
-def test_print_and_the_prompt_show_the_table_of_kubectl(shown: Callable[[object], str]) -> None:
+def test_str_and_repr_are_the_table_of_kubectl(shown: Callable[[object], str]) -> None:
     found = table(("web", 1, "n1"), ("database", 12, None))
 
     assert shown(found).splitlines() == ["NAME      READY", "web           1", "database     12"]
@@ -63,7 +63,7 @@ def test_namespaces_and_kinds_have_columns_if_they_differ() -> None:
     assert str(UnstructuredList([pod("a"), node])).splitlines()[0].split() == ["NAMESPACE", "KIND", "NAME", "AGE"]
 
 
-def test_of_a_long_list_the_text_has_the_first_rows_and_the_number_of_the_others() -> None:
+def test_of_a_long_list_the_first_rows_and_the_number_of_the_others_are_printed() -> None:
     printed, prompted = str(many(1200)).splitlines(), repr(many(1200)).splitlines()
 
     assert (len(printed), printed[-1]) == (502, "... 700 more of 1,200 objects")
@@ -82,7 +82,7 @@ def test_objects_left_on_the_server_are_mentioned(options: dict[str, Any], note:
 
 
 @pytest.mark.parametrize("empty", [many(0), table()])
-def test_an_empty_list_says_so(empty: UnstructuredList) -> None:
+def test_an_empty_list_prints_a_message(empty: UnstructuredList) -> None:
     assert str(empty) == repr(empty) == "No resources found"
 
 
@@ -98,7 +98,7 @@ def test_an_empty_list_says_so(empty: UnstructuredList) -> None:
         (None, ""),
     ],
 )
-def test_a_cell_stays_on_its_line_and_cannot_control_the_terminal(cell: Any, shown: str) -> None:
+def test_a_cell_has_one_line_and_no_control_characters(cell: Any, shown: str) -> None:
     columns = (TableColumn(name="Evil\x1b\nheading"),)
     found = UnstructuredTable([pod("a")], columns=columns, cells=[(cell,)], namespaced=True)
 
@@ -113,13 +113,13 @@ def test_columns_beyond_the_sixtieth_are_counted() -> None:
     assert (len(printed[0].split()), printed[-1]) == (60, "... 40 more columns")
 
 
-def test_an_object_that_cannot_be_read_is_printed_all_the_same() -> None:
+def test_an_object_that_cannot_be_decoded_is_printed() -> None:
     bad = Unstructured(b'{"kind":"Pod","apiVersion":"v1","metadata":{"name":"bad"},"spec":"\xff"}')
 
     assert str(UnstructuredList([bad])).splitlines()[1].split()[0] == "bad"
 
 
-def test_inside_of_a_container_ipython_shows_one_line() -> None:
+def test_inside_a_container_ipython_displays_one_line() -> None:
     class Printer:
         def __init__(self) -> None:
             self.stack = [1, 2]

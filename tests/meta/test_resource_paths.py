@@ -1,4 +1,4 @@
-"""URL paths of resources, and what can never be part of one."""
+"""URL paths of resources, and the characters that they must not contain."""
 
 import pytest
 
@@ -29,15 +29,13 @@ ROLES = GVR("rbac.authorization.k8s.io", "v1", "clusterroles")
         (ROLES, {"name": "é"}, "/apis/rbac.authorization.k8s.io/v1/clusterroles/%C3%A9"),
     ],
 )
-def test_a_path_leads_to_a_collection_an_object_or_a_subresource(
-    gvr: GVR, where: dict[str, str], expected: str
-) -> None:
+def test_paths_of_collections_objects_and_subresources(gvr: GVR, where: dict[str, str], expected: str) -> None:
     assert resource_path(gvr, **where) == expected
 
 
 @pytest.mark.parametrize("part", ["namespace", "name", "subresource"])
 @pytest.mark.parametrize("bad", [".", "..", "a/b", "../secrets", "a%2fb", "%"])
-def test_what_would_lead_to_another_path_is_refused_by_name(part: str, bad: str) -> None:
+def test_the_error_for_a_part_that_would_change_the_path_names_it(part: str, bad: str) -> None:
     where = {"namespace": "shop", "name": "web", "subresource": "status"} | {part: bad}
 
     with pytest.raises(InvalidInput, match=f"^{part} '"):
@@ -45,7 +43,7 @@ def test_what_would_lead_to_another_path_is_refused_by_name(part: str, bad: str)
 
 
 @pytest.mark.parametrize("part", ["group", "version", "resource"])
-def test_a_malformed_gvr_is_refused_too(part: str) -> None:
+def test_a_malformed_gvr_is_rejected(part: str) -> None:
     gvr = GVR(**{"group": "apps", "version": "v1", "resource": "deployments"} | {part: "a/b"})
 
     with pytest.raises(InvalidInput, match=f"^{part} 'a/b' must not contain '/'"):
@@ -53,7 +51,7 @@ def test_a_malformed_gvr_is_refused_too(part: str) -> None:
 
 
 @pytest.mark.parametrize("namespace", ["Shop", "my_shop", "team a", "-shop", "shop.example", "x" * 64])
-def test_a_namespace_that_cannot_exist_is_refused_not_found_empty(namespace: str) -> None:
+def test_an_invalid_namespace_is_rejected_instead_of_found_empty(namespace: str) -> None:
     with pytest.raises(InvalidInput, match=f"^namespace '{namespace}' (may only contain|is 64 characters)"):
         resource_path(PODS, namespace=namespace)
 
@@ -68,6 +66,6 @@ def test_a_subresource_requires_a_name() -> None:
         resource_path(PODS, namespace="shop", subresource="status")
 
 
-def test_a_name_that_is_not_a_string_is_refused() -> None:
+def test_a_name_that_is_not_a_string_is_rejected() -> None:
     with pytest.raises(InvalidInput, match=r"name is an int \(5\), not a string"):
-        resource_path(PODS, name=5)  # type: ignore[arg-type]  # what a user without a type checker gets wrong
+        resource_path(PODS, name=5)  # type: ignore[arg-type]  # invalid on purpose

@@ -1,4 +1,4 @@
-"""What the objects of one cache share, and that nobody can tell."""
+"""Memory shared between the objects of one decoder, without visible effect."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def test_equal_sets_of_labels_are_stored_once() -> None:
     assert [dict(obj.labels) for obj in (one, other, third)] == [{"app": "a"}, {"app": "a"}, {"app": "b"}]
 
 
-def test_shared_labels_refuse_to_be_changed() -> None:
+def test_shared_labels_are_read_only() -> None:
     with pytest.raises(TypeError, match="read-only"):
-        ObjectDecoder().decode(raw(labels={"app": "a"})).labels["app"] = "b"  # type: ignore[index]  # as it says
+        ObjectDecoder().decode(raw(labels={"app": "a"})).labels["app"] = "b"  # type: ignore[index]  # on purpose
 
 
-def test_labels_that_no_two_objects_share_do_not_pile_up() -> None:
+def test_labels_that_are_not_shared_do_not_accumulate() -> None:
     decoder = ObjectDecoder()
 
     objects = [decoder.decode(raw(f"web-{number}", labels={"pod": f"web-{number}"})) for number in range(3000)]
@@ -49,10 +49,10 @@ def test_kinds_may_differ_within_one_stream() -> None:
 
 
 @pytest.mark.parametrize("labels", [None, {}])
-def test_no_labels_are_an_empty_mapping(labels: object) -> None:
+def test_missing_labels_are_an_empty_mapping(labels: object) -> None:
     assert ObjectDecoder().decode(raw(labels=labels)).labels == {} == Unstructured(raw(labels=labels)).labels
 
 
-def test_labels_of_a_wrong_type_name_their_place_in_the_object() -> None:
+def test_the_error_for_invalid_labels_has_their_path() -> None:
     with pytest.raises(msgspec.ValidationError, match=r"at `\$\.metadata\.labels\[\.\.\.\]`"):
         ObjectDecoder().decode(raw(labels={"app": 1}))

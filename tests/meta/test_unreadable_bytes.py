@@ -1,4 +1,4 @@
-"""Bytes that no API server writes, and a broken or hostile one may: an error of ours, never the end of a task."""
+"""Bytes that only a broken or hostile server sends raise an error of this package, and never end a task otherwise."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dynkube.meta._wire.events import decode_watch_line
 from dynkube.meta._wire.lists import ListDecoder
 from dynkube.meta._wire.objects import ObjectDecoder
 
-DEEP = b"[" * 1_000_000 + b"]" * 1_000_000  # Python 3.14 follows some 300,000
+DEEP = b"[" * 1_000_000 + b"]" * 1_000_000  # more levels than the some 300,000 that Python 3.14 decodes
 
 
 def document(spec: bytes = b"{}", name: bytes = b"a") -> bytes:
@@ -37,14 +37,14 @@ def line(kind: bytes, obj: bytes) -> bytes:
     ],
     ids=["deep", "deep-and-spaced", "deep-error", "deep-bookmark", "name", "type", "line"],
 )
-def test_a_watch_line_of_them_is_a_protocol_error(line: bytes) -> None:
+def test_an_unreadable_watch_line_is_a_protocol_error(line: bytes) -> None:
     with pytest.raises(ProtocolError, match="event"):
         decode_watch_line(line, ObjectDecoder())
 
 
 @pytest.mark.parametrize("last", [document(DEEP), document(name=b"\xff")], ids=["deep", "name"])
 @pytest.mark.parametrize("size", [1 << 30, 1000], ids=["whole", "in pieces"])
-def test_a_list_of_them_is_a_protocol_error(last: bytes, size: int) -> None:
+def test_an_unreadable_list_is_a_protocol_error(last: bytes, size: int) -> None:
     listing = ListDecoder(ObjectDecoder())
     body = b'{"apiVersion":"v1","kind":"PodList","metadata":{},"items":[' + b",".join([document(), last, last]) + b"]}"
 
@@ -56,13 +56,13 @@ def test_a_list_of_them_is_a_protocol_error(last: bytes, size: int) -> None:
 
 
 @pytest.mark.parametrize("source", [document(DEEP), document(name=b"\xff")], ids=["deep", "name"])
-def test_an_object_of_them_is_an_invalid_one(source: bytes) -> None:
+def test_an_unreadable_object_is_an_invalid_object(source: bytes) -> None:
     with pytest.raises(InvalidObject, match="not a Kubernetes object"):
         Unstructured(source)
 
 
 @pytest.mark.parametrize("seconds", [b"9" * 400, b"1e308", b"true", b"-1", b'"soon"', b"null"])
-def test_a_status_with_odd_numbers_is_a_status(seconds: bytes) -> None:
+def test_a_status_with_invalid_numbers_is_a_status(seconds: bytes) -> None:
     status = b'{"kind":"Status","code":429,"details":{"retryAfterSeconds":%s}}' % seconds
 
     with pytest.raises(TooManyRequests):
@@ -79,8 +79,8 @@ def test_a_status_with_odd_numbers_is_a_status(seconds: bytes) -> None:
         lambda obj: partial_reader(("spec", "image"))(obj.json),
     ],
 )
-def test_a_body_that_is_no_text_is_noticed_when_it_is_read(read: Callable[[Unstructured], object]) -> None:
-    obj = decode_watch_line(line(b"ADDED", document(b'{"image":"\xff"}')), ObjectDecoder()).object  # type: ignore[union-attr]  # no bookmark
+def test_a_body_that_is_not_utf_8_raises_when_it_is_read(read: Callable[[Unstructured], object]) -> None:
+    obj = decode_watch_line(line(b"ADDED", document(b'{"image":"\xff"}')), ObjectDecoder()).object  # type: ignore[union-attr]  # not a bookmark
 
     assert obj.name == "a"
     with pytest.raises(InvalidObject, match="utf-8"):

@@ -1,4 +1,4 @@
-"""Reading the lines of a watch, and cutting managedFields out of what arrives."""
+"""Decoding of watch lines, and removal of managedFields on arrival."""
 
 import json
 from typing import Any
@@ -19,7 +19,7 @@ def line(kind: str, obj: object, **layout: Any) -> bytes:
 
 @pytest.mark.parametrize(("kind", "event"), [("ADDED", Added), ("MODIFIED", Modified), ("DELETED", Deleted)])
 @pytest.mark.parametrize("layout", [{"separators": (",", ":")}, {}, {"sort_keys": True}])
-def test_an_event_is_read_however_it_is_laid_out(kind: str, event: type, layout: dict[str, Any]) -> None:
+def test_an_event_is_decoded_in_any_json_layout(kind: str, event: type, layout: dict[str, Any]) -> None:
     got = decode_watch_line(line(kind, POD, **layout), ObjectDecoder())
 
     assert isinstance(got, event)
@@ -37,7 +37,7 @@ def test_the_object_keeps_the_bytes_of_the_line() -> None:
 
 
 @pytest.mark.parametrize(("annotations", "end"), [({}, False), ({"k8s.io/initial-events-end": "true"}, True)])
-def test_a_bookmark_tells_how_far_and_whether_the_initial_objects_are_through(
+def test_a_bookmark_has_its_version_and_whether_it_ends_the_initial_events(
     annotations: dict[str, str], end: bool
 ) -> None:
     obj = {"kind": "Pod", "apiVersion": "v1", "metadata": {"resourceVersion": "12", "annotations": annotations}}
@@ -45,7 +45,7 @@ def test_a_bookmark_tells_how_far_and_whether_the_initial_objects_are_through(
     assert decode_watch_line(line("BOOKMARK", obj), ObjectDecoder()) == Bookmark("12", end)
 
 
-def test_an_error_event_is_raised_as_the_status_it_carries() -> None:
+def test_an_error_event_is_raised_as_its_status() -> None:
     status = {"kind": "Status", "code": 410, "reason": "Expired", "message": "too old resource version: 1 (5)"}
 
     with pytest.raises(Gone, match="too old resource version"):
@@ -64,7 +64,7 @@ def test_an_error_event_is_raised_as_the_status_it_carries() -> None:
         (line("BOOKMARK", {"metadata": {}}), "without metadata.resourceVersion"),
     ],
 )
-def test_an_invalid_watch_line_is_explained(raw: bytes, complaint: str) -> None:
+def test_the_error_for_an_invalid_watch_line_has_its_cause(raw: bytes, complaint: str) -> None:
     with pytest.raises(ProtocolError, match=complaint):
         decode_watch_line(raw, ObjectDecoder())
 
@@ -84,7 +84,7 @@ MANAGED = [{"manager": "kubectl", "operation": "Apply", "fieldsV1": {"f:spec": {
 )
 @pytest.mark.parametrize("spec", [{}, {"template": {"metadata": {"managedFields": MANAGED}}}])
 @pytest.mark.parametrize("separators", [(",", ":"), (", ", ": ")])
-def test_only_the_managed_fields_of_the_object_itself_are_cut(
+def test_only_the_managed_fields_of_the_object_itself_are_removed(
     metadata: dict[str, Any], spec: dict[str, Any], separators: tuple[str, str]
 ) -> None:
     raw = json.dumps({"spec": spec, "metadata": metadata}, separators=separators).encode()
@@ -94,7 +94,7 @@ def test_only_the_managed_fields_of_the_object_itself_are_cut(
     assert got == {"spec": spec, "metadata": {k: v for k, v in metadata.items() if k != "managedFields"}}
 
 
-def test_managed_fields_are_cut_on_arrival_when_asked() -> None:
+def test_managed_fields_are_removed_on_arrival_on_request() -> None:
     pod = {**POD, "metadata": {**POD["metadata"], "managedFields": MANAGED}}
 
     got = decode_watch_line(line("ADDED", pod, separators=(",", ":")), ObjectDecoder(drop_managed_fields=True))

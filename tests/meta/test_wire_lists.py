@@ -1,4 +1,4 @@
-"""Splitting a list into objects while it arrives."""
+"""Splitting of a list into objects while it arrives."""
 
 import json
 from typing import Any
@@ -53,7 +53,7 @@ def split(raw: bytes, size: int) -> tuple[list[Unstructured], UnstructuredList]:
 
 
 @given(items=st.lists(custom_objects(), max_size=6), size=st.integers(1, 400))
-def test_custom_objects_arrive_as_the_server_wrote_them(items: list[dict[str, Any]], size: int) -> None:
+def test_custom_objects_keep_the_bytes_of_the_server(items: list[dict[str, Any]], size: int) -> None:
     metadata = {"continue": "abc", "remainingItemCount": 7, "resourceVersion": "42"}
     document = {"apiVersion": "x.dev/v1", "items": items, "kind": "WidgetList", "metadata": metadata}
 
@@ -74,9 +74,7 @@ def test_built_in_objects_get_the_kind_of_their_list(items: list[dict[str, Any]]
 
 
 @given(items=st.lists(custom_objects(), max_size=4), size=st.integers(1, 400), indent=st.sampled_from([None, 2]))
-def test_a_list_laid_out_in_another_way_is_read_all_the_same(
-    items: list[dict[str, Any]], size: int, indent: int
-) -> None:
+def test_a_list_in_another_json_layout_is_decoded(items: list[dict[str, Any]], size: int, indent: int) -> None:
     document = {"kind": "WidgetList", "apiVersion": "x.dev/v1", "metadata": {"resourceVersion": "1"}, "items": items}
 
     got, _ = split(json.dumps(document, indent=indent).encode(), size)
@@ -84,7 +82,7 @@ def test_a_list_laid_out_in_another_way_is_read_all_the_same(
     assert [item.to_dict() for item in got] == items
 
 
-def test_most_objects_are_there_before_the_list_ends() -> None:
+def test_most_objects_are_decoded_before_the_list_ends() -> None:
     items = [{"apiVersion": "x.dev/v1", "kind": "Widget", "metadata": {"name": f"w{n}"}} for n in range(10)]
     raw = msgspec.json.encode({"apiVersion": "x.dev/v1", "items": items, "kind": "WidgetList", "metadata": {}})
     decoder = ListDecoder(ObjectDecoder())
@@ -109,7 +107,7 @@ def test_a_response_that_is_not_a_list_is_an_error(raw: bytes, complaint: str) -
 
 
 @pytest.mark.parametrize("items", [b"[]", b"null"])
-def test_an_empty_list_is_a_list(items: bytes) -> None:
+def test_an_empty_list_is_decoded(items: bytes) -> None:
     got, listing = split(
         b'{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"3"},"items":' + items + b"}", 7
     )
@@ -118,14 +116,14 @@ def test_an_empty_list_is_a_list(items: bytes) -> None:
 
 
 @pytest.mark.parametrize("where", ["item", "before the items"])
-def test_an_item_or_a_head_without_end_is_kept_in_pieces_and_read_at_the_end(where: str) -> None:
+def test_a_very_long_item_or_head_is_buffered_in_pieces(where: str) -> None:
     small, pad, chunk = b'{"apiVersion":"v1","kind":"X","metadata":{"name":"s"}}', b'","pad":"', b"x" * (1 << 18)
     start, between, end = (
         b'{"apiVersion":"v1","kind":"XList","metadata":{"resourceVersion":"7"},"p":"',
         b'","items":[',
         b"]}",
     )
-    long = [pad] + [chunk] * 80  # 20 MB, more than is kept in one piece
+    long = [pad] + [chunk] * 80  # 20 MB, more than is buffered in one piece
     item = [small[:-2], b',"p":"', *long, b'"}}']
     before = [start, *(long[1:] if where != "item" else []), between, small, b","]
     decoder = ListDecoder(ObjectDecoder())

@@ -1,4 +1,4 @@
-"""Tables off the wire: however large, and however they are laid out, they give the same rows."""
+"""Decoding of tables: the rows do not depend on size and JSON layout."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dynkube.meta._wire.tables import WireTable
 
 COLUMNS = [{"name": "Name", "type": "string", "format": "name", "priority": 0}]
 HEAD = {"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": {"resourceVersion": "9", "continue": "t"}}
-NESTED = {"rows": [{"cells": [1], "object": {"a": {}}}, {"cells": [2], "object": {}}]}  # as some kind may have it
+NESTED = {"rows": [{"cells": [1], "object": {"a": {}}}, {"cells": [2], "object": {}}]}  # as an object might contain
 MANY, LONG = 60, "x" * 60_000
 
 
@@ -34,7 +34,7 @@ def written(rows: list[Any], *, indent: int | None = None, **more: Any) -> bytes
 
 
 def steps(body: bytes) -> Iterator[list[tuple[str, Any]]]:
-    """The names of objects and their cells, as many as are read at a time."""
+    """Yield names of objects and their cells, by batch."""
     table = WireTable.read(body)
     assert table is not None
     assert (table.resource_version, table.continue_token, len(table.columns)) == ("9", "t", 1)
@@ -59,18 +59,18 @@ BODIES = {
 
 
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
-def test_every_row_is_read_once_and_in_its_order(body: bytes) -> None:
+def test_every_row_is_decoded_once_and_in_order(body: bytes) -> None:
     found = [each for batch in steps(body) for each in batch]
 
     assert found == [(f"w{number}", f"w{number}") for number in range(MANY)]
 
 
 @pytest.mark.parametrize("layout", ["as servers write it", "with rows in the rows", "with what comes after the rows"])
-def test_a_large_table_is_read_a_little_at_a_time(layout: str) -> None:
+def test_a_large_table_is_decoded_in_small_batches(layout: str) -> None:
     assert max(map(len, steps(BODIES[layout]))) < MANY / 5
 
 
-def test_rows_without_objects_are_told_of_wherever_they_are() -> None:
+def test_rows_without_objects_are_reported() -> None:
     rows = [*PLAIN[:30], {"cells": ["a"], "object": None}, *PLAIN[30:], {"cells": ["b"]}]
     table = WireTable.read(written(rows))
     assert table is not None
@@ -87,7 +87,7 @@ def test_a_truncated_table_is_an_error(cut: int) -> None:
 
 
 @pytest.mark.parametrize("broken", [b'"kind":"Widget""', b'"kind":"Widget"}', b'"kind":{"a":"Widget"'])
-def test_what_is_no_json_within_is_an_error(broken: bytes) -> None:
+def test_invalid_json_within_a_row_is_an_error(broken: bytes) -> None:
     body = BODIES["as servers write it"]
     at = body.find(b'"kind":"Widget"', len(body) // 2)
 
@@ -96,7 +96,7 @@ def test_what_is_no_json_within_is_an_error(broken: bytes) -> None:
 
 
 @pytest.mark.parametrize("kind", ["WidgetList", "Status", None])
-def test_what_is_no_table_is_none_whatever_is_in_it(kind: str | None) -> None:
+def test_documents_of_other_kinds_are_not_tables(kind: str | None) -> None:
     body = json.loads(BODIES["as servers write it"]) | {"kind": kind}
 
     assert WireTable.read(packed(body)) is None

@@ -1,4 +1,4 @@
-"""YAML is read as kubectl reads it."""
+"""YAML is loaded as by kubectl."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ from dynkube.meta._yaml.loading import MalformedYAML, dump, load_document, load_
         ('"012"', "012"),
     ],
 )
-def test_a_scalar_means_what_kubectl_takes_it_for(text: str, value: object) -> None:
+def test_scalars_have_the_types_of_kubectl(text: str, value: object) -> None:
     assert load_document(f"key: {text}") == {"key": value}
 
 
-def test_empty_documents_are_passed_over_and_lines_counted() -> None:
+def test_empty_documents_are_skipped_and_their_lines_counted() -> None:
     assert list(load_located("---\n# nothing\n---\na: 1\n---\n")) == [(4, {"a": 1})]
 
 
@@ -58,7 +58,7 @@ def test_anchors_and_merge_keys_are_resolved() -> None:
     }
 
 
-def test_a_base_that_merges_itself_may_stand_deeper_than_what_merges_it() -> None:
+def test_a_merged_mapping_may_itself_merge_and_be_deeper() -> None:
     text = "x: &x {a: 1}\nq: {r: {base: &base {<<: *x, a: 2}}}\nd: {<<: *base, c: 3}"
 
     assert load_document(text) == {"x": {"a": 1}, "q": {"r": {"base": {"a": 2}}}, "d": {"a": 2, "c": 3}}
@@ -68,14 +68,14 @@ def test_a_base_that_merges_itself_may_stand_deeper_than_what_merges_it() -> Non
     "text",
     ["x: " + "[" * 50_000, "{" * 50_000, "- " * 50_000, "? " * 50_000, "\n".join(" " * i + "a:" for i in range(2_000))],
 )
-def test_what_is_nested_too_deep_is_refused_and_does_not_end_the_process(text: str) -> None:
+def test_too_deep_nesting_is_rejected_without_a_crash(text: str) -> None:
     for form in (text, "\ufeff" + text, text.encode(), text.encode("utf-8-sig"), text.encode("utf-16")):
         with pytest.raises(MalformedYAML, match=r"line \d+, column \d+: nested more than 1000 levels deep"):
             load_document(form)
     assert repeated_keys(text) == []
 
 
-def test_what_is_nested_deep_and_not_too_deep_is_read() -> None:
+def test_moderately_deep_nesting_is_loaded() -> None:
     found = load_document("[" * 600 + "1" + "]" * 600)
 
     for _ in range(600):
@@ -85,13 +85,13 @@ def test_what_is_nested_deep_and_not_too_deep_is_read() -> None:
 
 
 @pytest.mark.parametrize("text", ["1" * 5_000, "!!int a", "!!float a", "!!binary a"])
-def test_what_python_cannot_read_is_malformed(text: str) -> None:
+def test_scalars_that_python_cannot_convert_are_malformed(text: str) -> None:
     with pytest.raises(MalformedYAML):
         load_document(f"key: {text}")
 
 
 @pytest.mark.parametrize(("text", "key"), [("on", "true"), ("n", "false"), ("010", "8"), ("1.5", "1.5"), ("'y'", "y")])
-def test_a_key_is_text_whatever_it_looks_like(text: str, key: str) -> None:
+def test_keys_are_always_strings(text: str, key: str) -> None:
     assert load_document(f"{text}: a") == {key: "a"}
 
 
@@ -107,7 +107,7 @@ def test_a_key_is_text_whatever_it_looks_like(text: str, key: str) -> None:
         ("a: 1\n---\nb: 2", "expected one document, found 2"),
     ],
 )
-def test_trouble_is_told_with_its_position(text: str, message: str) -> None:
+def test_errors_have_their_position(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         load_document(text)
 
@@ -120,5 +120,5 @@ _json = st.recursive(
 
 
 @given(_json)
-def test_what_is_written_reads_back(data: object) -> None:
+def test_dumped_values_load_to_the_same(data: object) -> None:
     assert load_document(dump({"data": data})) == {"data": data}

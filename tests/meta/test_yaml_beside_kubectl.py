@@ -1,4 +1,4 @@
-"""``to_yaml()`` prints what the real kubectl prints."""
+"""``to_yaml()`` prints the same as a real kubectl."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def widget(spec: object) -> dict[str, object]:
 
 
 def nested(seed: int) -> object:
-    """Lists and maps in each other, with texts that have every style."""
+    """Return nested lists and maps with strings of every YAML style."""
     choose = random.Random(seed)
 
     def value(depth: int) -> object:
@@ -89,10 +89,10 @@ def nested(seed: int) -> object:
 
 
 def odd(seed: int) -> object:
-    """Texts, numbers and keys out of whatever decides how they are written, and where.
+    """Return strings, numbers and keys made of pieces on which YAML style and position depend.
 
-    Not U+0085, DEL and U+FFFF, which kubectl spoils or cannot print, and no byte order mark, behind which it escapes
-    everything. Keys are in twos: with more of them go-yaml's rule may go round in a circle.
+    Without U+0085, DEL and U+FFFF, which kubectl corrupts or cannot print, and without a byte order mark, after which
+    it escapes everything. Maps have two keys, as with more of them the order of go-yaml may be cyclic.
     """
     choose = random.Random(seed)
 
@@ -126,7 +126,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("spec", CASES.values(), ids=CASES)
-def test_it_is_what_kubectl_prints(tmp_path: Path, spec: object) -> None:
+def test_the_yaml_is_that_of_kubectl(tmp_path: Path, spec: object) -> None:
     path = tmp_path / "w.json"
     path.write_text(json.dumps(widget(spec)))
 
@@ -134,7 +134,7 @@ def test_it_is_what_kubectl_prints(tmp_path: Path, spec: object) -> None:
 
 
 @pytest.mark.parametrize("spec", CASES.values(), ids=CASES)
-def test_it_is_read_back_as_it_was(spec: object) -> None:
+def test_the_yaml_loads_to_the_same_object(spec: object) -> None:
     obj = Unstructured(widget(spec))
 
     assert as_go_reads(load_document(obj.to_yaml(managed_fields=True))) == as_go_reads(obj.to_dict())
@@ -155,19 +155,19 @@ _TREES = st.recursive(
 
 
 @given(_TREES)
-def test_whatever_it_is_it_is_read_back_as_it_was(spec: object) -> None:
+def test_the_yaml_of_any_value_loads_to_the_same_object(spec: object) -> None:
     obj = Unstructured(widget(spec))
 
     assert as_go_reads(load_document(obj.to_yaml(managed_fields=True))) == as_go_reads(obj.to_dict())
 
 
 def as_go_reads(value: object) -> object:
-    """The same with all numbers as floats: of large ones kubectl prints no more than these tell apart."""
+    """Return the value with all numbers as floats: kubectl prints large numbers with the precision of floats."""
     return json.loads(json.dumps(value), parse_int=float)
 
 
 @pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}")])
-def test_it_may_be_nested_as_deep_as_it_can_be_read(tmp_path: Path, opening: str, closing: str) -> None:
+def test_deeply_nested_objects_can_be_printed(tmp_path: Path, opening: str, closing: str) -> None:
     path = tmp_path / "w.json"
     deep = f'{{"apiVersion":"e.com/v1","kind":"W","metadata":{{"name":"w"}},"spec":{opening * 900}1{closing * 900}}}'
     path.write_text(deep)
@@ -185,7 +185,7 @@ def test_numbers_in_keys_may_have_any_number_of_digits() -> None:
 
 
 @pytest.mark.parametrize("text", ["\u2028", "a\u2029", "\x7f", "\uffff", "\u0085", "\ufeffa", "a\u0085b", "\u0085\n"])
-def test_what_kubectl_cannot_print_is_read_back_as_it_was(text: str) -> None:
+def test_strings_that_kubectl_cannot_print_load_to_the_same(text: str) -> None:
     assert load_document(Unstructured({"spec": text}).to_yaml()) == {"spec": text}
 
 
@@ -196,7 +196,7 @@ def test_managed_fields_are_printed_on_request() -> None:
     assert "managedFields" not in obj.to_yaml()
 
 
-def test_a_list_is_printed_as_kubectl_prints_many() -> None:
+def test_a_list_is_printed_as_by_kubectl() -> None:
     listed = UnstructuredList([Unstructured(widget({"a": 1})), Unstructured(widget({"a": 2}))], resource_version="5")
 
     text = listed.to_yaml()
@@ -206,5 +206,5 @@ def test_a_list_is_printed_as_kubectl_prints_many() -> None:
     assert "managedFields" not in text
 
 
-def test_an_object_without_metadata_is_printed_as_it_is() -> None:
+def test_an_object_without_metadata_is_printed_unchanged() -> None:
     assert Unstructured({"metadata": None, "b": [], "a": "x"}).to_yaml() == "a: x\nb: []\nmetadata: null\n"

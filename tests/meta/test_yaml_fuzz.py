@@ -1,4 +1,4 @@
-"""Any text gives what PyYAML's safe constructor makes of it, as far as that is JSON, or MalformedYAML; nothing else."""
+"""Any text gives the result of PyYAML's safe loader (if that is JSON) or MalformedYAML, and no other error."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from dynkube.meta._yaml.loading import MalformedYAML, load_all, repeated_keys
 
-# Scalars that mean the same to PyYAML and to kubectl.
+# Scalars that PyYAML and kubectl interpret equally.
 _SCALARS = st.sampled_from(["a", "bc", "'on'", '"x y"', "1", "-20", "1.5", "true", "null", "''", "!!str 7", "<"])
-# All documents begin with these; "t" is defined in some of them, once, twice, or too late.
+# The beginning of all documents; "t" is defined in some of them, once, twice, or too late.
 _BEFORE = "[&p {a: 1, b: [x]}, &q [b, {c: 2}], &r c, &s {<<: *p, b: 2}, &u [*p, *s], "
 _ALIASES = st.sampled_from(["*p", "*q", "*r", "*s", "*t", "*u"])
 
@@ -40,13 +40,13 @@ _ANY_TEXT = st.text(st.sampled_from("ab1-?:,[]{}#&*!|>'\"%@` \t\n~<=.\\\x00\x85\
 
 
 def read(text: str | bytes, *, lenient: bool = True) -> list[Any]:
-    """What the loader makes of it; it raises nothing but MalformedYAML."""
+    """Return the loaded documents; only MalformedYAML is raised."""
     repeated_keys(text)
     return [document.data for document in load_all(text, lenient=lenient)]
 
 
 class Reference(yaml.SafeLoader):
-    """PyYAML's own, with the keys that JSON has, and anchors that may be defined again as YAML says."""
+    """PyYAML's safe loader, with keys as in JSON, and anchors that may be redefined as in YAML."""
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if not self.check_event(yaml.AliasEvent):
@@ -84,7 +84,7 @@ def test_anchors_aliases_and_merges_are_those_of_pyyaml(text: str) -> None:
 
 @settings(max_examples=300)
 @given(_DOCUMENTS)
-def test_what_pyyaml_reads_is_refused_for_a_reason_only(text: str) -> None:
+def test_documents_that_pyyaml_loads_are_rejected_only_for_known_reasons(text: str) -> None:
     try:
         yaml.load(text, Loader=Reference)
     except (yaml.YAMLError, RecursionError, ValueError):
@@ -99,7 +99,7 @@ def test_what_pyyaml_reads_is_refused_for_a_reason_only(text: str) -> None:
 
 @settings(max_examples=600)
 @given(_ANY_TEXT)
-def test_any_text_is_read_or_malformed(text: str) -> None:
+def test_any_text_is_loaded_or_malformed(text: str) -> None:
     for form in (text, text.encode(), text.encode("utf-16")):
         with suppress(MalformedYAML):
             read(form)
@@ -109,6 +109,6 @@ def test_any_text_is_read_or_malformed(text: str) -> None:
 
 @settings(max_examples=300)
 @given(st.binary(max_size=60))
-def test_any_bytes_are_read_or_malformed(text: bytes) -> None:
+def test_any_bytes_are_loaded_or_malformed(text: bytes) -> None:
     with suppress(MalformedYAML):
         read(text)

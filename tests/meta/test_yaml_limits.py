@@ -1,4 +1,4 @@
-"""A YAML text that becomes more than it looks like is refused before it is built; what is usual is far below."""
+"""YAML that expands to far more than its text is rejected before expansion; usual documents are far below the limit."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from dynkube.meta._yaml.loading import MalformedYAML, load_all, load_document, r
 
 
 def aliases(number: int, times: int = 10) -> str:
-    """Lists, each of which has the one before several times."""
+    """Return lists, each of which contains the previous one ``times`` times."""
     lines = [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * times)}]\n" for n in range(1, number)]
     return f"a0: &a0 [k]\n{''.join(lines)}"
 
 
 def merges(number: int, times: int = 10, more: str = "") -> str:
-    """Mappings, each of which merges the one before several times."""
+    """Return mappings, each of which merges the previous one ``times`` times."""
     lines = [f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * times)}]{more}}}\n" for n in range(1, number)]
     return f"a0: &a0 {{k: v}}\n{''.join(lines)}"
 
@@ -34,7 +34,7 @@ BOMBS = {
 
 
 @pytest.mark.parametrize("text", BOMBS.values(), ids=BOMBS)
-def test_what_expands_beyond_go_yamls_limits_is_refused_before_it_is_built(text: str) -> None:
+def test_documents_beyond_the_limits_of_go_yaml_are_rejected_before_expansion(text: str) -> None:
     tracemalloc.start()
     try:
         with pytest.raises(MalformedYAML, match=r"line \d+, column \d+: document contains excessive aliasing: "):
@@ -50,19 +50,19 @@ def test_what_expands_beyond_go_yamls_limits_is_refused_before_it_is_built(text:
 @pytest.mark.parametrize(
     "text", ["a: &a [*a]", "a: &a {b: *a}", "&a {<<: *a}", "a: &a {b: {<<: *a}}", "a: &a [[[*a]]]"]
 )
-def test_what_contains_itself_is_refused_in_the_words_of_go(text: str) -> None:
+def test_a_value_that_contains_itself_gets_the_message_of_go(text: str) -> None:
     with pytest.raises(MalformedYAML, match="anchor 'a' value contains itself"):
         load_document(text)
 
 
-def test_aliases_of_long_text_are_refused() -> None:
+def test_aliases_of_long_strings_are_rejected() -> None:
     text = f"a: &a {'x' * 1_000_000}\nb: [*a, *a, *a, *a]\n"
 
     with pytest.raises(MalformedYAML, match=r"line 2, column 17: .* aliases expand to more than 3,145,728 bytes"):
         load_document(text)
 
 
-def test_depth_counts_what_aliases_stand_for() -> None:
+def test_the_depth_includes_the_values_of_aliases() -> None:
     text = f"a: &a {'[' * 600}{']' * 600}\nb: {'[' * 600}*a{']' * 600}\n"
 
     with pytest.raises(MalformedYAML, match="line 2, column 604: nested more than 1000 levels deep"):
@@ -76,21 +76,21 @@ def test_depth_counts_what_aliases_stand_for() -> None:
         ("[" * 900 + "a," * 36_000 + "]" * 900, "32,000,000 levels of nesting"),
     ],
 )
-def test_a_document_of_too_many_values_or_levels_is_refused(text: str, much: str) -> None:
+def test_a_document_with_too_many_values_or_levels_is_rejected(text: str, much: str) -> None:
     with pytest.raises(
         MalformedYAML, match=f"document exceeds the limit for its size: {much}.*; split it into several"
     ):
         load_document(text)
 
 
-def test_a_text_that_is_too_large_is_refused_before_it_is_read() -> None:
+def test_input_that_is_too_large_is_rejected_before_it_is_parsed() -> None:
     with pytest.raises(
         MalformedYAML, match=r"input is too large: 104,857,601 bytes, the limit is 104,857,600; split it"
     ):
         load_document(bytes(MAX_TEXT_BYTES + 1))
 
 
-def test_what_a_chart_shares_by_anchors_is_read_and_shared() -> None:
+def test_moderately_used_anchors_are_loaded_and_shared() -> None:
     labels = "labels: &labels {app: web, tier: front}\n"
     pods = "".join(f"- name: p{n}\n  labels: {{<<: *labels, pod: '{n}'}}\n  selector: *labels\n" for n in range(500))
 
@@ -105,13 +105,13 @@ def test_what_a_chart_shares_by_anchors_is_read_and_shared() -> None:
     assert found["pods"][0]["selector"] is found["labels"]
 
 
-def test_each_document_is_counted_by_itself() -> None:
+def test_limits_apply_to_each_document() -> None:
     once = aliases(3)
 
     assert len(list(load_all("---\n".join([once] * 50)))) == 50
 
 
-def test_a_merge_never_changes_what_it_merges() -> None:
+def test_a_merge_never_changes_the_merged_mapping() -> None:
     text = "a: &a {q: 1}\nb: &b {<<: *a, r: 2}\nc: {q: 3, <<: [*b, {r: 4, s: 5}]}"
 
     assert load_document(text) == {"a": {"q": 1}, "b": {"q": 1, "r": 2}, "c": {"q": 3, "r": 2, "s": 5}}
