@@ -1,4 +1,4 @@
-"""Small manifests, and a report in a form that is easy to compare."""
+"""Small manifests, and reports in a form that is easy to compare."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def namespace(name: str) -> JSONObject:
 
 
 def definition(*, served: tuple[str, ...] = ("v1",), scope: str = "Namespaced", **labels: str) -> JSONObject:
-    """The CRD of widgets.example.com."""
+    """Return the CRD widgets.example.com."""
     schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     versions = [
         {"name": name, "served": True, "storage": index == 0, "schema": {"openAPIV3Schema": schema}}
@@ -48,5 +48,5 @@ def text_of(*objects: JSONObject) -> str:
 
 
 def outcomes(report: Report) -> list[tuple[str, str]]:
-    """Outcome and name of each entry: ``("created", "configmap/a")``."""
+    """Return outcome and name of each entry: ``("created", "configmap/a")``."""
     return [(str(entry.outcome), entry.name) for entry in report]

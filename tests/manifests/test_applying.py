@@ -1,4 +1,4 @@
-"""Many objects at once: in which order, how many at a time, and what the report says of each."""
+"""Applying many objects: order, concurrency, and the report."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dynkube.testing import APIServer, Delay
 from tests.manifests.kit import JSONObject, config, definition, namespace, outcomes, text_of, widget
 
 
-async def test_a_report_tells_created_then_unchanged_then_changed(client: dynkube.Client) -> None:
+async def test_objects_are_reported_as_created_unchanged_or_changed(client: dynkube.Client) -> None:
     source = [config("a", x="1"), config("b")]
 
     first = await client.apply_all(source)
@@ -31,7 +31,7 @@ async def test_a_report_tells_created_then_unchanged_then_changed(client: dynkub
     assert first.counts == {Outcome.CREATED: 2}
 
 
-async def test_a_second_run_moves_no_resource_version(server: APIServer, client: dynkube.Client) -> None:
+async def test_a_second_run_changes_no_resource_version(server: APIServer, client: dynkube.Client) -> None:
     source = [definition(), widget("w", size=1), config("a")]
     await client.apply_all(source)
     revision = server.revision
@@ -53,9 +53,7 @@ async def test_each_entry_has_file_and_line_and_the_live_object(client: dynkube.
     assert f"created  configmap/b  default    {path}:10" in str(report)
 
 
-async def test_what_others_need_goes_first_whatever_the_order_of_the_source(
-    server: APIServer, client: dynkube.Client
-) -> None:
+async def test_objects_that_others_need_are_applied_first(server: APIServer, client: dynkube.Client) -> None:
     policy = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration"}
     account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "sa"}}
     source = [{**policy, "metadata": {"name": "v"}}, widget("w"), config("c", namespace="shop"), account]
@@ -70,7 +68,7 @@ async def test_what_others_need_goes_first_whatever_the_order_of_the_source(
     assert written[5:] == ["validatingwebhookconfigurations"]
 
 
-async def test_no_more_requests_are_out_at_once_than_were_allowed(server: APIServer, client: dynkube.Client) -> None:
+async def test_the_number_of_requests_in_flight_is_limited(server: APIServer, client: dynkube.Client) -> None:
     running: list[Entry] = []
     server.inject(Delay(1), verb="patch", resource="configmaps")
 
@@ -81,7 +79,7 @@ async def test_no_more_requests_are_out_at_once_than_were_allowed(server: APISer
     assert trio.current_time() - began == pytest.approx(3)
 
 
-async def test_entries_come_while_the_run_goes_on_in_the_order_in_which_they_are_done(client: dynkube.Client) -> None:
+async def test_entries_are_yielded_during_the_run_as_they_complete(client: dynkube.Client) -> None:
     seen: list[Entry] = []
 
     async with client.apply_all([config("a"), namespace("shop")], on_entry=seen.append) as run:
@@ -93,7 +91,7 @@ async def test_entries_come_while_the_run_goes_on_in_the_order_in_which_they_are
     assert run.total == 2
 
 
-async def test_what_a_callback_raises_ends_the_run_and_comes_out_as_it_is(client: dynkube.Client) -> None:
+async def test_an_exception_in_a_callback_ends_the_run_and_is_raised(client: dynkube.Client) -> None:
     def refuse(entry: Entry) -> None:
         raise LookupError(entry.name)
 
@@ -104,7 +102,7 @@ async def test_what_a_callback_raises_ends_the_run_and_comes_out_as_it_is(client
     assert run.report.interrupted
 
 
-async def test_a_run_is_started_once(client: dynkube.Client) -> None:
+async def test_a_run_can_be_started_only_once(client: dynkube.Client) -> None:
     run = client.apply_all(config("a"))
     await run
 
@@ -112,19 +110,19 @@ async def test_a_run_is_started_once(client: dynkube.Client) -> None:
         await run
 
 
-async def test_a_run_that_was_not_entered_cannot_be_followed(client: dynkube.Client) -> None:
+async def test_a_run_that_was_not_entered_cannot_be_iterated(client: dynkube.Client) -> None:
     with pytest.raises(ClosedError, match="not started: iterate over it inside"):
         async for _ in client.apply_all(config("a")):
             pass
 
 
-async def test_nothing_to_apply_is_no_error(client: dynkube.Client) -> None:
+async def test_an_empty_source_is_not_an_error(client: dynkube.Client) -> None:
     report = await client.apply_all([])
 
     assert (list(report), report.ok, report.changed, report.summary) == ([], True, False, "nothing to apply")
 
 
-async def test_objects_go_into_the_namespace_that_is_given_unless_they_name_it(client: dynkube.Client) -> None:
+async def test_objects_without_a_namespace_get_the_given_one(client: dynkube.Client) -> None:
     await client.apply_all([namespace("shop"), namespace("other")])
 
     report = await client.apply_all(
@@ -157,26 +155,26 @@ async def test_objects_go_into_the_namespace_that_is_given_unless_they_name_it(c
         ({"prune": "configmaps/"}, "neither NAME nor RESOURCE/NAME"),
     ],
 )
-def test_options_that_cannot_be_right_are_refused_at_once(option: dict[str, object], message: str) -> None:
+def test_invalid_options_are_rejected_by_the_call(option: dict[str, object], message: str) -> None:
     client = dynkube.connect(url="http://nowhere.invalid")
 
     with pytest.raises(InvalidInput, match=message.replace("(", r"\(")):
-        _ = client.apply_all(config("a"), **option)  # type: ignore[arg-type]  # on purpose
+        _ = client.apply_all(config("a"), **option)  # type: ignore[arg-type]  # invalid on purpose
 
 
-class Told(UserDict[str, object]):
-    """An object that tells when it is read."""
+class ObservedDict(UserDict[str, object]):
+    """A mapping that calls ``on_read`` when it is read."""
 
-    def __init__(self, data: JSONObject, tell: Callable[[], None]) -> None:
+    def __init__(self, data: JSONObject, on_read: Callable[[], None]) -> None:
         super().__init__(data)
-        self._tell = tell
+        self._on_read = on_read
 
     def keys(self) -> KeysView[str]:
-        self._tell()
+        self._on_read()
         return super().keys()
 
 
-async def test_thousands_of_objects_are_read_when_the_run_begins_and_leave_the_loop_to_others(
+async def test_thousands_of_objects_are_read_in_steps_when_the_run_begins(
     client: dynkube.Client,
 ) -> None:
     turn = 0
@@ -188,7 +186,7 @@ async def test_thousands_of_objects_are_read_when_the_run_begins_and_leave_the_l
             turn += 1
             await trio.lowlevel.checkpoint()
 
-    objects = [Told(config("a"), lambda: read.append(turn)) for _ in range(2_000)]
+    objects = [ObservedDict(config("a"), lambda: read.append(turn)) for _ in range(2_000)]
     run = client.apply_all(objects)
     assert read == []
     async with trio.open_nursery() as nursery:

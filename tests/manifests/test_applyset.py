@@ -1,4 +1,4 @@
-"""The formats of an ApplySet, as KEP-3659 has them: ids, labels, annotations, and who may be a parent."""
+"""The formats of ApplySets (KEP-3659): ids, labels, annotations and parents."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def parent(**changes: object) -> Parent:
     return Parent(**{**given, **changes})  # type: ignore[arg-type]  # names and types as above
 
 
-# What kubectl 1.37.1 wrote for parents of these names.
+# Written by kubectl 1.37.1 for parents of these names.
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
@@ -26,11 +26,11 @@ def parent(**changes: object) -> Parent:
         ({"gvk": GVK("", "v1", "ConfigMap")}, "applyset-RKGwuRU81CF79hGduxSXEgZfxv4-i-L-wlcbKDyiwaw-v1"),
     ],
 )
-def test_the_id_is_the_hash_of_what_the_parent_is(changes: dict[str, object], expected: str) -> None:
+def test_the_id_is_a_hash_of_the_parents_identity(changes: dict[str, object], expected: str) -> None:
     assert parent(**changes).id == expected
 
 
-def test_the_parent_says_where_members_are_without_its_own_namespace() -> None:
+def test_the_parent_lists_kinds_and_namespaces_of_members_without_its_own() -> None:
     scope = Scope(
         frozenset({GroupKind("apps", "Deployment"), GroupKind("", "ConfigMap")}), frozenset({"shop", "b", "a"})
     )
@@ -46,14 +46,14 @@ def test_the_parent_says_where_members_are_without_its_own_namespace() -> None:
     assert (metadata["name"], metadata["namespace"]) == ("all", "shop")
 
 
-def test_what_a_parent_says_is_read_back() -> None:
+def test_the_scope_of_a_parent_can_be_read_back() -> None:
     scope = Scope(frozenset({GroupKind("example.com", "Widget")}), frozenset({"shop", "b"}))
 
     assert parent().scope(parent().manifest(scope)) == (scope, frozenset())
     assert parent().scope(parent().manifest(Scope())) == (Scope(frozenset(), frozenset({"shop"})), frozenset())
 
 
-def test_the_annotation_of_older_versions_of_kubectl_is_read_too() -> None:
+def test_the_annotation_of_older_versions_of_kubectl_can_be_read() -> None:
     old = Unstructured(
         {
             "metadata": {
@@ -84,18 +84,18 @@ def changed(field: str, key: str, value: str | None) -> Unstructured:
         ("labels", "id", "applyset-other-v1", "it was copied from another object"),
     ],
 )
-def test_a_parent_that_is_not_ours_is_refused(field: str, key: str, value: str | None, told: str) -> None:
+def test_a_parent_of_another_tool_or_set_is_rejected(field: str, key: str, value: str | None, told: str) -> None:
     live = changed(field, f"applyset.kubernetes.io/{key}", value)
 
     with pytest.raises(InvalidObject, match=told):
         parent().check(live)
 
 
-def test_another_version_of_the_same_tool_may_go_on() -> None:
+def test_another_version_of_the_same_tool_is_accepted() -> None:
     parent(tooling="dynkube/v2").check(parent().manifest(Scope()))
 
 
-def test_a_parent_that_does_not_say_where_its_members_are_is_refused() -> None:
+def test_a_parent_without_the_kinds_of_members_is_rejected() -> None:
     with pytest.raises(InvalidObject, match=r"has no annotation .*/contains-group-kinds"):
         parent().scope(changed("annotations", "applyset.kubernetes.io/contains-group-kinds", None))
 
@@ -107,7 +107,7 @@ def test_members_are_labelled_and_keep_their_labels() -> None:
     assert labelled(labelled(obj, "set-id"), "set-id").labels == labelled(obj, "set-id").labels
 
 
-def test_an_object_of_another_set_is_refused_in_the_source_and_on_the_server() -> None:
+def test_an_object_of_another_set_is_rejected_in_the_source_and_on_the_server() -> None:
     other = labelled(Unstructured(config("a")), "other")
 
     with pytest.raises(InvalidObject, match="'other', of another ApplySet"):
@@ -124,17 +124,17 @@ def test_an_object_of_another_set_is_refused_in_the_source_and_on_the_server() -
         ("sets.example.com/x", "sets.example.com", "x"),
     ],
 )
-def test_a_set_is_named_as_kubectl_names_it(text: str, resource: str, name: str) -> None:
+def test_names_of_sets_have_the_form_of_kubectl(text: str, resource: str, name: str) -> None:
     assert ApplySet.parse(text) == ApplySet(name, resource)
 
 
 @pytest.mark.parametrize("text", ["", "/", "configmaps/", "/shop"])
-def test_a_set_without_a_name_is_refused(text: str) -> None:
+def test_a_set_without_a_name_is_rejected(text: str) -> None:
     with pytest.raises(InvalidInput, match="ApplySet"):
         ApplySet.parse(text)
 
 
 @pytest.mark.parametrize("tooling", ["kubectl", "kubectl/", "/v1"])
-def test_tooling_without_a_version_is_refused(tooling: str) -> None:
+def test_tooling_without_a_version_is_rejected(tooling: str) -> None:
     with pytest.raises(InvalidInput, match="is not NAME/VERSION"):
         ApplySet("shop", tooling=tooling)

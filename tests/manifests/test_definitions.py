@@ -1,4 +1,4 @@
-"""Objects of a CRD that the same source brings: they wait until it is served, and are told why if it never is."""
+"""Custom resources whose CRD is in the same source are applied once it is served, or fail with the reason."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ async def slow() -> AsyncIterator[APIServer]:
         yield server
 
 
-async def test_objects_wait_for_their_definition_and_for_nothing_else(slow: APIServer) -> None:
+async def test_objects_wait_only_for_their_own_crd(slow: APIServer) -> None:
     done: dict[str, float] = {}
     async with (
         dynkube.connect(transport=slow.transport()) as client,
@@ -36,7 +36,7 @@ async def test_objects_wait_for_their_definition_and_for_nothing_else(slow: APIS
     assert done["configmap"] == done["customresourcedefinition.apiextensions.k8s.io"] == 0
 
 
-async def test_they_wait_for_an_event_and_ask_nothing_meanwhile(slow: APIServer) -> None:
+async def test_waiting_for_a_crd_uses_a_watch_instead_of_polling(slow: APIServer) -> None:
     async with dynkube.connect(transport=slow.transport()) as client, trio.open_nursery() as nursery:
         nursery.start_soon(client.apply_all([widget("w"), definition()])._all)
         await trio.sleep(1)
@@ -47,9 +47,7 @@ async def test_they_wait_for_an_event_and_ask_nothing_meanwhile(slow: APIServer)
         assert [watch.resource.resource for watch in slow.open_watches] == [CRDS]
 
 
-async def test_nothing_is_watched_where_the_definition_is_served_already(
-    server: APIServer, client: dynkube.Client
-) -> None:
+async def test_a_crd_that_is_already_served_is_not_watched(server: APIServer, client: dynkube.Client) -> None:
     await client.apply_all([definition(), widget("w")])
     server.forget_requests()
 
@@ -58,14 +56,14 @@ async def test_nothing_is_watched_where_the_definition_is_served_already(
     assert {request.verb for request in server.requests} <= {"get", "patch"}
 
 
-async def test_no_watch_is_left_when_the_run_is_over(slow: APIServer) -> None:
+async def test_no_watch_remains_after_the_run(slow: APIServer) -> None:
     async with dynkube.connect(transport=slow.transport()) as client:
         await client.apply_all([widget("w"), definition()])
 
         await slow.wait_open_watches(0)
 
 
-async def test_a_definition_that_is_never_established_fails_its_objects_at_the_deadline_with_the_reason(
+async def test_objects_of_a_crd_that_is_never_established_fail_after_the_timeout(
     server: APIServer, client: dynkube.Client
 ) -> None:
     server.hold_definition("widgets.example.com")
@@ -80,7 +78,7 @@ async def test_a_definition_that_is_never_established_fails_its_objects_at_the_d
     assert trio.current_time() == pytest.approx(30)
 
 
-async def test_a_definition_whose_names_are_taken_is_told_as_such(client: dynkube.Client) -> None:
+async def test_objects_of_a_crd_whose_names_are_not_accepted_fail_with_that_reason(client: dynkube.Client) -> None:
     await client.apply_all(definition())
     other = definition()
     other["metadata"]["name"] = "gadgets.example.com"
@@ -93,14 +91,14 @@ async def test_a_definition_whose_names_are_taken_is_told_as_such(client: dynkub
     assert "NamesNotAccepted" in report[1].message
 
 
-async def test_a_version_that_the_definition_does_not_serve_fails_at_once(client: dynkube.Client) -> None:
+async def test_a_version_that_the_crd_does_not_serve_fails_at_once(client: dynkube.Client) -> None:
     report = await client.apply_all([definition(), widget("w", version="v2")], on_error="continue")
 
     assert report[1].message == "its CRD widgets.example.com (<object 1>) does not serve v2, only v1"
     assert trio.current_time() == 0
 
 
-async def test_a_version_that_the_definition_gains_in_this_run_is_waited_for(client: dynkube.Client) -> None:
+async def test_a_version_added_to_a_crd_in_the_same_run_is_waited_for(client: dynkube.Client) -> None:
     await client.apply_all([definition(), widget("w")])
 
     report = await client.apply_all([definition(served=("v1", "v2")), widget("w", version="v2")])
@@ -108,7 +106,7 @@ async def test_a_version_that_the_definition_gains_in_this_run_is_waited_for(cli
     assert outcomes(report)[1] == ("changed", "widget.example.com/w"), report
 
 
-async def test_a_kind_that_nothing_defines_is_told_and_the_rest_applied(client: dynkube.Client) -> None:
+async def test_a_kind_without_a_crd_fails_and_other_objects_are_applied(client: dynkube.Client) -> None:
     report = await client.apply_all([definition(), config("a"), widget("x") | {"kind": "Gadget"}], on_error="continue")
 
     assert outcomes(report)[1:] == [("created", "configmap/a"), ("failed", "gadget.example.com/x")]
@@ -116,7 +114,7 @@ async def test_a_kind_that_nothing_defines_is_told_and_the_rest_applied(client: 
     assert type(report[2].error).__name__ == "NoMatch"
 
 
-async def test_where_the_definition_could_not_be_applied_its_objects_are_told_so(
+async def test_objects_of_a_crd_that_could_not_be_applied_fail_with_that_reason(
     server: APIServer, client: dynkube.Client
 ) -> None:
     server.inject(Refuse(403), verb="patch", resource=CRDS)
@@ -127,7 +125,7 @@ async def test_where_the_definition_could_not_be_applied_its_objects_are_told_so
     assert report[1].message.startswith("its CRD widgets.example.com (<object 1>) was not applied; CRDNotFound: ")
 
 
-async def test_an_old_definition_serves_its_objects_although_the_new_one_is_refused(
+async def test_objects_are_applied_with_the_old_crd_if_the_new_one_is_rejected(
     server: APIServer, client: dynkube.Client
 ) -> None:
     await client.apply_all(definition())
@@ -138,9 +136,7 @@ async def test_an_old_definition_serves_its_objects_although_the_new_one_is_refu
     assert [entry.outcome for entry in report] == [Outcome.FAILED, Outcome.CREATED]
 
 
-async def test_a_server_that_says_404_for_a_moment_more_is_asked_again(
-    server: APIServer, client: dynkube.Client
-) -> None:
+async def test_a_404_shortly_after_the_crd_is_established_is_retried(server: APIServer, client: dynkube.Client) -> None:
     server.inject(Refuse(404), verb="patch", resource="widgets", times=2)
 
     report = await client.apply_all([definition(), widget("w")])
@@ -156,7 +152,7 @@ async def test_cluster_scoped_objects_need_no_namespace(client: dynkube.Client) 
     assert [entry.namespace for entry in report] == ["", ""]
 
 
-async def test_one_dry_run_of_both_says_that_the_object_cannot_be_checked(client: dynkube.Client) -> None:
+async def test_in_a_dry_run_objects_of_a_new_crd_are_skipped(client: dynkube.Client) -> None:
     report = await client.apply_all([definition(), widget("w")], dry_run=True)
 
     assert report.ok
@@ -166,19 +162,19 @@ async def test_one_dry_run_of_both_says_that_the_object_cannot_be_checked(client
     )
 
 
-async def test_a_dry_run_of_a_version_that_is_to_come_says_so(client: dynkube.Client) -> None:
+async def test_in_a_dry_run_objects_of_a_new_version_are_skipped(client: dynkube.Client) -> None:
     await client.apply_all(definition())
     began = trio.current_time()
 
     report = await client.apply_all([definition(served=("v1", "v2")), widget("w", version="v2")], dry_run=True)
 
-    assert trio.current_time() - began < 1, "what is not written is not waited for"
+    assert trio.current_time() - began < 1, "a dry run does not wait for the CRD"
     assert [entry.outcome for entry in report] == [Outcome.CHANGED, Outcome.SKIPPED]
     assert report[1].reason.startswith("its CRD widgets.example.com does not serve it yet")
 
 
 @pytest.mark.parametrize(("changed", "outcome"), [(True, Outcome.CREATED), (False, Outcome.FAILED)])
-async def test_a_schema_from_before_is_waited_out_where_the_definition_was_changed_just_now(
+async def test_errors_of_an_outdated_schema_are_retried_after_a_change_of_the_crd(
     server: APIServer, client: dynkube.Client, changed: bool, outcome: Outcome
 ) -> None:
     await client.apply_all(definition())
@@ -193,7 +189,7 @@ async def test_a_schema_from_before_is_waited_out_where_the_definition_was_chang
     assert trio.current_time() < 5
 
 
-async def test_a_run_of_definitions_alone_ends_when_the_next_run_finds_them(slow: APIServer) -> None:
+async def test_a_run_with_only_crds_ends_when_they_are_served(slow: APIServer) -> None:
     async with dynkube.connect(transport=slow.transport()) as client:
         first = await client.apply_all([definition()])
     ended = trio.current_time()
@@ -207,9 +203,7 @@ async def test_a_run_of_definitions_alone_ends_when_the_next_run_finds_them(slow
     assert ended == pytest.approx(5)
 
 
-async def test_a_definition_that_is_not_served_at_the_deadline_has_failed(
-    server: APIServer, client: dynkube.Client
-) -> None:
+async def test_a_crd_that_is_not_served_before_the_timeout_fails(server: APIServer, client: dynkube.Client) -> None:
     server.hold_definition("widgets.example.com")
 
     report = await client.apply_all([definition(), config("a")], crd_timeout=30)
@@ -223,14 +217,14 @@ async def test_a_definition_that_is_not_served_at_the_deadline_has_failed(
 
 
 @pytest.mark.parametrize("options", [{"dry_run": True}, {"prune": "pods/set"}])
-async def test_a_run_that_applies_no_definition_waits_for_none(slow: APIServer, options: dict[str, Any]) -> None:
+async def test_dry_runs_and_unusable_sets_do_not_wait_for_crds(slow: APIServer, options: dict[str, Any]) -> None:
     async with dynkube.connect(transport=slow.transport()) as client:
         await client.apply_all([definition()], **options)
 
     assert trio.current_time() == 0
 
 
-async def test_a_definition_that_is_served_already_is_not_waited_for(server: APIServer, client: dynkube.Client) -> None:
+async def test_an_unchanged_served_crd_is_not_waited_for(server: APIServer, client: dynkube.Client) -> None:
     await client.apply_all([definition()])
     server.forget_requests()
 

@@ -1,4 +1,4 @@
-"""What applying a source as an ApplySet would change: the same that applying it with pruning does."""
+"""``diff_all`` with ``prune``: the changes that ``apply_all`` with pruning would make."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.manifests.kit import config, definition, namespace, widget
 PART_OF = "applyset.kubernetes.io/part-of"
 
 
-async def test_what_is_in_the_set_already_does_not_differ_and_without_it_loses_its_label(
+async def test_members_do_not_differ_and_without_prune_lose_their_label(
     client: dynkube.Client,
 ) -> None:
     await client.apply_all([config("a"), namespace("n")], prune="set")
@@ -25,7 +25,9 @@ async def test_what_is_in_the_set_already_does_not_differ_and_without_it_loses_i
     assert f"-    {PART_OF}: " in str(alone)
 
 
-async def test_what_left_the_source_is_shown_as_deleted(server: APIServer, client: dynkube.Client) -> None:
+async def test_objects_removed_from_the_source_are_reported_as_pruned(
+    server: APIServer, client: dynkube.Client
+) -> None:
     secret = {**config("s"), "kind": "Secret", "data": {"pin": "MTIzNDU2"}}
     await client.apply_all([config("a"), config("b", x="1"), secret], prune="set")
     revision, told = server.revision, list[DiffEntry]()
@@ -41,7 +43,7 @@ async def test_what_left_the_source_is_shown_as_deleted(server: APIServer, clien
     assert server.revision == revision
 
 
-async def test_nothing_is_told_of_pruning_where_not_everything_could_be_applied(client: dynkube.Client) -> None:
+async def test_if_an_object_fails_pruned_objects_are_unknown(client: dynkube.Client) -> None:
     await client.apply_all([config("a")], prune="one")
     await client.apply_all([config("b"), config("c")], prune="two")
     named = config("d")
@@ -62,16 +64,14 @@ async def test_nothing_is_told_of_pruning_where_not_everything_could_be_applied(
         (ApplySet("x", namespace="nowhere"), 'namespaces "nowhere" not found'),
     ],
 )
-async def test_a_set_that_cannot_be_used_is_all_there_is_to_tell(
-    client: dynkube.Client, wanted: ApplySet, told: str
-) -> None:
+async def test_an_unusable_set_is_the_only_entry(client: dynkube.Client, wanted: ApplySet, told: str) -> None:
     (entry,) = await client.diff_all([config("a")], prune=wanted)
 
     assert told in str(entry)
     assert entry.error is not None
 
 
-async def test_a_set_to_come_has_no_members(server: APIServer, client: dynkube.Client) -> None:
+async def test_a_set_that_does_not_exist_has_no_members(server: APIServer, client: dynkube.Client) -> None:
     source = [namespace("home"), config("a", namespace="home"), definition(), widget("w")]
     revision = server.revision
 
@@ -81,7 +81,7 @@ async def test_a_set_to_come_has_no_members(server: APIServer, client: dynkube.C
     assert server.revision == revision
 
 
-async def test_what_may_not_be_deleted_is_told(server: APIServer, client: dynkube.Client) -> None:
+async def test_objects_that_must_not_be_deleted_are_failures(server: APIServer, client: dynkube.Client) -> None:
     await client.apply_all([config("a"), config("b")], prune="set")
     server.inject(Refuse(403), verb="delete", resource="configmaps")
 
@@ -92,7 +92,7 @@ async def test_what_may_not_be_deleted_is_told(server: APIServer, client: dynkub
 
 
 @pytest.mark.parametrize(("source", "prune"), [([], "set"), ([config("a")], "configmaps/")])
-async def test_an_empty_source_or_a_name_that_is_none_is_refused(
+async def test_an_empty_source_and_an_invalid_name_are_rejected(
     client: dynkube.Client, source: list[dict[str, object]], prune: str
 ) -> None:
     with pytest.raises(InvalidInput):

@@ -1,4 +1,4 @@
-"""What left the source is deleted, and nothing else: never what another set owns, never while anything is amiss."""
+"""Pruning deletes exactly the members that left the source: no objects of other sets, and nothing after a failure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ async def annotation(client: dynkube.Client, key: str) -> str:
     return (await client.resource("secrets").get("set")).annotations[key]
 
 
-async def test_exactly_what_left_the_source_is_pruned(client: dynkube.Client) -> None:
+async def test_exactly_the_members_removed_from_the_source_are_pruned(client: dynkube.Client) -> None:
     await client.apply_all([config("alien")])
     await client.apply_all([config("a"), config("b"), config("c")], prune="set")
 
@@ -34,7 +34,7 @@ async def test_exactly_what_left_the_source_is_pruned(client: dynkube.Client) ->
     assert await names(client) == ["alien", "b"]
 
 
-async def test_a_second_run_with_pruning_moves_no_resource_version(server: APIServer, client: dynkube.Client) -> None:
+async def test_a_second_run_with_pruning_changes_no_resource_version(server: APIServer, client: dynkube.Client) -> None:
     await client.apply_all([config("a")], prune="set")
     revision = server.revision
 
@@ -44,7 +44,7 @@ async def test_a_second_run_with_pruning_moves_no_resource_version(server: APISe
     assert server.revision == revision
 
 
-async def test_kinds_and_namespaces_that_are_left_behind_are_still_looked_at_once(
+async def test_kinds_and_namespaces_no_longer_used_are_pruned_and_then_removed_from_the_parent(
     server: APIServer, client: dynkube.Client
 ) -> None:
     source = [namespace("n"), config("a", namespace="n"), definition(), widget("w")]
@@ -86,7 +86,7 @@ async def test_a_first_dry_run_writes_no_parent(server: APIServer, client: dynku
     assert server.revision == revision
 
 
-async def test_nothing_is_pruned_where_anything_failed_and_the_next_run_prunes_it(client: dynkube.Client) -> None:
+async def test_nothing_is_pruned_after_a_failure_but_by_the_next_run(client: dynkube.Client) -> None:
     await client.apply_all([config("a"), config("b")], prune="set")
 
     failing = await client.apply_all([config("b"), config("c", namespace="no")], prune="set", on_error="continue")
@@ -99,12 +99,12 @@ async def test_nothing_is_pruned_where_anything_failed_and_the_next_run_prunes_i
     assert outcomes(later)[1:] == [("pruned", "configmap/a")]
 
 
-async def test_a_source_without_objects_prunes_nothing(client: dynkube.Client) -> None:
+async def test_an_empty_source_is_rejected(client: dynkube.Client) -> None:
     with pytest.raises(dynkube.errors.InvalidInput, match="source has no objects"):
         await client.apply_all([], prune="set")
 
 
-async def test_two_sets_do_not_touch_each_other(client: dynkube.Client) -> None:
+async def test_two_sets_do_not_affect_each_other(client: dynkube.Client) -> None:
     await client.apply_all([config("a"), config("b")], prune="one")
     await client.apply_all([config("c")], prune="two")
 
@@ -114,7 +114,7 @@ async def test_two_sets_do_not_touch_each_other(client: dynkube.Client) -> None:
     assert await names(client) == ["a", "b", "d"]
 
 
-async def test_an_object_of_another_set_is_not_taken_over_not_even_by_force(client: dynkube.Client) -> None:
+async def test_an_object_of_another_set_is_not_taken_over_even_with_force(client: dynkube.Client) -> None:
     await client.apply_all([config("a")], prune="one")
 
     report = await client.apply_all([config("a"), config("b")], prune="two", force=True, on_error="continue")
@@ -124,14 +124,14 @@ async def test_an_object_of_another_set_is_not_taken_over_not_even_by_force(clie
     assert outcomes(await client.apply_all([config("a")], prune="one")) == [("unchanged", "configmap/a")]
 
 
-async def test_what_another_set_takes_over_while_pruning_goes_on_is_left_alone(
+async def test_an_object_that_joins_another_set_during_pruning_is_not_deleted(
     server: APIServer, client: dynkube.Client
 ) -> None:
     await client.apply_all([config("a"), config("b")], prune="set")
     server.inject(Delay(5), verb="delete", resource="configmaps")
 
     async with client.apply_all([config("b")], prune="set") as run:
-        await trio.sleep(1)  # the members are listed by now, and the deletion is on its way
+        await trio.sleep(1)  # the members are listed by now, and the deletion was sent
         await client.resource("configmaps").patch("a", {"metadata": {"labels": {PART_OF: "applyset-other-v1"}}})
         told = [entry.name async for entry in run]
 
@@ -139,7 +139,9 @@ async def test_what_another_set_takes_over_while_pruning_goes_on_is_left_alone(
     assert await names(client) == ["a", "b"]
 
 
-async def test_what_cannot_be_deleted_is_told_and_stays_in_the_set(server: APIServer, client: dynkube.Client) -> None:
+async def test_an_object_that_cannot_be_deleted_is_a_failure_and_stays_a_member(
+    server: APIServer, client: dynkube.Client
+) -> None:
     await client.apply_all([config("a"), widget("w"), definition()], prune="set")
     fault = server.inject(Refuse(403), verb="delete", resource="widgets")
 
@@ -152,7 +154,7 @@ async def test_what_cannot_be_deleted_is_told_and_stays_in_the_set(server: APISe
     assert outcomes(later)[2:] == [("pruned", "widget.example.com/w")]
 
 
-async def test_what_is_on_its_way_out_already_is_no_news(client: dynkube.Client) -> None:
+async def test_an_object_that_is_being_deleted_is_reported_once(client: dynkube.Client) -> None:
     held = config("a")
     held["metadata"]["finalizers"] = ["example.com/hold"]
     await client.apply_all([held, config("b")], prune="set")
@@ -163,7 +165,7 @@ async def test_what_is_on_its_way_out_already_is_no_news(client: dynkube.Client)
     assert (outcomes(first)[1:], outcomes(second)[1:]) == ([("pruned", "configmap/a")], [])
 
 
-async def test_members_of_a_definition_that_is_gone_are_gone_too(client: dynkube.Client) -> None:
+async def test_members_of_a_deleted_crd_count_as_deleted(client: dynkube.Client) -> None:
     await client.apply_all([definition(), widget("w"), config("a")], prune="set")
     await client.resource("crds").delete("widgets.example.com")
     await client.resource("crds").wait_for("widgets.example.com", "delete")
@@ -187,7 +189,7 @@ async def test_members_of_a_definition_that_is_gone_are_gone_too(client: dynkube
         (ApplySet("x", namespace="nowhere"), 'namespaces "nowhere" not found'),
     ],
 )
-async def test_a_parent_that_cannot_be_one_is_told_and_nothing_is_sent(
+async def test_an_invalid_parent_is_an_error_and_nothing_is_applied(
     server: APIServer, client: dynkube.Client, wanted: ApplySet, told: str
 ) -> None:
     await client.apply_all([definition(scope="Cluster"), config("theirs")])
@@ -200,7 +202,7 @@ async def test_a_parent_that_cannot_be_one_is_told_and_nothing_is_sent(
     assert server.revision == revision
 
 
-async def test_a_custom_parent_that_may_be_one_is_used_if_it_is_there(client: dynkube.Client) -> None:
+async def test_a_custom_resource_can_be_the_parent_if_it_exists(client: dynkube.Client) -> None:
     label = {"applyset.kubernetes.io/is-parent-type": "true"}
     crd = definition(scope="Cluster")
     crd["metadata"]["labels"] = label
@@ -222,7 +224,7 @@ async def test_a_custom_parent_that_may_be_one_is_used_if_it_is_there(client: dy
     assert parent.annotations[NAMESPACES] == "default"
 
 
-async def test_the_parent_may_live_in_a_namespace_that_the_source_brings(client: dynkube.Client) -> None:
+async def test_the_parent_may_be_in_a_namespace_of_the_same_source(client: dynkube.Client) -> None:
     source = [config("a", namespace="home"), namespace("home")]
 
     report = await client.apply_all(source, prune=ApplySet("set", namespace="home"))
@@ -231,7 +233,7 @@ async def test_the_parent_may_live_in_a_namespace_that_the_source_brings(client:
     assert (await client.resource("secrets").get("set", namespace="home")).annotations[NAMESPACES] == ""
 
 
-async def test_a_dry_run_knows_that_a_parent_in_a_namespace_to_come_has_no_members(client: dynkube.Client) -> None:
+async def test_in_a_dry_run_a_parent_in_a_new_namespace_has_no_members(client: dynkube.Client) -> None:
     source = [config("a", namespace="home"), namespace("home")]
 
     report = await client.apply_all(source, prune=ApplySet("set", namespace="home"), dry_run=True)
@@ -240,7 +242,7 @@ async def test_a_dry_run_knows_that_a_parent_in_a_namespace_to_come_has_no_membe
     assert outcomes(report) == [("skipped", "configmap/a"), ("created", "namespace/home")]
 
 
-async def test_a_dry_run_counts_nothing_as_gone_that_it_cannot_check(client: dynkube.Client) -> None:
+async def test_in_a_dry_run_skipped_objects_are_not_pruned(client: dynkube.Client) -> None:
     await client.apply_all([definition(), widget("w")], prune="set")
     source = [definition(served=("v1", "v2")), widget("w", version="v2")]
 
@@ -249,9 +251,7 @@ async def test_a_dry_run_counts_nothing_as_gone_that_it_cannot_check(client: dyn
     assert outcomes(report)[1:] == [("skipped", "widget.example.com/w")]
 
 
-async def test_what_somebody_makes_anew_while_the_run_goes_on_is_not_pruned(
-    server: APIServer, client: dynkube.Client
-) -> None:
+async def test_an_object_created_again_during_the_run_is_not_pruned(server: APIServer, client: dynkube.Client) -> None:
     await client.apply_all([config("a"), config("b")], prune="set")
     server.inject(Delay(5), verb="list", resource="configmaps")
     configs = client.resource("configmaps")
@@ -267,7 +267,7 @@ async def test_what_somebody_makes_anew_while_the_run_goes_on_is_not_pruned(
     assert await names(client) == ["a", "b"]
 
 
-async def test_a_definition_that_names_another_set_fails_and_so_do_its_objects(client: dynkube.Client) -> None:
+async def test_a_crd_of_another_set_fails_and_so_do_its_objects(client: dynkube.Client) -> None:
     foreign = definition()
     foreign["metadata"]["labels"] = {PART_OF: "other"}
 
@@ -277,9 +277,7 @@ async def test_a_definition_that_names_another_set_fails_and_so_do_its_objects(c
     assert "its CRD widgets.example.com (<object 1>) was not applied" in report[1].message
 
 
-async def test_what_may_not_be_read_may_be_in_another_set_and_is_left_alone(
-    server: APIServer, client: dynkube.Client
-) -> None:
+async def test_an_object_that_must_not_be_read_is_not_applied(server: APIServer, client: dynkube.Client) -> None:
     await client.apply_all([config("a", x="1")], prune="other")
     server.inject(Refuse(403), verb="get", resource="configmaps")
 
@@ -298,7 +296,7 @@ async def test_the_parent_covers_new_members_before_they_are_applied(server: API
     assert await annotation(client, KINDS) == "ConfigMap"
 
 
-async def test_members_of_a_kind_that_came_after_the_client_had_looked_are_found(
+async def test_members_of_a_kind_unknown_to_the_clients_discovery_are_pruned(
     server: APIServer, client: dynkube.Client
 ) -> None:
     await client.apply_all([config("a")], prune="set")
@@ -310,7 +308,7 @@ async def test_members_of_a_kind_that_came_after_the_client_had_looked_are_found
     assert outcomes(report)[2:] == [("pruned", "widget.example.com/w")]
 
 
-async def test_a_set_that_an_older_kubectl_wrote_is_found_by_its_resources(client: dynkube.Client) -> None:
+async def test_members_of_a_set_of_an_older_kubectl_are_found_by_its_annotation(client: dynkube.Client) -> None:
     await client.apply_all([config("a"), config("b")], prune="set")
     old = {"applyset.kubernetes.io/contains-group-resources": "configmaps", KINDS: None}
     await client.resource("secrets").patch("set", {"metadata": {"annotations": old}})
@@ -321,7 +319,7 @@ async def test_a_set_that_an_older_kubectl_wrote_is_found_by_its_resources(clien
     assert await annotation(client, KINDS) == "ConfigMap"
 
 
-async def test_where_nobody_can_tell_what_is_served_the_set_is_kept_as_it_is(
+async def test_if_members_cannot_be_listed_their_kind_stays_in_the_parent(
     server: APIServer, client: dynkube.Client
 ) -> None:
     await client.apply_all([config("a"), definition(), widget("w")], prune="set")

@@ -1,4 +1,4 @@
-"""What a report shows to people and to programs, and what it never shows."""
+"""Reports: text, HTML and attributes; no values of Secrets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def entry(outcome: Outcome, *, error: Exception | None = None, obj: Unstructured
     return Entry(outcome=outcome, place=Place("web.yaml", 12), object=obj, error=error, reason=reason)
 
 
-def test_a_report_prints_as_a_table_then_what_went_wrong_then_numbers() -> None:
+def test_a_report_is_printed_as_a_table_errors_and_counts() -> None:
     report = Report([entry(Outcome.CREATED), entry(Outcome.FAILED, error=InvalidObject("too\x1b[31m red"))])
 
     assert str(report).splitlines() == [
@@ -32,7 +32,7 @@ def test_a_report_prints_as_a_table_then_what_went_wrong_then_numbers() -> None:
     ]
 
 
-def test_in_html_nothing_of_an_object_or_a_message_is_markup() -> None:
+def test_in_html_objects_and_messages_are_escaped() -> None:
     odd = Unstructured({"apiVersion": "v1", "kind": "<b>", "metadata": {"name": "<i>"}})
 
     html = Report([entry(Outcome.FAILED, obj=odd, error=InvalidObject("<script>"))])._repr_html_()
@@ -54,13 +54,13 @@ def test_in_html_nothing_of_an_object_or_a_message_is_markup() -> None:
         ([], True, False),
     ],
 )
-def test_whether_all_was_done_and_anything_was_changed(outcomes: list[Outcome], ok: bool, changed: bool) -> None:
+def test_ok_and_changed_depend_on_the_outcomes(outcomes: list[Outcome], ok: bool, changed: bool) -> None:
     report = Report([entry(outcome) for outcome in outcomes])
 
     assert (report.ok, report.changed) == (ok, changed)
 
 
-def test_entries_are_found_by_outcome_by_position_and_counted() -> None:
+def test_entries_can_be_selected_by_outcome_and_index_and_counted() -> None:
     report = Report([entry(Outcome.FAILED), entry(Outcome.CREATED), entry(Outcome.FAILED)])
 
     assert report.of("failed") == (report[0], report[2]) == report[::2]
@@ -69,7 +69,7 @@ def test_entries_are_found_by_outcome_by_position_and_counted() -> None:
         report.of("lost")
 
 
-async def test_what_a_server_says_of_a_secret_shows_no_value(client: dynkube.Client) -> None:
+async def test_an_error_response_for_a_secret_shows_no_value(client: dynkube.Client) -> None:
     wrong = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "stringData": {"pin": 734562}}
 
     report = await client.apply_all(wrong)
@@ -79,7 +79,7 @@ async def test_what_a_server_says_of_a_secret_shows_no_value(client: dynkube.Cli
         assert "734562" not in text
 
 
-def test_what_is_of_no_object_is_told_without_one() -> None:
+def test_an_entry_without_an_object_is_printed_with_its_reason() -> None:
     of_the_set = Entry(outcome=Outcome.FAILED, reason="the ApplySet cannot be used", error=InvalidInput("no\nway"))
 
     assert str(of_the_set) == "failed      the ApplySet cannot be used: no\n    way"

@@ -1,4 +1,4 @@
-"""How many requests it takes to apply many objects, or to compare them: one look at all, one write for each."""
+"""The number of requests for applying or comparing many objects: one list, and one write per object."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.manifests.kit import JSONObject, config, outcomes
 
 
 def counted(server: APIServer, resource: str = "configmaps") -> dict[str, int]:
-    """How many requests of each verb were about one resource since the last call."""
+    """Return the number of requests for one resource since the last call, by verb."""
     found = Counter(
         request.verb for request in server.requests if request.resource and request.resource.resource == resource
     )
@@ -57,7 +57,7 @@ async def test_differences_of_many_objects_take_one_list_and_one_dry_run_each(
     assert [sum(entry.differs for entry in report) for report in (new, changed)] == [50, 50]
 
 
-async def test_each_namespace_is_listed_by_itself(server: APIServer, client: dynkube.Client) -> None:
+async def test_each_namespace_is_listed_separately(server: APIServer, client: dynkube.Client) -> None:
     for name in ("one", "two"):
         server.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
     server.forget_requests()
@@ -69,7 +69,9 @@ async def test_each_namespace_is_listed_by_itself(server: APIServer, client: dyn
     assert counted(server) == {"list": 2, "get": 4, "patch": 14}
 
 
-async def test_a_collection_of_many_others_is_not_listed_to_its_end(server: APIServer, client: dynkube.Client) -> None:
+async def test_a_collection_with_many_other_objects_is_not_listed_completely(
+    server: APIServer, client: dynkube.Client
+) -> None:
     for index in range(100):
         server.create(config(f"a{index}"))
     server.forget_requests()
@@ -90,7 +92,7 @@ async def test_a_collection_of_several_pages_is_listed(server: APIServer, client
     assert counted(server) == {"list": 2}
 
 
-async def test_who_may_not_list_reads_one_by_one(server: APIServer, client: dynkube.Client) -> None:
+async def test_without_permission_to_list_each_object_is_read(server: APIServer, client: dynkube.Client) -> None:
     server.fail(status=403, verb="list", resource="configmaps")
 
     report = await client.apply_all(configs(10))
@@ -120,7 +122,7 @@ async def test_an_object_of_another_set_is_recognised_in_a_list(
     assert not report.ok
 
 
-async def test_a_list_of_empty_pages_without_end_is_not_read_on(server: APIServer, client: dynkube.Client) -> None:
+async def test_an_endless_list_of_empty_pages_is_not_continued(server: APIServer, client: dynkube.Client) -> None:
     tokens = count()
 
     def without_items(page: JSONObject) -> JSONObject:

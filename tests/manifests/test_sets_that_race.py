@@ -1,4 +1,4 @@
-"""Another ApplySet labels an object between the look at it and the apply: it is not taken over, not even by force."""
+"""Another client changes an object between its read and its apply; members of other sets are not taken over."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ THEIRS: JSONObject = {**config("a", x="theirs"), "metadata": OTHER}
 
 @pytest.fixture
 def slow(server: APIServer) -> APIServer:
-    """Applies are under way for a while, and what others write by other verbs comes before them."""
+    """A server that delays applies, so that writes of others with other verbs precede them."""
     server.inject(Delay(5), verb="patch", resource="configmaps")
     return server
 
@@ -30,14 +30,14 @@ async def finished(run: ApplyRun) -> Report:
 
 
 async def with_kinds(client: dynkube.Client, kinds: str) -> JSONObject:
-    """The parent, as another run writes it."""
+    """Return the parent as written by another run."""
     parent = (await client.resource("secrets").get("set")).to_dict()
     parent["metadata"]["annotations"][KINDS] = kinds
     return parent
 
 
 @pytest.mark.parametrize("force", [True, [".metadata.labels"]], ids=["all", "paths"])
-async def test_what_another_set_labels_meanwhile_is_left_to_it(
+async def test_an_object_labelled_by_another_set_meanwhile_is_not_taken_over(
     slow: APIServer, client: dynkube.Client, force: bool | list[str]
 ) -> None:
     configs = client.resource("configmaps")
@@ -54,7 +54,7 @@ async def test_what_another_set_labels_meanwhile_is_left_to_it(
 
 
 @pytest.mark.parametrize("force", [True, False])
-async def test_what_another_set_creates_meanwhile_is_left_to_it(
+async def test_an_object_created_by_another_set_meanwhile_is_not_taken_over(
     slow: APIServer, client: dynkube.Client, force: bool
 ) -> None:
     configs = client.resource("configmaps")
@@ -69,9 +69,7 @@ async def test_what_another_set_creates_meanwhile_is_left_to_it(
     assert (await configs.get("a"))["data"] == {"x": "theirs"}
 
 
-async def test_what_somebody_else_writes_meanwhile_is_looked_at_again_and_applied(
-    slow: APIServer, client: dynkube.Client
-) -> None:
+async def test_an_object_changed_meanwhile_is_read_again_and_applied(slow: APIServer, client: dynkube.Client) -> None:
     configs = client.resource("configmaps")
     await configs.create(config("a", x="1"))
 
@@ -84,7 +82,7 @@ async def test_what_somebody_else_writes_meanwhile_is_looked_at_again_and_applie
     assert (await configs.get("a"))["data"] == {"x": "3", "y": "2"}
 
 
-async def test_what_is_written_again_and_again_is_told_after_some_rounds(
+async def test_an_object_that_changes_repeatedly_fails_after_five_attempts(
     server: APIServer, client: dynkube.Client
 ) -> None:
     await client.resource("configmaps").create(config("a"))
@@ -98,7 +96,7 @@ async def test_what_is_written_again_and_again_is_told_after_some_rounds(
     )
 
 
-async def test_what_was_refused_and_is_looked_at_again_when_the_run_ends_was_not_written(
+async def test_an_object_with_a_conflict_before_the_run_ends_is_skipped(
     server: APIServer, client: dynkube.Client
 ) -> None:
     await client.resource("configmaps").create(config("a"))
@@ -113,7 +111,7 @@ async def test_what_was_refused_and_is_looked_at_again_when_the_run_ends_was_not
     assert outcomes(run.report) == [("skipped", "configmap/a")]
 
 
-async def test_a_resource_version_in_the_manifest_is_its_authors_and_does_not_come_true_by_trying(
+async def test_a_conflict_by_the_manifests_resource_version_is_not_retried(
     server: APIServer, client: dynkube.Client
 ) -> None:
     await client.resource("configmaps").create(config("a"))
@@ -126,7 +124,7 @@ async def test_a_resource_version_in_the_manifest_is_its_authors_and_does_not_co
     assert sum(request.verb == "patch" and request.name == "a" for request in server.requests) == 1
 
 
-async def test_what_another_run_of_the_set_brings_meanwhile_stays_covered(
+async def test_kinds_added_by_another_run_meanwhile_stay_in_the_parent(
     server: APIServer, client: dynkube.Client
 ) -> None:
     await client.apply_all([config("a")], prune="set")
@@ -135,7 +133,7 @@ async def test_what_another_run_of_the_set_brings_meanwhile_stays_covered(
     async with client.apply_all([config("a"), namespace("n")], prune="set") as run:
         await trio.sleep(1)
         await client.resource("secrets").update(await with_kinds(client, "ConfigMap,Pod"))
-        await anext(run)  # members come after the parent
+        await anext(run)  # members are written after the parent
         kinds = (await client.resource("secrets").get("set")).annotations[KINDS]
         report = await finished(run)
 
@@ -143,9 +141,7 @@ async def test_what_another_run_of_the_set_brings_meanwhile_stays_covered(
     assert kinds == "ConfigMap,Namespace,Pod"
 
 
-async def test_what_is_added_while_the_set_is_pruned_keeps_the_parent_wide(
-    server: APIServer, client: dynkube.Client
-) -> None:
+async def test_kinds_added_during_pruning_stay_in_the_parent(server: APIServer, client: dynkube.Client) -> None:
     await client.apply_all([config("a"), config("b"), definition(), widget("w")], prune="set")
     server.inject(Delay(5), verb="delete", resource="configmaps")
 
@@ -158,7 +154,7 @@ async def test_what_is_added_while_the_set_is_pruned_keeps_the_parent_wide(
     assert (await client.resource("secrets").get("set")).annotations[KINDS] == "ConfigMap,Pod"
 
 
-async def test_a_parent_that_changes_in_other_ways_covers_what_is_left(
+async def test_other_changes_of_the_parent_do_not_keep_kinds_that_are_not_used(
     server: APIServer, client: dynkube.Client
 ) -> None:
     await client.apply_all([config("a"), config("b"), namespace("n")], prune="set")

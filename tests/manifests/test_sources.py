@@ -1,4 +1,4 @@
-"""What a source may be, and where each object of it stands."""
+"""The kinds of sources, and the positions of their objects."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_an_object_is_a_source(obj: ManifestSource) -> None:
 @pytest.mark.parametrize(
     "text", [A, A.encode(), "\ufeff" + A, A.encode("utf-16")], ids=["str", "utf-8", "BOM", "utf-16"]
 )
-def test_text_is_a_source(text: str | bytes) -> None:
+def test_strings_and_bytes_are_sources(text: str | bytes) -> None:
     assert names(text) == [("a", "<text>:1")]
 
 
@@ -45,11 +45,11 @@ def test_json_is_a_source_with_one_object_or_several() -> None:
     assert names(text + text.replace('"a"', '"b"')) == [("a", "<text>:1"), ("b", "<text>:3")]
 
 
-def test_yaml_in_braces_is_no_json_and_a_source_too() -> None:
+def test_yaml_in_flow_style_is_a_source() -> None:
     assert names("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}") == [("a", "<text>:1")]
 
 
-def test_a_folder_is_read_with_all_below_it_in_order_and_without_what_is_hidden(tmp_path: Path) -> None:
+def test_a_folder_is_read_recursively_in_order_without_hidden_files(tmp_path: Path) -> None:
     for name in ("b.yml", "sub/deep/a.yaml", "sub/c.json", "notes.md", ".git/x.yaml", ".hidden.yaml"):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -66,7 +66,7 @@ def test_a_dash_is_standard_input() -> None:
     assert names("-", stdin=f"# first\n{A}---\n{B}") == [("a", "<stdin>:2"), ("b", "<stdin>:6")]
 
 
-def test_any_mix_of_these_is_a_source(tmp_path: Path) -> None:
+def test_a_mix_of_sources_is_a_source(tmp_path: Path) -> None:
     (tmp_path / "f.yaml").write_text(A)
 
     mixed: list[ManifestSource] = [
@@ -85,22 +85,22 @@ def test_any_mix_of_these_is_a_source(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("source", [7, None, [config("a"), 7], ""])
-def test_what_can_be_no_source_is_refused_at_once(source: ManifestSource) -> None:
+def test_invalid_sources_are_rejected_at_once(source: ManifestSource) -> None:
     with pytest.raises(InvalidInput, match="source is"):
         leaves(source)
 
 
-def test_empty_documents_are_passed_over() -> None:
+def test_empty_documents_are_skipped() -> None:
     assert names(f"---\n# nothing here\n---\n{A}---\n---\n") == [("a", "<text>:4")]
 
 
-def test_directives_and_markers_with_content_are_yaml_too() -> None:
+def test_directives_and_document_markers_with_content_are_supported() -> None:
     text = "%YAML 1.1\n---\n" + A + "...\n%YAML 1.1\n--- {apiVersion: v1, kind: ConfigMap, metadata: {name: b}}\n"
 
     assert [name for name, _ in names(text)] == ["a", "b"]
 
 
-def test_lists_are_unfolded_each_item_with_its_line() -> None:
+def test_items_of_lists_are_objects_with_their_line() -> None:
     text = (
         "apiVersion: v1\nkind: List\nitems:\n"
         "- {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n"
@@ -113,7 +113,7 @@ def test_lists_are_unfolded_each_item_with_its_line() -> None:
 
 
 @pytest.mark.parametrize("kind_first", [True, False])
-def test_items_of_a_json_list_are_told_by_line(kind_first: bool) -> None:
+def test_items_of_a_json_list_have_their_line(kind_first: bool) -> None:
     a, b, c = (json.dumps(config(name, x='[]{},:\\"')) for name in "abc")
     head = ['"kind": "List", "apiVersion": "v1"', '"metadata": {"n": [{"items": [1]}, "\\\\"]}']
     items = f'"items":\n[{a}\n,\n {b}, \n{{"kind": "ConfigMapList",\n"items": [{c}]}}]'
@@ -127,7 +127,7 @@ def test_items_of_a_json_list_are_told_by_line(kind_first: bool) -> None:
     assert found[2:] == [("c", f"<text>:{lines[2]} items[0]"), ("d", "<text>:10")]
 
 
-def test_items_on_one_line_are_told_by_number() -> None:
+def test_items_on_one_line_have_their_index() -> None:
     items = [config("a"), {"kind": "ConfigMapList", "apiVersion": "v1", "items": [config("b")]}]
     text = json.dumps({"kind": "List", "apiVersion": "v1", "items": items})
 
@@ -135,20 +135,20 @@ def test_items_on_one_line_are_told_by_number() -> None:
 
 
 @pytest.mark.parametrize(("kind", "group"), [("ShoppingList", "example.com/v1"), ("List", "example.com/v1")])
-def test_an_object_with_a_name_is_no_list_whatever_its_kind_is_called(kind: str, group: str) -> None:
+def test_an_object_with_a_name_is_not_a_list(kind: str, group: str) -> None:
     named = {"apiVersion": group, "kind": kind, "metadata": {"name": "a"}, "items": ["milk"]}
 
     assert names(named) == [("a", "<object 1>")]
     assert names(json.dumps(named)) == [("a", "<text>:1")]
 
 
-def test_a_list_of_core_may_have_a_name_as_templates_give_it_one() -> None:
+def test_a_core_list_may_have_a_name() -> None:
     text = json.dumps({"apiVersion": "v1", "kind": "List", "metadata": {"name": "x"}, "items": [config("a")]})
 
     assert names(text) == [("a", "<text>:1")]
 
 
-def test_a_number_beyond_all_numbers_is_text_and_does_not_vanish() -> None:
+def test_a_number_out_of_range_is_kept_as_a_string() -> None:
     text = '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"commit": 1e999}}'
 
     (found,) = read(leaves(text), lambda: b"")
@@ -156,15 +156,15 @@ def test_a_number_beyond_all_numbers_is_text_and_does_not_vanish() -> None:
     assert found.checked["data"] == {"commit": "1e999"}
 
 
-def test_a_list_of_nothing_is_nothing() -> None:
+def test_a_list_whose_items_are_null_is_empty() -> None:
     assert names("apiVersion: v1\nkind: List\nitems:\n") == []
 
 
-def test_an_empty_list_is_nothing() -> None:
+def test_a_list_without_items_is_empty() -> None:
     assert names("apiVersion: v1\nkind: List\nitems: []\n") == []
 
 
-def test_reading_changes_no_dict_and_takes_no_part_in_later_changes() -> None:
+def test_later_changes_of_a_dict_do_not_change_the_manifest() -> None:
     obj = config("a", key="before")
     (manifest,) = found(obj)
 

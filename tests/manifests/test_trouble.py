@@ -1,4 +1,4 @@
-"""What goes wrong with single objects: an entry each, everything else applied where asked to go on, or nothing more."""
+"""Failures of single objects: one entry each; other objects are applied with ``on_error="continue"``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WEB = {
 
 
 def selecting(app: str) -> dict[str, object]:
-    """The deployment with another selector, which may not change."""
+    """Return the Deployment with another selector, which is immutable."""
     template = {"metadata": {"labels": {"app": app}}, "spec": {"containers": [{"name": "web", "image": "web:1"}]}}
     return {**WEB, "spec": {"selector": {"matchLabels": {"app": app}}, "template": template}}
 
@@ -44,7 +44,7 @@ async def test_a_conflict_names_field_and_manager_and_both_values(client: dynkub
     assert '"theirs"' in report._repr_html_().replace("&quot;", '"')
 
 
-async def test_force_takes_over_everything_or_what_is_named(client: dynkube.Client) -> None:
+async def test_force_takes_over_all_or_the_given_fields(client: dynkube.Client) -> None:
     await client.apply_all(config("a", x="theirs", y="theirs"), field_manager="other")
 
     named = await client.apply_all(config("a", x="ours", y="ours"), force=[".data.x"])
@@ -70,7 +70,7 @@ async def test_force_takes_over_everything_or_what_is_named(client: dynkube.Clie
         ({**config("a"), "metadata": {"name": "a", "uid": "other"}}, "uid"),
     ],
 )
-async def test_what_the_server_refuses_is_told_and_the_rest_applied(
+async def test_rejected_objects_are_failures_and_other_objects_are_applied(
     client: dynkube.Client, obj: dict[str, object], told: str
 ) -> None:
     await client.apply_all([WEB, config("a")])
@@ -83,7 +83,7 @@ async def test_what_the_server_refuses_is_told_and_the_rest_applied(
 
 
 @pytest.mark.parametrize("code", [403, 500])
-async def test_the_right_to_write_or_a_webhook_may_be_what_is_missing(
+async def test_missing_permissions_and_webhook_denials_are_failures(
     server: APIServer, client: dynkube.Client, code: int
 ) -> None:
     server.inject(
@@ -98,7 +98,7 @@ async def test_the_right_to_write_or_a_webhook_may_be_what_is_missing(
     assert 'admission webhook "no.example.com" denied the request' in report[0].message
 
 
-async def test_an_object_that_may_not_be_read_is_applied_and_nobody_knows_whether_it_changed(
+async def test_an_object_that_must_not_be_read_is_reported_as_applied(
     server: APIServer, client: dynkube.Client
 ) -> None:
     await client.apply_all(config("a"))
@@ -111,14 +111,14 @@ async def test_an_object_that_may_not_be_read_is_applied_and_nobody_knows_whethe
     assert report.changed
 
 
-async def test_without_going_on_nothing_more_is_sent_after_the_first_that_fails(client: dynkube.Client) -> None:
+async def test_by_default_nothing_is_sent_after_the_first_failure(client: dynkube.Client) -> None:
     report = await client.apply_all([config("a"), config("b", namespace="nowhere"), config("c")], parallel=1)
 
     assert [entry.outcome for entry in report] == [Outcome.CREATED, Outcome.FAILED, Outcome.SKIPPED]
     assert report[2].reason == "not sent: the run stopped at the first failure, <object 2>"
 
 
-async def test_what_is_out_when_another_fails_is_waited_for(server: APIServer, client: dynkube.Client) -> None:
+async def test_requests_in_flight_are_completed_after_a_failure(server: APIServer, client: dynkube.Client) -> None:
     server.inject(Delay(5), verb="patch", when=lambda request: request.name == "slow")
 
     report = await client.apply_all([config("slow"), config("bad", namespace="nowhere")])
@@ -127,9 +127,7 @@ async def test_what_is_out_when_another_fails_is_waited_for(server: APIServer, c
     assert trio.current_time() == pytest.approx(5)
 
 
-async def test_a_mistake_in_the_source_keeps_everything_from_being_sent_unless_asked_to_go_on(
-    server: APIServer, client: dynkube.Client
-) -> None:
+async def test_by_default_nothing_is_sent_if_the_source_has_an_error(server: APIServer, client: dynkube.Client) -> None:
     source = [config("a"), "kind: {\n"]
 
     stopped = await client.apply_all(source)
@@ -143,7 +141,7 @@ async def test_a_mistake_in_the_source_keeps_everything_from_being_sent_unless_a
     assert went_on[1].source.startswith("<text>:2:1")
 
 
-async def test_contradicting_manifests_are_refused_and_equal_ones_applied_once(client: dynkube.Client) -> None:
+async def test_contradictory_manifests_fail_and_identical_ones_are_applied_once(client: dynkube.Client) -> None:
     report = await client.apply_all(
         [config("a", x="1"), config("a", x="2"), config("b"), config("b")], on_error="continue"
     )
@@ -152,7 +150,7 @@ async def test_contradicting_manifests_are_refused_and_equal_ones_applied_once(c
     assert report[3].reason == "identical to the object at <object 3>"
 
 
-async def test_an_interrupted_run_says_what_it_did(server: APIServer, client: dynkube.Client) -> None:
+async def test_the_report_of_an_interrupted_run_has_all_outcomes(server: APIServer, client: dynkube.Client) -> None:
     server.inject(Hang(), verb="patch", when=lambda request: request.name == "b")
     run = client.apply_all([config("a"), config("b"), config("c")], parallel=1)
 
@@ -177,7 +175,7 @@ async def test_leaving_the_block_early_ends_the_run(server: APIServer, client: d
     assert len(run.report) == 50
 
 
-async def test_a_connection_that_breaks_is_told_with_the_object(server: APIServer, client: dynkube.Client) -> None:
+async def test_a_broken_connection_is_a_failure_of_its_object(server: APIServer, client: dynkube.Client) -> None:
     server.inject(Disconnect("reset"), verb="patch", when=lambda request: request.name == "a")
 
     report = await client.apply_all([config("a"), config("b")], on_error="continue", timeout=10)
@@ -185,7 +183,7 @@ async def test_a_connection_that_breaks_is_told_with_the_object(server: APIServe
     assert [entry.outcome for entry in report] == [Outcome.FAILED, Outcome.CREATED]
 
 
-async def test_a_namespace_of_another_group_is_an_object_like_others_in_a_dry_run(client: dynkube.Client) -> None:
+async def test_in_a_dry_run_a_kind_namespace_of_another_group_is_not_special(client: dynkube.Client) -> None:
     stranger = {"apiVersion": "example.com/v1", "kind": "Namespace", "metadata": {"name": "a"}}
 
     report = await client.apply_all(stranger, dry_run=True)

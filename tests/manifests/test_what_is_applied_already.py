@@ -1,4 +1,4 @@
-"""Of what a manager applied just so before nothing is sent; whatever is different, or cannot be told, is."""
+"""Objects that the manager has applied identically before are not sent again; changed or uncertain ones are."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.manifests.kit import JSONObject, config, definition, namespace, widge
 
 
 async def writes(server: APIServer, client: dynkube.Client, obj: JSONObject, **options: Any) -> list[str]:
-    """How the object is sent when it is applied again: ``"apply"``, ``"try"`` for a dry run."""
+    """Apply the object again; return the kinds of patches sent: ``"apply"``, or ``"try"`` for a dry run."""
     server.forget_requests()
     await client.apply_all(obj, **options)
     patches = [request for request in server.requests if request.verb == "patch"]
@@ -64,15 +64,15 @@ POLICY = {
     [config("a", x="1"), namespace("bare"), SERVICE, INGRESS],
     ids=["data", "nothing to own", "items by key with defaults", "a list as a whole"],
 )
-async def test_the_same_object_is_not_sent_again(server: APIServer, client: dynkube.Client, obj: JSONObject) -> None:
+async def test_an_unchanged_object_is_not_sent_again(
+    server: APIServer, client: dynkube.Client, obj: JSONObject
+) -> None:
     await client.apply_all(obj)
 
     assert await writes(server, client, obj) == []
 
 
-async def test_of_a_list_that_a_server_fills_in_a_dry_run_tells_whether_it_is_the_same(
-    server: APIServer, client: dynkube.Client
-) -> None:
+async def test_atomic_lists_with_defaults_are_compared_by_a_dry_run(server: APIServer, client: dynkube.Client) -> None:
     await client.apply_all(POLICY)
     another_port = {"podSelector": {}, "policyTypes": ["Ingress"], "ingress": [{"ports": [{"port": 81}]}]}
 
@@ -80,13 +80,13 @@ async def test_of_a_list_that_a_server_fills_in_a_dry_run_tells_whether_it_is_th
     assert await writes(server, client, POLICY | {"spec": another_port}) == ["apply"]
 
 
-async def test_true_is_not_one(server: APIServer, client: dynkube.Client) -> None:
+async def test_one_and_true_are_different(server: APIServer, client: dynkube.Client) -> None:
     await client.apply_all([definition(), widget("a", on=1)])
 
     assert await writes(server, client, widget("a", on=True)) == ["apply"]
 
 
-async def test_admission_is_not_asked_about_what_does_not_change(server: APIServer, client: dynkube.Client) -> None:
+async def test_unchanged_objects_do_not_pass_admission(server: APIServer, client: dynkube.Client) -> None:
     await client.apply_all(config("a", x="1"))
     server.inject(Refuse(403), verb="patch", resource="configmaps")
 
@@ -100,34 +100,34 @@ async def test_admission_is_not_asked_about_what_does_not_change(server: APIServ
     [config("a", x="2", y="1"), config("a", x="1"), config("a", x="1", y="1", z="1")],
     ids=["another value", "one less", "one more"],
 )
-async def test_what_differs_is_sent(server: APIServer, client: dynkube.Client, changed: JSONObject) -> None:
+async def test_a_changed_object_is_sent(server: APIServer, client: dynkube.Client, changed: JSONObject) -> None:
     await client.apply_all(config("a", x="1", y="1"))
 
     assert await writes(server, client, changed) == ["apply"]
 
 
-async def test_what_somebody_else_changed_since_is_sent(server: APIServer, client: dynkube.Client) -> None:
+async def test_an_object_changed_by_another_manager_is_sent(server: APIServer, client: dynkube.Client) -> None:
     await client.apply_all(config("a", x="1"))
     await client.resource("configmaps").patch("a", {"data": {"x": "2"}}, field_manager="other")
 
     assert await writes(server, client, config("a", x="1"), force=True) == ["apply"]
 
 
-async def test_what_another_manager_applied_is_sent(server: APIServer, client: dynkube.Client) -> None:
+async def test_an_object_applied_by_another_manager_is_sent(server: APIServer, client: dynkube.Client) -> None:
     await client.apply_all(config("a", x="1"), field_manager="other")
 
     assert await writes(server, client, config("a", x="1")) == ["apply"]
     assert await writes(server, client, config("a", x="1")) == []
 
 
-async def test_what_another_manager_adds_is_no_reason_to_send(server: APIServer, client: dynkube.Client) -> None:
+async def test_fields_added_by_another_manager_are_ignored(server: APIServer, client: dynkube.Client) -> None:
     await client.apply_all(config("a", x="1"))
     await client.resource("configmaps").patch("a", {"data": {"y": "2"}}, field_manager="other")
 
     assert await writes(server, client, config("a", x="1")) == []
 
 
-async def test_what_was_applied_in_another_version_is_sent(server: APIServer, client: dynkube.Client) -> None:
+async def test_an_object_applied_in_another_version_is_sent(server: APIServer, client: dynkube.Client) -> None:
     scaler = {
         "apiVersion": "autoscaling/v1",
         "kind": "HorizontalPodAutoscaler",
@@ -139,9 +139,7 @@ async def test_what_was_applied_in_another_version_is_sent(server: APIServer, cl
     assert await writes(server, client, scaler | {"apiVersion": "autoscaling/v2"}) == ["apply"]
 
 
-async def test_a_null_creation_timestamp_as_generators_write_it_is_no_difference(
-    server: APIServer, client: dynkube.Client
-) -> None:
+async def test_a_null_creation_timestamp_is_not_a_difference(server: APIServer, client: dynkube.Client) -> None:
     generated = config("a", x="1")
     generated["metadata"]["creationTimestamp"] = None
     await client.apply_all(generated)
@@ -149,9 +147,7 @@ async def test_a_null_creation_timestamp_as_generators_write_it_is_no_difference
     assert await writes(server, client, generated) == []
 
 
-async def test_nor_is_admission_asked_what_it_thinks_of_a_difference_that_there_is_not(
-    server: APIServer, client: dynkube.Client
-) -> None:
+async def test_unchanged_objects_do_not_pass_admission_in_a_diff(server: APIServer, client: dynkube.Client) -> None:
     secret = {**config("s"), "kind": "Secret", "data": {"pin": "MTIzNDU2"}}
     await client.apply_all([config("a", x="0"), secret])
     server.inject(Refuse(403), verb="patch")
