@@ -1,4 +1,4 @@
-"""Objects with ``managedFields``, as servers give them."""
+"""Objects with ``managedFields``, as on a server."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ def entry(
     time: str = NOON,
     subresource: str = "",
 ) -> dict[str, Any]:
-    """One entry of ``managedFields``."""
+    """Return an entry of ``managedFields``."""
     found: dict[str, Any] = {"manager": manager, "operation": operation, "apiVersion": api_version, "time": time}
     found |= {"fieldsType": "FieldsV1", "fieldsV1": fields}
     return found | ({"subresource": subresource} if subresource else {})
 
 
 def deployment(*entries: dict[str, Any], **spec: Any) -> dict[str, Any]:
-    """A Deployment of which somebody keeps the fields."""
+    """Return a Deployment with these entries."""
     metadata = {**IDENTITY["metadata"], "managedFields": list(entries)}
     return {**IDENTITY, "metadata": metadata, "spec": spec}
 
 
 def owned_image(name: str = "web") -> dict[str, Any]:
-    """FieldsV1 of who keeps the image of a container."""
+    """Return the FieldsV1 of a manager that owns the image of a container."""
     item: dict[str, Any] = {".": {}, "f:image": {}, "f:name": {}}
     return {"f:spec": {"f:template": {"f:spec": {"f:containers": {f'k:{{"name":"{name}"}}': item}}}}}

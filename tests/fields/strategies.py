@@ -1,4 +1,4 @@
-"""What hypothesis makes of paths, sets of fields, and objects."""
+"""Hypothesis strategies for paths, sets of fields, and objects."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from dynkube.fields import Field, FieldPath, FieldSet, ItemIndex, ItemKey, ItemValue, Step
 
-# No halves of characters: JSON has none.
+# Without lone surrogates, which JSON cannot contain.
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 names = (
     st.sampled_from(["spec", "replicas", "app.kubernetes.io/name", "a[0]", "$ref", "", 'q"\\', "<&>", "ключ"]) | texts
@@ -22,7 +22,7 @@ steps: st.SearchStrategy[Step] = (
 )
 paths = st.lists(steps, min_size=1, max_size=5).map(FieldPath)
 
-# Few steps, so that paths often share a beginning.
+# Only a few steps, so that paths often share a prefix.
 _near = st.sampled_from([Field("a"), Field("b"), ItemKey({"name": "x"}), ItemValue("x")])
 near_paths = st.lists(_near, min_size=1, max_size=4).map(FieldPath)
 field_sets = st.lists(near_paths | paths, max_size=8).map(FieldSet)

@@ -1,4 +1,4 @@
-"""The partial object that a manager applied, from the whole one and its ``managedFields``."""
+"""``extract``: the partial object that a manager applied, from the whole one and its ``managedFields``."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from tests.fields.objects import IDENTITY, deployment, entry
 
 
 def extracted(spec: Any, mine: dict[str, Any], *others: dict[str, Any]) -> Any:
-    """What ``me`` owns of a ``spec``, where others own something of it too."""
+    """Return the part of ``spec`` that ``me`` owns; others own the other fields."""
     entries = [entry(f"other{number}", {"f:spec": fields}, "Update") for number, fields in enumerate(others)]
     obj = deployment(entry("me", {"f:spec": mine}), *entries) | {"spec": spec}
     found = extract(Unstructured(obj), "me").to_dict()
     return found.get("spec")
 
 
-def test_what_is_extracted_is_the_object_with_the_manager_s_fields_alone() -> None:
+def test_only_the_fields_of_the_manager_are_extracted() -> None:
     obj = deployment(entry("me", {"f:metadata": {"f:labels": {"f:a": {}}}, "f:spec": {"f:replicas": {}}}))
     obj["metadata"] |= {"uid": "u", "resourceVersion": "7", "labels": {"a": "1", "b": "2"}}
     obj |= {"spec": {"replicas": 3, "paused": True}, "status": {"replicas": 3}}
@@ -49,7 +49,7 @@ WEB, SIDE = KEY % "web", KEY % "side"
         ({"a": "text"}, {"f:a": {".": {}, "f:b": {}}}, {"a": "text"}),
     ],
 )
-def test_the_owned_part_is_taken(spec: Any, mine: dict[str, Any], found: Any) -> None:
+def test_owned_fields_and_items_are_extracted(spec: Any, mine: dict[str, Any], found: Any) -> None:
     assert extracted(spec, mine) == found
 
 
@@ -62,7 +62,7 @@ def test_the_owned_part_is_taken(spec: Any, mine: dict[str, Any], found: Any) ->
         ({}, {"name": "web"}),
     ],
 )
-def test_an_item_has_the_key_that_it_is_found_by(item: dict[str, Any], found: Any) -> None:
+def test_a_partly_owned_item_has_its_key(item: dict[str, Any], found: Any) -> None:
     spec = {"list": [{"name": "side", "image": "side:1"}, {"name": "web", "image": "web:1", "args": []}]}
 
     mine: dict[str, Any] = {"f:list": {WEB: item}}
@@ -81,7 +81,7 @@ def test_items_stay_in_the_order_of_the_list() -> None:
 PORT = 'k:{"containerPort":%d,"protocol":"%s"}'
 
 
-def test_a_key_that_was_left_out_as_it_has_a_default_is_left_out_again() -> None:
+def test_an_omitted_key_with_a_default_is_omitted_again() -> None:
     ports = [{"containerPort": 53, "protocol": "TCP"}, {"containerPort": 53, "protocol": "UDP"}]
     given: dict[str, Any] = {".": {}, "f:containerPort": {}}
     mine = {"f:ports": {PORT % (53, "TCP"): given, PORT % (53, "UDP"): {**given, "f:protocol": {}}}}
@@ -89,7 +89,7 @@ def test_a_key_that_was_left_out_as_it_has_a_default_is_left_out_again() -> None
     assert extracted({"ports": ports}, mine) == {"ports": [{"containerPort": 53}, ports[1]]}
 
 
-def test_an_item_of_which_a_part_is_owned_has_all_its_keys() -> None:
+def test_a_partly_owned_item_has_all_its_keys() -> None:
     ports = [{"containerPort": 53, "protocol": "UDP", "name": "dns"}]
 
     mine: dict[str, Any] = {"f:ports": {PORT % (53, "UDP"): {"f:name": {}, "f:protocol": {}}}}
@@ -97,7 +97,7 @@ def test_an_item_of_which_a_part_is_owned_has_all_its_keys() -> None:
     assert extracted({"ports": ports}, mine) == {"ports": ports}
 
 
-def test_an_item_without_a_key_is_not_taken_for_one_that_has_it() -> None:
+def test_an_item_without_a_key_is_not_mistaken_for_one_with_it() -> None:
     items = [{"name": "a", "zone": "x"}, {"name": "a"}]
     theirs: dict[str, Any] = {"f:list": {'k:{"name":"a","zone":"x"}': {".": {}, "f:name": {}, "f:zone": {}}}}
 
@@ -117,17 +117,19 @@ def test_an_item_without_a_key_is_not_taken_for_one_that_has_it() -> None:
         ),
     ],
 )
-def test_of_what_is_merged_only_the_empty_form_is_taken(spec: Any, mine: Any, theirs: Any, found: Any) -> None:
+def test_an_owned_container_with_fields_of_others_is_extracted_empty(
+    spec: Any, mine: Any, theirs: Any, found: Any
+) -> None:
     assert extracted(spec, mine, theirs) == found
 
 
-def test_what_managers_wrote_in_another_version_says_nothing_of_the_places_in_this_one() -> None:
+def test_entries_of_other_versions_are_ignored() -> None:
     old = entry("old", {"f:spec": {"f:a": {"f:b": {}}}}, "Update", api_version="apps/v1beta1")
 
     assert extract(deployment(entry("me", {"f:spec": {"f:a": {}}}), old, a={"b": 1}), "me")["spec"] == {"a": {"b": 1}}
 
 
-def test_only_what_was_applied_is_taken_and_through_one_subresource() -> None:
+def test_only_applied_fields_of_one_subresource_are_extracted() -> None:
     obj = deployment(
         entry("me", {"f:spec": {"f:a": {}}}),
         entry("me", {"f:spec": {"f:b": {}}}, "Update"),
@@ -141,7 +143,7 @@ def test_only_what_was_applied_is_taken_and_through_one_subresource() -> None:
     assert extract(obj, "me", subresource="scale")["spec"] == {"c": 3}
 
 
-def test_a_manager_without_an_apply_is_refused_with_the_managers_that_applied() -> None:
+def test_the_error_for_a_manager_without_an_apply_lists_the_managers() -> None:
     obj = deployment(entry("ci", {"f:spec": {"f:a": {}}}), entry("ops", {"f:spec": {"f:b": {}}}, "Update"), a=1)
 
     with pytest.raises(
@@ -155,7 +157,7 @@ def test_a_manager_without_an_apply_is_refused_with_the_managers_that_applied() 
     assert extract(obj, "cd", missing_ok=True) == IDENTITY
 
 
-def test_fields_of_another_version_are_refused() -> None:
+def test_fields_of_another_version_are_an_error() -> None:
     obj = deployment(entry("me", {"f:spec": {"f:a": {}}}, api_version="apps/v1beta1"))
 
     with pytest.raises(InvalidInput, match="'me' applied Deployment 'web' as apps/v1beta1, but it was read as apps/v1"):
@@ -171,12 +173,12 @@ def test_fields_of_another_version_are_refused() -> None:
         ({"metadata": {"name": "web"}}, "Deployment 'web' has no metadata.managedFields"),
     ],
 )
-def test_what_could_not_be_applied_is_refused(change: dict[str, Any], message: str) -> None:
+def test_objects_that_cannot_be_applied_are_rejected(change: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidObject, match=message):
         extract(deployment(entry("me", {})) | change, "me")
 
 
-def test_what_is_nested_too_deeply_is_refused() -> None:
+def test_too_deeply_nested_fields_are_rejected() -> None:
     fields: dict[str, Any] = {}
     value: Any = 1
     for _ in range(3000):

@@ -1,4 +1,4 @@
-"""What is extracted, when it is applied again, changes nothing: whatever managers have applied before."""
+"""Applying an extracted object again changes nothing, after any sequence of applies."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ labels = st.dictionaries(words | st.just("example.com/x"), words, max_size=3)
 
 
 def some(**fields: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
-    """An object with any of these fields."""
+    """Return a strategy for objects with any of these fields."""
     return st.fixed_dictionaries({}, optional=fields)
 
 
 def named(
     always: dict[str, st.SearchStrategy[Any]], **fields: st.SearchStrategy[Any]
 ) -> st.SearchStrategy[list[dict[str, Any]]]:
-    """A list of items with names of their own."""
+    """Return a strategy for lists of items with unique names."""
     item = st.fixed_dictionaries({"name": words, **always}, optional=fields)
     return st.lists(item, max_size=3, unique_by=lambda each: each["name"])
 
@@ -61,18 +61,18 @@ applied = st.fixed_dictionaries(
 
 
 def play(server: APIServer, applies: list[tuple[str, dict[str, Any]]]) -> dict[str, Any]:
-    """Apply these one after the other, by force."""
+    """Apply these objects one after the other, with force."""
     live = server.apply(IDENTITY | {"spec": BASE}, field_manager="base")
     for manager, fields in applies:
         metadata = IDENTITY["metadata"] | fields["metadata"]
-        with suppress(Invalid):  # not all that can be written down is a Deployment
+        with suppress(Invalid):  # not every generated object is a valid Deployment
             live = server.apply(IDENTITY | fields | {"metadata": metadata}, field_manager=manager)
     return live
 
 
 @settings(max_examples=50)
 @given(st.lists(st.tuples(st.sampled_from(["one", "two", "three"]), applied), min_size=1, max_size=5))
-def test_applying_what_was_extracted_changes_nothing(applies: list[tuple[str, dict[str, Any]]]) -> None:
+def test_applying_an_extracted_object_changes_nothing(applies: list[tuple[str, dict[str, Any]]]) -> None:
     server = APIServer()
     live = play(server, applies)
 
@@ -80,7 +80,7 @@ def test_applying_what_was_extracted_changes_nothing(applies: list[tuple[str, di
         again = server.apply(extract(live, manager), field_manager=manager)
 
         before, after = fields_of(live, manager), fields_of(again, manager)
-        # What is empty a server may leave out of the object: there is nothing to be extracted then.
+        # A server may omit empty values from the object, which then cannot be extracted.
         gone = {path for path in before if path.find(live) is MISSING}
         assert after == before - gone
         assert content(again) == content(live)

@@ -1,4 +1,4 @@
-"""New ``managedFields`` from old ones: fields given up, and handed over to others."""
+"""New ``managedFields`` after releasing fields, or transferring them to another manager."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ SHARED = deployment(
 
 
 def having(entries: list[dict[str, Any]], obj: dict[str, Any] = SHARED) -> dict[str, Any]:
-    """The object with these entries."""
+    """Return the object with these entries."""
     return {**obj, "metadata": {**obj["metadata"], "managedFields": entries}}
 
 
-def told(entries: list[dict[str, Any]]) -> dict[str, list[str]]:
-    """What each manager owns."""
+def fields_by_manager(entries: list[dict[str, Any]]) -> dict[str, list[str]]:
+    """Return the fields of each manager."""
     return {
         str(manager): list(
             map(
@@ -42,20 +42,20 @@ def told(entries: list[dict[str, Any]]) -> dict[str, list[str]]:
     }
 
 
-def test_what_is_released_is_no_longer_owned_and_all_else_stays_as_it_was() -> None:
+def test_released_fields_are_no_longer_owned_and_other_entries_are_unchanged() -> None:
     entries = released(Unstructured(SHARED), [".spec.replicas", "metadata.labels"], "ops")
 
     assert entries[1:] == SHARED["metadata"]["managedFields"][1:]
     assert entries[0] == entry("ops", {"f:spec": {"f:selector": {}}})
 
 
-def test_a_bare_object_goes_with_the_last_of_what_was_in_it() -> None:
+def test_an_owned_container_is_released_with_its_last_field() -> None:
     entries = released(SHARED, ".metadata.labels.a", "ops")
 
-    assert told(entries)["ops (Apply)"] == [".spec.replicas", ".spec.selector"]
+    assert fields_by_manager(entries)["ops (Apply)"] == [".spec.replicas", ".spec.selector"]
 
 
-def test_who_has_released_everything_is_not_listed_any_more() -> None:
+def test_the_entry_of_a_manager_without_fields_is_removed() -> None:
     entries = released(SHARED, FieldPath(), "hand")
 
     assert [each["manager"] for each in entries] == ["ops", "ci"]
@@ -71,14 +71,14 @@ def test_who_has_released_everything_is_not_listed_any_more() -> None:
         ({"subresource": ""}, {"hand (Update)": [".spec.paused"], "hand (Update through scale)": [".spec.replicas"]}),
     ],
 )
-def test_a_manager_releases_what_it_owns_by_every_kind_of_write_unless_told(chosen: Any, left: Any) -> None:
-    found = told(released(SHARED, ".spec.replicas", "hand", **chosen))
+def test_by_default_fields_of_all_operations_and_subresources_are_released(chosen: Any, left: Any) -> None:
+    found = fields_by_manager(released(SHARED, ".spec.replicas", "hand", **chosen))
 
     assert {name: fields for name, fields in found.items() if name.startswith("hand")} == left
 
 
 @given(field_sets.filter(bool), st.data())
-def test_nothing_is_left_of_what_is_released_and_nothing_else_goes_but_what_it_was_in(
+def test_releasing_a_path_removes_only_fields_within_it_and_their_containers(
     fields: FieldSet, data: st.DataObject
 ) -> None:
     path = data.draw(st.sampled_from(list(fields)))
@@ -94,33 +94,33 @@ def test_nothing_is_left_of_what_is_released_and_nothing_else_goes_but_what_it_w
     assert all(path.is_within(gone) for gone in fields.without(path) - left)
 
 
-def test_what_is_transferred_belongs_to_what_the_other_has_applied() -> None:
+def test_transferred_fields_belong_to_the_apply_entry_of_the_new_manager() -> None:
     entries = transferred(SHARED, "ops", "ci", [".spec.replicas"])
 
-    assert told(entries)["ops (Apply)"] == [".metadata.labels", ".metadata.labels.a", ".spec.selector"]
-    assert told(entries)["ci (Apply)"] == [".spec.replicas", WEB, f"{WEB}.image", f"{WEB}.name"]
+    assert fields_by_manager(entries)["ops (Apply)"] == [".metadata.labels", ".metadata.labels.a", ".spec.selector"]
+    assert fields_by_manager(entries)["ci (Apply)"] == [".spec.replicas", WEB, f"{WEB}.image", f"{WEB}.name"]
     assert [each["time"] for each in entries] == [each["time"] for each in SHARED["metadata"]["managedFields"]]
 
 
-def test_who_has_applied_nothing_yet_gets_an_entry_of_its_own() -> None:
+def test_a_new_manager_without_an_apply_gets_a_new_entry() -> None:
     entries = transferred(SHARED, "hand", "new", ".spec.paused")
 
     assert entries[0] == entry("new", {"f:spec": {"f:paused": {}}}, time=LATER)
-    assert told(entries)["hand (Update)"] == [".spec.replicas"]
+    assert fields_by_manager(entries)["hand (Update)"] == [".spec.replicas"]
 
 
-def test_all_that_a_manager_owns_can_be_transferred_and_through_one_subresource() -> None:
+def test_all_fields_or_those_of_one_subresource_can_be_transferred() -> None:
     entries = transferred(SHARED, "hand", "ops")
     through = transferred(SHARED, "hand", "ops", subresource="scale")
 
-    assert "hand (Update)" not in told(entries)
-    assert ".spec.paused" in told(entries)["ops (Apply)"]
-    assert told(entries)["hand (Update through scale)"] == [".spec.replicas"]
-    assert told(through)["ops (Apply through scale)"] == [".spec.replicas"]
-    assert "hand (Update)" in told(through)
+    assert "hand (Update)" not in fields_by_manager(entries)
+    assert ".spec.paused" in fields_by_manager(entries)["ops (Apply)"]
+    assert fields_by_manager(entries)["hand (Update through scale)"] == [".spec.replicas"]
+    assert fields_by_manager(through)["ops (Apply through scale)"] == [".spec.replicas"]
+    assert "hand (Update)" in fields_by_manager(through)
 
 
-def test_what_a_manager_wrote_can_become_what_it_applied() -> None:
+def test_fields_of_updates_can_be_transferred_to_the_same_managers_apply() -> None:
     obj = deployment(entry("me", {"f:spec": {"f:a": {}}}), entry("me", {"f:spec": {"f:b": {}}}, "Update"))
 
     assert transferred(obj, "me", "me") == [entry("me", {"f:spec": {"f:a": {}, "f:b": {}}})]
@@ -131,12 +131,12 @@ def test_what_a_manager_wrote_can_become_what_it_applied() -> None:
     [lambda obj, paths: released(obj, paths, "ops"), lambda obj, paths: transferred(obj, "ops", "ci", paths)],
 )
 @pytest.mark.parametrize("paths", [5, 1.5, True])
-def test_what_is_no_paths_is_refused(hand_over: Any, paths: Any) -> None:
+def test_invalid_paths_are_rejected(hand_over: Any, paths: Any) -> None:
     with pytest.raises(InvalidInput, match=r"paths must be a path like '.spec.replicas' or several paths, not"):
         hand_over(SHARED, paths)
 
 
-def test_an_operation_that_there_is_not_is_refused() -> None:
+def test_an_invalid_operation_is_rejected() -> None:
     wrong: Any = "apply"
 
     with pytest.raises(InvalidInput, match="invalid operation 'apply': pass 'Apply' or 'Update'"):
@@ -165,7 +165,9 @@ def test_an_operation_that_there_is_not_is_refused() -> None:
         ("ci", [], "paths is empty"),
     ],
 )
-def test_what_cannot_be_given_is_refused(hand_over: Any, manager: str, path: Any, message: str) -> None:
+def test_fields_that_cannot_be_released_or_transferred_are_errors(
+    hand_over: Any, manager: str, path: Any, message: str
+) -> None:
     with pytest.raises(InvalidInput, match=message):
         hand_over(SHARED, manager, "new", path)
 
@@ -181,7 +183,7 @@ def test_what_cannot_be_given_is_refused(hand_over: Any, manager: str, path: Any
         lambda wrong: extract(SHARED, "ops", subresource=wrong),
     ],
 )
-def test_an_invalid_subresource_is_refused(hand_over: Any, wrong: Any) -> None:
+def test_an_invalid_subresource_is_rejected(hand_over: Any, wrong: Any) -> None:
     with pytest.raises(InvalidInput, match=f"invalid subresource {wrong!r}; expected for example 'status'"):
         hand_over(wrong)
 
@@ -194,7 +196,7 @@ def test_an_invalid_subresource_is_refused(hand_over: Any, wrong: Any) -> None:
         ({"operation": "Apply", "subresource": "scale"}, "'hand' by Apply through scale"),
     ],
 )
-def test_of_what_was_chosen_it_is_said_that_nothing_is_owned(chosen: Any, who: str) -> None:
+def test_the_error_for_a_selection_without_fields_names_the_selection(chosen: Any, who: str) -> None:
     with pytest.raises(InvalidInput, match=f"^{who} owns no fields of Deployment 'web'"):
         released(SHARED, ".spec.replicas", "hand", **chosen)
 
@@ -209,6 +211,6 @@ def test_fields_of_different_versions_are_not_mixed() -> None:
         transferred(obj, "one", "two")
 
 
-def test_where_nobody_is_on_record_nothing_can_be_given() -> None:
+def test_an_object_without_managed_fields_is_rejected() -> None:
     with pytest.raises(InvalidObject, match="has no metadata"):
         released(deployment(), ".spec", "me")

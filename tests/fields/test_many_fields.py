@@ -1,4 +1,4 @@
-"""Objects with many fields and long lists: the same answers as for short ones, in time that grows with the size."""
+"""Objects with many fields and long lists: the same results as for short ones, in linear time."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ KEYS = st.dictionaries(st.sampled_from(["port", "protocol"]), VALUES, min_size=1
 
 
 @given(ITEMS, KEYS, st.sets(st.just("other")))
-def test_items_are_found_alike_one_by_one_and_many_at_once(
+def test_indexed_and_single_lookups_find_the_same_item(
     items: list[Any], keys: dict[str, Any], others: set[str]
 ) -> None:
     found = KeyedItems(items, tuple(keys), others).index(ItemKey(keys))
@@ -41,7 +41,7 @@ def test_items_are_found_alike_one_by_one_and_many_at_once(
 
 
 @given(ITEMS, KEYS)
-def test_values_are_found_alike_one_by_one_and_many_at_once(items: list[Any], keys: dict[str, Any]) -> None:
+def test_indexed_and_single_lookups_find_the_same_value(items: list[Any], keys: dict[str, Any]) -> None:
     obj = {"spec": {"ports": items}}
     values = Values(obj)
 
@@ -50,7 +50,7 @@ def test_values_are_found_alike_one_by_one_and_many_at_once(items: list[Any], ke
 
 
 def of_many(number: int, *, left_out: bool = False) -> dict[str, Any]:
-    """An object with a list of so many items; these may leave out a key that has a default."""
+    """Return an object with a list of ``number`` items, which may omit a key that has a default."""
     keys = [f'k:{{"port":{port},"protocol":"TCP"}}' for port in range(number)]
     fields: dict[str, Any] = {"f:spec": {"f:ports": {key: {".": {}, "f:port": {}} for key in keys}}}
     entry = {"manager": "a", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": fields}
@@ -65,7 +65,7 @@ def of_many(number: int, *, left_out: bool = False) -> dict[str, Any]:
 
 
 def calls(work: Callable[[], object]) -> int:
-    """How many functions it calls: what it costs, whatever the machine does besides."""
+    """Return the number of function calls of ``work``, a measure of time that does not depend on the machine."""
     number = 0
 
     def count(frame: object, event: str, argument: object) -> None:
@@ -102,20 +102,20 @@ def test_four_times_the_items_cost_about_four_times_as_much(work: Callable[[Any]
 
 
 def of_many_and_one_whole(number: int) -> dict[str, Any]:
-    """An object with a map of so many fields, and one that is replaced as a whole behind them."""
+    """Return an object with a map of ``number`` owned fields, and an atomic field after them."""
     fields: dict[str, Any] = {"f:data": {f"f:k{index}": {} for index in range(number)}, "f:whole": {}}
     entry = {"manager": "a", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": fields}
     return {"metadata": {"managedFields": [entry]}}
 
 
-def test_who_decides_on_a_field_is_not_looked_for_in_all_others() -> None:
+def test_the_owner_of_a_field_is_found_without_searching_all_fields() -> None:
     small, large = owners(of_many_and_one_whole(50)), owners(of_many_and_one_whole(200))
 
     assert calls(lambda: large.at(".whole.x")) == calls(lambda: small.at(".whole.x"))
 
 
 @given(field_sets)
-def test_what_is_below_a_field_has_its_owners_where_nobody_owns_anything_else_below(fields: FieldSet) -> None:
+def test_the_owners_of_an_atomic_field_own_everything_below_it(fields: FieldSet) -> None:
     entry = ManagedFieldsEntry(Manager("a", "Apply"), fields)
     found = Owners([entry])
 

@@ -1,4 +1,4 @@
-"""From what the client applied to what the server applies, in ``managedFields``."""
+"""Conversion of ``managedFields`` from client-side to server-side apply."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def spec(*names: str) -> dict[str, Any]:
     return {"f:spec": {f"f:{name}": {} for name in names}}
 
 
-def test_the_client_s_entry_becomes_the_applier_s_where_that_has_none() -> None:
+def test_the_client_side_entry_becomes_the_apply_entry_if_there_is_none() -> None:
     obj = deployment(entry("hand", spec("x"), "Update"), entry(CSA, ANNOTATION | spec("a"), "Update", time=LATE))
 
     assert migrated(obj, "kubectl") == [
@@ -30,13 +30,13 @@ def test_the_client_s_entry_becomes_the_applier_s_where_that_has_none() -> None:
     ]
 
 
-def test_what_the_client_owns_goes_to_what_is_applied_already() -> None:
+def test_client_side_fields_are_added_to_an_existing_apply_entry() -> None:
     obj = deployment(entry("kubectl", spec("b"), time=LATE), entry(CSA, ANNOTATION | spec("a"), "Update", time=EARLY))
 
     assert migrated(obj, "kubectl") == [entry("kubectl", ANNOTATION | spec("a", "b"), time=LATE)]
 
 
-def test_of_the_client_s_entries_only_the_newest_counts_and_those_of_its_version() -> None:
+def test_only_client_side_entries_of_the_newest_version_are_converted() -> None:
     obj = deployment(
         entry(CSA, spec("old"), "Update", api_version="apps/v1beta1", time=EARLY),
         entry(CSA, ANNOTATION | spec("a"), "Update", time=LATE),
@@ -45,13 +45,13 @@ def test_of_the_client_s_entries_only_the_newest_counts_and_those_of_its_version
     assert migrated(obj, "kubectl") == [entry("kubectl", ANNOTATION | spec("a"), time=LATE)]
 
 
-def test_fields_of_another_version_than_is_applied_are_left_behind() -> None:
+def test_fields_of_another_version_than_the_apply_entry_are_dropped() -> None:
     obj = deployment(entry("kubectl", spec("b")), entry(CSA, ANNOTATION, "Update", api_version="apps/v1beta1"))
 
     assert migrated(obj, "kubectl") == [entry("kubectl", spec("b"))]
 
 
-def test_all_who_wrote_the_annotation_are_migrated() -> None:
+def test_all_managers_that_wrote_the_annotation_are_converted() -> None:
     obj = deployment(
         entry("kubectl", ANNOTATION | spec("a"), "Update"),
         entry(CSA, ANNOTATION | spec("b"), "Update"),
@@ -62,13 +62,13 @@ def test_all_who_wrote_the_annotation_are_migrated() -> None:
 
 
 @pytest.mark.parametrize("names", ["hand", ["hand"], ["nobody", "hand", "hand"]])
-def test_managers_may_be_named(names: Any) -> None:
+def test_the_managers_to_convert_may_be_named(names: Any) -> None:
     obj = deployment(entry(CSA, ANNOTATION, "Update"), entry("hand", spec("c"), "Update"))
 
     assert migrated(obj, "me", names) == [entry(CSA, ANNOTATION, "Update"), entry("me", spec("c"))]
 
 
-def test_subresources_are_migrated_by_themselves() -> None:
+def test_subresources_are_converted_separately() -> None:
     status = entry("hand", {"f:status": {"f:x": {}}}, "Update", subresource="status")
     obj = deployment(entry("hand", spec("a"), "Update"), status)
 
@@ -86,23 +86,23 @@ def test_subresources_are_migrated_by_themselves() -> None:
         [entry("hand", spec("a"), "Update")],
     ],
 )
-def test_where_there_is_nothing_to_migrate_all_stays_as_it_is(entries: list[dict[str, Any]]) -> None:
+def test_without_client_side_entries_nothing_changes(entries: list[dict[str, Any]]) -> None:
     assert migrated(deployment(*entries), "kubectl") == entries
 
 
-def test_what_has_been_migrated_stays_as_it_is() -> None:
+def test_conversion_is_idempotent() -> None:
     once = migrated(deployment(entry(CSA, ANNOTATION | spec("a"), "Update")), "kubectl")
 
     assert migrated(deployment(*once), "kubectl") == once
 
 
-def test_where_nobody_is_on_record_there_is_nothing_to_go_by() -> None:
+def test_an_object_without_managed_fields_is_rejected() -> None:
     with pytest.raises(InvalidObject, match="has no metadata"):
         migrated(deployment(), "kubectl")
 
 
 @pytest.mark.parametrize("client_side", [5, [5], [], "", [""], [None]])
-def test_what_names_no_manager_is_refused(client_side: Any) -> None:
+def test_invalid_manager_names_are_rejected(client_side: Any) -> None:
     obj = deployment(entry(CSA, ANNOTATION | spec("a"), "Update"))
 
     with pytest.raises(InvalidInput, match="client_side must be one or more manager names, or None"):

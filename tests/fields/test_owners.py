@@ -1,4 +1,4 @@
-"""Who owns which field of an object, read from its ``managedFields``."""
+"""``owners`` and ``fields_of``: the managers of each field, from ``managedFields``."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ def test_each_owned_field_has_its_managers() -> None:
         (".", []),
     ],
 )
-def test_what_lies_in_a_field_that_is_replaced_as_a_whole_is_its_owner_s(path: str, names: list[str]) -> None:
+def test_values_within_an_atomic_field_belong_to_its_owner(path: str, names: list[str]) -> None:
     assert [manager.name for manager in owners(SHARED).at(path)] == names
 
 
-def test_owners_can_be_looked_at_in_part() -> None:
+def test_owners_can_be_restricted_to_a_path() -> None:
     found = owners(SHARED).within(".spec.template")
 
     assert len(found) == 3
@@ -78,7 +78,7 @@ def test_owners_print_as_a_table() -> None:
     assert repr(found).startswith("<Owners of 6 fields: ops (Apply), ")
 
 
-def test_a_table_has_nothing_that_a_terminal_or_a_browser_would_obey() -> None:
+def test_text_in_tables_is_escaped_for_terminals_and_html() -> None:
     found = owners(deployment(entry("<b>\x1b[2J", {"f:data": {"f:<i>&\n": {}}})))
 
     assert "&lt;b&gt;" in found._repr_html_()
@@ -99,7 +99,7 @@ def test_a_table_has_nothing_that_a_terminal_or_a_browser_would_obey() -> None:
         ({"subresource": "scale"}, []),
     ],
 )
-def test_the_fields_of_a_manager_may_be_chosen_by_how_it_wrote_them(chosen: Any, fields: list[str]) -> None:
+def test_fields_of_a_manager_can_be_selected_by_operation_and_subresource(chosen: Any, fields: list[str]) -> None:
     obj = deployment(
         entry("ci", {"f:spec": {"f:x": {}}}),
         entry("ci", {"f:status": {"f:replicas": {}}}, "Update", subresource="status"),
@@ -109,11 +109,11 @@ def test_the_fields_of_a_manager_may_be_chosen_by_how_it_wrote_them(chosen: Any,
     assert fields_of(obj, "ci", **chosen) == FieldSet(fields)
 
 
-def test_who_owns_nothing_has_no_fields() -> None:
+def test_a_manager_without_entries_has_no_fields() -> None:
     assert not fields_of(SHARED, "nobody")
 
 
-def test_a_manager_may_be_given_as_it_was_told() -> None:
+def test_a_manager_object_can_be_passed() -> None:
     for manager in owners(SHARED).managers():
         own = [path for path, found in owners(SHARED).items() if manager in found]
         assert fields_of(SHARED, manager) == FieldSet(own)
@@ -121,33 +121,33 @@ def test_a_manager_may_be_given_as_it_was_told() -> None:
 
 @pytest.mark.parametrize("read", [fields_of, extract])
 @pytest.mark.parametrize("wrong", [3, None, ["ci"]])
-def test_an_invalid_manager_is_refused(read: Any, wrong: Any) -> None:
+def test_an_invalid_manager_is_rejected(read: Any, wrong: Any) -> None:
     with pytest.raises(InvalidInput, match=r"manager must be the name of a field manager, or a Manager .*, not "):
         read(SHARED, wrong)
 
 
-def test_an_operation_that_there_is_not_is_refused() -> None:
+def test_an_invalid_operation_is_rejected() -> None:
     with pytest.raises(InvalidInput, match="invalid operation 'apply': pass 'Apply' or 'Update'"):
-        fields_of(SHARED, "ci", operation="apply")  # type: ignore[arg-type]  # the mistake in question
+        fields_of(SHARED, "ci", operation="apply")  # type: ignore[arg-type]  # invalid on purpose
 
 
 @pytest.mark.parametrize("read", [owners, lambda obj: fields_of(obj, "ci")])
 @pytest.mark.parametrize(
     "metadata", [{"name": "web"}, {"name": "web", "managedFields": []}, {"managedFields": None}, None]
 )
-def test_an_object_without_managed_fields_is_refused_with_what_to_do(read: Any, metadata: Any) -> None:
+def test_the_error_for_an_object_without_managed_fields_has_the_fix(read: Any, metadata: Any) -> None:
     with pytest.raises(InvalidObject, match=r"has no metadata.managedFields.*get\(\).*transform=None"):
         read({"kind": "Deployment", "metadata": metadata})
 
 
-def test_entries_are_written_as_they_were_read() -> None:
+def test_entries_survive_a_round_trip() -> None:
     entries = managed(SHARED)
 
     assert [each.to_json() for each in entries] == SHARED["metadata"]["managedFields"]
     assert managed({"metadata": {}}) == managed({}) == ()
 
 
-def test_an_entry_without_a_time_or_fields_is_one_all_the_same() -> None:
+def test_an_entry_without_time_and_fields_is_valid() -> None:
     given = {"manager": "m", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1"}
 
     (found,) = managed({"metadata": {"managedFields": [given]}})
@@ -167,19 +167,19 @@ def test_an_entry_without_a_time_or_fields_is_one_all_the_same() -> None:
         ({"fieldsV1": [1]}, r"managedFields\[0\], of ci \(Apply\): FieldsV1 has \[1\] at \."),
     ],
 )
-def test_an_invalid_entry_is_refused_with_its_location(change: dict[str, Any], message: str) -> None:
+def test_the_error_for_an_invalid_entry_has_its_index(change: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidObject, match=message):
         owners(deployment(entry("ci", owned_image()) | change))
 
 
 @pytest.mark.parametrize("listed", [{"manager": "ci"}, [7]])
-def test_managed_fields_that_are_no_entries_are_refused(listed: Any) -> None:
+def test_managed_fields_that_are_not_a_list_of_entries_are_rejected(listed: Any) -> None:
     with pytest.raises(InvalidObject, match=r"metadata\.managedFields is|is 7 "):
         owners({"metadata": {"managedFields": listed}})
 
 
 @pytest.mark.parametrize("read", [owners, lambda obj: fields_of(obj, "a"), lambda obj: extract(obj, "a")])
 @pytest.mark.parametrize(("wrong", "called"), [(None, "None"), ("web", "a str"), ([{}], "a list"), (1, "an int")])
-def test_what_is_no_object_is_refused(read: Any, wrong: Any, called: str) -> None:
+def test_values_that_are_not_objects_are_rejected(read: Any, wrong: Any, called: str) -> None:
     with pytest.raises(InvalidInput, match=f"expected one object as read from the server, not {called}"):
         read(wrong)

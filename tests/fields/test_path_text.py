@@ -1,4 +1,4 @@
-"""Paths as text: what a person writes, what we print, and what API servers print."""
+"""Paths as strings: forms written by users, by this package and by API servers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.fields.strategies import paths
 
 
 @given(paths)
-def test_what_is_printed_can_be_read(path: FieldPath) -> None:
+def test_a_path_can_be_parsed_from_its_string(path: FieldPath) -> None:
     assert FieldPath.parse(str(path)) == path
     assert eval(repr(path)) == path
 
@@ -35,7 +35,7 @@ def test_what_is_printed_can_be_read(path: FieldPath) -> None:
         '.spec.items["a.b"="c"]',
     ],
 )
-def test_a_path_prints_as_it_is_written(text: str) -> None:
+def test_canonical_paths_are_printed_as_written(text: str) -> None:
     expected = text.replace('["a.b"="c"]', '["a.b"="c"]')
 
     assert str(FieldPath.parse(text)) == expected
@@ -81,11 +81,11 @@ def test_a_path_may_be_written_in_other_ways(written: str, printed: str) -> None
         ('.metadata.finalizers[="a\\"b"]', [Field("metadata"), Field("finalizers"), ItemValue('a"b')]),
     ],
 )
-def test_what_a_server_prints_is_read(printed: str, steps: list[Step]) -> None:
+def test_paths_printed_by_servers_can_be_parsed(printed: str, steps: list[Step]) -> None:
     assert FieldPath.parse(printed) == FieldPath(steps)
 
 
-def test_a_name_with_dots_that_a_server_printed_is_found_among_the_paths_that_may_be_meant() -> None:
+def test_an_ambiguous_path_of_a_server_is_resolved_among_known_paths() -> None:
     printed = ".metadata.labels.app.kubernetes.io/name"
     meant = FieldPath.parse('.metadata.labels["app.kubernetes.io/name"]')
 
@@ -107,7 +107,7 @@ def test_a_name_with_dots_that_a_server_printed_is_found_among_the_paths_that_ma
         (".a[-1]", "negative indexes are not supported", 3),
         (".spec.containers[*].image", "wildcards are not supported: use the path of the list, '.spec.containers'", 17),
         (".a[?(@.name=='web')]", "filters are not supported: write [KEY=VALUE]", 3),
-        (f".a[{'9' * 5000}]", "write [KEY=VALUE]", 3),  # more digits than Python reads
+        (f".a[{'9' * 5000}]", "write [KEY=VALUE]", 3),  # more digits than Python converts
         (".a[name=]", "expected a value", 8),
         (".a[name=web,]", "expected a key, an index or a quoted name", 12),
         (".a[name=web,name=db]", "duplicate key 'name'", 12),
@@ -121,7 +121,7 @@ def test_a_name_with_dots_that_a_server_printed_is_found_among_the_paths_that_ma
         (".a]", "expected '.' or '['", 2),
     ],
 )
-def test_an_invalid_path_is_refused_with_the_position(text: str, problem: str, at: int) -> None:
+def test_the_error_for_an_invalid_path_has_the_position(text: str, problem: str, at: int) -> None:
     with pytest.raises(InvalidInput) as caught:
         FieldPath.parse(text)
 
@@ -146,7 +146,7 @@ def test_an_invalid_path_is_refused_with_the_position(text: str, problem: str, a
         ("{.spec.replicas}", "JSONPath", ".spec.replicas"),
     ],
 )
-def test_other_notations_are_refused_with_the_right_one(text: str, notation: str, here: str) -> None:
+def test_the_error_for_another_notation_has_the_right_one(text: str, notation: str, here: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         FieldPath.parse(text)
 
@@ -154,12 +154,12 @@ def test_other_notations_are_refused_with_the_right_one(text: str, notation: str
     FieldPath.parse(here)
 
 
-def test_names_with_slashes_are_read_where_servers_print_them() -> None:
+def test_unquoted_names_with_slashes_can_be_parsed() -> None:
     assert FieldPath.parse(".metadata.labels.a/b") == FieldPath() / "metadata" / "labels" / "a/b"
 
 
 @given(st.text(alphabet=".[]=,'\"\\ abk0e{}-ü\ud800\n/$*?~", max_size=20))
-def test_any_text_is_a_path_or_refused(text: str) -> None:
+def test_any_string_is_a_path_or_rejected(text: str) -> None:
     try:
         path = FieldPath.parse(text)
     except InvalidInput:

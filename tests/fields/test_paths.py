@@ -1,4 +1,4 @@
-"""Paths: made of steps, compared, and followed into an object."""
+"""Paths: construction, comparison, and lookup in an object."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_path_finds_the_value_at_it(text: str, found: Any) -> None:
     assert FieldPath.parse(text).find(Unstructured(POD)) == found
 
 
-def test_an_item_that_leaves_out_a_key_with_a_default_is_found_all_the_same() -> None:
+def test_an_item_that_omits_a_key_with_a_default_is_found() -> None:
     path = FieldPath.parse(".spec.containers[name=side].ports[containerPort=53,protocol=TCP].containerPort")
 
     assert path.find(POD) == 53
@@ -70,11 +70,11 @@ def test_an_item_that_leaves_out_a_key_with_a_default_is_found_all_the_same() ->
         ".metadata.labels[=shop]",
     ],
 )
-def test_where_a_path_leads_nowhere_nothing_is_found(text: str) -> None:
+def test_a_path_without_a_value_is_missing(text: str) -> None:
     assert FieldPath.parse(text).find(POD) is MISSING
 
 
-def test_numbers_texts_and_booleans_are_not_mixed_up() -> None:
+def test_numbers_strings_and_booleans_are_distinct() -> None:
     items = [{"id": True}, {"id": "1"}, {"id": 1.0, "is": "a number"}]
 
     assert FieldPath([ItemKey({"id": 1})]).find(items) == items[2]  # type: ignore[arg-type]  # a list as a document
@@ -82,7 +82,7 @@ def test_numbers_texts_and_booleans_are_not_mixed_up() -> None:
     assert ItemValue(1) == ItemValue(1.0)
 
 
-def test_a_path_is_made_step_by_step() -> None:
+def test_a_path_can_be_built_step_by_step() -> None:
     path = FieldPath() / "spec" / "containers" / {"name": "web"} / "args" / 0
 
     assert path == FieldPath.parse(".spec.containers[name=web].args[0]")
@@ -90,15 +90,15 @@ def test_a_path_is_made_step_by_step() -> None:
     assert path.steps == (Field("spec"), Field("containers"), ItemKey({"name": "web"}), Field("args"), ItemIndex(0))
 
 
-def test_steps_can_be_matched() -> None:
+def test_steps_can_be_matched_by_patterns() -> None:
     match (FieldPath() / "a.b" / {"name": "web"}).steps:
         case (Field(name), ItemKey({"name": key})):
             assert (name, key) == ("a.b", "web")
         case other:
-            pytest.fail(f"{other} is not what was made")
+            pytest.fail(f"{other} is not the path built above")
 
 
-def test_a_path_lies_within_itself_and_those_above() -> None:
+def test_a_path_is_within_itself_and_its_parents() -> None:
     path = FieldPath.parse(".spec.template.spec")
 
     assert path.is_within(FieldPath())
@@ -108,7 +108,7 @@ def test_a_path_lies_within_itself_and_those_above() -> None:
     assert not path.is_within(FieldPath.parse(".spec.template.metadata"))
 
 
-def test_paths_are_sorted_as_the_server_sorts_them() -> None:
+def test_paths_are_sorted_as_by_the_server() -> None:
     keys = [".a[id=1]", ".a[id=10]", '.a[id="1"]']
     values = [".a[=2]", '.a[="1"]', ".a[=true]", ".a[=[1]]", ".a[={}]", ".a[=null]"]
     wanted = [FieldPath.parse(text) for text in (".a", ".a.b", *keys, *values, ".a[0]", ".a[2]", ".b")]
@@ -117,7 +117,7 @@ def test_paths_are_sorted_as_the_server_sorts_them() -> None:
 
 
 @given(paths)
-def test_a_path_survives_copying_and_pickling(path: FieldPath) -> None:
+def test_a_path_can_be_copied_and_pickled(path: FieldPath) -> None:
     assert pickle.loads(pickle.dumps(path)) == path == copy.deepcopy(path)
     assert hash(pickle.loads(pickle.dumps(path))) == hash(path)
 
@@ -148,6 +148,6 @@ def test_paths_and_steps_are_immutable(thing: Any) -> None:
         (ItemIndex, True, "an integer >= 0, not True"),
     ],
 )
-def test_what_makes_no_path_is_refused(make: Any, given: Any, message: str) -> None:
+def test_invalid_paths_and_steps_are_rejected(make: Any, given: Any, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         make(given)

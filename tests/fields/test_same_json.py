@@ -1,4 +1,4 @@
-"""Whether two JSON values are the same, as Kubernetes sees it: numbers by value, and no boolean is one."""
+"""Equality of JSON values as in Kubernetes: numbers by value, and booleans are not numbers."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ VALUES = st.recursive(
 
 
 class Text(str):
-    """A text of a class of its own."""
+    """A subclass of str."""
 
     __slots__ = ()
 
 
 def same_by_definition(one: Any, other: Any) -> bool:
-    """The same, level by level."""
+    """Compare two values recursively."""
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(same_by_definition(one[name], other[name]) for name in one)
     if isinstance(one, list) and isinstance(other, list):
@@ -36,7 +36,7 @@ def same_by_definition(one: Any, other: Any) -> bool:
 
 
 @given(VALUES, VALUES)
-def test_values_are_the_same_where_all_of_their_parts_are(one: Any, other: Any) -> None:
+def test_values_are_equal_if_all_their_parts_are(one: Any, other: Any) -> None:
     assert same_json(one, other) == same_by_definition(one, other)
     assert same_json(one, freeze(one))
 
@@ -55,12 +55,12 @@ def test_values_are_the_same_where_all_of_their_parts_are(one: Any, other: Any) 
         ({"a": "\ud800"}, {"a": "\ud800"}, True),
     ],
 )
-def test_what_is_written_differently_may_be_the_same(one: Any, other: Any, same: bool) -> None:
+def test_values_written_differently_may_be_equal(one: Any, other: Any, same: bool) -> None:
     assert same_json(one, other) is same
     assert same_json(other, one) is same
 
 
-def test_what_is_the_same_is_not_gone_through_in_python() -> None:
+def test_equal_values_are_compared_without_python_calls_per_item() -> None:
     calls = 0
 
     def count(frame: object, event: str, argument: object) -> None:

@@ -1,4 +1,4 @@
-"""Sets of fields, and FieldsV1, which they are read from and written as."""
+"""Sets of fields, and FieldsV1, their encoding."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dynkube.errors import InvalidInput, InvalidObject
 from dynkube.fields import ItemValue
 from tests.fields.strategies import field_sets, paths
 
-# As kube-apiserver writes it, in its order.
+# In kube-apiserver's format and order.
 WRITTEN = {
     "f:metadata": {
         "f:finalizers": {".": {}, r'v:"\u003cb\u003e \u0026 c"': {}, 'v:"a"': {}},
@@ -32,7 +32,7 @@ WRITTEN = {
 }
 
 
-def test_fields_v1_is_read_and_written_as_it_was() -> None:
+def test_fields_v1_survives_a_round_trip() -> None:
     fields = FieldSet.from_fields_v1(WRITTEN)
 
     assert fields.to_fields_v1() == WRITTEN
@@ -48,14 +48,14 @@ def in_order(node: dict[str, Any]) -> list[Any]:
     return [(key, in_order(below)) for key, below in node.items()]
 
 
-def test_fields_are_written_in_the_server_s_order() -> None:
+def test_fields_are_encoded_in_the_servers_order() -> None:
     fields = FieldSet(reversed(list(FieldSet.from_fields_v1(WRITTEN))))
 
     assert in_order(fields.to_fields_v1()) == in_order(WRITTEN)
 
 
 @given(field_sets)
-def test_any_set_survives_fields_v1(fields: FieldSet) -> None:
+def test_any_set_survives_a_round_trip_through_fields_v1(fields: FieldSet) -> None:
     written = fields.to_fields_v1()
 
     assert FieldSet.from_fields_v1(written) == fields
@@ -63,7 +63,7 @@ def test_any_set_survives_fields_v1(fields: FieldSet) -> None:
 
 
 @given(field_sets, field_sets, paths)
-def test_sets_are_sets(one: FieldSet, other: FieldSet, path: FieldPath) -> None:
+def test_field_sets_have_the_operations_of_sets(one: FieldSet, other: FieldSet, path: FieldPath) -> None:
     mine, theirs = set(one), set(other)
 
     assert set(one | other) == mine | theirs
@@ -77,7 +77,7 @@ def test_sets_are_sets(one: FieldSet, other: FieldSet, path: FieldPath) -> None:
 
 
 @given(field_sets)
-def test_leaves_have_nothing_below_them_and_all_else_does(fields: FieldSet) -> None:
+def test_leaves_are_exactly_the_fields_without_children(fields: FieldSet) -> None:
     leaves = fields.leaves()
 
     assert all(fields.within(path) == FieldSet([path]) for path in leaves)
@@ -85,14 +85,14 @@ def test_leaves_have_nothing_below_them_and_all_else_does(fields: FieldSet) -> N
 
 
 @given(field_sets, paths)
-def test_a_set_is_what_is_within_a_path_and_what_is_not(fields: FieldSet, path: FieldPath) -> None:
+def test_within_and_without_partition_a_set(fields: FieldSet, path: FieldPath) -> None:
     for chosen in (path, *fields):
         assert fields.within(chosen) | fields.without(chosen) == fields
         assert not fields.within(chosen) & fields.without(chosen)
         assert not fields.without(chosen).within(chosen)
 
 
-def test_paths_may_be_given_as_text() -> None:
+def test_paths_may_be_given_as_strings() -> None:
     fields = FieldSet([".spec.replicas", ".spec.paused", "metadata.labels.app"])
 
     assert ".spec.replicas" in fields
@@ -104,7 +104,7 @@ def test_paths_may_be_given_as_text() -> None:
     assert eval(repr(fields)) == fields
 
 
-def test_a_set_has_text_values_that_go_would_escape() -> None:
+def test_string_values_that_go_escapes_are_found_in_sets() -> None:
     fields = FieldSet.from_fields_v1(WRITTEN)
 
     assert FieldPath.parse(".metadata.finalizers") / ItemValue("<b> & c") in fields
@@ -128,12 +128,12 @@ def test_a_set_has_text_values_that_go_would_escape() -> None:
         ([], r"has \[\] at ., expected an object"),
     ],
 )
-def test_what_is_no_fields_v1_is_refused(encoded: Any, message: str) -> None:
+def test_invalid_fields_v1_is_rejected(encoded: Any, message: str) -> None:
     with pytest.raises(InvalidObject, match=message):
         FieldSet.from_fields_v1(encoded)
 
 
-def test_fields_nested_ever_so_deep_are_read_and_written() -> None:
+def test_deeply_nested_fields_can_be_decoded_and_printed() -> None:
     encoded: dict[str, Any] = {}
     for _ in range(2000):
         encoded = {"f:a": encoded}
@@ -144,11 +144,11 @@ def test_fields_nested_ever_so_deep_are_read_and_written() -> None:
     assert len(str(path)) == 4000
 
 
-def test_a_set_of_a_single_string_is_refused() -> None:
+def test_a_single_string_is_rejected() -> None:
     with pytest.raises(InvalidInput, match=r"use FieldSet\(\['.spec'\]\)"):
         FieldSet(".spec")
 
 
-def test_nobody_owns_the_whole_object() -> None:
+def test_the_path_of_the_whole_object_is_rejected() -> None:
     with pytest.raises(InvalidInput, match="the whole object"):
         FieldSet(["."])
