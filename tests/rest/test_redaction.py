@@ -14,7 +14,7 @@ from dynkube.errors import DynkubeError, ProtocolError
 from dynkube.rest._client import RESTClient
 from dynkube.rest._messages import Request
 from dynkube.rest._redaction import Redactor
-from tests.face.test_secrets import told
+from tests.face.test_secrets import texts_of
 from tests.rest.sockets import answering, serving
 from tests.rest.wire import MakeClient, Wire
 
@@ -53,7 +53,7 @@ async def test_a_returned_secret_is_hidden_everywhere(
     except DynkubeError as exc:
         error = exc
 
-    shown = [*told(error), client.statistics().last_error, *(record.getMessage() for record in caplog.records)]
+    shown = [*texts_of(error), client.statistics().last_error, *(record.getMessage() for record in caplog.records)]
     assert not [text for text in shown if TOKEN in text or PASSWORD in text or quote(TOKEN, safe="") in text]
     assert "hidden" in str(shown) or "another quoted" in str(echo)
 
@@ -67,7 +67,7 @@ async def test_an_invalid_http_line_is_quoted_without_the_token(sent: bytes) -> 
             with pytest.raises(DynkubeError) as caught:
                 await client.request(GET)
 
-    assert not [text for text in told(caught.value) if TOKEN in text]
+    assert not [text for text in texts_of(caught.value) if TOKEN in text]
 
 
 @pytest.mark.real_time
@@ -77,7 +77,7 @@ async def test_the_error_for_an_invalid_header_hides_its_value() -> None:
         with pytest.raises(ProtocolError, match="the request is not valid HTTP") as caught:
             await client.request(request)
 
-    assert not [text for text in told(caught.value) if "s3cret" in text]
+    assert not [text for text in texts_of(caught.value) if "s3cret" in text]
 
 
 @pytest.mark.parametrize("text", [PASSWORD, json.dumps(PASSWORD), quote(PASSWORD), repr(PASSWORD.encode())])
