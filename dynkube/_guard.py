@@ -92,7 +92,7 @@ async def finish(pending: Awaitable[object], failed: Failed) -> None:
     try:
         await pending
     except BaseException as exc:
-        failure, rest = told_apart(exc)
+        failure, rest = split_failure(exc)
         if failure is not None:
             failed(failure)
         if rest is exc:
@@ -103,13 +103,13 @@ async def finish(pending: Awaitable[object], failed: Failed) -> None:
 
 def contained(exc: BaseException) -> Exception:
     """Return ``exc`` as a failure; raise it if any part of it must propagate."""
-    failure, rest = told_apart(exc)
+    failure, rest = split_failure(exc)
     if failure is None or rest is not None:
         raise exc
     return failure
 
 
-def told_apart(exc: BaseException) -> tuple[Exception | None, BaseException | None]:
+def split_failure(exc: BaseException) -> tuple[Exception | None, BaseException | None]:
     """Split an exception into the function's own failure and what must propagate."""
     if isinstance(exc, Exception):
         return exc, None

@@ -50,11 +50,11 @@ def _row(entry: Entry) -> tuple[Line, ...]:
 def _troubles(entries: Sequence[Entry], now: datetime) -> Iterator[Section]:
     room = _CONFLICTS
     for entry in entries:
-        yield _trouble(entry, now, whole=room > 0)
+        yield _error_section(entry, now, whole=room > 0)
         room -= len(entry.error.conflicts) if isinstance(entry.error, ApplyConflict) else 0
 
 
-def _trouble(entry: Entry, now: datetime, *, whole: bool) -> Section:
+def _error_section(entry: Entry, now: datetime, *, whole: bool) -> Section:
     """Return the section of an error: its card, or its message if it has none or there is no room."""
     error = entry.error
     blocks: Sequence[Block] = (Note(line(Span(short(entry.message, _MESSAGE), Tone.BAD))),)

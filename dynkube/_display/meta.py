@@ -93,7 +93,7 @@ def _columns(table: UnstructuredTable) -> Iterator[ListColumn]:
     if common(table, "namespace") is None:
         yield ListColumn("NAMESPACE", lambda row: inline(table[row].namespace, 80))
     for place, column in enumerate(table.columns):
-        right = column.type in {"integer", "number"} or column.tells_age
+        right = column.type in {"integer", "number"} or column.shows_age
         yield ListColumn(column.name[:_HEADING].upper(), partial(_cell, table, place), right=right, wide=column.wide)
 
 

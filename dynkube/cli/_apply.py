@@ -109,16 +109,16 @@ async def run_apply(
             interrupted = await _follow(run, shown, quiet=quiet)
     except BaseException:
         if run is not None and run.report:  # such as BrokenPipeError; what was done must be reported all the same
-            _tell_rest(run, shown, quiet=quiet)
+            _print_rest(run, shown, quiet=quiet)
         raise
     report = run.report
     if not report and not interrupted:
         raise CommandFailed("no objects found in the files or folders of -f")
-    _tell_rest(run, shown, quiet=quiet, hint=not (go_on or interrupted))
+    _print_rest(run, shown, quiet=quiet, hint=not (go_on or interrupted))
     return INTERRUPTED if interrupted else 0 if report.ok else FAILED
 
 
-def _tell_rest(run: ApplyRun, shown: Sequence[Entry], *, quiet: bool, hint: bool = False) -> None:
+def _print_rest(run: ApplyRun, shown: Sequence[Entry], *, quiet: bool, hint: bool = False) -> None:
     """Print on stderr the summary, and the entries not printed on stdout.
 
     Args:
@@ -127,9 +127,9 @@ def _tell_rest(run: ApplyRun, shown: Sequence[Entry], *, quiet: bool, hint: bool
         quiet: whether to omit objects that did not fail.
         hint: whether to mention the option that continues after failures.
     """
-    report, told = run.report, set(map(id, shown))
+    report, printed = run.report, set(map(id, shown))
     for entry in report:
-        if id(entry) not in told and not _is_unsaid(entry, run, quiet=quiet):
+        if id(entry) not in printed and not _is_omitted(entry, run, quiet=quiet):
             note(_line(entry))
     note(report.summary)
     # Only for objects of the source: if the ApplySet itself fails, a run ends in any case.
@@ -150,7 +150,7 @@ def _line(entry: Entry) -> str:
     return printable(text, keep="\n")
 
 
-def _is_unsaid(entry: Entry, run: ApplyRun, *, quiet: bool) -> bool:
+def _is_omitted(entry: Entry, run: ApplyRun, *, quiet: bool) -> bool:
     """Return whether an entry has no line of its own.
 
     Of objects that were not sent there may be hundreds, which would hide the failure that stopped the run.
@@ -175,7 +175,7 @@ async def _follow(run: ApplyRun, shown: list[Entry], *, quiet: bool) -> bool:
         await nursery.start(cancel_at_signal, nursery.cancel_scope)
         async with run:
             async for entry in run:
-                if not _is_unsaid(entry, run, quiet=quiet):
+                if not _is_omitted(entry, run, quiet=quiet):
                     await out.line(_line(entry))
                 shown.append(entry)
         interrupted = False

@@ -91,7 +91,7 @@ class PrinterColumns:
         own = [
             place
             for place, column in enumerate(table.columns)
-            if not (column.wide or column.format == "name" or column.tells_age or column.tells_creation)
+            if not (column.wide or column.format == "name" or column.shows_age or column.shows_creation)
         ]
         self._headings = tuple(table.columns[place].name for place in own)
         self._rows = {

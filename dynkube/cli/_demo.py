@@ -45,13 +45,13 @@ async def demo(*, fast: Annotated[bool, Parameter(negative="")] = False) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class DemoContext:
     """The server, client and informer of the demo, and the record to check."""
 
     server: APIServer
     client: Client
     routes: Informer
-    told: Timeline
+    calls: Timeline
 
     @property
     def shown(self) -> list[str]:
@@ -71,60 +71,60 @@ async def tell(server: APIServer, console: Console, story: Sequence[DemoStep], *
 
     Return whether all checks held.
     """
-    teller = DemoPrinter(console)
-    teller.introduce("Runs on an embedded API server in this process. The Python code shown is the code that runs.")
-    teller.begin("An informer on HTTPRoutes, whose CRD is not installed", source(opening))
-    told = Timeline()
-    async with opening(server, told) as (client, routes), trio.open_nursery() as nursery:
-        scene = Scene(server, client, routes, told)
-        held = teller.judge([Check("routes.list(), before the initial sync", [], scene.shown)])
-        nursery.start_soon(told.follow_states, routes)
+    output = DemoPrinter(console)
+    output.introduce("Runs on an embedded API server in this process. The Python code shown is the code that runs.")
+    output.begin("An informer on HTTPRoutes, whose CRD is not installed", source(opening))
+    calls = Timeline()
+    async with opening(server, calls) as (client, routes), trio.open_nursery() as nursery:
+        context = DemoContext(server, client, routes, calls)
+        held = output.judge([Check("routes.list(), before the initial sync", [], context.shown)])
+        nursery.start_soon(calls.follow_states, routes)
         for number, step in enumerate(story, 1):
             if held:
                 await trio.sleep(pause)
-                teller.begin(f"{number}. {step.title}", source(step.act))
-                held = await _perform(step, scene, teller)
+                output.begin(f"{number}. {step.title}", source(step.act))
+                held = await _perform(step, context, output)
         if held:
-            teller.begin("All steps, as counted by the server", "")
-            held = teller.judge(_whole_story(scene))
+            output.begin("All steps, as counted by the server", "")
+            held = output.judge(_overall_checks(context))
         nursery.cancel_scope.cancel()
-    teller.end(held)
+    output.end(held)
     return held
 
 
-async def _perform(step: DemoStep, scene: Scene, teller: DemoPrinter) -> bool:
+async def _perform(step: DemoStep, context: DemoContext, output: DemoPrinter) -> bool:
     """Run one step, wait until its expectations hold (10 s at most), and return whether its checks held."""
-    sent = len(scene.server.requests)
+    sent = len(context.server.requests)
     trouble: list[Check] = []
     try:
         with trio.move_on_after(_PATIENCE):
-            await step.act(scene.client, scene.routes)
-            await scene.told.wait_for(step.told, step.phase)
-            await scene.server.wait_open_watches(2)
+            await step.act(context.client, context.routes)
+            await context.calls.wait_for(step.calls, step.phase)
+            await context.server.wait_open_watches(2)
     except DynkubeError as error:
         trouble = [Check("error", "none", f"{type(error).__name__}: {error}")]
-    told = scene.told.events
-    teller.recount(scene.told.take())
+    calls = context.calls.events
+    output.print_timeline(context.calls.take())
     checks = [
-        Check("state", step.phase, scene.routes.state.phase),
-        Check("list", sorted(step.shown), scene.shown),
-        Check("handler calls", sorted(step.told), told),
+        Check("state", step.phase, context.routes.state.phase),
+        Check("list", sorted(step.shown), context.shown),
+        Check("handler calls", sorted(step.calls), calls),
         # While no CRD defines the resource, APIServices are watched too, as one may serve it.
-        Check("watches", {"CRDs": 1, "APIServices": 1 - step.watches, "HTTPRoutes": step.watches}, scene.watches),
+        Check("watches", {"CRDs": 1, "APIServices": 1 - step.watches, "HTTPRoutes": step.watches}, context.watches),
     ]
-    silence = [] if step.requests else [Check("requests", 0, len(scene.server.requests) - sent)]
-    return teller.judge(trouble + checks + silence)
+    silence = [] if step.requests else [Check("requests", 0, len(context.server.requests) - sent)]
+    return output.judge(trouble + checks + silence)
 
 
-def _whole_story(scene: Scene) -> list[Check]:
+def _overall_checks(context: DemoContext) -> list[Check]:
     """Return the checks over all steps."""
-    counts = {str(count.resource): count for count in scene.server.watch_counts}
+    counts = {str(count.resource): count for count in context.server.watch_counts}
     most = {name: counts[gvr].most if gvr in counts else 0 for name, gvr in _WATCHED.items()}
     # After the end of a watch, another may be requested and cancelled before the server has opened it.
-    asked = scene.routes.statistics().watches
+    asked = context.routes.statistics().watches
     opened = counts[ROUTES].opened if ROUTES in counts else 0
     return [
         Check("most watches at once", dict.fromkeys(_WATCHED, 1), most),
         Check(f"opened on HTTPRoutes, of {asked} in routes.statistics()", min(opened, asked), opened),
-        Check("other handler calls", [], scene.told.events),
+        Check("other handler calls", [], context.calls.events),
     ]

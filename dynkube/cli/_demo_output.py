@@ -55,7 +55,7 @@ class DemoPrinter:
         for line in code.splitlines():
             self._console.print(Text(f"    {line}", style="blue"))
 
-    def recount(self, entries: Iterable[TimelineEntry]) -> None:
+    def print_timeline(self, entries: Iterable[TimelineEntry]) -> None:
         """Print handler calls and states with their times."""
         for entry in entries:
             line = Text().append(f"  {entry.after:6.2f} s  ", style="dim")

@@ -70,7 +70,7 @@ async def serve(
         kubeconfig_out: File to write the kubeconfig to; by default a temporary file, removed on exit.
         stats: On exit, print the number of watches of each client: opened in total, and at most at once.
     """
-    with _kubeconfig_path(kubeconfig_out) as path, _told_in_words():
+    with _kubeconfig_path(kubeconfig_out) as path, _readable_errors():
         from dynkube.testing import APIServer
 
         users = _users(user or ())
@@ -107,7 +107,7 @@ async def _announce_and_wait(endpoint: Endpoint, kubeconfig: Path, *, open_to_al
 
 
 @contextmanager
-def _told_in_words() -> Iterator[None]:
+def _readable_errors() -> Iterator[None]:
     """Turn a missing package, and errors that prevent listening, into CommandFailed."""
     try:
         yield

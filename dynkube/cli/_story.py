@@ -31,7 +31,7 @@ class DemoStep:
         title: the heading.
         act: the function to run; its source is printed.
         phase: the expected phase of the informer.
-        told: the expected handler calls: exactly these, in any order.
+        calls: the expected handler calls: exactly these, in any order.
         shown: the expected names in ``routes.list()``.
         watches: the expected number of open watches on the resource, 0 or 1; on CRDs one is always expected, and on
             APIServices one while there is none on the resource.
@@ -41,7 +41,7 @@ class DemoStep:
     title: str
     act: Act
     phase: Phase = LIVE
-    told: tuple[str, ...] = ()
+    calls: tuple[str, ...] = ()
     shown: tuple[str, ...] = ()
     watches: int = 1
     requests: bool = True
@@ -157,43 +157,43 @@ STORY = (
     DemoStep(
         title="Objects are created",
         act=create,
-        told=("added default/web", "added default/api", "added default/docs"),
+        calls=("added default/web", "added default/api", "added default/docs"),
         shown=("web", "api", "docs"),
     ),
-    DemoStep(title="An object is changed", act=change, told=("updated default/web",), shown=("web", "api", "docs")),
+    DemoStep(title="An object is changed", act=change, calls=("updated default/web",), shown=("web", "api", "docs")),
     DemoStep(
         title="A filter: hidden objects are reported as deleted, without a request to the server",
         act=narrow,
-        told=("deleted default/api",),
+        calls=("deleted default/api",),
         shown=("web", "docs"),
         requests=False,
     ),
     DemoStep(
         title="Another filter: exactly the difference is reported",
         act=flip,
-        told=("added default/api", "deleted default/docs"),
+        calls=("added default/api", "deleted default/docs"),
         shown=("web", "api"),
         requests=False,
     ),
     DemoStep(
         title="No filter",
         act=unfilter,
-        told=("added default/docs",),
+        calls=("added default/docs",),
         shown=("web", "api", "docs"),
         requests=False,
     ),
-    DemoStep(title="An object is deleted", act=delete, told=("deleted default/docs",), shown=("web", "api")),
+    DemoStep(title="An object is deleted", act=delete, calls=("deleted default/docs",), shown=("web", "api")),
     DemoStep(
         title="The CRD is deleted: each object is reported as deleted, and the watch ends",
         act=uninstall,
         phase=ABSENT,
-        told=("deleted default/web", "deleted default/api"),
+        calls=("deleted default/web", "deleted default/api"),
         watches=0,
     ),
     DemoStep(
         title="The CRD is installed again: the same informer and handler continue",
         act=reinstall,
-        told=("added default/web",),
+        calls=("added default/web",),
         shown=("web",),
     ),
 )

@@ -45,7 +45,7 @@ class ProcessOutcome:
     stdout: bytearray = field(default_factory=bytearray, repr=False)
     stderr: bytes = field(default=b"", repr=False)
 
-    def last_words(self, redact: Callable[[str], str]) -> str:
+    def last_output(self, redact: Callable[[str], str]) -> str:
         """Return the last lines of stderr, without control characters and secrets.
 
         Returns ``""`` if there are none.

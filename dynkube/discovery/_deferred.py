@@ -329,12 +329,12 @@ class DeferredRESTMapper(Bound):
 
     def _publish(self, snapshot: APIDiscovery) -> RESTMapper:
         before = {} if self._mapper is None else self._mapper.discovery.failures
-        self._tell(before, snapshot.failures)
+        self._log_changes(before, snapshot.failures)
         if self._mapper is None or self._mapper.discovery != snapshot:
             self._mapper = RESTMapper(snapshot)
         return self._mapper
 
-    def _tell(self, before: Mapping[str, Exception], now: Mapping[str, Exception]) -> None:
+    def _log_changes(self, before: Mapping[str, Exception], now: Mapping[str, Exception]) -> None:
         """Log each group-version whose discovery begins to fail, and each that recovers."""
         for error in now.values():
             self._failed(error)

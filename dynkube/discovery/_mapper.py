@@ -24,7 +24,7 @@ from collections.abc import Iterator, Mapping
 
 from dynkube.discovery._lookup import Lookup, ResourceLike
 from dynkube.discovery._resources import APIDiscovery, APIResource
-from dynkube.discovery._suggestions import cannot_tell, no_category, no_match
+from dynkube.discovery._suggestions import no_category, no_match, unresolved_message
 from dynkube.errors import AmbiguousMatch, DiscoveryFailed, NoMatch
 from dynkube.meta import GVK, GVR
 
@@ -92,7 +92,7 @@ class RESTMapper:
                 return tuple(candidates)
         failures = self.relevant_failures(lookup)
         if failures:
-            raise DiscoveryFailed(cannot_tell(lookup.text, failures), failures=failures)
+            raise DiscoveryFailed(unresolved_message(lookup.text, failures), failures=failures)
         raise NoMatch(no_match(lookup, self.discovery))
 
     def category(self, name: str) -> tuple[APIResource, ...]:
@@ -111,7 +111,7 @@ class RESTMapper:
             return tuple(best.values())
         if self.discovery.failures:
             failures = self.discovery.failures
-            raise DiscoveryFailed(cannot_tell(f"category {name}", failures), failures=failures)
+            raise DiscoveryFailed(unresolved_message(f"category {name}", failures), failures=failures)
         raise NoMatch(no_category(name, self._by_category))
 
     @property

@@ -36,7 +36,7 @@ def no_category(name: str, known: Iterable[str]) -> str:
     return f"the server has no resources in category {name!r}" + (f"; its categories are {names}" if names else "")
 
 
-def cannot_tell(text: str, failures: Mapping[str, Exception]) -> str:
+def unresolved_message(text: str, failures: Mapping[str, Exception]) -> str:
     """Return the message for an unresolved name, with the group-versions that failed."""
     shown = [f"{_failed(key)} ({error})" for key, error in list(failures.items())[:_SHOWN]]
     more = f" and {len(failures) - _SHOWN} more" if len(failures) > _SHOWN else ""

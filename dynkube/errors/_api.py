@@ -70,7 +70,7 @@ class APIError(Displayable, DynkubeError):
     def _describe(self) -> str:
         what = sanitized(self.status.message or self.status.reason or "no message", MOST_IN_A_MESSAGE, lines=True)
         shown = [c for c in self.causes[: _CAUSES + 1] if c.message]
-        causes = "; ".join(_said(c) for c in shown[:_CAUSES])
+        causes = "; ".join(_cause_text(c) for c in shown[:_CAUSES])
         if causes and causes not in what:
             more = f"; and {len(self.causes) - _CAUSES:,} more" if len(shown) > _CAUSES else ""
             what = f"{what} ({sanitized(causes, MOST_IN_A_MESSAGE, lines=True)}{more})"
@@ -81,7 +81,7 @@ class APIError(Displayable, DynkubeError):
         return word(self.reason) or type(self).__name__
 
 
-def _said(cause: StatusCause) -> str:
+def _cause_text(cause: StatusCause) -> str:
     return f"{cause.field}: {cause.message}" if cause.field else cause.message
 
 

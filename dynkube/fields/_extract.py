@@ -58,7 +58,7 @@ def extract(
     metadata = _identity(obj)
     found = next((entry for entry in entries if _applied(entry, name, subresource)), None)
     if found is None and not missing_ok:
-        raise InvalidInput(_who_did(obj, name, subresource, entries))
+        raise InvalidInput(_manager_entry(obj, name, subresource, entries))
     owned: JSONObject = {}
     if found is not None:
         _check_version(obj, found)
@@ -97,7 +97,7 @@ def _check_version(obj: Mapping[str, Any], entry: ManagedFieldsEntry) -> None:
         )
 
 
-def _who_did(
+def _manager_entry(
     obj: Mapping[str, Any], manager: str, subresource: str | None, entries: Sequence[ManagedFieldsEntry]
 ) -> str:
     through = f" through {subresource}" if subresource else ""

@@ -23,7 +23,14 @@ from dynkube.fields._steps import Field
 from dynkube.meta import MISSING, Unstructured, thaw
 from dynkube.meta._encode import encode_json
 from dynkube.meta._json import UNREADABLE
-from dynkube.meta._secrets import LAST_APPLIED, SECTIONS, hidden_places, is_secret, may_hold_secrets, tells_secrets
+from dynkube.meta._secrets import (
+    LAST_APPLIED,
+    SECTIONS,
+    hidden_places,
+    is_secret,
+    may_contain_secrets,
+    may_hold_secrets,
+)
 
 HIDDEN: Final = "***"
 """Displayed instead of a redacted value."""
@@ -126,7 +133,7 @@ def shown_at(path: FieldPath, values: Values) -> Any:
         elif isinstance(value, list | tuple):
             listed = secret  # each item of a SecretList is a Secret
         value, secret = values.child(value, step), listed
-        if step == Field(LAST_APPLIED) and (inside or tells_secrets(value)) and place == len(path.steps) - 1:
+        if step == Field(LAST_APPLIED) and (inside or may_contain_secrets(value)) and place == len(path.steps) - 1:
             return HIDDEN
     return value if value is MISSING else _without_secrets(value, secret=secret, inside=inside)
 

@@ -149,17 +149,17 @@ class InformerFactory:
 
     def start_handler(self, handler: HandlerTask, key: SharingKey) -> None:
         """Start the task of a handler."""
-        self._nursery.start_soon(handler.run, self._turns, key.collection, self._handler_told(key))
+        self._nursery.start_soon(handler.run, self._turns, key.collection, self._after_handler(key))
 
-    def _handler_told(self, key: SharingKey) -> Callable[[HandlerRun], None] | None:
+    def _after_handler(self, key: SharingKey) -> Callable[[HandlerRun], None] | None:
         """Return the callback to invoke after each call of a handler.
 
         It notifies the observers; ``None`` if no observer wants handler runs.
         """
         hooks, collection = self._observers.handler_ran, key.collection
 
-        def told(run: HandlerRun) -> None:
+        def notify(run: HandlerRun) -> None:
             for hook in hooks:
                 hook(collection, run)
 
-        return told if hooks else None
+        return notify if hooks else None

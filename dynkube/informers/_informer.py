@@ -363,7 +363,7 @@ class Informer(Bound, Waits, Displayable):
         Needed when the filter depends on something outside the objects, and that has changed. Each handler gets adds
         and deletes for the difference. Does not block; may be called from a handler.
         """
-        self._ask_round()
+        self._request_round()
 
     def add_index(self, name: str, source: str | IndexFunc) -> None:
         """Add an index, or replace the one of that name.

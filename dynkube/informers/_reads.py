@@ -36,7 +36,7 @@ class Reads:
         self._factory: InformerFactory | None = None  # set on entering
         self._shared: SharedInformer | None = None  # while it is entered
         self._state = State(Phase.STOPPED, "NotEntered")  # while it is not
-        self._view = View(self._report, self._ask_round)
+        self._view = View(self._report, self._request_round)
 
     @property
     def state(self) -> State:
@@ -177,7 +177,7 @@ class Reads:
             users=factory.users(shared) if shared is not None and factory is not None else 0,
         )
 
-    def _ask_round(self) -> None:
+    def _request_round(self) -> None:
         """Ask the cache's task to evaluate the filter again, unless that is pending."""
         self._view.forget()
         shared = self._shared

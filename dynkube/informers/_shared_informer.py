@@ -33,7 +33,7 @@ from dynkube.informers._reflector.reflector import Reflector, ServerFeatures
 from dynkube.informers._reflector.transitions import ResourceVersionRegressed
 from dynkube.informers._settings import ClockedSettings
 from dynkube.informers._slices import Slices
-from dynkube.informers._states import Phase, State, StateTelling
+from dynkube.informers._states import Phase, State, StateReporter
 from dynkube.informers._statistics import InformerStatus
 from dynkube.informers._tasks import start_in_scope
 from dynkube.informers._views.fanout import Fanout
@@ -64,11 +64,11 @@ class SharedInformer:
         "_observers",
         "_on_ended",
         "_reflecting",
+        "_reporter",
         "_rest",
         "_scope",
         "_settings",
         "_slices",
-        "_told",
         "_tracker",
         "_views",
         "failures",
@@ -93,7 +93,7 @@ class SharedInformer:
         self._gvr = key.gvr
         self._on_ended = on_ended
         collection = key.collection
-        self._told = StateTelling(collection, observers)
+        self._reporter = StateReporter(collection, observers)
         self._observers = observers
         self.state: State = State(Phase.UNKNOWN, "Starting")
         self.progress: trio.Event = trio.Event()
@@ -421,7 +421,7 @@ class SharedInformer:
         if streak > 0 or isinstance(exc, BadRequest | EndlessList | Forbidden | Unauthorized):
             self._set_state(Phase.DEGRADED, reason_of(exc), str(exc))
 
-    # ── telling ──────────────────────────────────────────────────────────────────────────────
+    # ── reports ──────────────────────────────────────────────────────────────────────────────
 
     def _set_state(self, phase: Phase, reason: str, message: str = "") -> None:
         before, now = self.state, State(phase, reason, sanitized(message))
@@ -431,7 +431,7 @@ class SharedInformer:
             self.state = replace(now, since=before.since)  # only the message changed
         else:
             self.state = now
-            self._told.tell(before, now)
+            self._reporter.report(before, now)
         self.wake_waiters()
 
     def wake_waiters(self) -> None:

@@ -76,7 +76,7 @@ class State(Displayable):
         return printable(f"{self.phase} ({detail})") if detail else str(self.phase)
 
 
-class StateTelling:
+class StateReporter:
     """Logs the state changes of one informer, and calls the observers.
 
     Within one phase, a reason that was logged before is logged at DEBUG. So a server that alternates between 500 and
@@ -90,7 +90,7 @@ class StateTelling:
         self._observers = observers
         self._reasons: tuple[str, ...] = ()  # a few at most; an empty set takes 216 bytes
 
-    def tell(self, before: State, now: State) -> None:
+    def report(self, before: State, now: State) -> None:
         """Report a state change."""
         if before.phase is not now.phase:
             self._reasons = ()

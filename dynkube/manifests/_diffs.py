@@ -170,7 +170,7 @@ async def diff_all(
     """Return what applying ``source`` would change."""
     manifests = await judged(await read_async(source, stdin), options.namespace or api.namespace)
     check_not_empty(manifests, options.prune)
-    return DiffReport(await _Differ(api, options, manifests).run(on_entry or _nobody))
+    return DiffReport(await _Differ(api, options, manifests).run(on_entry or _ignore))
 
 
 def _of_set(entry: Entry) -> DiffEntry:
@@ -181,5 +181,5 @@ def _of_set(entry: Entry) -> DiffEntry:
     return DiffEntry(object=obj, diff=deletion_of(obj), pruned=True)
 
 
-def _nobody(entry: DiffEntry) -> None:
+def _ignore(entry: DiffEntry) -> None:
     """Ignore an entry: the default of ``on_entry``."""

@@ -47,7 +47,7 @@ class Work:
         self._informers = informers
         self._options = options
         self._manifests = manifests
-        self._tell = tell
+        self._on_entry = tell
         self._limiter = trio.CapacityLimiter(options.parallel)
         self._stop = Stop()
         self._named: frozenset[tuple[GroupKind, str, str]] = frozenset()  # set members: kind, namespace, name
@@ -142,7 +142,7 @@ class Work:
 
     def _keep(self, index: int, entry: Entry) -> None:
         self.entries[index] = entry
-        self._tell(entry)
+        self._on_entry(entry)
         if entry.outcome in TROUBLE and self._options.on_error == "stop":
             self._stop.cancel(f"not sent: the run stopped at the first failure, {entry.source}")
 
@@ -199,7 +199,7 @@ class Work:
 
     def _keep_other(self, entry: Entry) -> None:
         self.others.append(entry)
-        self._tell(entry)
+        self._on_entry(entry)
 
 
 def _is_namespace(item: Item) -> bool:

@@ -76,7 +76,7 @@ def hidden_places(value: object, twin: object = None, *, secret: bool = False, i
             elif isinstance(part, _HOLDERS):
                 listed = name == "items" and value.get("kind") == "SecretList" and not isinstance(part, dict)
                 pending.append((part, twins.get(name), listed, inside))
-            elif name == LAST_APPLIED and (inside or tells_secrets(part)):
+            elif name == LAST_APPLIED and (inside or may_contain_secrets(part)):
                 yield value, name
 
 
@@ -86,6 +86,6 @@ def _itself(value: dict[str, Any], name: str) -> Iterator[Place]:
         yield value, name
 
 
-def tells_secrets(copy: object) -> bool:
+def may_contain_secrets(copy: object) -> bool:
     """Return whether a serialized object may be, or contain, a Secret."""
     return isinstance(copy, str) and _COPIED.search(copy) is not None

@@ -45,12 +45,12 @@ class TableColumn:
         return path if path != self.description and _is_path(path) else None
 
     @property
-    def tells_age(self) -> bool:
+    def shows_age(self) -> bool:
         """Whether the cells are the time since the object was created."""
         return self.name.lower() == "age" and self.json_path in (None, _CREATED)
 
     @property
-    def tells_creation(self) -> bool:
+    def shows_creation(self) -> bool:
         """Whether the cells are the creation time.
 
         Servers have such a column for kinds without columns of their own.

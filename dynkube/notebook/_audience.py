@@ -71,7 +71,7 @@ class Audience:
         """
         return bool(self._pages) or (self._expected and (self._sent < _EAGER or now - told >= _SLOW))
 
-    def needs_whole(self) -> bool:
+    def needs_complete(self) -> bool:
         """Return whether the next snapshot must be complete, as no page has confirmed the last one; counts it."""
         if self._expected:
             self._sent += 1

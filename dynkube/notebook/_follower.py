@@ -99,10 +99,10 @@ class Follower:
         self._cells = cells
         self._picture: Picture | PackedPicture = Picture(Head(title="", phase=str(Phase.UNKNOWN)))
         self._closed = False
-        self._whole = False  # whether to send the next snapshot as a whole
+        self._resend = False  # whether to send the next snapshot as a whole
         self._kept: Picture | None = None  # an old snapshot, shown until the source has synced
         self._seq = 0
-        self._told = 0.0
+        self._sent_at = 0.0
         self._audience = Audience(0.0)
         self._reset()
 
@@ -119,7 +119,7 @@ class Follower:
         self._scope = trio.CancelScope()
         self._picture = self.picture
         self._kept = self._picture if self._picture.rows else None
-        self._whole = True
+        self._resend = True
 
     @property
     def picture(self) -> Picture:
@@ -229,7 +229,7 @@ class Follower:
 
     # ── messages of pages ────────────────────────────────────────────────────────────────────
 
-    def hear(self, message: Message) -> None:
+    def receive(self, message: Message) -> None:
         """Handle a message of a page; invalid ones are ignored."""
         now, page = trio.current_time(), str(message.get("page", ""))
         if message.get("kind") == "bye":
@@ -238,10 +238,10 @@ class Follower:
         if self.resting:
             self.begin()  # sends a complete snapshot
         elif message.get("kind") == "hello":
-            self._tell(table_message(self.picture))
+            self._send(table_message(self.picture))
         self._audience.came(page, now, stays=message.get("stays") is True)
         if message.get("kind") == "details" and self._kept is None:  # otherwise the page asks again later
-            self._tell(self._details(str(message.get("id", ""))))
+            self._send(self._details(str(message.get("id", ""))))
         self._changed.set()
 
     def cell_begins(self, cell: str) -> None:
@@ -287,7 +287,7 @@ class Follower:
     async def _draw(self, source: TableSource, following: trio.CancelScope) -> None:
         while not self._audience.is_gone(trio.current_time()):
             self._changed = trio.Event()
-            if self._audience.wants(trio.current_time(), self._told):
+            if self._audience.wants(trio.current_time(), self._sent_at):
                 self._send_picture(await self._paint(source))
             await trio.sleep(PERIOD)
             with trio.move_on_after(_IDLE - PERIOD):
@@ -302,7 +302,7 @@ class Follower:
             head = replace(self._head(source, shown=old.shown), matching=old.matching, total=old.total)
             return replace(self._kept, head=head)
         if self._kept is not None:  # sent as a whole, so that the page requests the details of unfolded rows again
-            self._kept, self._whole = None, True
+            self._kept, self._resend = None, True
         # Read together, before the first checkpoint: events are applied while the rows are made.
         columns, window = self._all_columns(source), self._selection.window(self._limit)
         head, namespaces = self._head(source, shown=len(window)), self._selection.namespaces
@@ -340,23 +340,23 @@ class Follower:
         return self._events is not None and self._events.has_synced
 
     def _send_picture(self, picture: Picture) -> None:
-        is_due = trio.current_time() - self._told >= _PULSE
-        is_blind = self._audience.needs_whole() and (is_due or self._audience.is_eager or picture != self.picture)
-        if is_blind or self._whole:
+        is_due = trio.current_time() - self._sent_at >= _PULSE
+        is_blind = self._audience.needs_complete() and (is_due or self._audience.is_eager or picture != self.picture)
+        if is_blind or self._resend:
             message: Message | None = table_message(picture)
         else:
             message = delta_message(self.picture, picture)
-        self._picture, self._whole = picture, False
+        self._picture, self._resend = picture, False
         if message is not None:
-            self._tell(message)
+            self._send(message)
         elif is_due:
-            self._tell({"kind": "pulse"})
+            self._send({"kind": "pulse"})
         if self._is_settled(picture.head.phase):
             self._settled.set()
 
-    def _tell(self, message: Message) -> None:
+    def _send(self, message: Message) -> None:
         if message["kind"] != "details":
             self._seq += 1
-            self._told = trio.current_time()
+            self._sent_at = trio.current_time()
         if self.outlet is not None:
             self.outlet.show({**message, "seq": self._seq, "now": self._now().timestamp()}, self.picture)

@@ -127,7 +127,7 @@ class PageTable(LiveTable):
     def _displayed(self, page: str, handle: Any) -> None:
         self._handles = {name: on for name, on in self._handles.items() if self._follower.is_on(name)}
         self._handles.setdefault(page, []).append(handle)
-        self._follower.hear({"kind": "hello", "page": page, "stays": True})
+        self._follower.receive({"kind": "hello", "page": page, "stays": True})
 
     def show(self, message: Message, picture: Picture) -> None:
         """Replace the outputs, also if only ages have changed."""
@@ -155,7 +155,7 @@ class WidgetTable(LiveTable):
 
         self.widget: Any = TableWidget()
         """The widget itself, an ``anywidget.AnyWidget``: for layouts of several."""
-        self.widget.on_msg(self._heard)
+        self.widget.on_msg(self._received)
         self.widget.observe(self._widget_closed, "comm")
         follower.outlet = self
 
@@ -175,10 +175,10 @@ class WidgetTable(LiveTable):
         except Exception:  # noqa: BLE001  # the kernel is shutting down
             _log.debug("a message could not be sent", exc_info=True)
 
-    def _heard(self, widget: object, content: object, buffers: object) -> None:
+    def _received(self, widget: object, content: object, buffers: object) -> None:
         """Pass on a message of a page; called in a thread of the kernel."""
         if isinstance(content, Mapping):
-            self._loop.post(lambda: self._follower.hear(dict(content)))
+            self._loop.post(lambda: self._follower.receive(dict(content)))
 
     def _widget_closed(self, change: Mapping[str, object]) -> None:
         """Close the table, as no page can show it any more.

@@ -84,11 +84,11 @@ def _cell(cell: Cell) -> str | dict[str, Any]:
 
 
 def _head(head: Head) -> Message:
-    said = {name: _said(value) if isinstance(value, str) else value for name, value in asdict(head).items()}
+    said = {name: _safe(value) if isinstance(value, str) else value for name, value in asdict(head).items()}
     return {**said, "counts": head.counts, "tone": str(pill(head.phase).tone)}
 
 
-def _said(text: str) -> str:
+def _safe(text: str) -> str:
     """Return a string from a server, filter or error, safe to show and at most 2,000 characters long."""
     return printable(short(text, _SAID), keep="\n")
 

@@ -142,14 +142,14 @@ def _reason(chain: list[BaseException]) -> str:
 
     The messages of the outermost exceptions are often empty with trio.
     """
-    described = dict.fromkeys(words for words in map(_words, chain) if words)
+    described = dict.fromkeys(words for words in map(_message, chain) if words)
     if described:
         return "; ".join(described)
     texts = [text for link in chain if (text := str(link).strip())]
     return texts[0] if texts else _name(chain[-1])
 
 
-def _words(link: BaseException) -> str:
+def _message(link: BaseException) -> str:
     match link:
         case ssl.SSLCertVerificationError():
             return _untrusted(link)

@@ -97,7 +97,7 @@ class Call(Generic[T]):
         self._given_up = True
         self.scope.cancel()
         if self.over:
-            self._tell_late()
+            self._report_late()
 
     # ── in the trio thread ───────────────────────────────────────────────────────────────────
 
@@ -142,9 +142,9 @@ class Call(Generic[T]):
         self.over = True
         self._over.put(None)
         if self._given_up:
-            self._tell_late()
+            self._report_late()
 
-    def _tell_late(self) -> None:
+    def _report_late(self) -> None:
         if self._error is None and self._on_late is not None:
             tell, self._on_late = self._on_late, None
             tell(self._value)

@@ -58,7 +58,9 @@ class OpenTelemetryTracing(Observer):
     def request_started(self, request: RequestInfo) -> Mapping[str, str]:
         """Start a child of the current span, and return its ``traceparent``."""
         span = self._tracer.start_span(
-            f"{request.method} {request.template}", kind=self._trace.SpanKind.CLIENT, attributes=_asked(request)
+            f"{request.method} {request.template}",
+            kind=self._trace.SpanKind.CLIENT,
+            attributes=_request_attributes(request),
         )
         self._spans[request] = span
         carrier: dict[str, str] = {}
@@ -107,7 +109,7 @@ class OpenTelemetryTracing(Observer):
             span.record_exception(error)
 
 
-def _asked(request: RequestInfo) -> dict[str, str | int]:
+def _request_attributes(request: RequestInfo) -> dict[str, str | int]:
     """Return the attributes known before sending; they are available to the sampler."""
     parts = urlsplit(request.url)
     attributes: dict[str, str | int] = {

@@ -128,7 +128,7 @@ class Engine:
         """
         self._answers[storage_group, subresource] = answers
 
-    def ask_before_creating(self, permit: Callable[[Call], None]) -> None:
+    def set_create_permit(self, permit: Callable[[Call], None]) -> None:
         """Call ``permit`` before an apply or update creates an object.
 
         It can deny the creation by raising an error. The request was authorized only for ``patch`` or ``update``, and

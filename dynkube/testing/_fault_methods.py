@@ -15,7 +15,7 @@ from dynkube.testing._wire.connection_points import ConnectionPoints
 from dynkube.testing._wire.listener import Drop, Refusal
 
 
-class Trouble(Injection):
+class FaultMethods(Injection):
     """Methods that make the server fail, for tests."""
 
     _engine: Engine

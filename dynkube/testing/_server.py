@@ -24,7 +24,7 @@ from dynkube.testing._asgi import ASGIApp
 from dynkube.testing._calls.users import User
 from dynkube.testing._engine import Engine
 from dynkube.testing._engine_options import EngineOptions, ExpiredWatch
-from dynkube.testing._fault_methods import Trouble
+from dynkube.testing._fault_methods import FaultMethods
 from dynkube.testing._faults.faults import Faults
 from dynkube.testing._grants import Rights
 from dynkube.testing._kinds.builtin import builtin_kinds
@@ -46,7 +46,7 @@ from dynkube.testing._wire.transport import InProcessTransport
 _NOT_RUNNING = "the embedded API server is not running: use it inside 'async with APIServer() as server:'"
 
 
-class APIServer(Rights, Records, Trouble):
+class APIServer(Rights, Records, FaultMethods):
     """In-process Kubernetes API server for tests, demos and notebooks.
 
     All resources share one sequence of resourceVersions, so a watch started from a list's resourceVersion misses no
@@ -266,8 +266,10 @@ class APIServer(Rights, Records, Trouble):
         """
         token = self._token if token is None else token
         app = App(self._parts, self._access.authenticator(token), BrowserGuard(host, accept_hosts))
-        door = self._connection_points.door
-        async with serve_tcp(app, self._running(), host=host, port=port, tls=tls, token=token, door=door) as endpoint:
+        make_listener = self._connection_points.make_listener
+        async with serve_tcp(
+            app, self._running(), host=host, port=port, tls=tls, token=token, make_listener=make_listener
+        ) as endpoint:
             yield endpoint
 
     # ── aggregated APIs ───────────────────────────────────────────────────────────────────

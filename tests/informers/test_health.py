@@ -34,7 +34,7 @@ def test_after_a_transient_failure_one_second_or_one_event_proves_health() -> No
     health.failed(LOST, 0)
 
     assert health.opened(1) == 1
-    assert health.proven_by_words(1.1)
+    assert health.proven_by_event(1.1)
 
 
 def test_a_failure_soon_after_recovery_is_not_transient() -> None:
@@ -44,8 +44,8 @@ def test_a_failure_soon_after_recovery_is_not_transient() -> None:
 
     assert health.failed(LOST, 5) == 1
     assert health.opened(6) == 10
-    assert not health.proven_by_words(10)
-    assert health.proven_by_words(16)
+    assert not health.proven_by_event(10)
+    assert health.proven_by_event(16)
 
 
 def test_a_failure_soon_after_the_first_success_is_transient() -> None:
@@ -102,7 +102,7 @@ def test_after_silence_only_an_event_proves_health() -> None:
     health.failed(StreamSilent("nothing for 90 s"), 0)
 
     assert health.opened(1) is None
-    assert health.proven_by_words(2)
+    assert health.proven_by_event(2)
 
 
 def test_after_uncertain_silence_no_event_is_needed() -> None:

@@ -104,7 +104,7 @@ def attach(follower: Follower, *, greet: bool = True) -> Page:
     follower.outlet = page
     if greet:
         follower.begin()
-        follower.hear({"kind": "hello", "page": "1"})
+        follower.receive({"kind": "hello", "page": "1"})
     return page
 
 

@@ -49,11 +49,11 @@ def rows_alive() -> list[Row]:
 async def test_after_the_last_page_has_closed_the_informer_ends(client: dynkube.Client) -> None:
     tasks = trio.lowlevel.current_statistics().tasks_living
     async with table(client) as (follower, _):
-        follower.hear({"kind": "hello", "page": "2"})
-        follower.hear(BYE)
+        follower.receive({"kind": "hello", "page": "2"})
+        follower.receive(BYE)
         await trio.sleep(GRACE + 2)
         one_page_left = followed(client)
-        follower.hear({"kind": "bye", "page": "2"})
+        follower.receive({"kind": "bye", "page": "2"})
         await trio.sleep(GRACE - 2)
         in_between = followed(client)
         await trio.sleep(4)
@@ -68,7 +68,7 @@ async def test_resting_and_closed_tables_hold_no_rows(client: dynkube.Client, re
     async with table(client) as (follower, _):
         before = len(rows_alive())
         if rests:
-            follower.hear(BYE)
+            follower.receive(BYE)
             await trio.sleep(2 * GRACE)
         else:
             await follower.close()
@@ -79,10 +79,10 @@ async def test_resting_and_closed_tables_hold_no_rows(client: dynkube.Client, re
 
 async def test_a_page_that_returns_in_time_receives_the_changes(server: APIServer, client: dynkube.Client) -> None:
     async with table(client) as (follower, page):
-        follower.hear(BYE)
+        follower.receive(BYE)
         server.create(namespace("new"))
         await trio.sleep(GRACE - 2)
-        follower.hear(HELLO)
+        follower.receive(HELLO)
         await trio.sleep(2 * GRACE)
 
         assert ["new"] in page.texts("Name")
@@ -94,12 +94,12 @@ async def test_any_message_of_a_page_resumes_a_resting_table(
     server: APIServer, client: dynkube.Client, word: dict[str, Any]
 ) -> None:
     async with table(client) as (follower, page):
-        follower.hear(BYE)
+        follower.receive(BYE)
         await trio.sleep(2 * GRACE)
         server.create(namespace("new"))
         page.drain()
 
-        follower.hear(word)
+        follower.receive(word)
         await trio.sleep(2)
 
         assert next(kind for kind in page.drain() if kind != "details") == "table"
@@ -111,11 +111,11 @@ async def test_while_a_table_resumes_its_rows_stay_and_the_state_is_current(
     server: APIServer, client: dynkube.Client
 ) -> None:
     async with table(client) as (follower, page):
-        follower.hear(BYE)
+        follower.receive(BYE)
         await trio.sleep(2 * GRACE)
         server.inject(Refuse(503), resource="namespaces", duration=10)
 
-        follower.hear(HELLO)
+        follower.receive(HELLO)
         await trio.sleep(2)
         down = (page.head["phase"], page.head["counts"], len(page.rows))
         await trio.sleep(60)
@@ -128,19 +128,19 @@ async def test_details_requested_while_a_table_resumes_are_sent_afterwards(
     server: APIServer, client: dynkube.Client
 ) -> None:
     async with table(client) as (follower, page):
-        follower.hear(BYE)
+        follower.receive(BYE)
         await trio.sleep(2 * GRACE)
         server.inject(Refuse(503), resource="namespaces", duration=10)
         ask = {"kind": "details", "page": "1", "id": "/default"}
 
-        follower.hear(HELLO)
+        follower.receive(HELLO)
         await trio.sleep(2)
-        follower.hear(ask)  # as the script does for expanded rows after a whole table
+        follower.receive(ask)  # as the script does for expanded rows after a whole table
         too_early = page.details.copy()
         page.drain()
         await trio.sleep(60)
         asked_again = page.drain()
-        follower.hear(ask)
+        follower.receive(ask)
 
         assert too_early == {}
         assert "table" in asked_again
@@ -163,7 +163,7 @@ async def test_a_failed_start_is_displayed_and_retried_for_the_next_page(client:
         told = (page.head["phase"], page.head["message"], follower.resting)
         unreachable.clear()
 
-        follower.hear(HELLO)
+        follower.receive(HELLO)
         await trio.sleep(2)
 
         assert told == ("UNKNOWN", "nobody there", True)
@@ -185,9 +185,9 @@ async def test_a_page_that_opens_while_the_informer_closes_resumes_the_table(
         follower = Follower(opening, nursery.start_soon, now=now)
         page = attach(follower)
         await trio.sleep(1)
-        follower.hear(BYE)
+        follower.receive(BYE)
         await trio.sleep(GRACE + 2)
-        follower.hear({"kind": "hello", "page": "cell a", "stays": True})  # its only message
+        follower.receive({"kind": "hello", "page": "cell a", "stays": True})  # its only message
         server.create(namespace("new"))
         await trio.sleep(10)
 
@@ -201,10 +201,10 @@ async def test_a_table_that_rested_during_a_cell_rests_again_when_its_page_is_si
 ) -> None:
     async with table(client) as (follower, _):
         follower.cell_begins("")
-        follower.hear(BYE)
+        follower.receive(BYE)
         await trio.sleep(GRACE + 2)
         resting = follower.resting  # a resting table is not notified of cells, nor of the end of this one
-        follower.hear(HELLO)
+        follower.receive(HELLO)
         await trio.sleep(SILENCE + GRACE + 4)
 
         assert (resting, follower.resting) == (True, True)
@@ -213,7 +213,7 @@ async def test_a_table_that_rested_during_a_cell_rests_again_when_its_page_is_si
 async def test_a_silent_page_counts_as_closed_after_a_while(client: dynkube.Client) -> None:
     async with table(client) as (follower, _):
         await trio.sleep(SILENCE - 10)
-        follower.hear({"kind": "here", "page": "1"})
+        follower.receive({"kind": "here", "page": "1"})
         await trio.sleep(SILENCE - 10)
         answering = follower.resting
         await trio.sleep(GRACE + 20)
@@ -263,7 +263,7 @@ async def test_without_a_page_the_table_rests(client: dynkube.Client) -> None:
 
 async def test_a_static_output_counts_as_closed_when_its_cell_is_run_again(client: dynkube.Client) -> None:
     async with table(client, greet=False) as (follower, _):
-        follower.hear({"kind": "hello", "page": "cell a", "stays": True})
+        follower.receive({"kind": "hello", "page": "cell a", "stays": True})
         for cell in ("cell b", "", "cell c"):
             follower.cell_begins(cell)
             follower.cell_ends()
@@ -278,11 +278,11 @@ async def test_a_static_output_counts_as_closed_when_its_cell_is_run_again(clien
 
 async def test_a_resting_table_can_be_closed(client: dynkube.Client) -> None:
     async with table(client) as (follower, page):
-        follower.hear(BYE)
+        follower.receive(BYE)
         await trio.sleep(2 * GRACE)
 
         await follower.close()
-        follower.hear(HELLO)
+        follower.receive(HELLO)
         await trio.sleep(2)
 
         assert (page.head["phase"], page.head["following"], followed(client)) == ("STOPPED", False, [])

@@ -177,14 +177,14 @@ async def test_a_table_of_a_closed_informer_is_empty_and_ends(client: dynkube.Cl
 async def test_updates_are_sent_only_while_a_page_is_open(server: APIServer, client: dynkube.Client, gone: str) -> None:
     async with followed(client, "namespaces") as (_, follower, page):
         if gone == "closed":
-            follower.hear({"kind": "bye", "page": "1"})
+            follower.receive({"kind": "bye", "page": "1"})
         page.drain()
 
         server.create(namespace("new"))
         await trio.sleep(20)
 
         assert (page.drain(), len(page.rows)) == (([], 4) if gone == "closed" else (["delta", "pulse"], 5))
-        follower.hear({"kind": "hello", "page": "2"})
+        follower.receive({"kind": "hello", "page": "2"})
         await trio.sleep(2 * PERIOD)
         assert ["new"] in page.texts("Name")
 
@@ -205,9 +205,9 @@ async def test_details_are_sent_on_request(server: APIServer, client: dynkube.Cl
     secret = {"kind": "Secret", "apiVersion": "v1", "metadata": {"name": "s"}, "stringData": {"pin": "hunter2"}}
     server.create({**secret, "metadata": {"name": "s", "namespace": "default"}})
     async with followed(client, "secrets") as (_, follower, page):
-        follower.hear({"kind": "details", "id": "default/s"})
-        follower.hear({"kind": "details", "id": "default/gone"})
-        follower.hear({"kind": "nonsense", "id": 7})
+        follower.receive({"kind": "details", "id": "default/s"})
+        follower.receive({"kind": "details", "id": "default/gone"})
+        follower.receive({"kind": "nonsense", "id": 7})
 
         sections = {block.get("section") for block in page.details["default/s"]}
         assert {"data", "metadata"} <= sections

@@ -72,7 +72,7 @@ async def _look_and_try(
         given = None
         answer = await application.send(force=True, dry_run=True)
         attempts -= 1
-        if not attempts or _is_of_one_moment(live, answer):
+        if not attempts or _is_of_same_state(live, answer):
             return live, answer
 
 
@@ -81,7 +81,7 @@ def _hides_owners(live: Unstructured | Missing) -> bool:
     return isinstance(live, Unstructured) and "managedFields" not in live.get("metadata", {})
 
 
-def _is_of_one_moment(live: Unstructured | None, answer: Answer) -> bool:
+def _is_of_same_state(live: Unstructured | None, answer: Answer) -> bool:
     """Whether a dry run was evaluated on this state of the live object.
 
     The response to a dry run has the resourceVersion of the live object. If the object does not exist, the status is

@@ -92,7 +92,7 @@ class Watch(Bound, AsyncIterator[WatchEvent]):
         self._batches: Batches | None = None
         self._opened_at = 0.0
         self._ends_at = 0.0  # time by which the server should have ended the request
-        self._told = False  # whether the open request has received any event
+        self._event_received = False  # whether the open request has received any event
         self._not_before = 0.0
         self._unreadable = 0
         self._short_ones = 0  # consecutive requests that the server ended within _GOOD_WHILE
@@ -182,7 +182,7 @@ class Watch(Bound, AsyncIterator[WatchEvent]):
         self._requests += 1
         self._opened_at = trio.current_time()
         self._ends_at = self._opened_at + seconds + settings.timeout_margin
-        self._told = False
+        self._event_received = False
 
     async def _disconnect(self) -> None:
         request, self._request, self._batches = self._request, None, None
@@ -203,7 +203,7 @@ class Watch(Bound, AsyncIterator[WatchEvent]):
         if silent_at > self._ends_at:
             await self._ended()
             return
-        if self._bookmarked and not self._told:
+        if self._bookmarked and not self._event_received:
             # A server whose resourceVersion is behind sends nothing until it has caught up. So after the second silent
             # request, list or check the resourceVersion.
             self._silences += 1
@@ -214,7 +214,7 @@ class Watch(Bound, AsyncIterator[WatchEvent]):
         )
 
     def _take(self, batch: Batch) -> None:
-        self._told = True
+        self._event_received = True
         self._silences = 0
         self._unreadable = 0
         self.last_error = None
@@ -240,7 +240,7 @@ class Watch(Bound, AsyncIterator[WatchEvent]):
     def _was_healthy(self) -> bool:
         """Whether the open request received events or was open for ``_GOOD_WHILE``."""
         lived = trio.current_time() - self._opened_at
-        return self._request is not None and (self._told or lived >= _GOOD_WHILE)
+        return self._request is not None and (self._event_received or lived >= _GOOD_WHILE)
 
     async def _ended(self) -> None:
         """Handle a clean end of a watch; on some servers an immediate end means 410."""
@@ -251,7 +251,7 @@ class Watch(Bound, AsyncIterator[WatchEvent]):
             return
         self._short_ones += 1
         self._not_before = self._opened_at + self._settings.short
-        if not self._told and now < self._not_before:
+        if not self._event_received and now < self._not_before:
             self._not_before = now + self._backoff.next(now)
             self._forget_history(probe=True)
         elif self._short_ones >= _MANY_SHORT:

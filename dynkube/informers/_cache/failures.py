@@ -20,14 +20,14 @@ _KINDS: Final = 256
 class FailureLog:
     """Records failures. The first of each kind is logged, later ones at DEBUG."""
 
-    __slots__ = ("_collection", "_counts", "_malformed_told", "last")
+    __slots__ = ("_collection", "_counts", "_malformed_logged", "last")
 
     def __init__(self, collection: Collection) -> None:
         self.last: str = ""
         """The last failure of any kind, as text; ``""`` if there was none."""
         self._collection = collection
         self._counts: dict[tuple[str, type[Exception]], int] = {}  # failures by user's function and exception type
-        self._malformed_told = False
+        self._malformed_logged = False
 
     def note(self, exc: DynkubeError) -> None:
         """Record a failure of listing or watching, without logging it.
@@ -65,8 +65,8 @@ class FailureLog:
     def malformed(self, obj: Unstructured) -> None:
         """Record an item of a list that was left out because it has no name."""
         self.last = sanitized(f"an item without metadata.name was left out of a list: {obj!r}")
-        level = logging.DEBUG if self._malformed_told else logging.WARNING  # each list has it again
-        self._malformed_told = True
+        level = logging.DEBUG if self._malformed_logged else logging.WARNING  # each list has it again
+        self._malformed_logged = True
         _log.log(level, "informer %s: %s", self._collection.gvr, self.last, extra=self._extra())
 
     def _extra(self) -> dict[str, object]:

@@ -17,12 +17,12 @@ class Inbox:
     waiting tasks are woken.
     """
 
-    __slots__ = ("_asked", "_closed", "_messages", "_posted")
+    __slots__ = ("_closed", "_messages", "_posted", "_waiting")
 
     def __init__(self) -> None:
         self._messages: list[Message] = []
         self._posted = trio.Event()
-        self._asked: list[trio.Event] = []  # one for each call of ask() in progress
+        self._waiting: list[trio.Event] = []  # one for each call of ask() in progress
         self._closed = False
 
     def post(self, message: Message) -> None:
@@ -44,12 +44,12 @@ class Inbox:
             await message()
             done.set()
 
-        self._asked.append(done)
+        self._waiting.append(done)
         self.post(do)
         try:
             await done.wait()
         finally:
-            self._asked.remove(done)
+            self._waiting.remove(done)
 
     async def take(self) -> list[Message]:
         """Wait for messages, and return all that were posted since the last call."""
@@ -63,5 +63,5 @@ class Inbox:
         """Drop pending messages, and wake the tasks that wait for them."""
         self._closed = True
         self._messages.clear()
-        for done in self._asked:
+        for done in self._waiting:
             done.set()

@@ -46,7 +46,7 @@ class ReflectorAttempt:
 
 
 @contextmanager
-def told(
+def observed(
     started: Started,
     finished: Finished,
     collection: Collection,

@@ -126,7 +126,7 @@ class ReflectorHealth:
             self._open_since = now
         return None if self._mute else max(0.0, self._open_since + self._hold - now)
 
-    def proven_by_words(self, now: float) -> bool:
+    def proven_by_event(self, now: float) -> bool:
         """Return whether an event or bookmark ends the failures."""
         self._mute = False
         return self._hold == _FIRST or (self._open_since is not None and now - self._open_since >= self._hold)

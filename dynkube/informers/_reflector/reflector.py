@@ -21,7 +21,7 @@ import trio
 from dynkube.client._listwatch import ListWatch
 from dynkube.errors import APIError, ConfigError, DynkubeError, TransportError, UnreadableEvent
 from dynkube.informers._cache.cache import add_page
-from dynkube.informers._reflector.counters import Finished, ReflectorAttempt, ReflectorStatistics, Started, told
+from dynkube.informers._reflector.counters import Finished, ReflectorAttempt, ReflectorStatistics, Started, observed
 from dynkube.informers._reflector.deadlines import IdleTimeout, Stream
 from dynkube.informers._reflector.health import GOOD_WHILE, ReflectorHealth
 from dynkube.informers._reflector.outage import OutageWaits
@@ -147,7 +147,7 @@ class Reflector:
                 await self._watch(nursery, streaming=isinstance(self._state, Streaming))
 
     def _observed(self, started: Started, finished: Finished) -> AbstractContextManager[ReflectorAttempt]:
-        return told(started, finished, self._source.collection, self._statistics, lambda: followed(self._state))
+        return observed(started, finished, self._source.collection, self._statistics, lambda: followed(self._state))
 
     def _may_stream(self) -> bool:
         wanted = self._settings.streaming_lists
@@ -325,7 +325,7 @@ class Reflector:
                 state.check_bookmark(event.resource_version)
             else:
                 statistics.last_event = statistics.last_activity
-        if self._health.streak and self._health.proven_by_words(statistics.last_activity):
+        if self._health.streak and self._health.proven_by_event(statistics.last_activity):
             self._healthy()
         last = events[-1]
         self._state = state.advanced(

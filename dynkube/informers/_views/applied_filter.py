@@ -95,13 +95,13 @@ class AppliedFilter:
             if not was_read:
                 return None
             results = FilterResults.none(snapshot)
-        if len(results.unasked):
-            shown = self.shown(list(results.unasked))
+        if len(results.pending):
+            shown = self.shown(list(results.pending))
             if shown is None:
                 return None
-            results = results.asked(shown)
+            results = results.evaluated(shown)
         elif results.carried:
-            results = results.asked(())
+            results = results.evaluated(())
         if results is not self._results:
             self._results = results
             if latest() is not snapshot:  # the owner may have called carry() before this was stored

@@ -20,18 +20,18 @@ _MANY: Final = 256  # results are dropped after 256 changes, plus a quarter of t
 
 @dataclass(frozen=True, slots=True)
 class FilterResults:
-    """The results on one version; objects not in ``shown`` or ``unasked`` are hidden.
+    """The results on one version; objects not in ``shown`` or ``pending`` are hidden.
 
     Attributes:
         base: the version of the cache.
         shown: the objects that the filter shows.
-        unasked: the objects on which it was not evaluated yet.
+        pending: the objects on which it was not evaluated yet.
         carried: number of changes since the last read.
     """
 
     base: Snapshot
     shown: Snapshot
-    unasked: Snapshot
+    pending: Snapshot
     carried: int = 0
 
     @classmethod
@@ -39,8 +39,8 @@ class FilterResults:
         """Return the results before any evaluation."""
         return cls(base, EMPTY, base)
 
-    def asked(self, shown: Iterable[Unstructured]) -> FilterResults:
-        """Return the results after the filter was evaluated on the objects ``unasked``.
+    def evaluated(self, shown: Iterable[Unstructured]) -> FilterResults:
+        """Return the results after the filter was evaluated on the objects ``pending``.
 
         Args:
             shown: those of the objects that the filter shows.
@@ -55,12 +55,12 @@ class FilterResults:
         carried = self.carried + len(changes)
         if carried > _MANY + len(base) // 4:
             return None
-        shown, unasked = self.shown.edit(), self.unasked.edit()
+        shown, pending = self.shown.edit(), self.pending.edit()
         for key, _, after in changes:
             if shown.get(key) is not None:
                 shown.remove(key)
             if after is not None:
-                unasked.put(key, after)
-            elif unasked.get(key) is not None:
-                unasked.remove(key)
-        return FilterResults(base, shown.done(), unasked.done(), carried)
+                pending.put(key, after)
+            elif pending.get(key) is not None:
+                pending.remove(key)
+        return FilterResults(base, shown.done(), pending.done(), carried)

@@ -27,16 +27,16 @@ class View:
 
     Args:
         report: called when a user's function raises.
-        ask_round: requests a round from the owner.
+        request_round: requests a round from the owner.
     """
 
     __slots__ = (
         "_applied",
-        "_ask_round",
         "_awaited",
         "_behind",
         "_replaced",
         "_report",
+        "_request_round",
         "closed",
         "filter",
         "indexes",
@@ -47,7 +47,7 @@ class View:
         "synced",
     )
 
-    def __init__(self, report: ErrorReport, ask_round: Callable[[], None]) -> None:
+    def __init__(self, report: ErrorReport, request_round: Callable[[], None]) -> None:
         self.filter: Filter | None = None
         self.indexes: dict[str, Index] = {}
         self.subscribers: list[Subscriber] = []
@@ -65,7 +65,7 @@ class View:
         self._applied = NO_FILTER
         self._behind = False  # whether changes were not sent because the filter was not ready
         self._report = report
-        self._ask_round = ask_round
+        self._request_round = request_round
 
     # ── filter ───────────────────────────────────────────────────────────────────────────────
 
@@ -156,7 +156,7 @@ class View:
             self._behind = True
             return
         if self._behind:  # it is ready again, and has not requested a round
-            self._ask_round()
+            self._request_round()
         shown = set(map(id, found))
         for key, _, after in changes:
             visible = after if id(after) in shown else None
@@ -191,9 +191,11 @@ class View:
                     subscriber.offer(key, visible)
             await slices.checkpoint_if_due()
         if missed:
-            await self._show_what_went(snapshot, some, slices)
+            await self._send_pending_deletions(snapshot, some, slices)
 
-    async def _show_what_went(self, snapshot: Snapshot, subscribers: Sequence[Subscriber], slices: Slices) -> None:
+    async def _send_pending_deletions(
+        self, snapshot: Snapshot, subscribers: Sequence[Subscriber], slices: Slices
+    ) -> None:
         """Send deletions of objects that were deleted while the filter was not ready."""
         for subscriber in subscribers:
             for keys in batches(subscriber.known_keys()):

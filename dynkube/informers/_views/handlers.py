@@ -60,7 +60,7 @@ class Handler:
             )
         if inspect.iscoroutinefunction(self.on_error):
             raise InvalidInput(f"on_error {repr_of(self.on_error)} must be a synchronous function: it is not awaited")
-        object.__setattr__(self, "_asks_initial", _asks_for(self.on_add, "initial"))
+        object.__setattr__(self, "_asks_initial", _has_parameter(self.on_add, "initial"))
 
     def describe(self) -> str:
         """Return the name of the first function, as a name for the handler."""
@@ -79,7 +79,7 @@ class Handler:
         return self.on_delete(event.object) if self.on_delete else None
 
 
-def _asks_for(function: Callable[..., Any] | None, parameter: str) -> bool:
+def _has_parameter(function: Callable[..., Any] | None, parameter: str) -> bool:
     """Return whether a function has a parameter of that name.
 
     ``**kwargs`` does not count, as a wrapper may just pass them on to a function without this parameter.
@@ -283,7 +283,7 @@ class HandlerTask(Subscriber):
         if seconds > self._longest:
             self._longest = seconds
         if told is not None:
-            told(HandlerRun(handler=self.name, event=_word(event), seconds=seconds, error=failure))
+            told(HandlerRun(handler=self.name, event=_event_name(event), seconds=seconds, error=failure))
         if failure is not None:
             self._failure = None
             self._report(failure, event)
@@ -314,7 +314,7 @@ class HandlerTask(Subscriber):
         _log.log(level, text, self.name, event, self._errors, exc_info=exc, extra=extra)
 
 
-def _word(event: InformerEvent) -> Literal["Added", "Updated", "Deleted"]:
+def _event_name(event: InformerEvent) -> Literal["Added", "Updated", "Deleted"]:
     if isinstance(event, Added):
         return "Added"
     return "Updated" if isinstance(event, Updated) else "Deleted"

@@ -105,9 +105,9 @@ def table_columns(table: _Table) -> list[FrameColumn]:
     for place, column in enumerate(table.columns):
         cells = [row[place] for row in table.cells]
         path = column.json_path if column.type == "date" else None
-        if column.tells_age:
+        if column.shows_age:
             columns.append(_moments("Created", _CREATED, objects))
-        elif path or column.tells_creation:
+        elif path or column.shows_creation:
             columns.append(_moments(column.name, path or _CREATED, objects))
         else:
             wanted = written.get(column.name) or _DECLARED.get(column.type, FrameType.TEXT)

@@ -46,7 +46,7 @@ class Access:
         reviews = Reviews(self.authenticator(token), self.authorizer, timestamp)
         for storage_group in reviews.storage_groups:
             engine.answer(storage_group, "", _created(reviews.answer))
-        engine.ask_before_creating(self._permit_create)
+        engine.set_create_permit(self._permit_create)
         engine.answer("serviceaccounts", "token", _created(self._accounts.request))
 
     def authenticator(self, token: str | None = None) -> Authenticator:

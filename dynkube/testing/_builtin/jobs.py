@@ -10,7 +10,7 @@ from dynkube.testing._builtin.findings import IMMUTABLE, BuiltinFindings, fill, 
 from dynkube.testing._builtin.podchecks import check_template
 from dynkube.testing._builtin.podspecs import complete_template
 from dynkube.testing._builtin.podwarnings import template_warnings
-from dynkube.testing._builtin.rules import POD_NAMES, BuiltinRules, asks_anew
+from dynkube.testing._builtin.rules import POD_NAMES, BuiltinRules, may_warn
 from dynkube.testing._builtin.selectors import selects
 from dynkube.testing._calls.api import JSONObject
 
@@ -144,12 +144,12 @@ def _keep_job(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | None
 
 
 def _caution_job(obj: JSONObject, old: JSONObject | None) -> list[str]:
-    return _spec_warnings("spec", obj["spec"]) if asks_anew(obj, old) else []
+    return _spec_warnings("spec", obj["spec"]) if may_warn(obj, old) else []
 
 
 def _caution_cron_job(obj: JSONObject, old: JSONObject | None) -> list[str]:
     spec = obj["spec"]
-    told = _spec_warnings("spec.jobTemplate.spec", spec["jobTemplate"]["spec"]) if asks_anew(obj, old) else []
+    told = _spec_warnings("spec.jobTemplate.spec", spec["jobTemplate"]["spec"]) if may_warn(obj, old) else []
     if old is not None and "TZ" in (spec.get("schedule") or ""):
         told.append(f"cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see {_CRON_HELP}")
     return told

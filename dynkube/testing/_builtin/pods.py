@@ -10,7 +10,7 @@ from dynkube.testing._builtin.findings import BuiltinFindings, fill, items, show
 from dynkube.testing._builtin.podchecks import check_pod_spec, check_template
 from dynkube.testing._builtin.podspecs import complete_pod_spec, complete_template
 from dynkube.testing._builtin.podwarnings import pod_warnings, template_warnings
-from dynkube.testing._builtin.rules import BuiltinRules, asks_anew
+from dynkube.testing._builtin.rules import BuiltinRules, may_warn
 from dynkube.testing._calls import refuse
 from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._kinds.kinds import Kind, Registry
@@ -215,6 +215,6 @@ def pod_rules(storage: Storage, registry: Registry) -> dict[str, BuiltinRules]:
     templates = BuiltinRules(
         defaults=complete_template,
         checks=lambda findings, obj, old: check_template(findings, "template", obj["template"]),
-        cautions=lambda obj, old: template_warnings("template", obj["template"]) if asks_anew(obj, old) else (),
+        cautions=lambda obj, old: template_warnings("template", obj["template"]) if may_warn(obj, old) else (),
     )
     return {"pods": pods, "podtemplates": templates}

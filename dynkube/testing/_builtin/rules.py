@@ -35,7 +35,7 @@ def _no_warnings(obj: JSONObject, old: JSONObject | None) -> Iterable[str]:
     return ()
 
 
-def asks_anew(obj: JSONObject, old: JSONObject | None) -> bool:
+def may_warn(obj: JSONObject, old: JSONObject | None) -> bool:
     """Return whether a write may cause warnings: a create, or a new generation."""
     return old is None or obj["metadata"].get("generation") != old["metadata"].get("generation")
 

@@ -242,7 +242,7 @@ class _Ports:
                 continue
             number, own = port.get("port", 0), port.get("nodePort") or 0
             if not (wanted := by_port.get(number, 0)):
-                wanted = _asked_for(number, items(spec, "ports"))
+                wanted = _requested_port(number, items(spec, "ports"))
                 if wanted and (cause := self._reserve(at, wanted)):
                     return [cause]
                 by_port[number] = port["nodePort"] = wanted or self._any()
@@ -302,6 +302,6 @@ class _Ports:
         return chosen
 
 
-def _asked_for(number: int, ports: Iterable[JSONObject]) -> int:
+def _requested_port(number: int, ports: Iterable[JSONObject]) -> int:
     """Return the node port requested for the port ``number``; 0 if there is none."""
     return next((port["nodePort"] for port in ports if port.get("port", 0) == number and port.get("nodePort")), 0)

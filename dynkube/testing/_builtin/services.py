@@ -64,7 +64,7 @@ class ServiceRules(BuiltinRules):
         if causes := self.allocator.give(kind, obj, before):
             raise refuse.invalid(kind, obj["metadata"].get("name", ""), causes)
         if old is not None:
-            _drop_what_its_type_has_not(obj, old)
+            _drop_inapplicable_fields(obj, old)
         if obj["spec"]["type"] == "ExternalName" and obj["spec"].get("internalTrafficPolicy") in TRAFFIC_POLICIES:
             del obj["spec"]["internalTrafficPolicy"]  # a real server does not return it for this type
 
@@ -80,7 +80,7 @@ class ServiceRules(BuiltinRules):
         return _warnings(obj["spec"])
 
 
-def _drop_what_its_type_has_not(obj: JSONObject, old: JSONObject) -> None:
+def _drop_inapplicable_fields(obj: JSONObject, old: JSONObject) -> None:
     """Remove fields that do not apply to the new type of a service.
 
     Fields that the request changed together with the type are kept.

@@ -10,7 +10,7 @@ from dynkube.testing._builtin.findings import IMMUTABLE, BuiltinFindings, fill, 
 from dynkube.testing._builtin.podchecks import check_template
 from dynkube.testing._builtin.podspecs import complete_claim_spec, complete_template
 from dynkube.testing._builtin.podwarnings import template_warnings
-from dynkube.testing._builtin.rules import POD_NAMES, BuiltinRules, asks_anew
+from dynkube.testing._builtin.rules import POD_NAMES, BuiltinRules, may_warn
 from dynkube.testing._builtin.selectors import check_selector, is_empty, selects
 from dynkube.testing._builtin.volumewarnings import claim_warnings
 from dynkube.testing._calls.api import JSONObject
@@ -283,7 +283,7 @@ def _keep_data(findings: BuiltinFindings, obj: JSONObject, old: JSONObject | Non
 
 
 def _caution(obj: JSONObject, old: JSONObject | None) -> list[str]:
-    return template_warnings("spec.template", obj["spec"].get("template")) if asks_anew(obj, old) else []
+    return template_warnings("spec.template", obj["spec"].get("template")) if may_warn(obj, old) else []
 
 
 def _caution_daemon_set(obj: JSONObject, old: JSONObject | None) -> list[str]:
@@ -297,7 +297,7 @@ def _caution_controller(obj: JSONObject, old: JSONObject | None) -> list[str]:
     On an update, they are about the old object, because kube-apiserver 1.36 mixes up the old and the new object.
     """
     told = obj if old is None else old
-    return template_warnings("spec.template", told["spec"].get("template")) if asks_anew(obj, old) else []
+    return template_warnings("spec.template", told["spec"].get("template")) if may_warn(obj, old) else []
 
 
 def _caution_stateful_set(obj: JSONObject, old: JSONObject | None) -> list[str]:

@@ -48,7 +48,7 @@ class Site:
 
 def etcd_failure(etcd: Site) -> str:
     """Return why etcd is not ready; empty if it is."""
-    return _trouble(lambda: _expect(etcd, "/health"))
+    return _failure(lambda: _expect(etcd, "/health"))
 
 
 def api_server_failure(api_server: Site) -> str:
@@ -57,7 +57,7 @@ def api_server_failure(api_server: Site) -> str:
     Ready includes that the namespace ``default`` exists: a new server creates it shortly after its readiness probe
     succeeds.
     """
-    return _trouble(
+    return _failure(
         lambda: _expect(api_server, "/readyz?verbose") or _expect(api_server, "/api/v1/namespaces/default", 404)
     )
 
@@ -101,7 +101,7 @@ def _expect(site: Site, path: str, bad: int | None = None) -> str:
     return "" if good else f"{path} responded {status}: {text.strip()}"
 
 
-def _trouble(probe: Callable[[], str]) -> str:
+def _failure(probe: Callable[[], str]) -> str:
     try:
         return probe()
     except (OSError, http.client.HTTPException) as error:

@@ -139,14 +139,14 @@ class ServerProcess:
         if self._run is None:
             return
         run = self._run
-        run.ask_to_end()
+        run.terminate()
         deadline = time.monotonic() + self._stop_timeout
         while not run.ended.wait(_POLL_SECONDS):
             _raise_if_cancelled()
             if time.monotonic() > deadline:
                 run.kill()
                 late = f"{self._stop_timeout:g} seconds after SIGTERM (stop_timeout=)"
-                raise ControlPlaneError(f"{self.name} had not exited {late}, and was killed{self._said()}")
+                raise ControlPlaneError(f"{self.name} had not exited {late}, and was killed{self._last_log_lines()}")
 
     def kill(self) -> None:
         """Kill the server at once (SIGKILL), which breaks off its connections.
@@ -213,11 +213,11 @@ class ServerProcess:
                 return
             if time.monotonic() > deadline:
                 late = f"{self._start_timeout:g} seconds (start_timeout=)"
-                raise ControlPlaneError(f"{self.name} was not ready after {late}: {trouble}{self._said()}")
+                raise ControlPlaneError(f"{self.name} was not ready after {late}: {trouble}{self._last_log_lines()}")
             run.ended.wait(_POLL_SECONDS)
-        raise ControlPlaneError(f"{self.name} exited before it was ready, {run.ending}{self._said()}")
+        raise ControlPlaneError(f"{self.name} exited before it was ready, {run.ending}{self._last_log_lines()}")
 
-    def _said(self) -> str:
+    def _last_log_lines(self) -> str:
         """Return the last log lines for an error message.
 
         The usage text of etcd is omitted.

@@ -48,7 +48,7 @@ class Run:
 
     Attributes:
         ended: Set when the process has ended and its exit code is known.
-        expected: Whether the end of the process was requested by :meth:`ask_to_end` or :meth:`kill`.
+        expected: Whether the end of the process was requested by :meth:`terminate` or :meth:`kill`.
     """
 
     def __init__(self, command: Sequence[str], log: Path, environment: Mapping[str, str]) -> None:
@@ -95,7 +95,7 @@ class Run:
             with suppress(ChildProcessError):  # it has ended meanwhile
                 os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
 
-    def ask_to_end(self) -> None:
+    def terminate(self) -> None:
         """Send SIGTERM, and resume the process if it is paused. Does not wait for its end."""
         self.expected = self.expected or not self.ended.is_set()
         self.send(signal.SIGTERM)

@@ -144,7 +144,7 @@ class APIServiceController:
             return False
         if self._kinds_seen != self._registry.revision:
             self._kinds_seen = self._registry.revision
-            self._follow_what_is_served(allowance)
+            self._follow_served(allowance)
         dirty, self._dirty = self._dirty, {}
         for name in dirty:
             self._reconcile(kinds[0], name)
@@ -158,7 +158,7 @@ class APIServiceController:
             assert version is not None
             self._dirty[version.name] = None
 
-    def _follow_what_is_served(self, allowance: Allowance) -> None:
+    def _follow_served(self, allowance: Allowance) -> None:
         served: dict[GroupVersion, Kind] = {}
         for kind in self._registry:
             if kind.listed:
@@ -245,7 +245,7 @@ class APIServiceController:
 
     def _set_condition(self, obj: JSONObject, gv: GroupVersion, service: bool) -> bool:
         """Set the condition Available in ``obj``; return whether it is true."""
-        reason, message = self._trouble(obj["spec"], gv, service)
+        reason, message = self._unavailable(obj["spec"], gv, service)
         status = "False" if reason else "True"
         if not reason:
             reason, message = ("Passed", "all checks passed") if service else ("Local", _LOCAL)
@@ -257,7 +257,7 @@ class APIServiceController:
         obj["status"] = {**obj["status"], "conditions": [*others, {**entry, "type": "Available"}]}
         return status == "True"
 
-    def _trouble(self, spec: JSONObject, gv: GroupVersion, service: bool) -> tuple[str, str]:
+    def _unavailable(self, spec: JSONObject, gv: GroupVersion, service: bool) -> tuple[str, str]:
         """Return reason and message for an unavailable API; empty if it is available."""
         if not service:
             return ("FailedDiscoveryCheck", _unreachable(gv, "10.0.0.1:443")) if gv in self._broken else ("", "")

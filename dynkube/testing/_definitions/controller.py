@@ -12,7 +12,13 @@ from dynkube.testing._calls.api import JSONObject
 from dynkube.testing._calls.delete_options import DeleteOptions
 from dynkube.testing._definitions.conditions import condition, set_condition
 from dynkube.testing._definitions.crds import CLEANUP_FINALIZER, DEFINITIONS, kinds_of
-from dynkube.testing._definitions.names import accept_names, establish, kind_names, resource_names, tell_approval
+from dynkube.testing._definitions.names import (
+    accept_names,
+    establish,
+    kind_names,
+    resource_names,
+    set_approval_condition,
+)
 from dynkube.testing._kinds.kinds import Kind, Registry
 from dynkube.testing._patching.entries import Writer
 from dynkube.testing._patching.ownership import Ownership
@@ -151,7 +157,7 @@ class DefinitionController:
     def _accept(self, name: str, definition: JSONObject) -> None:
         """Accept the names of the CRD, then establish it, in two updates of the status."""
         with self._change(definition) as time:
-            tell_approval(definition, time)
+            set_approval_condition(definition, time)
             accept_names(definition, *self._taken(name, definition["spec"]["group"]), time)
         if condition(definition, "Established") == "True" or condition(definition, "NamesAccepted") != "True":
             return

@@ -56,7 +56,7 @@ def establish(definition: JSONObject, time: str) -> None:
         set_condition(definition, "Established", True, "InitialNamesAccepted", message, time)
 
 
-def tell_approval(definition: JSONObject, time: str) -> None:
+def set_approval_condition(definition: JSONObject, time: str) -> None:
     """Set the condition KubernetesAPIApprovalPolicyConformant of a CRD.
 
     CRDs in groups that are not protected do not have it.

@@ -35,7 +35,7 @@ def undefined_fields(expression: str, schema: JSONObject) -> str:
     bare = _TEXT.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), expression)
     if _SHADOWED.search(bare):
         return ""
-    return "\n".join(_told(expression, at, name) for at, name in _undefined(bare, schema))
+    return "\n".join(_undefined_message(expression, at, name) for at, name in _undefined(bare, schema))
 
 
 def _undefined(bare: str, schema: JSONObject) -> Iterator[tuple[int, str]]:
@@ -66,7 +66,7 @@ def _field(schema: JSONObject, name: str) -> tuple[bool, JSONObject | None]:
     return True, found
 
 
-def _told(expression: str, at: int, name: str) -> str:
+def _undefined_message(expression: str, at: int, name: str) -> str:
     line = expression.count("\n", 0, at)
     begin = expression.rfind("\n", 0, at) + 1
     # The real server's compiler prints a wide dot below characters of more than one byte.

@@ -128,7 +128,7 @@ class Application:
     ) -> None:
         contested = [
             (path, entry)
-            for entry in sorted(others, key=lambda entry: entry.told)
+            for entry in sorted(others, key=lambda entry: entry.sort_key)
             for path in in_order(path for path in changed[entry.api_version][0] if entry.owns(path))
         ]
         allowed = taken_over(self.writer.manager, self.kind, live) if contested else frozenset()

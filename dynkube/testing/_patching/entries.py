@@ -62,7 +62,7 @@ class Entry:
         return _identity(self.manager, self.operation, self.subresource, self.api_version)
 
     @property
-    def told(self) -> str:
+    def sort_key(self) -> str:
         """The identity as JSON text, by which the real server sorts entries."""
         manager, operation, subresource, api_version = self.identity
         named = {"manager": manager, "operation": operation, "apiVersion": api_version, "subresource": subresource}
@@ -170,7 +170,8 @@ def capped(entries: Iterable[Entry]) -> tuple[Entry, ...]:
     """
     found = {entry.identity: entry for entry in entries if entry.encoded}
     updaters = sorted(
-        (entry for entry in found.values() if entry.operation == "Update"), key=lambda entry: (entry.time, entry.told)
+        (entry for entry in found.values() if entry.operation == "Update"),
+        key=lambda entry: (entry.time, entry.sort_key),
     )
     too_many, first = len(updaters) - _MAX_UPDATERS, dict[str, Identity]()
     for entry in updaters:

@@ -61,12 +61,12 @@ class ScaledOwners:
         """
         path = self.paths[self.api_version]
         assert path is not None, "it is scaled in this version"
-        there = {entry.told: entry for entry in scale if entry.owns(_REPLICAS)}
+        there = {entry.sort_key: entry for entry in scale if entry.owns(_REPLICAS)}
         found = []
         for entry in self.entries:
             if entry.api_version not in self.paths:
                 continue
-            if not self._owns_replicas(entry) or there.pop(entry.told, None) is not None:
+            if not self._owns_replicas(entry) or there.pop(entry.sort_key, None) is not None:
                 found.append(entry)
             else:
                 own = self.paths[entry.api_version]

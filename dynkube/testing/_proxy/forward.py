@@ -76,7 +76,7 @@ class Forward:
         target: bytes = scope["raw_path"] + (b"?" + query if query else b"")
         try:
             response = await self._upstream.send(
-                scope["method"].encode("ascii"), target, self._asked(scope, body), body
+                scope["method"].encode("ascii"), target, self._forwarded_headers(scope, body), body
             )
             self._reached = True
             try:
@@ -85,9 +85,9 @@ class Forward:
                 with trio.CancelScope(shield=True):
                     await response.aclose()
         except FAILURES as error:
-            self._tell(error, scope)
+            self._log_failure(error, scope)
 
-    def _tell(self, error: Exception, scope: Scope) -> None:
+    def _log_failure(self, error: Exception, scope: Scope) -> None:
         """Log a failure of the upstream.
 
         The first one is logged as a warning if the upstream was never reached: then the configuration is probably
@@ -100,7 +100,7 @@ class Forward:
         else:
             _logger.info("%s %s: upstream: %r", scope["method"], scope["path"], error)
 
-    def _asked(self, scope: Scope, body: bytes) -> Fields:
+    def _forwarded_headers(self, scope: Scope, body: bytes) -> Fields:
         """Return the header fields of the forwarded request."""
         fields = [(b"host", self._upstream.authority), *_end_to_end(scope["headers"], besides=_REPLACED)]
         if body or any(name.lower() in {b"content-length", b"transfer-encoding"} for name, _ in scope["headers"]):

@@ -108,11 +108,11 @@ class FaultProxy(Injection, Records):
         from dynkube.testing._proxy.forward import Forward
         from dynkube.testing._proxy.upstream import Upstream
 
-        doors: list[InterruptibleListener] = []
+        listeners: list[InterruptibleListener] = []
 
-        def door(bound: socket) -> InterruptibleListener:
-            doors.append(InterruptibleListener(bound))
-            return doors[0]
+        def make_listener(bound: socket) -> InterruptibleListener:
+            listeners.append(InterruptibleListener(bound))
+            return listeners[0]
 
         async with AsyncExitStack() as stack:
             upstream = await Upstream.connect(self._upstream)
@@ -125,10 +125,10 @@ class FaultProxy(Injection, Records):
                 port=self._port,
                 tls=self._tls,
                 token=self._upstream.token,
-                door=door,
+                make_listener=make_listener,
             )
             endpoint = await stack.enter_async_context(serving)
-            self._running = stack.pop_all(), endpoint, doors[0]
+            self._running = stack.pop_all(), endpoint, listeners[0]
         return self
 
     async def __aexit__(

@@ -203,9 +203,9 @@ class _Walk:
                 self._not_checked(path, " ".join(str(error).split()))
                 continue
             if isinstance(result, EvaluationError):
-                self._tell_error(rule, result, node, path)
+                self._report_error(rule, result, node, path)
             elif result is not True:
-                self._tell_failure(rule, variables, value, path, trail)
+                self._report_failure(rule, variables, value, path, trail)
 
     def _not_checked(self, path: str, why: str) -> None:
         where = f" of {path}" if path else ""
@@ -215,7 +215,7 @@ class _Walk:
         if text not in self._outcome.warnings:
             self._outcome.warnings.append(text)
 
-    def _tell_error(self, rule: _Rule, error: EvaluationError, node: Node, path: str) -> None:
+    def _report_error(self, rule: _Rule, error: EvaluationError, node: Node, path: str) -> None:
         if error.overload and has_typed_formats(node):
             self._not_checked(path, "it compares times, which the CEL library takes for texts here")
             return
@@ -227,7 +227,9 @@ class _Walk:
         shown_type = quoted(node.types[0] if len(node.types) == 1 else "")
         self._outcome.causes.append(StatusCause(path or NO_FIELD, INVALID, f"Invalid value: {shown_type}: {text}"))
 
-    def _tell_failure(self, rule: _Rule, variables: Mapping[str, object], value: Any, path: str, trail: _Trail) -> None:
+    def _report_failure(
+        self, rule: _Rule, variables: Mapping[str, object], value: Any, path: str, trail: _Trail
+    ) -> None:
         at = path + (_normalized(rule.source.get("fieldPath") or ""))
         cause = _cause(rule, at.removeprefix(".") or NO_FIELD, value, _message(rule, variables))
         if not rule.transition and trail.unchanged:

@@ -58,7 +58,7 @@ def _error(node: Node, value: Any, path: str, struct: str, name: str) -> str:
     if found == "object":
         return _object_error(node, value, path, struct, name)
     if found == "array" and node.items is not None:
-        return _told(_error(node.items, item, path, struct, name) for item in value)
+        return _reported(_error(node.items, item, path, struct, name) for item in value)
     return ""
 
 
@@ -73,10 +73,10 @@ def _object_error(node: Node, value: dict[str, Any], path: str, struct: str, nam
             errors.append(_error(child, content, below, title or struct, texts.get(key, "")))
         elif node.additional is not None:
             errors.append(_error(node.additional, content, path, struct, name))
-    return _told(errors)
+    return _reported(errors)
 
 
-def _told(errors: Iterable[str]) -> str:
+def _reported(errors: Iterable[str]) -> str:
     """Return the one of ``errors`` that Go's decoder reports, ``""`` for none.
 
     Go's decoder stops at an error of a type with a custom decoder, and reports it. It continues after other errors, and

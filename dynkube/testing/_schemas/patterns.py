@@ -116,7 +116,7 @@ def compile_pattern(pattern: str) -> Pattern:
             found = compiled(respelled)
         except re2.error:
             raise _bad(_in_go(error, pattern)) from None
-    _refuse_what_only_re2_accepts(pattern)
+    _reject_re2_extensions(pattern)
     return Pattern(found)
 
 
@@ -124,7 +124,7 @@ def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-def _refuse_what_only_re2_accepts(pattern: str) -> None:
+def _reject_re2_extensions(pattern: str) -> None:
     depth = 0
     for token in _TOKENS.finditer(pattern):
         if token["any"]:

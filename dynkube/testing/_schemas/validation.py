@@ -150,11 +150,11 @@ class _Checks:
             outcomes = [_validated(node, value, path, link) for node in nodes]
             match keyword:
                 case "anyOf":
-                    _tell_any(outcomes, path, result)
+                    _report_any_of(outcomes, path, result)
                 case "oneOf":
-                    _tell_one(outcomes, path, result)
+                    _report_one_of(outcomes, path, result)
                 case "allOf":
-                    _tell_all(outcomes, path, result)
+                    _report_all_of(outcomes, path, result)
                 case _ if not outcomes[0].found:
                     result.add([overall(f"{quoted(path)} must not validate the schema (not)")])
         return result
@@ -176,7 +176,7 @@ def _best(failures: list[Findings]) -> Findings:
     return max(failures, key=lambda failure: failure.checks)
 
 
-def _tell_any(outcomes: list[Findings], path: str, result: Findings) -> None:
+def _report_any_of(outcomes: list[Findings], path: str, result: Findings) -> None:
     for outcome in outcomes:
         if not outcome.found:
             result.merge(outcome)
@@ -185,7 +185,7 @@ def _tell_any(outcomes: list[Findings], path: str, result: Findings) -> None:
     result.merge(_best(outcomes))
 
 
-def _tell_one(outcomes: list[Findings], path: str, result: Findings) -> None:
+def _report_one_of(outcomes: list[Findings], path: str, result: Findings) -> None:
     passed = [outcome for outcome in outcomes if not outcome.found]
     if len(passed) == 1:
         result.merge(passed[0])
@@ -196,7 +196,7 @@ def _tell_one(outcomes: list[Findings], path: str, result: Findings) -> None:
         result.merge(_best(outcomes))
 
 
-def _tell_all(outcomes: list[Findings], path: str, result: Findings) -> None:
+def _report_all_of(outcomes: list[Findings], path: str, result: Findings) -> None:
     for outcome in outcomes:
         result.merge(outcome)
     passed = sum(not outcome.found for outcome in outcomes)

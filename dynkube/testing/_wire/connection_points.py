@@ -25,7 +25,7 @@ class ConnectionPoints:
 
     def __init__(self) -> None:
         self._refusals: dict[Outage, tuple[Refusal, list[Outage]]] = {}
-        self._doors: list[InterruptibleListener] = []
+        self._listeners: list[InterruptibleListener] = []
         self._answers: dict[EndableAnswer, None] = {}
 
     # ── outages ───────────────────────────────────────────────────────────────────────────
@@ -39,12 +39,12 @@ class ConnectionPoints:
         if how not in get_args(Refusal):
             raise InvalidInput(f"how={how!r} is invalid: pass one of {', '.join(map(repr, get_args(Refusal)))}")
         outage = Outage(f"refuse_connections({how!r})", self._admit)
-        self._refusals[outage] = how, [door.refuse(how) for door in self._doors if not door.closed]
+        self._refusals[outage] = how, [listener.refuse(how) for listener in self._listeners if not listener.closed]
         return outage
 
     def _admit(self, outage: Outage) -> None:
-        _, at_doors = self._refusals.pop(outage)
-        for each in at_doors:
+        _, undo = self._refusals.pop(outage)
+        for each in undo:
             each.remove()
 
     def drop(self, how: Drop) -> int:
@@ -57,17 +57,17 @@ class ConnectionPoints:
             raise InvalidInput(f"how={how!r} is invalid: pass one of {', '.join(map(repr, get_args(Drop)))}")
         for answer in self._answers:
             answer.end(how)
-        return len(self._answers) + sum(door.drop(how) for door in self._doors if not door.closed)
+        return len(self._answers) + sum(listener.drop(how) for listener in self._listeners if not listener.closed)
 
     # ── what comes in ─────────────────────────────────────────────────────────────────────
 
-    def door(self, bound: socket.socket) -> InterruptibleListener:
+    def make_listener(self, bound: socket.socket) -> InterruptibleListener:
         """Return a listener on a bound socket, subject to current and future outages."""
-        door = InterruptibleListener(bound)
-        self._doors = [other for other in self._doors if not other.closed] + [door]
-        for how, at_doors in self._refusals.values():
-            at_doors.append(door.refuse(how))
-        return door
+        listener = InterruptibleListener(bound)
+        self._listeners = [other for other in self._listeners if not other.closed] + [listener]
+        for how, undo in self._refusals.values():
+            undo.append(listener.refuse(how))
+        return listener
 
     def check(self) -> None:
         """Check that an in-process client can connect.

@@ -58,7 +58,7 @@ def _describe(body: bytes, error: str) -> str:
     if problem in _BEHIND:
         offset -= 1
     if problem == "invalid character":
-        problem, offset = _inside_what(body, offset)
+        problem, offset = _error_context(body, offset)
     elif problem == "invalid number":
         problem = _number_problem(body, offset)
     if offset >= len(body):
@@ -85,7 +85,7 @@ def _number_problem(body: bytes, offset: int) -> str:
     return "in numeric literal"
 
 
-def _inside_what(body: bytes, offset: int) -> tuple[str, int]:
+def _error_context(body: bytes, offset: int) -> tuple[str, int]:
     """Return the context of an invalid character for Go's message, and its offset.
 
     The context is a string, a number, a literal (``true``), or the beginning of a value.

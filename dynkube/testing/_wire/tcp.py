@@ -55,7 +55,7 @@ async def serve_tcp(
     port: int,
     tls: bool,
     token: str | None,
-    door: Callable[[socket.socket], Listener] = listen,
+    make_listener: Callable[[socket.socket], Listener] = listen,
 ) -> AsyncIterator[Endpoint]:
     """Serve ``app`` over TCP inside the block, in a task of ``nursery``.
 
@@ -68,8 +68,8 @@ async def serve_tcp(
         port: The port to listen on; ``0`` for any free port.
         tls: Whether to serve HTTPS, with a certificate of a newly created CA.
         token: The bearer token to put into the endpoint.
-        door: Function that creates the listener from a bound socket. Pass another one to control which connections are
-            accepted.
+        make_listener: Function that creates the listener from a bound socket. Pass another one to control which
+            connections are accepted.
 
     Raises:
         ImportError: The ``serve`` extra is not installed.
@@ -83,7 +83,7 @@ async def serve_tcp(
     url = f"{'https' if tls else 'http'}://{_location(host, bound.getsockname()[1])}"
     serving = _Task()
     context = authority.context if authority else None
-    await nursery.start(serving.run, partial(serve_http, app, door(bound), tls=context))
+    await nursery.start(serving.run, partial(serve_http, app, make_listener(bound), tls=context))
     try:
         yield Endpoint(url=url, ca_pem=authority.ca_pem if authority else None, token=token)
     finally:

@@ -49,8 +49,8 @@ async def test_a_table_has_the_columns_and_rows_that_are_printed(
     head, *rows = printed.splitlines()
     assert head.split() == [table.columns[place].name.upper() for place in shown]
     for row, cells in zip(rows, table.cells, strict=True):
-        ours = [str(cells[place]) for place in shown if not table.columns[place].tells_age]
-        age = next(number for number, place in enumerate(shown) if table.columns[place].tells_age)
+        ours = [str(cells[place]) for place in shown if not table.columns[place].shows_age]
+        age = next(number for number, place in enumerate(shown) if table.columns[place].shows_age)
         assert [cell for number, cell in enumerate(row.split()) if number != age] == ours
 
 

@@ -34,7 +34,7 @@ async def test_a_table_holds_the_objects_that_a_list_has(three: Cluster, client:
     assert list(table) == list(listed)
     assert (table.kind, table.api_version) == (listed.kind, listed.api_version) == ("ConfigMapList", "v1")
     assert [column.name for column in table.columns] == ["Name", "Data", "Age"]
-    assert [column.tells_age for column in table.columns] == [False, False, True]
+    assert [column.shows_age for column in table.columns] == [False, False, True]
     assert [row[:2] for row in table.cells] == [("a", 1), ("b", 1), ("c", 1)]
     assert table.server_columns
 

@@ -97,12 +97,12 @@ def _v2(schema: Mapping[str, Any]) -> Schema:
         published.pop("type", None)
     if published.get("type") == "array" and "items" not in published:
         del published["type"]
-    _require_only_what_is_never_null(published)
+    _require_non_nullable(published)
     published = _with_parts(published, _v2)
     return published if open_ended else _with_embedded_fields(published, V2_PREFIX)
 
 
-def _require_only_what_is_never_null(schema: Schema) -> None:
+def _require_non_nullable(schema: Schema) -> None:
     values = schema.get("additionalProperties")
     nullable = {name for name, part in schema.get("properties", {}).items() if part.get("nullable")}
     required = [name for name in schema.get("required", ()) if name not in nullable]
