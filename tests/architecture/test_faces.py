@@ -1,4 +1,4 @@
-"""Errors have the names by which they are imported, and the top loads nothing until it is used."""
+"""Names that ``dynkube`` exports, and lazy loading: importing it loads nothing until a name is used."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 import dynkube
 
 
-def test_errors_are_called_as_they_are_imported() -> None:
+def test_the_name_of_each_error_class_is_the_name_it_is_imported_by() -> None:
     errors = dynkube.errors
     named = {name: value for name in errors.__all__ if isinstance(value := getattr(errors, name), type)}
 
@@ -27,19 +27,19 @@ def test_each_name_of_the_stub_can_be_imported() -> None:
     assert all(getattr(dynkube, name) is not None for name in names)
 
 
-def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
+def test_an_unknown_name_raises_attribute_error() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         dynkube.nothing  # type: ignore[attr-defined]  # noqa: B018
 
 
 def loaded_by(statement: str) -> set[str]:
-    """The modules that a fresh interpreter has after ``statement``."""
+    """Return the modules that ``statement`` loads in a new interpreter."""
     code = f"import sys; before = set(sys.modules); {statement}; print(*(set(sys.modules) - before))"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     return set(done.stdout.split())
 
 
-def test_importing_it_loads_nothing_but_itself() -> None:
+def test_importing_dynkube_loads_no_submodules_or_dependencies() -> None:
     loaded = loaded_by("import dynkube")
 
     assert {name for name in loaded if name.startswith("dynkube")} == {"dynkube"}
@@ -59,5 +59,5 @@ def test_connecting_and_informers_load_no_heavy_package(heavy: str) -> None:
     assert "dynkube.testing" not in loaded
 
 
-def test_the_top_tells_its_version_as_the_command_line_does() -> None:
+def test_version_is_that_of_the_installed_distribution() -> None:
     assert dynkube.__version__ == importlib.metadata.version("dynkube")

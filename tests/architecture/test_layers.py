@@ -1,4 +1,4 @@
-"""The layers of the package: what may import what, checked by import-linter's contracts in pyproject.toml."""
+"""Which package may import which: the layers, checked by import-linter's contracts in pyproject.toml."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_layers_import_downward_only_and_without_cycles() -> None:
-    # In a process of its own: it configures logging for the whole process.
+    # In a separate process: import-linter configures logging for the whole process.
     lint = "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports(no_cache=True))"
 
     done = subprocess.run([sys.executable, "-c", lint], cwd=ROOT, capture_output=True, text=True)
@@ -31,7 +31,7 @@ def test_every_package_and_top_module_has_its_layer() -> None:
     assert unplaced == {"dynkube.testing"}  # beside the layers, with contracts of its own
 
 
-def test_no_module_imports_the_top() -> None:
+def test_no_module_imports_the_top_level_package() -> None:
     graph = grimp.build_graph("dynkube", cache_dir=None)
 
     assert graph.find_modules_that_directly_import("dynkube") <= {"dynkube.cli._main"}

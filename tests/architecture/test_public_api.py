@@ -1,4 +1,4 @@
-"""The public API is what docs/reference/public-api.txt lists, and nothing else is visible."""
+"""docs/reference/public-api.txt lists the public API completely; ``dir()`` shows nothing else."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import pytest
 from tools.public_api import FILE, MODULES, public_names
 
 
-def test_modules_and_classes_show_what_is_listed() -> None:
+def test_the_public_names_are_those_listed_in_the_file() -> None:
     listed = FILE.read_text(encoding="utf-8").splitlines()
 
     assert list(public_names()) == listed, "run 'python -m tools.public_api' if that is intended, and look at the diff"
 
 
 @pytest.mark.parametrize("path", MODULES)
-def test_a_module_shows_only_its_public_names_and_modules(path: str) -> None:
+def test_dir_of_a_module_shows_only_its_public_names_and_submodules(path: str) -> None:
     module = importlib.import_module(path)
     visible = {name for name in dir(module) if name.isidentifier() and not name.startswith("_")} - {"annotations"}
 

@@ -1,7 +1,7 @@
-"""Users' functions are called by ``dynkube._guard``, or in a call of the user's own, which raises what they raise.
+"""User functions are called through ``dynkube._guard``, or within a call by the user, to which exceptions propagate.
 
-A new parameter that takes a function, and a new place that calls one, fail here until they are written down below. What
-becomes of each function that fails is tested in ``tests/informers/test_user_code.py``.
+A new parameter that accepts a function, and a new place that calls one, must be added to the lists below.
+``tests/informers/test_user_code.py`` tests what happens if each of these functions raises.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from dynkube.telemetry import Observer
 PACKAGE = Path(str(dynkube.__file__)).parent
 
 TAKEN = {
-    # called by tasks, or by reads on any thread
+    # called by background tasks, or by reads on any thread
     "Client.informer": {"filter", "transform", "indexes"},
-    "Informer.__init__": {"filter", "transform", "indexes", "factory"},  # the factory is the client's own
+    "Informer.__init__": {"filter", "transform", "indexes", "factory"},  # the client passes the factory
     "Informer.add_handler": {"on_add", "on_update", "on_delete", "on_error"},
     "Informer.add_index": {"source"},
     "Informer.set_filter": {"filter"},
@@ -31,14 +31,14 @@ TAKEN = {
     "Controller.__init__": {"reconcile", "finalizer", "predicate", "indexes", "rate_limiter"},
     "Watch.__init__": {"to", "predicate", "indexes"},
     "InformerSettings.__init__": {"crd_filter"},
-    # called before the call returns that they were given to
+    # called only during the call that receives them
     "Informer.to_pandas": {"fields"},
     "Informer.to_polars": {"fields"},
     "Client.__init__": {"configure"},
-    "Client.apply_all": {"on_entry", "on_error"},  # the latter is a word
+    "Client.apply_all": {"on_entry", "on_error"},  # on_error is a string here
     "Client.diff_all": {"on_entry"},
 }
-"""Parameters that take functions."""
+"""Parameters that accept user functions."""
 
 KEPT = re.compile(
     r"""\bon_(add|update|delete|error)$ | ^function$ | \._?func$ | \._transform$ | predicate$ | \bmatches$ | ^accepts$
@@ -46,7 +46,7 @@ KEPT = re.compile(
     | ^asynchronous$ | ^to(\.keys)?$ | \._rate_limiter$""",
     re.VERBOSE,
 )
-"""Under which names they are kept and called."""
+"""The expressions by which these functions are called."""
 
 GUARD = {
     "_guard.attempt: function",
@@ -56,7 +56,7 @@ GUARD = {
 }
 
 INSIDE_OF_GUARDED = {
-    # by attempt or attempt_with
+    # called by attempt or attempt_with
     "informers._views.applied_filter._is_ready: self._bound.ready",
     "informers._views.applied_filter.pending: self._bound.pending",
     "informers._views.handlers.call: on_add",
@@ -64,7 +64,7 @@ INSIDE_OF_GUARDED = {
     "informers._views.handlers.call: self.on_delete",
     "informers._cache.index._found: self._func",
     "informers._cache.transform._transformed: self._transform",
-    # in what these call: a filter is made of others, and adds nothing that could fail
+    # called by the above: a filter that combines others adds no code that could fail
     "informers._filters.filters._bind: bound.reading",
     "informers._filters.filters._bind: first.reading",
     "informers._filters.filters._bind: second.reading",
@@ -75,7 +75,7 @@ INSIDE_OF_GUARDED = {
     "informers._filters.filters.close: first.close",
     "informers._filters.filters.close: second.close",
     "informers._filters.filters._negated: matches",
-    # by finish, in the task or in a thread
+    # called by finish, in the task or in a thread
     "controllers._calls._awaitable: asynchronous",
     "controllers._calls.call: function",
     "controllers._sources.keys: predicate",
@@ -84,13 +84,13 @@ INSIDE_OF_GUARDED = {
     "controllers._sources._mapped: to",
     "controllers._sources._mapped: to.keys",
 }
-"""Functions that are called by the guard alone, and what they call."""
+"""Functions that only the guard calls, and the user functions that they call."""
 
 IN_A_CALL_OF_THE_USERS = {
-    "informers._views.applied_filter.bind: new._bind",  # set_filter, or entering
+    "informers._views.applied_filter.bind: new._bind",  # called by set_filter and __aenter__
     "informers._filters.filters._bind: first.close",
     "informers._filters.filters._bind: self.part._bind",
-    "controllers._running.__init__: controller._rate_limiter",  # run
+    "controllers._running.__init__: controller._rate_limiter",  # called by run
 }
 
 OUR_OWN = {
@@ -122,7 +122,7 @@ def _calls(node: ast.AST, module: str, function: str) -> Iterator[str]:
         yield from _calls(child, module, function)
 
 
-def test_a_users_function_is_called_in_no_other_place() -> None:
+def test_user_functions_are_called_only_in_the_listed_places() -> None:
     known = GUARD | INSIDE_OF_GUARDED | IN_A_CALL_OF_THE_USERS | OUR_OWN
 
     found = set(calls())
@@ -131,7 +131,7 @@ def test_a_users_function_is_called_in_no_other_place() -> None:
     assert known - found == set(), "no longer there"
 
 
-def test_every_parameter_that_takes_a_function_is_known() -> None:
+def test_every_parameter_that_accepts_a_function_is_listed() -> None:
     words = ("Callable", "Predicate", "Transform", "IndexFunc", "OnAdd", "OnUpdate", "OnDelete", "OnError", "Fields")
     takes = re.compile(rf"\b({'|'.join((*words, 'Reconcile', 'Mapper', 'ChangePredicate'))})\b")
     classes = (
