@@ -1,4 +1,4 @@
-"""What a conflict of a server-side apply says, as data, in a message, in a terminal and in a notebook."""
+"""ApplyConflict, the error of server-side apply: its attributes, message, table and HTML."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SINCE = datetime(2024, 5, 1, 10, tzinfo=UTC)
 
 
 def conflict(*causes: tuple[str, str]) -> ApplyConflict:
-    """The error for an answer with these fields and messages."""
+    """Return the error for a response with these pairs of field and message."""
     found = tuple(StatusCause(field, "FieldManagerConflict", message) for field, message in causes)
     error = APIError.from_status(Status(code=409, reason="Conflict", message="Apply failed", causes=found))
     assert isinstance(error, ApplyConflict)
@@ -23,9 +23,9 @@ def conflict(*causes: tuple[str, str]) -> ApplyConflict:
 
 
 def known(**fields: object) -> ApplyConflict:
-    """An error of which everything is known, but for what ``fields`` say."""
+    """Return an error with one conflict whose attributes all have values; ``fields`` replaces some of them."""
     values = {"path": ".data.a", "manager": "kubectl", "time": SINCE, "ours": "1", "live": "2", **fields}
-    each = FieldConflict(**values)  # type: ignore[arg-type]  # as a test says them
+    each = FieldConflict(**values)  # type: ignore[arg-type]  # the types of fields are not checked
     return ApplyConflict(Status(code=409, reason="Conflict"), request="PATCH /x", conflicts=[each])
 
 
@@ -44,7 +44,7 @@ def known(**fields: object) -> ApplyConflict:
         ("conflict with nobody", ("conflict with nobody", "", "", "", None)),
     ],
 )
-def test_a_cause_says_who_owns_the_field_and_how(message: str, expected: tuple[object, ...]) -> None:
+def test_the_owner_of_a_field_is_parsed_from_the_cause(message: str, expected: tuple[object, ...]) -> None:
     (found,) = conflict((".spec.replicas", message)).conflicts
 
     assert found.path == ".spec.replicas"
@@ -52,7 +52,7 @@ def test_a_cause_says_who_owns_the_field_and_how(message: str, expected: tuple[o
     assert (found.ours, found.live) == (UNREAD, UNREAD)
 
 
-def test_causes_of_other_kinds_are_no_conflicts_and_are_not_lost() -> None:
+def test_causes_of_other_types_stay_in_causes_and_are_not_in_conflicts() -> None:
     causes = (
         StatusCause("spec", "FieldValueInvalid", "no"),
         StatusCause(".a", "FieldManagerConflict", 'conflict with "x"'),
@@ -71,7 +71,7 @@ def test_the_message_is_one_line_with_both_values_and_the_owner() -> None:
     )
 
 
-def test_of_very_many_fields_the_message_names_the_first() -> None:
+def test_the_message_names_only_the_first_of_many_conflicts() -> None:
     error = conflict(*((f".data.k{number}", 'conflict with "x"') for number in range(500)))
 
     assert str(error).startswith('409 Conflict: Apply failed with 500 conflicts: .data.k0: owned by "x" (Apply); ')
@@ -79,7 +79,7 @@ def test_of_very_many_fields_the_message_names_the_first() -> None:
     assert len(error.table().splitlines()) > 500
 
 
-def test_the_table_shows_each_field_and_the_ways_out() -> None:
+def test_the_table_shows_each_field_and_how_to_resolve_the_conflict() -> None:
     head, row, _, *ways = known(subresource="status").table().splitlines()
 
     assert head.split() == ["FIELD", "YOURS", "LIVE", "MANAGER", "OPERATION", "SINCE"]
@@ -88,13 +88,13 @@ def test_the_table_shows_each_field_and_the_ways_out() -> None:
     assert len(ways) == 4
 
 
-def test_what_nobody_looked_up_is_a_question_mark() -> None:
+def test_values_that_were_not_read_are_question_marks_in_the_table() -> None:
     _, row, *_ = conflict((".data.a", 'conflict with "x"')).table().splitlines()
 
     assert row.split() == [".data.a", "?", "?", "x", "Apply"]
 
 
-def test_nothing_in_it_steers_a_terminal_or_is_markup() -> None:
+def test_control_characters_and_markup_are_escaped() -> None:
     error = known(manager="\x1b[31m<b>evil</b>", live="\x1b]0;<script>", path='.data["<i>\x07"]')
 
     shown = f"{error}\n{error.table()}"
@@ -106,7 +106,7 @@ def test_nothing_in_it_steers_a_terminal_or_is_markup() -> None:
 
 
 @pytest.mark.parametrize("again", [copy.copy, lambda error: pickle.loads(pickle.dumps(error))], ids=["copy", "pickle"])
-def test_it_survives_copies_and_other_processes(again: Callable[[ApplyConflict], ApplyConflict]) -> None:
+def test_copying_and_pickling_keep_conflicts_and_notes(again: Callable[[ApplyConflict], ApplyConflict]) -> None:
     error = known(live={"a": [1]}, ours=UNREAD)
     error.add_note("while applying web.yaml")
 
@@ -118,20 +118,20 @@ def test_it_survives_copies_and_other_processes(again: Callable[[ApplyConflict],
     assert other.__notes__ == error.__notes__
 
 
-def test_other_answers_survive_copies_as_well() -> None:
+def test_copying_keeps_the_class_of_other_errors() -> None:
     error = APIError.from_status(Status(code=404, reason="NotFound", message="no"), request="GET /x")
 
     assert (type(copy.copy(error)), str(copy.copy(error))) == (NotFound, str(error))
 
 
-def test_long_values_are_shortened() -> None:
+def test_the_message_shortens_long_values() -> None:
     error = known(live="x" * 5000)
 
     assert len(str(error)) < 300
     assert error.conflicts[0].live == "x" * 5000
 
 
-def test_conflicts_with_values_that_have_no_hash_can_be_in_sets() -> None:
+def test_conflicts_with_unhashable_values_are_hashable() -> None:
     one, other = (FieldConflict(path=".spec.selector", manager="a", ours={"a": [1]}, live=None) for _ in range(2))
 
     assert {one, other} == {one}

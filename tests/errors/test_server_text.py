@@ -1,4 +1,4 @@
-"""Text of servers in errors, states and logs: of limited length, and with nothing in it that acts."""
+"""Text from servers in errors, states and logs: length is limited, control characters are escaped."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ SHOWN = r"x\r\n2026-01-01 CRITICAL forged \x1b[31m\x1b]0;pwn\x07\u202e"
         ("x" * 2001, "x" * 2000 + "… (1 characters more)"),
     ],
 )
-def test_it_is_one_line_of_limited_length_with_visible_escapes(text: str, expected: str) -> None:
+def test_text_becomes_one_line_of_limited_length_with_visible_escapes(text: str, expected: str) -> None:
     assert sanitized(text) == expected
     assert sanitized("a\nb\tc\r", lines=True) == "a\nb\tc\\r"
 
 
-def test_an_error_shows_some_of_a_long_message_and_its_status_keeps_all_of_it() -> None:
+def test_an_error_shortens_a_long_message_and_its_status_keeps_all_of_it() -> None:
     error = APIError.from_status(Status(403, "R" * 1000, "m" * 100_000, causes=(StatusCause("f", "r", "c"),) * 1000))
 
     assert len(str(error)) < 10_000
@@ -41,14 +41,14 @@ def test_an_error_shows_some_of_a_long_message_and_its_status_keeps_all_of_it() 
     assert len(error.status.message) == 100_000
 
 
-def test_a_status_keeps_a_million_characters_of_a_text() -> None:
+def test_a_status_keeps_a_million_characters_of_a_message() -> None:
     status = Status.from_mapping({"message": "word " * 1_000_000})
 
     assert len(status.message) < 1.1 * (1 << 20)
     assert status.message.endswith("word … (truncated, 5,000,000 characters)")
 
 
-def test_no_record_of_the_log_has_more_lines_than_one(caplog: pytest.LogCaptureFixture) -> None:
+def test_log_records_are_single_lines_of_limited_length(caplog: pytest.LogCaptureFixture) -> None:
     get_logger("dynkube.rest").warning("it said %s, %d times", ProtocolError(EVIL), 3)
     get_logger("dynkube.rest").warning("%s", "x" * 100_000)
 
@@ -57,14 +57,14 @@ def test_no_record_of_the_log_has_more_lines_than_one(caplog: pytest.LogCaptureF
 
 
 class Refusing(httpx2.AsyncBaseTransport):
-    """Refuses every request at length."""
+    """Responds to every request with a 403 and a long message."""
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         body = {"kind": "Status", "status": "Failure", "code": 403, "reason": EVIL, "message": EVIL * 1000}
         return httpx2.Response(403, headers={"Warning": '299 - "w\x1b[31m"'}, content=json.dumps(body).encode())
 
 
-async def test_what_a_server_says_is_one_line_in_a_state_and_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_message_of_a_server_is_one_line_in_a_state_and_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, logger="dynkube")
     async with (
         dynkube.connect(url="https://api.example", transport=Refusing()) as client,
