@@ -1,4 +1,4 @@
-"""Runs every async test in trio, on virtual time unless it is marked ``real_time``."""
+"""Runs every async test on trio, in virtual time unless it is marked ``real_time``."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from tests.suite.limits import Limits
 from tests.suite.runner import Runner
 from tools.scenarios import NUMBERS, read_numbers
 
-pytest.register_assert_rewrite("tests.contract.recorded")  # so that its assertions show what differs
-# Timings are never judged in tests, and machines may be busy: hypothesis must not judge them either. CI tries the same
-# examples each time; whoever works on something tries others, and finds what is left.
+pytest.register_assert_rewrite("tests.contract.recorded")  # show the differing values
+# Tests assert nothing about wall time, as machines may be busy, and neither may hypothesis. CI tries the same examples
+# each time; local runs try new ones.
 hypothesis.settings.register_profile(
     "dynkube",
     deadline=None,
@@ -35,27 +35,27 @@ hypothesis.settings.load_profile("dynkube")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> None:
-    """Stay in one process where a run writes files, or a report of all that it saw."""
+    """Use one process if the run writes files, or reports on all of its tests together."""
     if config.getoption("--record") or config.getoption("--pictures") or config.getoption("--differential-examples"):
         config.option.numprocesses = 0
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make sure that every test ends, and every process that a test starts, by Ctrl-C as well.
+    """Install the limits under which every test ends, and let Ctrl-C end all processes that tests start.
 
-    A shell's background job ignores SIGINT, and so does whatever it starts.
+    A shell's background job ignores SIGINT, and the processes that it starts inherit that.
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     limits = Limits()
     config.pluginmanager.register(limits)
-    # anyio has no other way to use a runner of one's own.
+    # anyio has no other way to use a custom runner.
     runner = partial(Runner, lambda: limits.timeout)
     TrioBackend.create_test_runner = lambda options: runner(**options)  # type: ignore[assignment,method-assign,return-value]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Where the contract suite finds real API servers."""
+    """Add the options of the contract suite, of the random workloads and of the browser tests."""
     parser.addoption(
         "--cluster",
         action="append",
@@ -80,7 +80,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """How many tests of the contract suite each backend has seen, and how they ended."""
+    """Print for each backend how many tests of the contract suite passed, failed, or were skipped."""
     counts: dict[str, Counter[str]] = {}
     for outcome in ("passed", "failed", "skipped", "error"):
         for report in terminalreporter.getreports(outcome):
@@ -92,7 +92,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture
 def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, object]]:
-    """Trio with a clock that jumps to the next deadline as soon as every task waits."""
+    """Trio, with a clock that jumps to the next deadline as soon as every task waits."""
     if request.node.get_closest_marker("real_time"):
         return "trio", {}
     return "trio", {"clock": trio.testing.MockClock(autojump_threshold=0)}
@@ -100,21 +100,21 @@ def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, object
 
 @pytest.fixture
 async def server() -> AsyncIterator[APIServer]:
-    """An embedded server for each test that asks for one."""
+    """An embedded server, new for each test."""
     async with APIServer() as server:
         yield server
 
 
 @pytest.fixture
 async def client(server: APIServer) -> AsyncIterator[dynkube.Client]:
-    """A client connected to it, whose delays repeat, and whose informers end with their last user."""
+    """A client connected to ``server``; its random delays are seeded, and its informers stop with their last user."""
     settings = dynkube.InformerSettings(random=Random(7), linger=0)
     async with dynkube.connect(transport=server.transport(), settings=settings) as client:
         yield client
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Refuse scenario marks with numbers that nobody has defined."""
+    """Fail the run if a test's scenario mark has an unknown number."""
     known = read_numbers()
     for item in items:
         for mark in item.iter_markers("scenario"):

@@ -1,4 +1,4 @@
-"""Files that users name are read up to a limit, and only where they have an end."""
+"""Input files are read up to a size limit; devices, sockets and named pipes are errors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_a_file_is_read_up_to_the_limit_and_not_beyond(tmp_path: Path) -> None:
     assert caught.value.filename == str(path)
 
 
-def test_a_large_sparse_file_is_refused_by_its_size(tmp_path: Path) -> None:
+def test_a_large_sparse_file_is_an_error_without_being_read(tmp_path: Path) -> None:
     path = tmp_path / "file"
     with path.open("wb") as file:
         file.truncate(1 << 40)
@@ -30,7 +30,7 @@ def test_a_large_sparse_file_is_refused_by_its_size(tmp_path: Path) -> None:
         read_file(path, limit=1_000)
 
 
-def test_a_fifo_that_nobody_writes_to_is_refused_at_once(tmp_path: Path) -> None:
+def test_a_fifo_without_a_writer_is_an_error_at_once(tmp_path: Path) -> None:
     path = tmp_path / "fifo"
     os.mkfifo(path)
 
@@ -38,7 +38,7 @@ def test_a_fifo_that_nobody_writes_to_is_refused_at_once(tmp_path: Path) -> None
         read_file(path, limit=1)
 
 
-def test_a_fifo_that_takes_the_place_of_a_file_meanwhile_holds_nobody(
+def test_a_fifo_that_replaces_a_file_between_stat_and_open_does_not_block(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, fifo = tmp_path / "file", tmp_path / "fifo"
@@ -53,8 +53,8 @@ def test_a_fifo_that_takes_the_place_of_a_file_meanwhile_holds_nobody(
         read_file(path, limit=1)
 
 
-def test_a_socket_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)  # a socket's path may not be long
+def test_a_socket_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # the paths of Unix sockets are limited to about 100 bytes
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind("s")
 
@@ -62,18 +62,18 @@ def test_a_socket_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
             read_file("s", limit=1)
 
 
-def test_a_device_without_an_end_is_refused_and_the_null_device_is_empty() -> None:
+def test_dev_zero_is_an_error_and_dev_null_is_empty() -> None:
     with pytest.raises(OSError, match="it is a device"):
         read_file("/dev/zero", limit=1)
     assert read_file("/dev/null", limit=1) == b""
 
 
-def test_a_folder_is_refused(tmp_path: Path) -> None:
+def test_a_folder_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(IsADirectoryError, match="Is a directory"):
         read_file(tmp_path, limit=1)
 
 
-def test_a_file_that_does_not_tell_its_size_is_read_up_to_the_limit() -> None:
+def test_a_file_of_unknown_size_is_read_up_to_the_limit() -> None:
     found = Path("/proc/self/limits")
     if not found.exists():
         pytest.skip("there is no /proc here")
