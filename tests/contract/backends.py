@@ -1,4 +1,4 @@
-"""What the contract suite runs against: the embedded server, and any number of clusters by ``--cluster NAME=PATH``."""
+"""The servers that the contract suite runs on: the embedded one, and those of ``--cluster NAME=PATH``."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ _TOKEN, _ADMIN = "admin-token", User("system:admin", ("system:masters",))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backend:
-    """One API server, for as many tests as there are.
+    """One API server, for all tests of a run.
 
     Attributes:
-        name: As in the tests' names: ``embedded``, ``apiserver-old``, ...
-        version: Major and minor, as the server tells it.
-        plane: The processes behind it, to stop and to start again; ``None`` where the suite did not start them.
-        kubeconfig: How clients reach it; ``None`` for the embedded server, which is a new one for each test.
-        labels: Parts of names that no other test has, nor an earlier run on the same cluster.
+        name: as in the ids of tests: ``embedded``, ``apiserver-old``, ...
+        version: the server's version, major and minor.
+        plane: its processes, which tests may stop and start again; ``None`` if the suite did not start them.
+        kubeconfig: connects clients; ``None`` for the embedded server, which is a new one for each test.
+        labels: yields parts of names, unique among the tests and earlier runs on the same cluster.
     """
 
     name: str
@@ -51,30 +51,30 @@ class Backend:
 
     @property
     def real(self) -> bool:
-        """Whether sockets and the real clock are involved."""
+        """Whether this is a real server, which uses sockets and the real clock."""
         return self.kubeconfig is not None
 
     @property
     def anyio_backend(self) -> tuple[str, dict[str, object]]:
-        """Trio, in virtual time wherever no process is involved."""
+        """Trio, in virtual time for the embedded server."""
         return ("trio", {}) if self.real else ("trio", {"clock": trio.testing.MockClock(autojump_threshold=0)})
 
     @asynccontextmanager
     async def serve(self) -> AsyncIterator[APIServer | None]:
-        """A new embedded server; ``None`` where a real one runs already."""
+        """Start an embedded server; yields ``None`` for a real one, which is already running."""
         if self.real:
             yield None
         else:
             async with APIServer(rbac=True, token=_TOKEN) as server:
-                server.compact()  # as on a cluster that has been there for a while: its first revisions are gone
+                server.compact()  # like an older cluster, whose first revisions are compacted
                 yield server
 
     @asynccontextmanager
     async def connect(self, server: APIServer | None) -> AsyncIterator[httpx2.AsyncClient]:
-        """An HTTP client of it, as its administrator.
+        """Open an HTTP client that is authenticated as the administrator.
 
         Args:
-            server: The embedded server of the test, which runs already; ``None`` on a real one.
+            server: the embedded server of the test, which is running; ``None`` for a real one.
         """
         if self.kubeconfig is not None:
             async with _client_of(self.kubeconfig) as client:
@@ -89,11 +89,11 @@ class Backend:
 
     @asynccontextmanager
     async def endpoint(self, server: APIServer | None, *, tls: bool = False) -> AsyncIterator[Endpoint]:
-        """Where it is on TCP, for its administrator.
+        """Serve on TCP; yields the address and the administrator's credentials.
 
         Args:
-            server: The embedded server of the test; ``None`` on a real one.
-            tls: Have the embedded one serve HTTPS too, as kubectl sends tokens over that only.
+            server: the embedded server of the test; ``None`` for a real one.
+            tls: let the embedded server use HTTPS: kubectl sends tokens only over HTTPS.
         """
         if server is not None:
             async with server.serve(tls=tls) as endpoint:
@@ -115,13 +115,13 @@ class Backend:
         settings: dynkube.InformerSettings | None = None,
         observers: Iterable[Observer] = (),
     ) -> dynkube.Client:
-        """A client of ours, not entered yet.
+        """Return a dynkube client that is not entered yet.
 
         Args:
-            server: The embedded server of the test.
-            user: Whom to act as; its administrator unless given.
-            settings: Of its informers.
-            observers: Of its requests.
+            server: the embedded server of the test; ``None`` for a real one.
+            user: the user to act as; the administrator by default.
+            settings: the settings of its informers.
+            observers: the observers of its requests.
         """
         settings = settings or dynkube.InformerSettings(random=Random(7))
         if server is not None:
@@ -137,36 +137,41 @@ class Backend:
 
 @asynccontextmanager
 async def open_cluster(backend: Backend, server: APIServer | None) -> AsyncIterator[Cluster]:
-    """A cluster with a namespace and an API group that nobody else has; ``server`` is as for ``connect``."""
+    """Open a cluster with a namespace and an API group for one test; ``server`` is as for ``connect``."""
     label = next(backend.labels)
     async with backend.connect(server) as client:
         cluster = Cluster(http=client, namespace=f"ns-{label}", group=f"{label}.example.com", version=backend.version)
         await cluster.ask("POST", "/api/v1/namespaces", body={"metadata": {"name": cluster.namespace}})
         yield cluster
         await cluster.clean_up()
-        if backend.real and backend.plane is None:  # the namespaces of processes of our own go with them
+        if backend.real and backend.plane is None:  # a plane is deleted with its namespaces
             await cluster.call("DELETE", f"/api/v1/namespaces/{cluster.namespace}")
 
 
 @contextmanager
 def open_backend(name: str, path: Path | None) -> Iterator[Backend]:
-    """A backend by name: the embedded server without a path, else processes of its own, or what a kubeconfig says."""
+    """Open a backend.
+
+    Args:
+        name: its name.
+        path: a folder with binaries to start, or a kubeconfig; ``None`` for the embedded server.
+    """
     if path is None:
         yield Backend(name=name, version=_minor(DEFAULT_VERSION), labels=_labels("t"))
     elif path.is_file():
         yield Backend(name=name, version=_version_of(path), kubeconfig=path, labels=_labels(f"t{token_hex(3)}"))
     else:
         with TemporaryDirectory() as folder, _plane(path, Path(folder)) as plane:
-            # A token, as a certificate would count even where a test brings another token.
+            # With a token, as a client certificate would take precedence over the tokens of tests.
             endpoint = replace(plane.endpoint, token=_TOKEN, certificate_pem=None, key_pem=None)
             kubeconfig = endpoint.write_kubeconfig(Path(folder) / "kubeconfig")
             version = _version_of(kubeconfig)
-            plane.compact()  # so that some history is gone, as on a cluster that has been there for a while
+            plane.compact()  # like an older cluster, whose first revisions are compacted
             yield Backend(name=name, version=version, plane=plane, kubeconfig=kubeconfig, labels=_labels("t"))
 
 
 def _plane(assets: Path, folder: Path) -> ControlPlane:
-    """A control plane that knows the administrator by a token."""
+    """Return a control plane that authenticates the administrator by a token."""
     tokens = folder / "tokens.csv"
     tokens.touch(mode=0o600)
     tokens.write_text(f'{_TOKEN},{_ADMIN.name},,"{",".join(_ADMIN.groups)}"\n')
@@ -174,10 +179,10 @@ def _plane(assets: Path, folder: Path) -> ControlPlane:
 
 
 def parse_clusters(given: list[str]) -> dict[str, Path | None]:
-    """Name and place of each backend, the embedded one first.
+    """Return the name and the path of each backend, the embedded one first.
 
     Raises:
-        ValueError: Text that is no ``NAME=PATH`` of something that exists.
+        ValueError: an option is not ``NAME=PATH``, or the path does not exist.
     """
     found: dict[str, Path | None] = {EMBEDDED: None}
     for text in given:
@@ -195,7 +200,7 @@ def _labels(prefix: str) -> Iterator[str]:
 
 def _client_of(kubeconfig: Path) -> httpx2.AsyncClient:
     server, headers, context = _credentials(kubeconfig)
-    # Streams of httpx2's own transport leave something behind when they are closed before their end.
+    # A stream of httpx2's own transport that is closed before its end leaves an async generator suspended.
     transport = PoolTransport(ssl_context=context, proxy_url=None, max_connections=None, keepalive=60, http2=False)
     return httpx2.AsyncClient(transport=transport, base_url=server, headers=headers, timeout=GIVE_UP)
 
@@ -212,7 +217,7 @@ def _minor(text: str) -> tuple[int, int]:
 
 
 def _current(document: JSONObject) -> tuple[JSONObject, JSONObject]:
-    """The cluster and the user of a kubeconfig's current context, as dynkube itself and kubectl choose them."""
+    """Return the cluster and the user of a kubeconfig's current context, as dynkube and kubectl do."""
 
     def named(section: str, name: str) -> JSONObject:
         (found,) = [entry[section] for entry in document[f"{section}s"] if entry["name"] == name]
@@ -223,9 +228,9 @@ def _current(document: JSONObject) -> tuple[JSONObject, JSONObject]:
     return named("cluster", context["cluster"]), named("user", context["user"])
 
 
-@cache  # building a context takes milliseconds, and thousands of tests ask for two of them
+@cache  # creating an SSL context takes milliseconds, and thousands of tests need two
 def _credentials(kubeconfig: Path) -> tuple[str, Mapping[str, str], ssl.SSLContext]:
-    """The server, who asks, and whom to trust."""
+    """Return the server's URL, the headers with the user's token, and an SSL context."""
     cluster, user = _current(yaml.safe_load(kubeconfig.read_text()))
     if not user.keys() & {"token", "client-certificate-data"}:
         raise ValueError(f"{kubeconfig}: give its user a token, or client-certificate-data and client-key-data")

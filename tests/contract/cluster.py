@@ -1,4 +1,4 @@
-"""A cluster as a test sees it: verbs on resources by name, in a namespace and an API group of the test's own."""
+"""The API by which tests send requests: verbs on resources by plural, in a namespace and API group of the test."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryLi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What came back, whatever it is."""
+    """A response with any status."""
 
     code: int
     headers: Mapping[str, str]
@@ -38,14 +38,14 @@ class Answer:
 class Cluster:
     """Calls on one API server.
 
-    Single objects and lists of namespaced resources are in ``namespace`` unless told otherwise; ``namespace=""`` lists
-    everywhere. Answers that are no are raised as :class:`dynkube.errors.APIError`; :meth:`call` gives them as they are.
+    The verbs use the test's ``namespace`` by default; ``namespace=""`` lists all namespaces. Error responses are raised
+    as :class:`dynkube.errors.APIError`, except by :meth:`call`, which returns them.
 
     Attributes:
-        http: The client, for what the methods here do not do.
-        namespace: A namespace of the test's own.
-        group: An API group of the test's own, for its definitions.
-        version: Major and minor.
+        http: the client, for other requests.
+        namespace: the test's namespace.
+        group: the API group of the test's CRDs.
+        version: the server's version, major and minor.
     """
 
     http: httpx2.AsyncClient
@@ -68,17 +68,17 @@ class Cluster:
         content_type: str = "application/json",
         headers: Mapping[str, str] | None = None,
     ) -> Answer:
-        """One request, and whatever is answered; ``body`` is encoded unless it is text or bytes."""
+        """Send a request and return any response; ``body`` is encoded as JSON unless it is a string or bytes."""
         content = body if body is None or isinstance(body, str | bytes) else json.dumps(body)
         sent = {**self.headers, **({} if content is None else {"Content-Type": content_type}), **(headers or {})}
-        query = dict(params) if params else None  # an empty one would replace that of the path
+        query = dict(params) if params else None  # an empty query would replace the path's query
         return _answer(await self.http.request(method, path, params=query, content=content, headers=sent))
 
     async def ask(self, method: str, path: str, **options: Any) -> JSONObject:
-        """One request, and the document answered.
+        """Send a request and return the response's document.
 
         Raises:
-            APIError: The answer is no.
+            APIError: it is an error response.
         """
         answer = await self.call(method, path, **options)
         if answer.code >= 400:
@@ -87,7 +87,7 @@ class Cluster:
         return answer.body
 
     def path(self, resource: str, name: str = "", namespace: str | None = None) -> str:
-        """The path of ``resource`` (``pods``, ``pods/status``), in the test's namespace unless told otherwise."""
+        """Return the path of ``resource`` (``pods``, ``pods/status``), by default in the test's namespace."""
         plural, _, subresource = resource.partition("/")
         found = self.resources[plural]
         return found.path(self.namespace if namespace is None else namespace, name, subresource)
@@ -95,7 +95,7 @@ class Cluster:
     async def create(
         self, resource: str, body: object, name: str = "", *, namespace: str | None = None, **options: Any
     ) -> JSONObject:
-        """``name`` is for subresources, like ``serviceaccounts/token``."""
+        """Create an object; ``name`` is only for subresources, such as ``serviceaccounts/token``."""
         created = await self.ask("POST", self.path(resource, name, namespace), body=body, **options)
         if "/" not in resource and not self.resources[resource].namespaced and "name" in created.get("metadata", {}):
             self.leftovers.append(self.path(resource, created["metadata"]["name"]))
@@ -145,17 +145,17 @@ class Cluster:
     def watch(
         self, resource: str, *, namespace: str | None = None, **params: str
     ) -> AbstractAsyncContextManager[Events]:
-        """The events of a watch, from when the server has answered; see :meth:`stream`."""
+        """Open a watch; returns when the server has responded. See :meth:`stream`."""
         return self.stream(self.path(resource, namespace=namespace), {"watch": "1", **params})
 
     @asynccontextmanager
     async def stream(
         self, path: str, params: Mapping[str, str], *, accept: str = "application/json"
     ) -> AsyncIterator[Events]:
-        """The events of a watch by its path.
+        """Open a watch by its path.
 
         Raises:
-            APIError: The watch is refused.
+            APIError: the server responds with an error.
         """
         headers = {**self.headers, "Accept": accept, "Accept-Encoding": "identity"}
         async with self.http.stream("GET", path, params=dict(params), headers=headers, timeout=None) as response:
@@ -164,15 +164,15 @@ class Cluster:
                 raise _refusal(_answer(response), f"GET {path}")
             chunks = aiter(response.stream)  # type: ignore[arg-type]  # typed for the sync half as well
             assert isinstance(chunks, AsyncGenerator)
-            async with aclosing(chunks):  # not aiter_raw(), which leaves what it wraps suspended when it is closed
+            async with aclosing(chunks):  # closing aiter_raw() would leave the generator under it suspended
                 yield Events(chunks)
 
-    # ── definitions ───────────────────────────────────────────────────────────────────────
+    # ── CRDs ──────────────────────────────────────────────────────────────────────────────
 
     def definition(
         self, plural: str = "widgets", kind: str = "Widget", scope: str = "Namespaced", **spec: Any
     ) -> JSONObject:
-        """A CustomResourceDefinition in the test's own group."""
+        """Return a CustomResourceDefinition in the test's group."""
         names = {"plural": plural, "kind": kind}
         return {
             "apiVersion": "apiextensions.k8s.io/v1",
@@ -182,9 +182,9 @@ class Cluster:
         }
 
     async def define(self, definition: JSONObject | None = None) -> JSONObject:
-        """Create a definition (that of Widgets unless given), wait until it is served, and give it as it is then.
+        """Create a CRD (by default that of Widgets), wait until it is served, and return it as it is then.
 
-        ``widgets`` then means its first served version, ``widgets.v2`` a given one.
+        Afterwards ``widgets`` means its first served version, and ``widgets.v2`` its version v2.
         """
         created = await self.create(CRDS, self.definition() if definition is None else definition)
         self.know(created)
@@ -193,21 +193,21 @@ class Cluster:
         return established
 
     async def _backdated(self, established: JSONObject) -> JSONObject:
-        """Say that a definition was established long ago.
+        """Set the time at which a CRD was established to one long ago.
 
-        For two seconds a real server holds back creates, so that the other servers of its cluster hear of the
-        definition; each test would wait for that.
+        A real server delays creates for two seconds after that time, until the other servers of its cluster serve the
+        CRD too; each test would wait for that.
         """
         past = {"Established": {"lastTransitionTime": "2020-01-01T00:00:00Z"}}
         entries = [{**entry, **past.get(entry["type"], {})} for entry in established["status"]["conditions"]]
         metadata = {"resourceVersion": established["metadata"]["resourceVersion"]}
         body = {"metadata": metadata, "status": {"conditions": entries}}
-        with suppress(Conflict):  # with another condition that has come meanwhile
+        with suppress(Conflict):  # another condition was set meanwhile
             return await self.patch(f"{CRDS}/status", established["metadata"]["name"], body)
         return established
 
     async def undefine(self, plural: str = "widgets") -> None:
-        """Delete a definition, and wait until it is gone: a real server deletes its objects first."""
+        """Delete a CRD, and wait until it is gone: a real server deletes its objects first."""
         name = f"{plural}.{self.group}"
         found = await self.get(CRDS, name)
         selected = {
@@ -220,7 +220,7 @@ class Cluster:
                 pass
 
     def know(self, definition: JSONObject) -> None:
-        """Let its plural, and that with each of its versions, mean its resources from now on."""
+        """Add the resources of a CRD: ``PLURAL`` is its first served version, ``PLURAL.VERSION`` that version."""
         spec = definition["spec"]
         plural, namespaced = spec["names"]["plural"], spec["scope"] == "Namespaced"
         for entry in reversed([entry for entry in spec["versions"] if entry["served"]]):
@@ -229,13 +229,13 @@ class Cluster:
             self.resources[plural] = self.resources[f"{plural}.{entry['name']}"] = resource
 
     def widget(self, name: str = "w", api_version: str = "v1", **fields: Any) -> JSONObject:
-        """An object of the definition above."""
+        """Return an object of the CRD of Widgets."""
         return {"apiVersion": f"{self.group}/{api_version}", "kind": "Widget", "metadata": {"name": name}, **fields}
 
-    # ── what happens by and by ────────────────────────────────────────────────────────────
+    # ── waiting ───────────────────────────────────────────────────────────────────────────
 
     async def becomes(self, resource: str, obj: JSONObject, what: Callable[[JSONObject], bool]) -> JSONObject:
-        """The first version of an object, from the given one on, that is so."""
+        """Wait until ``what`` is true of an object, starting with the given version, and return that version."""
         if what(obj):
             return obj
         async with self._watch_one(resource, obj) as events:
@@ -245,7 +245,7 @@ class Cluster:
                     return latest
 
     async def gone(self, resource: str, obj: JSONObject) -> JSONObject:
-        """Wait until an object that is going is gone, and give its last version."""
+        """Wait until an object that is being deleted is gone, and return its last version."""
         async with self._watch_one(resource, obj) as events:
             event = await events.next()
             while event["type"] != "DELETED":
@@ -254,18 +254,18 @@ class Cluster:
             return last
 
     async def until(self, so: Callable[[], Awaitable[bool]]) -> None:
-        """Ask until it is so: for what no event tells.
+        """Poll until ``so`` returns true; only for conditions without an event.
 
-        The handlers of a real server learn of a written definition some milliseconds later than its watchers.
+        For example, a real server serves the paths of a CRD some milliseconds after watches show the CRD.
         """
         with trio.move_on_after(GIVE_UP):
-            while not await so():  # noqa: ASYNC110 - nobody sets an event
+            while not await so():  # noqa: ASYNC110 - there is no event to wait for
                 await trio.sleep(0.01)
             return
         raise AssertionError(f"it is still not so: {so.__qualname__}")
 
     async def until_served(self, resource: str) -> None:
-        """Wait for the paths of a resource, and for its watch cache: 404, then 429, is what clients see meanwhile."""
+        """Wait for the paths of a resource and for its watch cache: until then responses are 404, then 429."""
 
         async def served() -> bool:
             try:
@@ -277,7 +277,7 @@ class Cluster:
         await self.until(served)
 
     async def until_not_served(self, resource: str) -> None:
-        """Wait until the paths of a resource are unknown."""
+        """Wait until the paths of a resource respond with 404."""
 
         async def unknown() -> bool:
             return (await self.call("GET", self.path(resource), params={"limit": "1"})).code == 404
@@ -290,22 +290,22 @@ class Cluster:
             resource, fieldSelector=f"metadata.name={metadata['name']}", resourceVersion=metadata["resourceVersion"]
         )
 
-    # ── who asks ──────────────────────────────────────────────────────────────────────────
+    # ── users, and cleaning up ────────────────────────────────────────────────────────────
 
     def acting_as(self, user: str, group: str = "") -> Cluster:
-        """The same cluster, asked by somebody else."""
+        """Return the same cluster with requests that impersonate another user."""
         headers = {"Impersonate-User": user, **({"Impersonate-Group": group} if group else {})}
         return replace(self, headers=headers)
 
     async def clean_up(self) -> None:
-        """Delete what is in no namespace, the last first."""
+        """Delete the cluster-scoped objects that the test created, the last one first."""
         for path in reversed(self.leftovers):
             if f"/{CRDS}/" in path:
                 await self._release_objects((await self.call("GET", path)).body.get("spec"))
             await self.call("DELETE", path)
 
     async def _release_objects(self, spec: JSONObject | None) -> None:
-        """Objects with finalizers would keep a real server's few workers for definitions busy for ever."""
+        """Remove the finalizers of a CRD's objects: they would keep a real server's few CRD workers busy for ever."""
         served = [entry["name"] for entry in spec["versions"] if entry["served"]] if spec else []
         if spec is None or not served:
             return
@@ -315,7 +315,7 @@ class Cluster:
             namespaced=spec["scope"] == "Namespaced",
         )
         listed: JSONObject = {"items": []}
-        with suppress(APIError):  # its names may never have been accepted
+        with suppress(APIError):  # its names may not have been accepted
             listed = await self.ask("GET", found.path(""))
         for metadata in [item["metadata"] for item in listed["items"]]:
             if metadata.get("finalizers"):
@@ -324,7 +324,7 @@ class Cluster:
 
 
 def _warning(header: str) -> str:
-    """The text of a ``Warning`` header."""
+    """Return the text of a ``Warning`` header."""
     return header.removeprefix('299 - "').removesuffix('"').replace('\\"', '"')
 
 
@@ -339,7 +339,7 @@ def _answer(response: httpx2.Response) -> Answer:
 
 
 def _refusal(answer: Answer, request: str) -> APIError:
-    """What is no object (``404 page not found``) is a message."""
+    """Return the error for an error response; a body that is not an object (``404 page not found``) is its message."""
     given = answer.body if isinstance(answer.body, dict) else {"message": answer.body}
     return APIError.from_status(Status.from_mapping(given, code=answer.code), request=request)
 

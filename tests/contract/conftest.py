@@ -1,4 +1,4 @@
-"""What a cluster decides: each test runs on the embedded server, and on each that ``--cluster NAME=PATH`` names."""
+"""Each test runs on the embedded server, and on the server of each ``--cluster NAME=PATH``."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from tests.contract.recorded import Judge
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Whoever names a cluster whose certificate is not checked has chosen so."""
+    """Ignore the warning that a kubeconfig of ``--cluster`` disables TLS verification, as that is its user's choice."""
     config.addinivalue_line("filterwarnings", "ignore::dynkube.config.InsecureTLSWarning")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """One run of the test for each backend."""
+    """Run each test once for each backend."""
     if "backend" in metafunc.fixturenames:
         clusters = parse_clusters(metafunc.config.getoption("--cluster"))
         runs = [
-            # One process for all tests of a real server, which is started once, killed, and compacted.
+            # All tests of a real server run in one process: they share the server, and some kill or compact it.
             pytest.param((name, path), id=name, marks=pytest.mark.xdist_group(name) if path is not None else ())
             for name, path in clusters.items()
         ]
@@ -50,14 +50,14 @@ def anyio_backend(backend: Backend) -> tuple[str, dict[str, object]]:
 
 @pytest.fixture
 async def server(backend: Backend) -> AsyncIterator[APIServer | None]:
-    """The embedded server of the test; ``None`` on a real one. For what a test cannot do over HTTP."""
+    """The embedded server, for what a test cannot do over HTTP; ``None`` on a real server."""
     async with backend.serve() as server:
         yield server
 
 
 @pytest.fixture(autouse=True)
 def _since(backend: Backend, request: pytest.FixtureRequest) -> None:
-    """Skip what the server is too old for."""
+    """Skip tests whose ``since`` mark requires a newer server."""
     for marker in request.node.iter_markers("since"):
         minimum, reason = marker.args
         if backend.version < tuple(int(part) for part in minimum.split(".")):
@@ -66,29 +66,30 @@ def _since(backend: Backend, request: pytest.FixtureRequest) -> None:
 
 @pytest.fixture
 async def cluster(backend: Backend, server: APIServer | None) -> AsyncIterator[Cluster]:
-    """A cluster with a namespace for this test alone."""
+    """A cluster with a namespace and an API group for this test only."""
     async with open_cluster(backend, server) as cluster:
         yield cluster
 
 
 @pytest.fixture
 def connect(backend: Backend, server: APIServer | None) -> Callable[..., dynkube.Client]:
-    """Makes clients of ours, of the same server; see :meth:`Backend.client`."""
+    """Returns dynkube clients of the same server; see :meth:`Backend.client`."""
     return partial(backend.client, server)
 
 
 @pytest.fixture
 async def client(connect: Callable[..., dynkube.Client]) -> AsyncIterator[dynkube.Client]:
-    """A client of ours, of the same server."""
+    """A dynkube client of the same server."""
     async with connect() as client:
         yield client
 
 
 @pytest.fixture
 async def compacted(backend: Backend, cluster: Cluster) -> str:
-    """A revision that history has lost: the store was compacted since, as clusters do every five minutes.
+    """A resourceVersion that is compacted: real clusters compact etcd every five minutes.
 
-    For custom resources only. What a server has watched from its start on, its caches may remember for some seconds.
+    Only for custom resources: of resources that a server watches from its start, the watch cache may still have old
+    revisions for some seconds.
     """
     if backend.real and backend.plane is None:
         exact = {"resourceVersion": "1", "resourceVersionMatch": "Exact"}
@@ -99,5 +100,5 @@ async def compacted(backend: Backend, cluster: Cluster) -> str:
 
 @pytest.fixture
 def judge(cluster: Cluster, backend: Backend, request: pytest.FixtureRequest) -> Judge:
-    """What holds answers to tables of recorded ones."""
+    """Compares responses with recorded ones, or records them."""
     return Judge(cluster=cluster, records=backend.real and request.config.getoption("--record"))

@@ -1,4 +1,4 @@
-"""The events of a watch, as they come."""
+"""Reads the events of a watch."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ import trio
 
 from tests.contract.objects import JSONObject
 
-# Real servers answer in milliseconds, and virtual time is free: what has not come by then does not come.
+# Seconds to wait for an event or response: real servers need milliseconds, and virtual time costs nothing.
 GIVE_UP = 30.0
 
 
 class Events:
-    """The events of one watch, in their order."""
+    """The events of one watch, in order."""
 
     def __init__(self, chunks: AsyncIterator[bytes]) -> None:
         self._chunks = chunks
         self._buffer = b""
 
     async def next(self) -> JSONObject:
-        """The next event.
+        """Return the next event.
 
         Raises:
-            StopAsyncIteration: The server has ended the watch.
-            trio.TooSlowError: None came.
+            StopAsyncIteration: the server ended the watch.
+            trio.TooSlowError: no event was received in time.
         """
         with trio.fail_after(GIVE_UP):
             while b"\n" not in self._buffer:
@@ -36,18 +36,18 @@ class Events:
         return event
 
     async def take(self, count: int) -> list[JSONObject]:
-        """So many events."""
+        """Return the next ``count`` events."""
         return [await self.next() for _ in range(count)]
 
     async def until(self, name: str) -> list[JSONObject]:
-        """Every event up to the first of an object of this name, and that one: a mark for "nothing else came"."""
+        """Return the events up to and including the first of the object ``name``, a marker for "nothing else came"."""
         found = [await self.next()]
         while found[-1]["object"]["metadata"].get("name") != name:
             found.append(await self.next())
         return found
 
     async def rest(self) -> list[JSONObject]:
-        """Every event until the server ends the watch, which a ``timeoutSeconds`` makes it do."""
+        """Return all events until the server ends the watch, which requires ``timeoutSeconds``."""
         found: list[JSONObject] = []
         with suppress(StopAsyncIteration):
             while True:
@@ -56,5 +56,5 @@ class Events:
 
 
 def seen(events: list[JSONObject]) -> list[tuple[str, str]]:
-    """Type and name of each event."""
+    """Return the type and the object's name of each event."""
     return [(event["type"], event["object"]["metadata"].get("name", "")) for event in events]

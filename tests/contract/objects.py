@@ -1,4 +1,4 @@
-"""Objects that contract tests write, each as small as its kind allows."""
+"""The objects that contract tests write, each as small as its kind allows."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ CRDS = "customresourcedefinitions"
 
 
 def config(name: str = "a", **metadata: Any) -> JSONObject:
-    """A ConfigMap."""
+    """Return a ConfigMap."""
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, **metadata}, "data": {"k": "v"}}
 
 
 def pod(name: str = "p", **spec: Any) -> JSONObject:
-    """A Pod with one container."""
+    """Return a Pod with one container."""
     spec = {"containers": [{"name": "app", "image": "app:1"}], **spec}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}
 
 
 def service(name: str = "s", **spec: Any) -> JSONObject:
-    """A Service with one port."""
+    """Return a Service with one port."""
     spec = {"ports": [{"port": 80}], **spec}
     return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name}, "spec": spec}
 
 
 def workload(name: str = "d", **spec: Any) -> JSONObject:
-    """What a Deployment and its like need at least: pods, and a selector for them."""
+    """Return a Deployment with a pod template and its selector; other workloads have the same required fields."""
     template = {"metadata": {"labels": {"app": name}}, "spec": pod()["spec"]}
     return {
         "apiVersion": "apps/v1",
@@ -38,23 +38,26 @@ def workload(name: str = "d", **spec: Any) -> JSONObject:
 
 
 def version(name: str = "v1", *, storage: bool = True, served: bool = True, **more: Any) -> JSONObject:
-    """A version of a definition, any content allowed unless ``schema`` is given."""
+    """Return a version of a CRD; without ``schema`` it allows any content."""
     schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
     return {"name": name, "served": served, "storage": storage, "schema": schema, **more}
 
 
 def structural(**properties: Any) -> JSONObject:
-    """The ``schema`` of a version whose ``spec`` has these properties."""
+    """Return the ``schema`` of a version whose ``spec`` has these properties."""
     return {"openAPIV3Schema": {"type": "object", "properties": {"spec": {"type": "object", "properties": properties}}}}
 
 
 def conditions(obj: JSONObject) -> dict[str, tuple[str, str]]:
-    """Status and reason of each condition."""
+    """Return the status and the reason of each condition."""
     return {entry["type"]: (entry["status"], entry.get("reason", "")) for entry in obj["status"]["conditions"] or ()}
 
 
 def owners(obj: JSONObject) -> dict[str, JSONObject]:
-    """Who owns which fields: ``manager`` (who applied), ``manager:Update``, ``manager:Update:status``."""
+    """Return the fields of each manager in ``managedFields``.
+
+    Keys are ``manager`` for applies, and for example ``manager:Update`` or ``manager:Update:status`` for other writes.
+    """
     found = {}
     for entry in obj["metadata"].get("managedFields", ()):
         parts = [

@@ -1,8 +1,8 @@
-"""Tables of requests and what kube-apiserver answered to each; ``--record`` writes the answers anew.
+"""Tables of requests with the recorded responses of kube-apiserver; ``--record`` records them again.
 
-A table has one document for each row. A row has what its test sends, the ``answer`` of the current version, and
-``old``, the answer of 1.20, where that differs. The embedded server has to answer as the current version does. Names
-that are a test's own are written ``{namespace}``, ``{group}`` and ``{label}``.
+A table has one document for each row. A row has the request, the ``answer`` of the current version, and ``old``, the
+response of 1.20, if that differs. The embedded server must respond as the current version does. Names that differ
+from test to test are written as ``{namespace}``, ``{group}`` and ``{label}``.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ _OLD = (1, 20)
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One file of rows."""
+    """A file of rows."""
 
     path: Path
     rows: list[JSONObject] = field(repr=False)
 
     @classmethod
     def load(cls, path: Path) -> Table:
-        """The table in a file."""
+        """Read a table from a file."""
         return cls(path, load_cases(path))
 
     def answer(self, row: JSONObject, version: tuple[int, int]) -> JSONObject:
-        """What a server of this version answers to ``row``."""
+        """Return the recorded response of a server of this version."""
         found: JSONObject = row["old"] if version <= _OLD and "old" in row else row["answer"]
         return found
 
     def record(self, row: JSONObject, version: tuple[int, int], answer: JSONObject) -> None:
-        """Write down what a server of this version has answered to ``row``."""
+        """Record the response of a server of this version."""
         if version > _OLD:
             row["answer"] = answer
         elif answer != row["answer"]:
@@ -49,18 +49,18 @@ class Table:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judge:
-    """Compares what a cluster answers with a table, or writes it into it.
+    """Compares the responses of a cluster with those of a table, or records them there.
 
     Attributes:
-        cluster: Who answers.
-        records: Whether its answers are written down.
+        cluster: the cluster.
+        records: record the responses instead of comparing them.
     """
 
     cluster: Cluster
     records: bool
 
     def filled(self, row: JSONObject) -> JSONObject:
-        """``row`` with the names of this test."""
+        """Return ``row`` with the placeholders replaced by this test's names."""
         text = json.dumps(row)
         for placeholder, name in self._names:
             text = text.replace(placeholder, name)
@@ -68,10 +68,10 @@ class Judge:
         return filled
 
     def judge(self, table: Table, row: JSONObject, answer: JSONObject) -> None:
-        """Hold ``answer``, with the names of this test in it, to what ``table`` says.
+        """Compare ``answer``, which has this test's names, with the recorded response.
 
         Raises:
-            AssertionError: It is another one.
+            AssertionError: they differ.
         """
         given = self._general(answer)
         if self.records:

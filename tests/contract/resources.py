@@ -1,11 +1,11 @@
-"""Where resources are, by their plural."""
+"""The paths of resources, by plural."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from urllib.parse import quote
 
-# By group and version; what is in no namespace has an exclamation mark.
+# By group and version; cluster-scoped resources have an exclamation mark.
 _BUILTIN = {
     "v1": "bindings configmaps endpoints events namespaces! nodes! persistentvolumeclaims persistentvolumes! pods "
     "podtemplates replicationcontrollers resourcequotas secrets serviceaccounts services",
@@ -25,14 +25,14 @@ _BUILTIN = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resource:
-    """Where the objects of a kind are."""
+    """A resource: group, version, plural and scope."""
 
     group_version: str
     plural: str
     namespaced: bool
 
     def path(self, namespace: str, name: str = "", subresource: str = "") -> str:
-        """The path of one object, or of all in a namespace (``""``: in all of them)."""
+        """Return the path of an object, or of the objects in a namespace (``""`` for all namespaces)."""
         prefix = "/api/v1" if self.group_version == "v1" else f"/apis/{self.group_version}"
         parts = [f"namespaces/{namespace}"] if self.namespaced and namespace else []
         parts += [self.plural, quote(name, safe=""), subresource]
@@ -40,7 +40,7 @@ class Resource:
 
 
 def builtin() -> dict[str, Resource]:
-    """The resources of every cluster that tests are about, by plural."""
+    """Return the built-in resources that tests use, by plural."""
     found = {}
     for group_version, words in _BUILTIN.items():
         for word in words.split():
