@@ -1,8 +1,7 @@
 """Fuzz one target for some time: ``python -m tests.fuzzing patches --seconds 900``.
 
-With atheris installed (``pip install atheris``) inputs are found by the coverage of ``dynkube``; without it they are
-drawn at random. What fails ends the run: the input is printed by hypothesis, which also simplifies it where atheris
-does not do the drawing.
+With atheris installed (``pip install atheris``) inputs are guided by the coverage of ``dynkube``; without it they are
+random. The first failure ends the run; hypothesis prints its input, and simplifies it first if inputs are random.
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ from typing import Any
 import hypothesis
 from hypothesis import HealthCheck, given
 
-_BATCH = 500  # examples between two looks at the clock
-_CHOICES = 8192  # bytes of choices that one example may take
+_BATCH = 500  # examples between two checks of the time
+_CHOICES = 8192  # bytes of random choices for one example
 
 
 def main() -> None:
-    """Fuzz what the arguments name."""
+    """Fuzz the target of the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("target", help="connections, answers, yaml, patches or schemas")
     parser.add_argument("--seconds", type=float, default=60.0)
@@ -46,13 +45,13 @@ def _at_random(name: str, seconds: float, seed: int) -> None:
 
 
 def _by_coverage(name: str, seconds: float, seed: int) -> None:
-    atheris: Any = importlib.import_module("atheris")  # optional: there are wheels for Linux alone
+    atheris: Any = importlib.import_module("atheris")  # optional: only Linux has wheels
     with atheris.instrument_imports(include=["dynkube"]):
         from tests.fuzzing.targets import TARGETS
     target = TARGETS[name]
     check = _property(target.inputs, target.check, 1)
-    # An example takes some hundred bytes of choices. Left alone, libFuzzer begins with one byte; after ten minutes it
-    # had come to 11.
+    # An example takes some hundred bytes of choices. By default libFuzzer starts with one byte, and had reached 11
+    # after ten minutes.
     options = [f"-max_total_time={seconds:.0f}", f"-seed={seed}", "-len_control=0", f"-max_len={_CHOICES}"]
     atheris.Setup([sys.argv[0], *options], check.hypothesis.fuzz_one_input)
     atheris.Fuzz()

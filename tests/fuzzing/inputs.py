@@ -1,4 +1,4 @@
-"""What the targets are made of: awkward JSON values, and texts that were valid until they were edited."""
+"""Strategies for inputs: awkward JSON values, and valid bytes with random edits."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ scalars: st.SearchStrategy[Any] = st.one_of(
 
 
 def values(keys: Sequence[str] = ("a", "b", "metadata", "spec")) -> st.SearchStrategy[Any]:
-    """Any JSON value; its objects have some of ``keys``, and others."""
+    """Return a strategy for any JSON value; the keys of objects are some of ``keys``, and others."""
     names = st.one_of(st.sampled_from(keys), st.sampled_from(_AWKWARD_TEXTS))
     return st.recursive(
         scalars, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(names, inner, max_size=4), max_leaves=12
@@ -49,12 +49,12 @@ def values(keys: Sequence[str] = ("a", "b", "metadata", "spec")) -> st.SearchStr
 
 
 def nested(depth: int, kind: str) -> bytes:
-    """Lists or objects in each other, as text: deeper than a recursive reader may go."""
+    """Return JSON of nested lists or objects; with a large ``depth`` a recursive parser would overflow."""
     return b"[" * depth + b"]" * depth if kind == "lists" else b'{"a":' * depth + b"1" + b"}" * depth
 
 
 def texts(documents: st.SearchStrategy[Any]) -> st.SearchStrategy[bytes]:
-    """Documents as JSON, some of them with edits, and some texts that are nothing of that kind."""
+    """Return a strategy for documents as JSON, some of them with edits, and for bytes that are not JSON."""
     return st.one_of(
         st.builds(_edited, documents.map(_dumped), st.lists(_edits(), max_size=3)),
         documents.map(_dumped),
@@ -64,7 +64,7 @@ def texts(documents: st.SearchStrategy[Any]) -> st.SearchStrategy[bytes]:
 
 
 def edited(texts: st.SearchStrategy[bytes]) -> st.SearchStrategy[bytes]:
-    """Texts with up to four edits: something is cut, doubled, inserted or replaced."""
+    """Return a strategy for bytes with up to four edits: parts are removed, doubled or inserted, or the end is cut."""
     return st.builds(_edited, texts, st.lists(_edits(), max_size=4))
 
 

@@ -1,4 +1,4 @@
-"""Requests to the embedded API server: patches of every kind, and CRDs with schemas that nobody would write."""
+"""Requests to the embedded API server: patches of all types, and CRDs with unusual or invalid schemas."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _POD: Final = {
 
 
 async def _send(client: httpx2.AsyncClient, method: str, path: str, body: bytes, media_type: str) -> httpx2.Response:
-    """Send a request. What the server did not expect is raised here; 500 may be what a real one answers."""
+    """Send a request. Unexpected exceptions of the server propagate; a response with 500 is valid."""
     return await client.request(method, path, content=body, headers={"Content-Type": media_type})
 
 
@@ -85,11 +85,11 @@ patches: st.SearchStrategy[Patch] = st.one_of(
         texts(_changes),
     ),
 )
-"""Patches of a pod."""
+"""Patches for a pod."""
 
 
 def patch(given: Patch) -> None:
-    """It is taken or refused, and the server goes on."""
+    """Check that the server applies or rejects the patch, and continues to respond."""
     trio.run(_patch, given, clock=trio.testing.MockClock(autojump_threshold=0))
 
 
@@ -168,11 +168,11 @@ class Definition:
 
 
 definitions: st.SearchStrategy[Definition] = st.builds(Definition, _schemas, values(["a", "b", "metadata"]))
-"""Schemas and objects that fit them or do not."""
+"""Schemas, and objects that may violate them."""
 
 
 def define(given: Definition) -> None:
-    """The CRD is taken or refused, and so is an object of it."""
+    """Check that the server accepts or rejects the CRD, and then an object of it."""
     trio.run(_define, given, clock=trio.testing.MockClock(autojump_threshold=0))
 
 
@@ -189,6 +189,6 @@ async def _define(given: Definition) -> None:
     async with APIServer() as server, _client(server) as client:
         taken = await _send(client, "POST", _DEFINITIONS, json.dumps(definition).encode(), "application/json")
         if taken.status_code == 201:
-            await trio.sleep(1)  # until it is established
+            await trio.sleep(1)  # until the CRD is established
             await _send(client, "POST", path, json.dumps(thing).encode(), "application/json")
             await _send(client, "GET", path, b"", "application/json")

@@ -1,4 +1,4 @@
-"""All targets by name: what is drawn, and what is done with it."""
+"""All targets by name: strategies for inputs, and the functions that check an input."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tests.fuzzing import requests, wire, yaml_texts
 
 @dataclass(frozen=True)
 class Target:
-    """One way in.
+    """Code that reads bytes from outside.
 
     Attributes:
-        inputs: what may come in.
-        check: handles one input; what it raises is a finding.
-        examples: how many the tests try, which takes about a quarter of a minute.
+        inputs: generates inputs.
+        check: processes one input; an exception is a finding.
+        examples: the number of inputs that the test suite tries, in about a quarter of a minute.
     """
 
     inputs: st.SearchStrategy[Any]

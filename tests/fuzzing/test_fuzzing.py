@@ -1,4 +1,4 @@
-"""A minute of what ``make fuzz-inputs`` does for as long as it is given."""
+"""About a minute of fuzzing; ``make fuzz-inputs`` fuzzes for longer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.fuzzing.targets import TARGETS
 
 @pytest.mark.real_time
 @pytest.mark.parametrize("name", TARGETS)
-def test_no_input_does_anything_but_what_it_may(name: str) -> None:
+def test_no_input_raises_an_undocumented_exception(name: str) -> None:
     target = TARGETS[name]
 
     @hypothesis.settings(max_examples=target.examples, suppress_health_check=list(HealthCheck))

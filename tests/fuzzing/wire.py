@@ -1,4 +1,4 @@
-"""What a server sends: bytes on a connection, and responses with any status, header fields and body."""
+"""Input from servers: bytes on a connection, and responses with any status, header fields and body."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dynkube.rest._transport import PoolTransport
 from tests.fuzzing.inputs import edited, texts, values
 from tests.rest.sockets import serving
 
-_SECONDS = 20.0  # of the real clock, for what should take milliseconds: what hangs ends here, as a finding
+_SECONDS = 20.0  # on the real clock, for a few milliseconds of work: a hang is a finding
 
 # ── bytes on a connection ────────────────────────────────────────────────────────────────────
 
@@ -48,11 +48,11 @@ def _pieces(message: bytes, places: Sequence[float]) -> list[bytes]:
 
 
 connections: st.SearchStrategy[list[bytes]] = st.builds(_pieces, _responses, st.lists(st.floats(0, 1), max_size=3))
-"""The bytes of one response, in the pieces in which they are sent; then the connection is closed."""
+"""The bytes of one response, in pieces that are sent one at a time; then the connection is closed."""
 
 
 def read_response(pieces: Sequence[bytes]) -> None:
-    """A response is read to its end, or fails as httpx2 says that transports do."""
+    """Check that the response can be read to its end, or raises ``httpx2.TransportError``."""
     trio.run(_read_response, pieces)
 
 
@@ -134,12 +134,12 @@ _DISCOVERY = {
     }
 }
 _WIDGETS = GVR("example.com", "v1", "widgets")
-_PATIENCE = 100.0  # virtual seconds: retries and back-offs are over, or go on for ever by design
+_PATIENCE = 100.0  # virtual seconds: after them, retries have ended, or go on for ever by design
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The response that a server gives: to requests for widgets, or to those for discovery as well."""
+    """A server's response: to requests for widgets, and if ``everywhere``, to those for discovery as well."""
 
     status: int
     body: bytes
@@ -147,7 +147,7 @@ class Answer:
     everywhere: bool
 
     def respond(self, request: httpx2.Request) -> httpx2.Response:
-        """The response to ``request``."""
+        """Return the response to ``request``."""
         if not self.everywhere and "widgets" not in request.url.path:
             return httpx2.Response(200, json=_DISCOVERY.get(request.url.path, {}))
         return httpx2.Response(self.status, stream=httpx2.ByteStream(self.body), headers=self.fields)
@@ -156,11 +156,11 @@ class Answer:
 answers: st.SearchStrategy[Answer] = st.builds(
     Answer, st.sampled_from(_STATUSES), _bodies, st.lists(st.sampled_from(_FIELDS), max_size=2), st.booleans()
 )
-"""What a server answers."""
+"""Responses of a server."""
 
 
 def read_answers(answer: Answer) -> None:
-    """What the client makes of it is a result, or one of its errors; an informer goes on."""
+    """Check that each verb returns a result or raises a ``DynkubeError``, and that an informer continues."""
     trio.run(_read_answers, answer, clock=trio.testing.MockClock(autojump_threshold=0))
 
 

@@ -1,4 +1,4 @@
-"""YAML: manifests, kubeconfigs and requests are read by one loader."""
+"""Inputs for the YAML loader, which reads manifests, kubeconfigs and requests."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ _PARTS: Final = [
 documents: st.SearchStrategy[bytes] = edited(
     st.lists(st.sampled_from(_PARTS), max_size=12).map(lambda parts: "".join(parts).encode())
 )
-"""Texts that are YAML, nearly."""
+"""Bytes that are almost valid YAML."""
 
 
 def load(text: bytes) -> None:
-    """Each document is JSON, or the text is refused as malformed."""
+    """Check that each document can be encoded as JSON, or that loading raises ``MalformedYAML``."""
     for lenient in (False, True):
         try:
             found = list(yaml.load_all(text, lenient=lenient))
