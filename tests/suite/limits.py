@@ -1,15 +1,15 @@
-"""Ends tests that take too long, for certain: a pytest plugin, by the settings of pytest-timeout.
+"""A pytest plugin that reliably ends tests that take too long; it uses the settings of pytest-timeout.
 
-``timeout`` (in pyproject.toml, or as a mark) is how many seconds of *CPU time* a test may use, so that it does not fail
-because a machine is overloaded. Then the process is ended by the kernel, with the stacks of all threads; pytest-xdist
-reports the test as the one that crashed its worker, and goes on with another. No Python runs for this: not in trio's
-loop, which may be held, and not in a thread, which may get no chance to.
+``timeout`` (in pyproject.toml, or as a mark) is the seconds of *CPU time* that a test may use, so that it does not fail
+because a machine is overloaded. After that the kernel kills the process, and the stacks of all threads are printed;
+pytest-xdist reports the test as the one that crashed its worker, and starts another worker. This does not depend on
+Python code, as trio's loop may be blocked, and a thread may not get the GIL.
 
-What waits uses no CPU time. A deadlock in trio is found by the runner (``tests/suite/runner.py``); for everything else,
-such as a thread that is joined, there is a limit by the clock, which is ten times as long, and half an hour at most.
+A test that waits uses no CPU time. The runner (``tests/suite/runner.py``) detects deadlocks in trio; for all others,
+such as joining a thread, there is a limit of wall time, ten times as long, and half an hour at most.
 
-After a failure there are ten seconds for the teardown. pytest's faulthandler and pytest-timeout both drop their limits
-then, and leave a run that has printed its F and does not end.
+After a failure the teardown has ten seconds. Without this plugin, pytest's faulthandler and pytest-timeout would cancel
+their limits then, and a run that has already reported the failure might not end.
 """
 
 from __future__ import annotations
@@ -25,29 +25,28 @@ import pytest
 import pytest_timeout
 
 OVERLOAD: Final = 10
-"""How much longer than its CPU time a test may take by the clock: each core may be shared with nine others."""
+"""The limit of wall time, as a multiple of that of CPU time: a core may be shared by ten processes."""
 
 LONGEST: Final = 1800.0
-"""Seconds by the clock that no test may take."""
+"""The maximum limit of wall time, in seconds."""
 
 AFTER_FAILURE: Final = 10.0
-"""Seconds in which a test that has failed is torn down, and in which a process ends after its last test, where one has
-failed."""
+"""Seconds for the teardown of a failed test, and for the exit of a process in which a test has failed."""
 
 
 class Limits:
-    """The limits of the test that runs."""
+    """The limits of the running test."""
 
     def __init__(self) -> None:
         self.timeout = 0.0
-        """Of the test that runs, in seconds; 0 without a limit."""
+        """The running test's limit of CPU time in seconds; 0 if it has none."""
         self._failed = False
-        self._stderr = os.dup(sys.__stderr__.fileno() if sys.__stderr__ else 2)  # as it was before it was captured
+        self._stderr = os.dup(sys.__stderr__.fileno() if sys.__stderr__ else 2)  # before pytest captures it
         faulthandler.register(signal.SIGPROF, file=self._stderr, all_threads=True, chain=True)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
-        """Lift the limits when all is torn down."""
+        """Cancel the limits after the teardown."""
         try:
             return (yield)
         finally:
@@ -55,7 +54,7 @@ class Limits:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_timeout_set_timer(self, item: pytest.Item, settings: pytest_timeout.Settings) -> bool:
-        """Set the limits of a test, in place of pytest-timeout's own."""
+        """Set the limits of a test, instead of pytest-timeout."""
         if not (item.config.getoption("usepdb") or pytest_timeout.is_debugging()):
             self.timeout = settings.timeout
             signal.setitimer(signal.ITIMER_PROF, settings.timeout)
@@ -64,30 +63,30 @@ class Limits:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_timeout_cancel_timer(self, item: pytest.Item) -> bool:
-        """Keep them: this is called after a failure as well."""
+        """Keep the limits, as this is also called after a failure."""
         return True
 
     @pytest.hookimpl(trylast=True)
     def pytest_exception_interact(self) -> None:
-        """Set the limit of the teardown, after pytest's faulthandler has dropped the one before."""
+        """Set the limit of the teardown, after pytest's faulthandler has cancelled the previous limit."""
         if self.timeout:
             self._end_after(AFTER_FAILURE)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, exitstatus: int) -> None:
-        """Note whether there was a failure."""
+        """Remember whether a test has failed."""
         self._failed = exitstatus != 0
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_enter_pdb(self) -> None:
-        """Whoever looks at a test has time."""
+        """Cancel the limits while a debugger is open."""
         self._lift()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_unconfigure(self, config: pytest.Config) -> Generator[None]:
-        """End a process that waits for threads after its last test; pytest-xdist does the same with its workers.
+        """Limit the time for which a process waits for threads after its last test; pytest-xdist ends its own workers.
 
-        The interpreter's own end took nine seconds on a machine that was busy. After a failure that may be cut off.
+        The interpreter's finalization took nine seconds on a busy machine. After a failure it may be interrupted.
         """
         yield
         if not hasattr(config, "workerinput"):

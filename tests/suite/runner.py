@@ -1,15 +1,16 @@
-"""An anyio test runner for trio in which a failure always ends.
+"""An anyio test runner for trio in which every failed test ends.
 
-anyio's own runs all fixtures and tests in one task. Where a task in the background of a fixture fails, trio cancels
-what stands inside the fixture's nursery, and that is this one task: the runner itself. Whatever comes next, the
-fixture's teardown above all, waits for a task that has ended (https://github.com/agronholm/anyio/issues/805). A test
-that waits for something that never happens leaves no way out either.
+anyio's own runner runs all fixtures and tests in one task. If a background task of a fixture fails, trio cancels the
+body of the fixture's nursery, which is that one task: the runner itself. All later steps, such as the fixture's
+teardown, wait for a task that has ended (https://github.com/agronholm/anyio/issues/805). Nor does a test end that waits
+for something that never happens.
 
-Here each fixture and each test has a task of its own, as in pytest-trio:
+Here each fixture and each test runs in its own task, as in pytest-trio:
 
-- What fails in the background of a fixture cancels the test, and is the test's failure.
-- What waits while nothing can happen any more is a deadlock: it is cancelled, and fails with the stacks of all tasks.
-- What is interrupted from outside, by Ctrl-C for example, is cancelled before the fixtures are torn down.
+- An exception in a background task of a fixture cancels the test, and is reported as the test's failure.
+- A test that waits while nothing can happen any more is in a deadlock: it is cancelled, and fails with the stacks of
+  all tasks.
+- A test that is interrupted from outside, for example by Ctrl-C, is cancelled before the fixtures are torn down.
 """
 
 from __future__ import annotations
@@ -29,50 +30,50 @@ from trio.testing import MockClock
 T = TypeVar("T")
 
 _POLL: Final = 0.2
-"""Seconds between two looks at whether anything happens. Polls are counted, and not the time between them: a machine
-that was suspended, or a process that was stopped, must not look like a deadlock."""
+"""Seconds between two checks whether a task has run. Time is measured as the number of checks, so that a suspended
+machine or a stopped process is not taken for a deadlock."""
 
 _VIRTUAL_PATIENCE: Final = 5.0
-"""Seconds after which a test in virtual time, in which no task runs, is in a deadlock: there is no deadline that the
-clock could jump to. Trio looks for one all the time, so these are seconds of CPU time; threads get as much."""
+"""Seconds without a running task after which a test in virtual time is in a deadlock, as there is no deadline to which
+the clock could jump. Trio keeps polling meanwhile, so these are seconds of CPU time. Threads have as long to finish."""
 
 _EXHAUSTED: Final = 0.75
-"""The share of a test's CPU time after which it is cancelled. In virtual time, what waits for something that never
-comes may try again and again for ever."""
+"""The share of a test's limit of CPU time after which it is cancelled. In virtual time, a test that waits for something
+that never happens may poll for ever."""
 
 _DEADLOCK: Final = "every task waits, for nothing that will come"
 
 _IDLE: Final = 0.02
-"""The share of one CPU below which a process does nothing but wait."""
+"""The share of one CPU below which a process counts as waiting."""
 
 
 class Runner(TestRunner, trio.abc.Instrument):
-    """Runs what pytest asks for in one trio run, each in a task of its own.
+    """Runs a test and its fixtures in one trio run, each in its own task.
 
     Args:
-        patience: returns for how many seconds a test may use the CPU, or on the real clock do nothing but wait; 0 for
-            any time.
-        options: for ``trio.run``.
+        patience: returns the limit in seconds: of the CPU time of a test, and in real time of the time for which the
+            process only waits; 0 means no limit.
+        options: keyword arguments of ``trio.run``.
     """
 
     def __init__(self, patience: Callable[[], float], **options: Any) -> None:
         self._patience = patience
         self._options = {**options, "instruments": [*options.get("instruments", ()), self]}
-        self._began = 0.0  # of the process's CPU time, when the task in the foreground was started
-        self._stepped = False  # whether a task has run since the last look
-        self._used = 0.0  # of this thread's CPU time when one had
+        self._began = 0.0  # the process's CPU time when the foreground task was started
+        self._stepped = False  # whether a task has run since the last check
+        self._used = 0.0  # this thread's CPU time when a task last ran
         self._virtual = isinstance(options.get("clock"), MockClock)
         self._ticks: queue.SimpleQueue[Callable[[], object]] = queue.SimpleQueue()
         self._nursery: trio.Nursery | None = None
         self._stop = trio.Event()
         self._over: outcome.Outcome[None] | None = None
         self._foreground: _Task | None = None
-        self._crashed: list[BaseException] = []  # errors of fixtures that ended by themselves, not reported yet
+        self._crashed: list[BaseException] = []  # errors of fixtures that failed in the background, not yet raised
 
     def __exit__(
         self, exc_type: type[BaseException] | None, exc: BaseException | None, tb: types.TracebackType | None
     ) -> None:
-        """Cancel what is left, and end the trio run."""
+        """Cancel all tasks, and end the trio run."""
         if self._nursery is not None and self._over is None:
             self._stop.set()
             self._nursery.cancel_scope.cancel()
@@ -80,7 +81,7 @@ class Runner(TestRunner, trio.abc.Instrument):
                 self._ticks.get()()
 
     def is_running(self) -> bool:
-        """Whether a task of the run asks."""
+        """Return whether the caller is a trio task."""
         return trio.lowlevel.in_trio_task()
 
     def run_asyncgen_fixture(
@@ -110,7 +111,7 @@ class Runner(TestRunner, trio.abc.Instrument):
         self.run_fixture(test_func, kwargs)
 
     def before_task_step(self, task: trio.lowlevel.Task) -> None:
-        """Note that something happens; called by trio."""
+        """Record that a task runs; called by trio."""
         self._stepped = True
 
     def _start(self, task: _Task) -> None:
@@ -134,7 +135,7 @@ class Runner(TestRunner, trio.abc.Instrument):
         self._over = over
 
     def _fixture_ended(self, fixture: _Fixture) -> None:
-        """Have what runs in the foreground end too, where a fixture has failed behind its back."""
+        """Cancel the foreground task if a fixture has failed in the background."""
         if fixture is self._foreground or not isinstance(fixture.outcome, outcome.Error):
             return
         fixture.reported = True
@@ -143,7 +144,7 @@ class Runner(TestRunner, trio.abc.Instrument):
             self._foreground.scope.cancel()
 
     def _finish(self, task: _Task, enough: Callable[[], bool] = lambda: False) -> None:
-        """Run trio until a task has ended, or has done enough; raise what it, or a fixture, has failed with."""
+        """Run trio until the task ends or ``enough()`` is true; raise its errors and those of fixtures."""
         self._foreground, self._stepped, self._began = task, True, time.process_time()
         if self._crashed:
             task.scope.cancel()
@@ -152,7 +153,7 @@ class Runner(TestRunner, trio.abc.Instrument):
             while task.outcome is None and self._over is None and not enough():
                 if problem := self._tick():
                     if stuck is not None:
-                        break  # it is shielded from being cancelled
+                        break  # the task is shielded from cancellation
                     stuck = pytest.fail.Exception(f"{problem}:\n{self._stacks()}")
                     task.scope.cancel()
         except BaseException:
@@ -169,7 +170,7 @@ class Runner(TestRunner, trio.abc.Instrument):
             pass
 
     def _tick(self) -> str:
-        """Do what trio asks for next; returns what is wrong where nothing happens any more, or no end is in sight."""
+        """Run trio's next callback; returns an error message on a deadlock or if the test has used its CPU time."""
         patience = _VIRTUAL_PATIENCE if self._virtual else self._patience()
         polls, used = 0, time.process_time()
         while True:
@@ -188,29 +189,29 @@ class Runner(TestRunner, trio.abc.Instrument):
                 return "this does not end" if self._exhausted() else ""
 
     def _exhausted(self) -> bool:
-        """Whether so much of the CPU time is used that there is little left before the process is ended."""
+        """Return whether the test has used so much CPU time that its process will soon be killed."""
         if not (limit := _EXHAUSTED * self._patience()) or time.process_time() - self._began < limit:
             return False
-        self._began += limit / 10  # for what is done on being cancelled
+        self._began += limit / 10  # time for handling the cancellation
         return True
 
     def _spins(self) -> bool:
-        """Whether trio has looked for something to do in vain, for too long."""
+        """Return whether trio has polled for too long without running a task."""
         if self._stepped:
             self._stepped, self._used = False, time.thread_time()
         if time.thread_time() - self._used < _VIRTUAL_PATIENCE:
             return False
-        self._stepped = True  # once more from the beginning
+        self._stepped = True  # start measuring again
         return True
 
     def _stacks(self) -> str:
-        """Where each task waits, from the outside inwards."""
+        """Return the stack of each task, outermost frame first."""
         assert self._nursery is not None
         return "\n".join(line for task in _tasks(self._nursery) for line in _stack(task))
 
 
 class _Task:
-    """Something to do in a task of its own, which may be cancelled alone."""
+    """A function that runs in its own task and can be cancelled separately."""
 
     def __init__(self, function: Callable[[], Awaitable[Any]]) -> None:
         self.scope = trio.CancelScope()
@@ -250,7 +251,7 @@ class _Fixture(_Task):
         try:
             try:
                 await self.leave.wait()
-            except trio.Cancelled as cancelled:  # by the fixture's own nursery: it leaves with the reason for it
+            except trio.Cancelled as cancelled:  # by the fixture's nursery, which then raises the cause
                 await self._generator.athrow(cancelled)
             else:
                 await self._generator.asend(None)
@@ -261,7 +262,7 @@ class _Fixture(_Task):
 
 
 def _raise_all(errors: list[BaseException]) -> None:
-    """Raise what has failed; that something was cancelled for it is no failure of its own."""
+    """Raise the errors, without the cancellations that they caused."""
     errors = [error for error in errors if not _only_cancelled(error)] or errors[:1]
     if len(errors) == 1:
         raise errors[0]

@@ -1,4 +1,4 @@
-"""Whatever a test does, its run ends: each example is played by a pytest of its own, under the settings of this one."""
+"""Every run ends, whatever its tests do: each example runs in its own pytest process, with this suite's plugins."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SETTINGS = "[pytest]\nanyio_mode = auto\ntimeout = {timeout}\nmarkers = real_tim
 
 
 async def play(folder: Path, source: str, *options: str, timeout: int = 60, returns: int = 1) -> str:
-    """Run a file of tests, and return what pytest and the interpreter have printed, once the process has ended."""
+    """Run a file of tests in a new process, and return its output (stdout and stderr)."""
     (folder / "conftest.py").write_text(textwrap.dedent(CONFTEST))
     (folder / "pytest.ini").write_text(SETTINGS.format(timeout=timeout))
     (folder / "test_example.py").write_text("import time, threading, pytest, trio\n\n" + textwrap.dedent(source))
@@ -59,7 +59,7 @@ async def play(folder: Path, source: str, *options: str, timeout: int = 60, retu
     return output
 
 
-async def test_what_fails_in_the_background_of_a_fixture_is_the_failure_of_the_test(tmp_path: Path) -> None:
+async def test_an_error_in_a_background_task_of_a_fixture_fails_the_test(tmp_path: Path) -> None:
     output = await play(
         tmp_path,
         """
@@ -80,7 +80,7 @@ async def test_what_fails_in_the_background_of_a_fixture_is_the_failure_of_the_t
     assert "1 failed, 1 passed" in output
 
 
-async def test_a_failed_assertion_ends_what_runs_in_the_background(tmp_path: Path) -> None:
+async def test_background_tasks_end_after_a_failed_assertion(tmp_path: Path) -> None:
     output = await play(
         tmp_path,
         """
@@ -114,7 +114,7 @@ async def test_a_deadlock_in_virtual_time_fails_with_the_stacks_of_all_tasks(tmp
     assert "1 failed, 1 passed" in output
 
 
-async def test_what_waits_in_vain_while_time_passes_fails_before_its_process_is_ended(tmp_path: Path) -> None:
+async def test_waiting_for_ever_beside_a_polling_task_fails_before_the_process_is_killed(tmp_path: Path) -> None:
     output = await play(
         tmp_path,
         """
@@ -151,7 +151,7 @@ async def test_a_deadlock_on_the_real_clock_fails_after_the_timeout(tmp_path: Pa
     assert "1 failed" in output
 
 
-async def test_what_holds_the_loop_is_ended_by_its_cpu_time(tmp_path: Path) -> None:
+async def test_a_test_that_blocks_the_event_loop_is_killed_after_its_cpu_time(tmp_path: Path) -> None:
     output = await play(
         tmp_path,
         """
@@ -167,7 +167,7 @@ async def test_what_holds_the_loop_is_ended_by_its_cpu_time(tmp_path: Path) -> N
     assert "in test_it" in output
 
 
-async def test_what_holds_the_interpreter_is_ended_as_well(tmp_path: Path) -> None:
+async def test_a_test_that_blocks_the_interpreter_is_killed_after_its_cpu_time(tmp_path: Path) -> None:
     output = await play(
         tmp_path,
         """
@@ -183,7 +183,7 @@ async def test_what_holds_the_interpreter_is_ended_as_well(tmp_path: Path) -> No
     assert "in test_it" in output
 
 
-async def test_a_worker_that_is_ended_names_its_test_and_the_others_run(tmp_path: Path) -> None:
+async def test_a_killed_worker_is_reported_with_its_test_and_other_tests_run(tmp_path: Path) -> None:
     output = await play(
         tmp_path,
         """
@@ -202,7 +202,7 @@ async def test_a_worker_that_is_ended_names_its_test_and_the_others_run(tmp_path
     assert "1 failed, 1 passed" in output
 
 
-async def test_a_teardown_that_waits_for_ever_ends_after_the_failure(tmp_path: Path) -> None:
+async def test_a_teardown_that_never_ends_is_killed_after_ten_seconds(tmp_path: Path) -> None:
     output = await play(
         tmp_path,
         """
@@ -222,7 +222,7 @@ async def test_a_teardown_that_waits_for_ever_ends_after_the_failure(tmp_path: P
     assert "Timeout (0:00:10)!" in output
 
 
-async def test_a_thread_that_is_left_does_not_keep_the_process(tmp_path: Path) -> None:
+async def test_a_thread_that_is_still_running_does_not_keep_the_process_alive(tmp_path: Path) -> None:
     output = await play(
         tmp_path,
         """
@@ -236,7 +236,7 @@ async def test_a_thread_that_is_left_does_not_keep_the_process(tmp_path: Path) -
     assert "1 failed" in output
 
 
-async def test_time_on_a_busy_machine_is_no_cpu_time(tmp_path: Path) -> None:
+async def test_wall_time_is_not_counted_as_cpu_time(tmp_path: Path) -> None:
     output = await play(
         tmp_path,
         """
