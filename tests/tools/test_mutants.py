@@ -1,4 +1,4 @@
-"""Which tests judge a mutant: those that run its statement, the fastest first."""
+"""The selection of tests for a mutant: those that run its statement, the fastest first."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 coverage = pytest.importorskip("coverage", reason="coverage is installed by make mutants and make coverage")
 
-from tools.mutants.covering import Covering, statement_lines  # noqa: E402  # after the check that coverage is there
+from tools.mutants.covering import Covering, statement_lines  # noqa: E402  # after the check that coverage is installed
 
 SOURCE = """\
 def outer(
@@ -29,7 +29,7 @@ def outer(
 @pytest.mark.parametrize(
     ("line", "lines"), [(1, [1, 2, 3]), (2, [1, 2, 3]), (4, [4]), (6, [5, 6, 7]), (9, [8, 9, 10]), (11, [11])]
 )
-def test_a_line_stands_for_its_statement_or_the_header_of_it(line: int, lines: list[int]) -> None:
+def test_the_lines_of_a_statement_are_found_by_any_of_them(line: int, lines: list[int]) -> None:
     assert list(statement_lines(SOURCE, line)) == lines
 
 
@@ -47,17 +47,17 @@ def covering(tmp_path: Path) -> Covering:
     return Covering(tmp_path)
 
 
-def test_the_tests_of_a_line_come_with_the_fastest_first(covering: Covering) -> None:
+def test_the_tests_of_a_line_are_sorted_by_time(covering: Covering) -> None:
     assert [test.rpartition("::")[2] for test in covering.tests("dynkube/m.py", [1])] == ["fast", "other", "slow"]
     assert covering.tests("dynkube/m.py", range(11, 12)) == ["tests/a/test_x.py::fast"]
 
 
-def test_a_line_that_only_its_import_runs_has_no_tests(covering: Covering) -> None:
+def test_a_line_that_runs_only_on_import_has_no_tests(covering: Covering) -> None:
     assert covering.tests("dynkube/m.py", [2]) == []
     assert covering.tests("dynkube/other.py", [1]) == []
 
 
-def test_the_fast_tests_of_the_folder_are_a_batch_of_their_own(covering: Covering) -> None:
+def test_the_fast_tests_of_the_folder_are_the_first_batch(covering: Covering) -> None:
     batches = covering.batches(covering.tests("dynkube/m.py", [1]), "tests/a/")
 
     assert [[test.rpartition("::")[2] for test in batch] for batch in batches] == [["fast"], ["other", "slow"]]

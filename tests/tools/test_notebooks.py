@@ -1,4 +1,4 @@
-"""How notebooks are run and compared: what counts as a difference, and what is left out of the files."""
+"""How notebooks are run and compared: which outputs count as different, and which are not stored."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tools.notebooks import Failed, differences, execute
 
 
 def showing(*outputs: Any) -> nbformat.NotebookNode:
-    """A notebook whose only cell has shown ``outputs``."""
+    """Return a notebook whose only cell has these outputs."""
     cell = new_code_cell("...", outputs=list(outputs), execution_count=1, id="cell")
     notebook: nbformat.NotebookNode = new_notebook(cells=[cell])
     return notebook
@@ -54,7 +54,7 @@ def result(**data: str) -> Any:
         ),
     ],
 )
-def test_what_differs_from_run_to_run_is_no_difference(before: Any, after: Any) -> None:
+def test_values_that_change_from_run_to_run_are_not_compared(before: Any, after: Any) -> None:
     assert differences(showing(before), showing(after)) == ""
 
 
@@ -72,11 +72,11 @@ def test_what_differs_from_run_to_run_is_no_difference(before: Any, after: Any) 
         ),
     ],
 )
-def test_what_a_reader_would_see_is_a_difference(before: Any, after: Any) -> None:
+def test_a_visible_change_is_a_difference(before: Any, after: Any) -> None:
     assert differences(showing(before), showing(after))
 
 
-def test_a_name_that_no_notebook_has_is_answered_with_those_there_are() -> None:
+def test_the_error_for_an_unknown_notebook_lists_the_notebooks() -> None:
     with pytest.raises(Failed, match="no notebook begins with '77'; there are 01-"):
         notebooks.notebooks(["77"])
 
@@ -89,7 +89,9 @@ def test_a_name_that_no_notebook_has_is_answered_with_those_there_are() -> None:
         pytest.param("import warnings; warnings.warn('old ways')", "old ways", id="a warning"),
     ],
 )
-def test_a_notebook_that_goes_wrong_is_named_with_what_it_said(tmp_path: Path, source: str, told: str) -> None:
+def test_an_error_or_warning_in_a_notebook_is_raised_with_the_name_of_the_notebook(
+    tmp_path: Path, source: str, told: str
+) -> None:
     file = tmp_path / "broken.ipynb"
     nbformat.write(new_notebook(cells=[new_code_cell(source)]), file)
 
@@ -98,7 +100,7 @@ def test_a_notebook_that_goes_wrong_is_named_with_what_it_said(tmp_path: Path, s
 
 
 @pytest.mark.real_time
-def test_a_run_has_the_same_clock_each_time_and_leaves_no_traces_of_the_machine(tmp_path: Path) -> None:
+def test_a_run_has_a_fixed_clock_and_stores_no_ports_or_times(tmp_path: Path) -> None:
     file = tmp_path / "told.ipynb"
     source = "from datetime import *\nprint(datetime.now(UTC), '127.0.0.1:4711')"
     nbformat.write(new_notebook(cells=[new_code_cell(source)]), file)
@@ -110,7 +112,7 @@ def test_a_run_has_the_same_clock_each_time_and_leaves_no_traces_of_the_machine(
 
 
 @pytest.mark.real_time
-def test_a_display_is_stored_as_its_cell_showed_it_and_not_as_it_was_updated(tmp_path: Path) -> None:
+def test_a_display_is_stored_without_later_updates(tmp_path: Path) -> None:
     file = tmp_path / "live.ipynb"
     shown = new_code_cell("shown = display('first', display_id=True)")
     nbformat.write(new_notebook(cells=[shown, new_code_cell("shown.update('second')")]), file)

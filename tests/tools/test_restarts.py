@@ -1,4 +1,4 @@
-"""The restarts: that what the server's history does not explain is found."""
+"""The benchmark of restarted servers finds events and states that the ledger of writes does not explain."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WIDGET = Resource(gvr=WIDGETS, kind="Widget", origin=Origin.STAYS)
 
 @asynccontextmanager
 async def recording(server: APIServer, ledger: Ledger, findings: Findings) -> AsyncIterator[Recorder]:
-    """An informer on widgets that has synced."""
+    """Run a recorder with an informer on widgets that has synced."""
     async with dynkube.connect(transport=server.transport()) as client, trio.open_nursery() as nursery:
         recorder = Recorder(client.informer(WIDGETS), WIDGET, None, ledger, findings)
         async with recorder.informer:
@@ -32,7 +32,7 @@ async def recording(server: APIServer, ledger: Ledger, findings: Findings) -> As
             yield recorder
 
 
-async def test_what_the_ledger_explains_is_right_and_what_it_does_not_is_found() -> None:
+async def test_a_deletion_is_a_finding_unless_the_ledger_has_it() -> None:
     async with APIServer() as server:
         server.create(crd())
         uids = [server.create(widget(name))["metadata"]["uid"] for name in "ab"]
@@ -52,7 +52,7 @@ async def test_what_the_ledger_explains_is_right_and_what_it_does_not_is_found()
     assert findings.events == {"Added": 2, "Deleted": 2}
 
 
-async def test_absent_is_false_while_the_ledger_has_the_resource_as_served() -> None:
+async def test_absent_is_a_finding_while_the_resource_is_served() -> None:
     async with APIServer() as server:
         server.create(crd())
         ledger, findings = Ledger(), Findings()
@@ -64,7 +64,7 @@ async def test_absent_is_false_while_the_ledger_has_the_resource_as_served() -> 
     assert [finding.kind for finding in findings.found] == [Kind.ABSENT]
 
 
-async def test_absent_is_right_once_the_ledger_has_the_crd_as_deleted() -> None:
+async def test_absent_is_no_finding_after_the_crd_was_deleted() -> None:
     async with APIServer() as server:
         server.create(crd())
         uid = server.create(widget("a"))["metadata"]["uid"]
@@ -80,7 +80,7 @@ async def test_absent_is_right_once_the_ledger_has_the_crd_as_deleted() -> None:
     assert findings.events["Deleted"] == 1
 
 
-async def test_illegal_events_and_other_content_are_found() -> None:
+async def test_invalid_events_and_differing_content_are_findings() -> None:
     async with APIServer() as server:
         server.create(crd())
         findings = Findings()
@@ -98,7 +98,7 @@ async def test_illegal_events_and_other_content_are_found() -> None:
     assert [finding.kind for finding in findings.found] == [Kind.ADDED, Kind.UPDATED]
 
 
-async def test_a_restored_backup_deletes_what_came_later_and_brings_back_what_went() -> None:
+async def test_a_restored_backup_deletes_newer_objects_and_restores_deleted_ones() -> None:
     ledger = Ledger()
     ledger.defined(WIDGET)
     ledger.settled({WIDGETS: {("default", "stays"): "1", ("default", "later"): "3"}})
@@ -109,7 +109,7 @@ async def test_a_restored_backup_deletes_what_came_later_and_brings_back_what_we
     assert ledger.deleted == {"3"}
 
 
-async def test_answers_around_a_finding_are_those_about_its_resource() -> None:
+async def test_the_responses_shown_for_a_finding_are_those_of_its_resource() -> None:
     async with APIServer() as server:
         server.create(crd())
         answers = Answers()

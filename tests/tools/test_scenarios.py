@@ -1,4 +1,4 @@
-"""The table of scenarios is what the marks of tests say, each number has a test, and unknown numbers are refused."""
+"""The table of scenarios is made from the marks of tests; each number has a test, and unknown numbers are errors."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_plain():
 
 @pytest.fixture
 def collected(pytester: pytest.Pytester) -> list[pytest.Item]:
-    """The tests of a module, marked in every way."""
+    """The tests of a module with marks on the module, on a test and on a parameter."""
     pytester.makeini("[pytest]\nmarkers = scenario: numbers")
     pytester.makepyfile(test_a=SOURCE)
     plugin = Collected()
@@ -58,7 +58,7 @@ def test_marks_of_modules_tests_and_cases_are_read(collected: list[pytest.Item])
     }
 
 
-def test_the_table_has_each_number_with_its_tests_by_file(collected: list[pytest.Item]) -> None:
+def test_the_table_lists_the_tests_of_each_number_by_file(collected: list[pytest.Item]) -> None:
     scenarios = [Scenario(number, f"{number} holds.") for number in ("P1", "P2", "F2")]
 
     page = render((Section("Promises", tuple(scenarios)),), by_number(collected), {"P2": "not yet"})
@@ -68,7 +68,7 @@ def test_the_table_has_each_number_with_its_tests_by_file(collected: list[pytest
     assert r"`test_cases[t\|o]`" in page
 
 
-def test_every_letter_counts_from_one_without_a_gap() -> None:
+def test_the_numbers_of_each_letter_start_at_one_without_gaps() -> None:
     numbers = {section.scenarios[0].number[0]: [s.number for s in section.scenarios] for section in read_sections()}
 
     assert {letter: len(found) for letter, found in numbers.items()} == {"G": 27, "F": 40, "K": 37, "P": 13}
@@ -86,7 +86,7 @@ def test_each_number_has_a_test_or_a_reason() -> None:
 
 
 @pytest.mark.parametrize("mark", ["scenario('G99')", "scenario()", "scenario('G1', also='F2')"])
-def test_a_mark_without_a_known_number_fails_the_whole_run(pytester: pytest.Pytester, mark: str) -> None:
+def test_a_mark_without_a_known_number_fails_the_run(pytester: pytest.Pytester, mark: str) -> None:
     pytester.makeconftest("from tests.conftest import pytest_collection_modifyitems")
     pytester.makeini("[pytest]\nmarkers = scenario: numbers")
     pytester.makepyfile(f"import pytest\n@pytest.mark.{mark}\ndef test_a(): ...")

@@ -1,4 +1,4 @@
-"""The soak: that it runs, and that it finds what is wrong; how long it lasts is up to who runs it."""
+"""A short soak passes, and finds lost and invalid events; ``make soak`` runs longer."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ async def soak(options: Options, *, lose_events: bool = False) -> Outcome:
         return await Soak(cluster, client, options, lambda text: None).run()
 
 
-async def test_a_minute_of_faults_leaves_no_difference() -> None:
+async def test_no_difference_remains_after_a_minute_of_faults() -> None:
     outcome = await soak(SHORT)
 
     assert outcome.divergences == []
@@ -64,7 +64,7 @@ async def test_a_minute_of_faults_leaves_no_difference() -> None:
     assert sum(outcome.written.values()) > 1000
 
 
-async def test_an_event_that_is_lost_is_found_and_described() -> None:
+async def test_a_lost_event_is_found_and_described() -> None:
     outcome = await soak(replace(SHORT, fault_every=0.0, rate=200.0), lose_events=True)
 
     assert outcome.divergences
@@ -73,13 +73,13 @@ async def test_an_event_that_is_lost_is_found_and_described() -> None:
     assert "LIVE" in found
 
 
-async def test_the_same_seed_writes_the_same() -> None:
+async def test_the_same_seed_makes_the_same_writes() -> None:
     first, second = [await soak(replace(SHORT, seconds=10.0, fault_every=0.0, seed=7)) for _ in range(2)]
 
     assert first.written == second.written
 
 
-async def test_illegal_events_are_noted() -> None:
+async def test_invalid_events_are_counted() -> None:
     async with APIServer() as server, dynkube.connect(transport=server.transport()) as client:
         server.create(crd())
         informer = client.informer(WIDGETS, indexes={"team": lambda obj: []})
@@ -101,7 +101,7 @@ async def test_illegal_events_are_noted() -> None:
         assert violations.count == 6
 
 
-def test_growth_is_that_of_the_last_third_against_the_second() -> None:
+def test_growth_compares_the_last_third_with_the_second() -> None:
     samples = [replace(SAMPLE, blocks=blocks) for blocks in (10, 500, 1000, 1020, 1100, 1090)]
 
     assert growth(samples, "blocks") == (1095 - 1010) / 1010
