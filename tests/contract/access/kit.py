@@ -1,4 +1,4 @@
-"""Rights for users that no other test has, and identities that are no administrator's."""
+"""Users and service accounts of one test, and RBAC permissions for them."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ GROUP = "rbac.authorization.k8s.io"
 
 
 def user_of(cluster: Cluster, name: str = "alice") -> str:
-    """The name of a user of this test's own, who may do nothing yet."""
+    """Return the name of a user that only this test has, without permissions."""
     return f"{name}.{cluster.group}"
 
 
 def rule(verbs: str, resources: str, group: str = "", *names: str) -> JSONObject:
-    """A rule; verbs and resources are parted by blanks."""
+    """Return a rule of a role; ``verbs`` and ``resources`` are separated by spaces."""
     made = {"verbs": verbs.split(), "apiGroups": [group], "resources": resources.split()}
     return {**made, "resourceNames": list(names)} if names else made
 
 
 def role(name: str, *rules: JSONObject, everywhere: bool = False) -> JSONObject:
-    """A Role, or a ClusterRole."""
+    """Return a Role, or a ClusterRole if ``everywhere``."""
     kind = "ClusterRole" if everywhere else "Role"
     return {"apiVersion": f"{GROUP}/v1", "kind": kind, "metadata": {"name": name}, "rules": list(rules)}
 
 
 def binding(name: str, kind: str, role: str, *users: str, everywhere: bool = False) -> JSONObject:
-    """A binding of a role to users."""
+    """Return a RoleBinding, or a ClusterRoleBinding if ``everywhere``."""
     return {
         "apiVersion": f"{GROUP}/v1",
         "kind": "ClusterRoleBinding" if everywhere else "RoleBinding",
@@ -41,7 +41,7 @@ def binding(name: str, kind: str, role: str, *users: str, everywhere: bool = Fal
 
 
 async def allow(cluster: Cluster, user: str, *rules: JSONObject, everywhere: bool = False) -> str:
-    """Let ``user`` do what ``rules`` say, in the test's namespace or everywhere; the name of role and binding."""
+    """Give ``user`` permissions, in the test's namespace or everywhere; returns the name of both role and binding."""
     kinds = ("clusterroles", "clusterrolebindings") if everywhere else ("roles", "rolebindings")
     kind = "ClusterRole" if everywhere else "Role"
     name = f"{kind.lower()}-of-{user}-{len(cluster.leftovers)}" if everywhere else f"role-of-{user}"
@@ -53,9 +53,9 @@ async def allow(cluster: Cluster, user: str, *rules: JSONObject, everywhere: boo
 
 
 async def decided(cluster: Cluster, user: str, asked: JSONObject, *, namespace: str, allowed: bool = True) -> None:
-    """Wait until the server has heard that ``user`` may do what a rule says, or may no longer do it.
+    """Wait until the server allows or denies ``user`` what the rule ``asked`` describes.
 
-    A real server follows roles and bindings by watches of its own, and nothing tells when it has seen a change.
+    A real server watches roles and bindings, and has no event for having seen a change.
     """
     spec = {"user": user, **_attributes(asked, namespace)}
     for _ in range(1000):
@@ -77,7 +77,7 @@ def _attributes(asked: JSONObject, namespace: str) -> JSONObject:
 
 
 async def account(cluster: Cluster, name: str = "bot") -> tuple[Cluster, str]:
-    """The same cluster, asked by a service account with a token of its own; and the name of that user."""
+    """Create a service account; returns the cluster with the account's token, and its user name."""
     await cluster.create("serviceaccounts", {"metadata": {"name": name}})
     request = await cluster.create("serviceaccounts/token", {"spec": {}}, name)
     headers = {"Authorization": f"Bearer {request['status']['token']}"}

@@ -1,4 +1,4 @@
-"""Who may not do something is told so, in kube-apiserver's words."""
+"""Responses to requests that are denied by RBAC or not authenticated."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ _NS = "/api/v1/namespaces/{namespace}"
         ),
     ],
 )
-async def test_a_refusal_says_who_may_not_do_what(
+async def test_a_403_names_the_user_the_verb_and_the_resource(
     cluster: Cluster, request_line: str, message: str, details: dict[str, str]
 ) -> None:
     user = user_of(cluster)
@@ -126,7 +126,7 @@ async def test_an_unknown_token_is_a_401(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize("header", ["", "Basic YTpi", "Bearer", "Nonsense"])
-async def test_who_brings_no_token_is_anonymous(cluster: Cluster, header: str) -> None:
+async def test_a_request_without_a_bearer_token_is_anonymous(cluster: Cluster, header: str) -> None:
     refused = await cluster.call("GET", "/api/v1/pods", headers={"Authorization": header})
     public = await cluster.call("GET", "/version", headers={"Authorization": header})
 
@@ -137,7 +137,7 @@ async def test_who_brings_no_token_is_anonymous(cluster: Cluster, header: str) -
     assert public.code == 200
 
 
-async def test_everybody_with_a_name_sees_discovery_and_nobody_else_does(cluster: Cluster) -> None:
+async def test_only_authenticated_users_can_read_discovery(cluster: Cluster) -> None:
     paths = ("/api", "/apis", "/apis/apps/v1", "/openapi/v2", "/version", "/healthz")
 
     named = {path: (await cluster.acting_as(user_of(cluster)).call("GET", path)).code for path in paths}

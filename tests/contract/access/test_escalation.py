@@ -1,4 +1,4 @@
-"""Nobody gives away by RBAC what they do not have, unless they may escalate or bind."""
+"""Privilege escalation: a user can grant only permissions that they have, unless they may escalate or bind."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from tests.contract.objects import JSONObject
 
 @pytest.fixture
 async def delegate(cluster: Cluster) -> Cluster:
-    """Somebody who may write roles and bindings in the namespace, and read pods there."""
+    """The cluster as a user that may write roles and bindings in the namespace, and read pods there."""
     user = user_of(cluster)
     await allow(cluster, user, rule("create get update patch", "roles rolebindings", GROUP), rule("get list", "pods"))
     return cluster.acting_as(user, "devs")
 
 
-async def test_a_role_of_what_its_writer_holds_is_written(delegate: Cluster) -> None:
+async def test_a_role_with_permissions_that_its_author_has_is_created(delegate: Cluster) -> None:
     created = await delegate.create("roles", role("r", rule("get", "pods")))
 
     assert created["rules"] == [rule("get", "pods")]
@@ -46,7 +46,7 @@ _MORE = {"verbs": ["get", "create"], "apiGroups": ["", "apps"], "resources": ["p
         ([rule("*", "*", "*")], ['{APIGroups:["*"], Resources:["*"], Verbs:["*"]}']),
     ],
 )
-async def test_a_role_of_more_is_refused_with_all_that_is_missing(
+async def test_creating_a_role_with_more_permissions_is_a_403_that_lists_them(
     cluster: Cluster, delegate: Cluster, rules: list[JSONObject], listed: list[str]
 ) -> None:
     with pytest.raises(Forbidden) as refused:
@@ -59,7 +59,7 @@ async def test_a_role_of_more_is_refused_with_all_that_is_missing(
     )
 
 
-async def test_an_update_is_checked_unless_it_leaves_the_rules_alone(cluster: Cluster, delegate: Cluster) -> None:
+async def test_an_update_is_checked_only_if_it_changes_the_rules(cluster: Cluster, delegate: Cluster) -> None:
     await cluster.create("roles", role("wide", rule("get", "secrets")))
 
     same = await delegate.patch("roles", "wide", {"metadata": {"finalizers": ["example.com/held"]}})
@@ -69,7 +69,7 @@ async def test_an_update_is_checked_unless_it_leaves_the_rules_alone(cluster: Cl
         await delegate.patch("roles", "wide", {"rules": [rule("list", "secrets")]})
 
 
-async def test_a_binding_to_a_role_of_more_is_refused(delegate: Cluster) -> None:
+async def test_a_binding_to_a_role_with_more_permissions_is_a_403(delegate: Cluster) -> None:
     with pytest.raises(Forbidden) as refused:
         await delegate.create("rolebindings", binding("b", "ClusterRole", "system:monitoring"))
 
@@ -78,7 +78,7 @@ async def test_a_binding_to_a_role_of_more_is_refused(delegate: Cluster) -> None
     assert '\n{NonResourceURLs:["/metrics"], Verbs:["get"]}' in message
 
 
-async def test_a_binding_to_a_role_that_is_not_there_is_a_404(cluster: Cluster, delegate: Cluster) -> None:
+async def test_a_binding_to_a_missing_role_is_a_404(cluster: Cluster, delegate: Cluster) -> None:
     with pytest.raises(NotFound) as missing:
         await delegate.create("rolebindings", binding("b", "ClusterRole", "nope"))
 
@@ -86,7 +86,7 @@ async def test_a_binding_to_a_role_that_is_not_there_is_a_404(cluster: Cluster, 
     assert missing.value.status.message == f'{resource}.{GROUP} "nope" not found'
 
 
-async def test_who_may_escalate_or_bind_needs_to_hold_nothing(cluster: Cluster, delegate: Cluster) -> None:
+async def test_a_user_who_may_escalate_or_bind_can_grant_any_permission(cluster: Cluster, delegate: Cluster) -> None:
     rights = [rule("escalate", "roles", GROUP), rule("bind", "clusterroles", GROUP)]
     await allow(cluster, user_of(cluster), *rights, everywhere=True)
 
@@ -96,7 +96,7 @@ async def test_who_may_escalate_or_bind_needs_to_hold_nothing(cluster: Cluster, 
     assert bound["roleRef"]["name"] == "cluster-admin"
 
 
-async def test_the_right_to_bind_may_be_for_single_roles(cluster: Cluster, delegate: Cluster) -> None:
+async def test_the_permission_to_bind_can_be_limited_to_single_roles(cluster: Cluster, delegate: Cluster) -> None:
     await allow(cluster, user_of(cluster), rule("bind", "clusterroles", GROUP, "cluster-admin"), everywhere=True)
 
     await delegate.create("rolebindings", binding("b", "ClusterRole", "cluster-admin"))
@@ -106,7 +106,7 @@ async def test_the_right_to_bind_may_be_for_single_roles(cluster: Cluster, deleg
 
 
 @pytest.mark.parametrize("verb", ["create", "patch"])
-async def test_only_who_holds_everything_may_collect_the_rules_of_other_roles(cluster: Cluster, verb: str) -> None:
+async def test_an_aggregation_rule_requires_all_permissions(cluster: Cluster, verb: str) -> None:
     user = user_of(cluster)
     await allow(cluster, user, rule(verb, "clusterroles", GROUP), everywhere=True)
     selector = {"matchLabels": {"nobody": cluster.group}}
@@ -126,7 +126,9 @@ async def test_only_who_holds_everything_may_collect_the_rules_of_other_roles(cl
 
 
 @pytest.mark.parametrize("rights", ["escalate", "everything"])
-async def test_who_holds_everything_or_may_escalate_may_aggregate(cluster: Cluster, rights: str) -> None:
+async def test_a_user_with_all_permissions_or_escalate_can_write_an_aggregation_rule(
+    cluster: Cluster, rights: str
+) -> None:
     user = user_of(cluster)
     urls = {"verbs": ["*"], "nonResourceURLs": ["*"]}
     held = [rule("create escalate", "clusterroles", GROUP)] if rights == "escalate" else [rule("*", "*", "*"), urls]
@@ -139,7 +141,7 @@ async def test_who_holds_everything_or_may_escalate_may_aggregate(cluster: Clust
     assert created["aggregationRule"] == {"clusterRoleSelectors": [selector]}
 
 
-async def test_the_administrator_may_give_everything(cluster: Cluster) -> None:
+async def test_the_administrator_can_grant_everything(cluster: Cluster) -> None:
     bound = await cluster.create("rolebindings", binding("b", "ClusterRole", "cluster-admin"))
 
     assert bound["roleRef"] == {"apiGroup": GROUP, "kind": "ClusterRole", "name": "cluster-admin"}

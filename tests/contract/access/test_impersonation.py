@@ -1,4 +1,4 @@
-"""Requests in somebody else's name, where their sender may act for them."""
+"""Impersonation: which user a request has, and which permissions its sender needs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ async def _who(cluster: Cluster, **headers: str) -> Any:
 
 
 @pytest.mark.since("1.28", "who somebody is can be asked since then")
-async def test_the_administrator_acts_as_anybody(cluster: Cluster) -> None:
+async def test_the_administrator_can_impersonate_any_user(cluster: Cluster) -> None:
     who = await _who(cluster, User="u", Uid="7", Group="g", **{"Extra-a%2fB": "c"})
 
     assert who == {"username": "u", "uid": "7", "groups": ["g", "system:authenticated"], "extra": {"a/b": ["c"]}}
@@ -37,11 +37,11 @@ async def test_the_administrator_acts_as_anybody(cluster: Cluster) -> None:
         ("system:serviceaccount:odd", ["system:authenticated"]),
     ],
 )
-async def test_groups_follow_from_the_name(cluster: Cluster, user: str, groups: list[str]) -> None:
+async def test_an_impersonated_service_account_gets_its_groups(cluster: Cluster, user: str, groups: list[str]) -> None:
     assert await _who(cluster, User=user) == {"username": user, "groups": groups}
 
 
-async def test_who_is_impersonated_has_their_own_rights_and_no_others(cluster: Cluster) -> None:
+async def test_a_request_has_only_the_permissions_of_the_impersonated_user(cluster: Cluster) -> None:
     user = user_of(cluster, "bob")
     refused = await cluster.acting_as(user).call("GET", cluster.path("pods"))
     await allow(cluster, user, rule("list", "pods"))
@@ -52,7 +52,7 @@ async def test_who_is_impersonated_has_their_own_rights_and_no_others(cluster: C
     assert refused.body["message"].startswith(f'pods is forbidden: User "{user}" cannot list')
 
 
-async def test_nobody_acts_as_somebody_else_just_so(cluster: Cluster) -> None:
+async def test_impersonation_without_permission_is_a_403(cluster: Cluster) -> None:
     bot, name = await account(cluster)
 
     answer = await bot.call("GET", "/api/v1/pods", headers={"Impersonate-User": "bob"})
@@ -76,7 +76,7 @@ async def test_nobody_acts_as_somebody_else_just_so(cluster: Cluster) -> None:
         ({"Impersonate-Extra-Other": "a"}, 403),
     ],
 )
-async def test_the_verb_impersonate_is_for_what_its_rules_name(
+async def test_the_verb_impersonate_allows_only_users_and_extras_that_rules_name(
     cluster: Cluster, headers: dict[str, str], code: int
 ) -> None:
     bob = user_of(cluster, "bob")
@@ -92,7 +92,7 @@ async def test_the_verb_impersonate_is_for_what_its_rules_name(
 
 @pytest.mark.since("1.22", "impersonated UIDs came with 1.22")
 @pytest.mark.parametrize(("uid", "code"), [("7", 200), ("8", 403)])
-async def test_uids_are_impersonated_by_a_right_of_their_own(cluster: Cluster, uid: str, code: int) -> None:
+async def test_impersonating_a_uid_requires_a_permission_for_uids(cluster: Cluster, uid: str, code: int) -> None:
     bob = user_of(cluster, "bob")
     bot, name = await account(cluster)
     await allow(cluster, bob, rule("list", "pods"))
@@ -106,7 +106,9 @@ async def test_uids_are_impersonated_by_a_right_of_their_own(cluster: Cluster, u
 
 @pytest.mark.since("1.36", "constrained impersonation is on by default since then")
 @pytest.mark.parametrize(("path", "code"), [("pods", 200), ("pods?watch=1", 403), ("secrets", 403)])
-async def test_constrained_impersonation_is_for_some_requests_only(cluster: Cluster, path: str, code: int) -> None:
+async def test_constrained_impersonation_allows_only_the_listed_requests(
+    cluster: Cluster, path: str, code: int
+) -> None:
     bob = user_of(cluster, "bob")
     bot, name = await account(cluster)
     await allow(cluster, bob, rule("*", "*", "*"))

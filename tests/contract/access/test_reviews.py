@@ -1,4 +1,4 @@
-"""Questions about access are answered by what decides in earnest."""
+"""Access reviews give the decisions of the authorizer that also decides on requests."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _pods(cluster: Cluster, verb: str = "list") -> JSONObject:
     return {"namespace": cluster.namespace, "verb": verb, "resource": "pods"}
 
 
-async def test_whether_i_may_is_answered_with_the_binding_that_says_so(cluster: Cluster) -> None:
+async def test_a_self_subject_access_review_names_the_binding_that_allows(cluster: Cluster) -> None:
     user = user_of(cluster)
     alice, question = cluster.acting_as(user), {"resourceAttributes": _pods(cluster)}
     before = await _ask(alice, "selfsubjectaccessreviews", question)
@@ -39,7 +39,7 @@ async def test_whether_i_may_is_answered_with_the_binding_that_says_so(cluster: 
     }
 
 
-async def test_paths_can_be_asked_for_too(cluster: Cluster) -> None:
+async def test_a_self_subject_access_review_of_a_path(cluster: Cluster) -> None:
     alice = cluster.acting_as(user_of(cluster))
 
     seen = await _ask(alice, "selfsubjectaccessreviews", {"nonResourceAttributes": {"verb": "get", "path": "/api"}})
@@ -50,7 +50,7 @@ async def test_paths_can_be_asked_for_too(cluster: Cluster) -> None:
     assert hidden["status"] == {"allowed": False}
 
 
-async def test_the_administrator_may_ask_about_others(cluster: Cluster) -> None:
+async def test_the_administrator_can_review_the_access_of_other_users(cluster: Cluster) -> None:
     user = user_of(cluster)
     await allow(cluster, user, rule("list", "pods"))
 
@@ -64,17 +64,19 @@ async def test_the_administrator_may_ask_about_others(cluster: Cluster) -> None:
         spec = {**subject, "resourceAttributes": _pods(cluster)}
         assert (await _ask(cluster, "subjectaccessreviews", spec))["status"]["allowed"] is allowed
         place = "namespaces/{namespace}/localsubjectaccessreviews"
-        local = await _ask(cluster, place, spec, namespace=cluster.namespace)  # which old versions do not fill in
+        local = await _ask(
+            cluster, place, spec, namespace=cluster.namespace
+        )  # old versions do not default the namespace
         assert local["status"]["allowed"] is allowed
 
 
-async def test_who_may_not_ask_about_others_is_refused(cluster: Cluster) -> None:
+async def test_reviewing_the_access_of_other_users_requires_permission(cluster: Cluster) -> None:
     status = await _ask(cluster.acting_as(user_of(cluster)), "subjectaccessreviews", {"user": "a"})
 
     assert (status["code"], status["details"]["kind"]) == (403, "subjectaccessreviews")
 
 
-async def test_the_rules_of_a_user_are_listed(cluster: Cluster) -> None:
+async def test_a_self_subject_rules_review_lists_the_rules_of_the_user(cluster: Cluster) -> None:
     user, granted = user_of(cluster), rule("get", "secrets", "", "a")
     await allow(cluster, user, granted)
     alice = cluster.acting_as(user)
@@ -113,7 +115,7 @@ async def test_the_rules_of_a_user_are_listed(cluster: Cluster) -> None:
         ("selfsubjectrulesreviews", {}, 400, "no namespace on request"),
     ],
 )
-async def test_a_question_that_contradicts_itself_is_refused(
+async def test_an_incomplete_or_contradictory_review_is_an_error(
     cluster: Cluster, resource: str, spec: object, code: int, message: str
 ) -> None:
     status = await _ask(cluster, resource, spec)
@@ -122,7 +124,7 @@ async def test_a_question_that_contradicts_itself_is_refused(
     assert message in status["message"]
 
 
-async def test_a_local_question_is_about_its_own_namespace(cluster: Cluster) -> None:
+async def test_a_local_review_must_be_of_its_own_namespace(cluster: Cluster) -> None:
     spec = {"user": "a", "resourceAttributes": {"verb": "get", "resource": "pods"}}
 
     status = await _ask(cluster, "namespaces/{namespace}/localsubjectaccessreviews", spec)
@@ -165,7 +167,7 @@ async def test_a_local_question_is_about_its_own_namespace(cluster: Cluster) -> 
         ),
     ],
 )
-async def test_a_question_of_wrong_types_is_a_400(
+async def test_a_field_of_the_wrong_type_in_a_review_is_a_400(
     cluster: Cluster, path: str, kind: str, spec: object, why: str
 ) -> None:
     await cluster.create("serviceaccounts", {"metadata": {"name": "bot"}})

@@ -1,4 +1,4 @@
-"""A rule allows what it names, and nothing else."""
+"""Which requests the rules of roles allow."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ _NAMED = rule("get list watch", "pods", "", "a")
         (_NAMED, "pods?watch=1&timeoutSeconds=0&fieldSelector=metadata.name%3Db", 403),
     ],
 )
-async def test_a_rule_allows_what_it_names(cluster: Cluster, granted: JSONObject, path: str, code: int) -> None:
+async def test_a_rule_allows_only_its_verbs_resources_and_names(
+    cluster: Cluster, granted: JSONObject, path: str, code: int
+) -> None:
     user = user_of(cluster)
     await allow(cluster, user, granted)
 
@@ -46,14 +48,14 @@ async def test_a_rule_allows_what_it_names(cluster: Cluster, granted: JSONObject
 
 
 @pytest.mark.parametrize(("url", "code"), [("/foo/*", 404), ("/foo", 403), ("*", 404), ("/foo/bar", 404), ("/f*", 404)])
-async def test_paths_are_allowed_by_their_beginning(cluster: Cluster, url: str, code: int) -> None:
+async def test_a_path_with_an_asterisk_allows_all_paths_with_its_prefix(cluster: Cluster, url: str, code: int) -> None:
     user = user_of(cluster)
     await allow(cluster, user, {"verbs": ["get"], "nonResourceURLs": [url]}, everywhere=True)
 
     assert (await cluster.acting_as(user).call("GET", "/foo/bar")).code == code
 
 
-async def test_a_role_binding_gives_what_a_cluster_role_says_in_its_namespace_only(cluster: Cluster) -> None:
+async def test_a_role_binding_grants_a_cluster_role_only_in_its_namespace(cluster: Cluster) -> None:
     user = user_of(cluster)
     await cluster.create("clusterroles", role(user, rule("list", "pods"), everywhere=True))
     await cluster.create("rolebindings", binding("readers", "ClusterRole", user, user))
@@ -68,9 +70,9 @@ async def test_a_role_binding_gives_what_a_cluster_role_says_in_its_namespace_on
     assert codes == [200, 403, 403, 403]
 
 
-async def test_a_binding_to_a_role_that_is_not_there_is_hinted_at(cluster: Cluster) -> None:
+async def test_a_403_mentions_a_binding_to_a_missing_role(cluster: Cluster) -> None:
     user = user_of(cluster)
-    await allow(cluster, user, rule("get", "configmaps"))  # once this is heard of, what was written before it is too
+    await allow(cluster, user, rule("get", "configmaps"))  # allow() waits; the writes before it are then seen, too
     await cluster.create("rolebindings", binding("odd", "Role", "nope", user))
     await allow(cluster, user, rule("get", "secrets"), everywhere=True)
 
@@ -82,7 +84,7 @@ async def test_a_binding_to_a_role_that_is_not_there_is_hinted_at(cluster: Clust
     )
 
 
-async def test_what_is_changed_counts(cluster: Cluster) -> None:
+async def test_changed_roles_and_bindings_take_effect(cluster: Cluster) -> None:
     user, listing = user_of(cluster), rule("list", "pods")
     name = await allow(cluster, user, listing)
     alice = cluster.acting_as(user)
@@ -101,7 +103,7 @@ async def test_what_is_changed_counts(cluster: Cluster) -> None:
     assert codes == [200, 403, 200, 403]
 
 
-async def test_a_watch_goes_on_when_its_right_is_taken_back(cluster: Cluster) -> None:
+async def test_an_open_watch_continues_after_its_permission_is_revoked(cluster: Cluster) -> None:
     user, watching = user_of(cluster), rule("watch", "configmaps")
     name = await allow(cluster, user, watching)
 
@@ -117,7 +119,7 @@ async def test_a_watch_goes_on_when_its_right_is_taken_back(cluster: Cluster) ->
 
 
 @pytest.mark.parametrize(("verbs", "code"), [("patch", 403), ("patch create", 201)])
-async def test_an_apply_that_creates_takes_the_right_to_create_too(cluster: Cluster, verbs: str, code: int) -> None:
+async def test_an_apply_that_creates_an_object_requires_create(cluster: Cluster, verbs: str, code: int) -> None:
     user = user_of(cluster)
     await allow(cluster, user, rule(verbs, "configmaps"))
 
@@ -136,7 +138,7 @@ async def test_an_apply_that_creates_takes_the_right_to_create_too(cluster: Clus
 
 
 @pytest.mark.parametrize(("verbs", "code"), [("update", 403), ("update create", 201)])
-async def test_an_update_that_creates_takes_it_too(cluster: Cluster, verbs: str, code: int) -> None:
+async def test_an_update_that_creates_an_object_requires_create(cluster: Cluster, verbs: str, code: int) -> None:
     user = user_of(cluster)
     await allow(cluster, user, rule(verbs, "leases", "coordination.k8s.io"))
     lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "l"}}
@@ -146,16 +148,14 @@ async def test_an_update_that_creates_takes_it_too(cluster: Cluster, verbs: str,
     assert answer.code == code
 
 
-async def test_who_may_do_nothing_does_not_learn_which_paths_there_are(cluster: Cluster) -> None:
+async def test_an_unknown_path_is_a_403_without_permission(cluster: Cluster) -> None:
     for path in ("/api/v1/unicorns", "/apis/nope.example/v1/things"):
         assert (await cluster.acting_as(user_of(cluster)).call("GET", path)).code == 403
         assert (await cluster.call("GET", path)).code == 404
 
 
 @pytest.mark.parametrize(("method", "path"), [("POST", "serviceaccounts/default//token"), ("GET", "pods/p//status")])
-async def test_a_subresource_is_not_reached_by_an_empty_part_in_its_path(
-    cluster: Cluster, method: str, path: str
-) -> None:
+async def test_a_path_with_an_empty_segment_is_a_404(cluster: Cluster, method: str, path: str) -> None:
     user = user_of(cluster)
     await allow(cluster, user, rule("* create", "serviceaccounts pods"))
     await cluster.create("serviceaccounts", {"metadata": {"name": "default"}})

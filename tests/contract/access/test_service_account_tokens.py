@@ -1,4 +1,4 @@
-"""Service accounts get tokens that the server knows again."""
+"""Tokens of service accounts: their contents, and when the server accepts them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def _review(cluster: Cluster, token: str, *audiences: str) -> Any:
 
 
 async def _dies(cluster: Cluster, token: str) -> None:
-    """Wait until a token is none. A real server's caches may lag, and it knows for ten seconds whom it has known."""
+    """Wait until a token is invalid: a real server's caches may lag, and it caches authentications for ten seconds."""
 
     async def unknown() -> bool:
         return (await cluster.call("GET", "/api", headers={"Authorization": f"Bearer {token}"})).code == 401
@@ -56,7 +56,7 @@ async def test_a_token_has_the_claims_of_its_account(cluster: Cluster, bot: JSON
     assert claims["aud"] == request["spec"]["audiences"] == [claims["iss"]]
 
 
-async def test_an_hour_is_what_a_request_without_a_lifetime_gets(cluster: Cluster, bot: JSONObject) -> None:
+async def test_the_default_lifetime_of_a_token_is_an_hour(cluster: Cluster, bot: JSONObject) -> None:
     request = await _token(cluster)
 
     assert request["spec"]["expirationSeconds"] == 3600
@@ -64,7 +64,7 @@ async def test_an_hour_is_what_a_request_without_a_lifetime_gets(cluster: Cluste
     assert request["status"].keys() == {"token", "expirationTimestamp"}
 
 
-async def test_who_brings_it_is_the_account(cluster: Cluster) -> None:
+async def test_a_request_with_the_token_has_the_user_of_the_account(cluster: Cluster) -> None:
     caller, name = await account(cluster)
 
     answer = await caller.call("GET", cluster.path("pods"))
@@ -72,7 +72,7 @@ async def test_who_brings_it_is_the_account(cluster: Cluster) -> None:
     assert answer.body["message"].startswith(f'pods is forbidden: User "{name}" cannot list resource "pods"')
 
 
-async def test_a_token_review_tells_whose_a_token_is(cluster: Cluster, bot: JSONObject) -> None:
+async def test_a_token_review_returns_the_user_and_the_audiences(cluster: Cluster, bot: JSONObject) -> None:
     token = (await _token(cluster, audiences=["shop"]))["status"]["token"]
 
     mine = await _review(cluster, token, "shop", "other")
@@ -87,7 +87,7 @@ async def test_a_token_review_tells_whose_a_token_is(cluster: Cluster, bot: JSON
     ]
 
 
-async def test_a_token_for_others_is_none_for_the_server(cluster: Cluster, bot: JSONObject) -> None:
+async def test_a_token_for_another_audience_is_invalid_for_the_server(cluster: Cluster, bot: JSONObject) -> None:
     token = (await _token(cluster, audiences=["shop"]))["status"]["token"]
 
     review = await _review(cluster, token)
@@ -99,23 +99,23 @@ async def test_a_token_for_others_is_none_for_the_server(cluster: Cluster, bot: 
     assert "is invalid for the target audiences" in review["error"]
 
 
-async def test_a_guessed_token_is_nobodys(cluster: Cluster) -> None:
+async def test_a_token_review_of_an_unknown_token_is_an_error(cluster: Cluster) -> None:
     review = await _review(cluster, "guessed")
 
     assert review["user"] == {}
-    assert "invalid bearer token" in review["error"]  # followed by more about another authenticator in old versions
+    assert "invalid bearer token" in review["error"]  # in old versions followed by the error of another authenticator
 
 
-async def test_it_dies_with_its_account(cluster: Cluster, bot: JSONObject) -> None:
+async def test_a_token_becomes_invalid_when_its_account_is_deleted(cluster: Cluster, bot: JSONObject) -> None:
     token = (await _token(cluster))["status"]["token"]
 
     await cluster.delete("serviceaccounts", "bot")
     await cluster.create("serviceaccounts", {"metadata": {"name": "bot"}})
 
-    await _dies(cluster, token)  # as the new account is another one
+    await _dies(cluster, token)  # although there is a new account of that name
 
 
-async def test_a_changed_token_is_none(cluster: Cluster, bot: JSONObject) -> None:
+async def test_a_modified_token_is_invalid(cluster: Cluster, bot: JSONObject) -> None:
     header, payload, signature = (await _token(cluster))["status"]["token"].split(".")
     other = base64.urlsafe_b64encode(b'{"sub":"system:admin"}').decode().rstrip("=")
 
@@ -145,7 +145,7 @@ async def test_a_changed_token_is_none(cluster: Cluster, bot: JSONObject) -> Non
         ),
     ],
 )
-async def test_a_request_that_cannot_be_met_is_refused(
+async def test_an_invalid_request_for_a_token_is_a_422(
     cluster: Cluster, bot: JSONObject, body: JSONObject, name: str, message: str
 ) -> None:
     with pytest.raises(APIError) as refused:
@@ -158,14 +158,16 @@ async def test_a_request_that_cannot_be_met_is_refused(
     )
 
 
-async def test_an_account_that_is_not_there_has_no_tokens(cluster: Cluster) -> None:
+async def test_a_token_of_a_missing_account_is_a_404(cluster: Cluster) -> None:
     with pytest.raises(NotFound) as missing:
         await cluster.create("serviceaccounts/token", {"spec": {}}, "nobody")
 
     assert missing.value.status.message == 'serviceaccounts "nobody" not found'
 
 
-async def test_a_token_may_be_bound_to_a_pod_and_dies_with_it(cluster: Cluster, bot: JSONObject) -> None:
+async def test_a_token_bound_to_a_pod_becomes_invalid_when_the_pod_is_deleted(
+    cluster: Cluster, bot: JSONObject
+) -> None:
     made = await cluster.create("pods", pod("p", serviceAccountName="bot"))
     uid = made["metadata"]["uid"]
     bound = {"apiVersion": "v1", "kind": "Pod", "name": "p"}
@@ -178,7 +180,7 @@ async def test_a_token_may_be_bound_to_a_pod_and_dies_with_it(cluster: Cluster, 
     assert _claims(token)["kubernetes.io"]["pod"] == {"name": "p", "uid": uid}
 
 
-async def test_a_token_may_be_bound_to_a_secret(cluster: Cluster, bot: JSONObject) -> None:
+async def test_a_token_can_be_bound_to_a_secret(cluster: Cluster, bot: JSONObject) -> None:
     made = await cluster.create("secrets", {"metadata": {"name": "s"}})
     bound = {"apiVersion": "v1", "kind": "Secret", "name": "s", "uid": made["metadata"]["uid"]}
 
@@ -188,7 +190,7 @@ async def test_a_token_may_be_bound_to_a_secret(cluster: Cluster, bot: JSONObjec
     assert (await cluster.call("GET", "/api", headers={"Authorization": f"Bearer {token}"})).code == 200
 
 
-async def test_what_a_token_is_bound_to_has_to_be_there_and_the_one_that_is_meant(
+async def test_binding_a_token_to_a_missing_object_or_another_uid_is_an_error(
     cluster: Cluster, bot: JSONObject
 ) -> None:
     await cluster.create("secrets", {"metadata": {"name": "s"}})
@@ -200,7 +202,7 @@ async def test_what_a_token_is_bound_to_has_to_be_there_and_the_one_that_is_mean
         await _token(cluster, boundObjectRef={**bound, "uid": "another"})
 
 
-async def test_a_token_is_bound_to_few_kinds_only(cluster: Cluster, bot: JSONObject) -> None:
+async def test_a_token_cannot_be_bound_to_a_config_map(cluster: Cluster, bot: JSONObject) -> None:
     await cluster.create("configmaps", config("c"))
 
     with pytest.raises(APIError) as refused:
@@ -211,7 +213,7 @@ async def test_a_token_is_bound_to_few_kinds_only(cluster: Cluster, bot: JSONObj
     assert status.message == "cannot bind token to object of type /v1, Kind=ConfigMap"
 
 
-async def test_a_token_is_bound_to_pods_of_its_account_only(cluster: Cluster, bot: JSONObject) -> None:
+async def test_a_token_cannot_be_bound_to_a_pod_of_another_account(cluster: Cluster, bot: JSONObject) -> None:
     await cluster.create("pods", pod("p"))
 
     with pytest.raises(APIError) as refused:

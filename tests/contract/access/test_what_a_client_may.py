@@ -1,4 +1,4 @@
-"""A client of ours asks who it is and what it may: the answers are those of what decides in earnest."""
+"""``Client.whoami`` and ``Client.auth_can_i``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.contract.cluster import Cluster
 
 
 @pytest.mark.since("1.28", "SelfSubjectReview came with 1.28")
-async def test_who_one_is(cluster: Cluster, connect: Callable[..., dynkube.Client]) -> None:
+async def test_whoami_returns_the_user_and_the_groups(cluster: Cluster, connect: Callable[..., dynkube.Client]) -> None:
     async with connect(user=user_of(cluster)) as client:
         me = await client.whoami()
 
@@ -21,7 +21,9 @@ async def test_who_one_is(cluster: Cluster, connect: Callable[..., dynkube.Clien
     assert "system:authenticated" in me.groups
 
 
-async def test_servers_that_do_not_tell_are_named(cluster: Cluster, client: dynkube.Client) -> None:
+async def test_whoami_on_a_server_without_self_subject_reviews_is_an_error(
+    cluster: Cluster, client: dynkube.Client
+) -> None:
     if cluster.version >= (1, 28):
         pytest.skip("it tells")
 
@@ -29,7 +31,7 @@ async def test_servers_that_do_not_tell_are_named(cluster: Cluster, client: dynk
         await client.whoami()
 
 
-async def test_what_is_allowed_is_told_with_the_binding(
+async def test_auth_can_i_names_the_binding_that_allows(
     cluster: Cluster, connect: Callable[..., dynkube.Client]
 ) -> None:
     name = await allow(cluster, user_of(cluster), rule("list", "configmaps"))
@@ -48,7 +50,7 @@ async def test_what_is_allowed_is_told_with_the_binding(
     assert str(everywhere) == "no: list configmaps in all namespaces"
 
 
-async def test_one_object_and_a_subresource_can_be_asked_for(
+async def test_auth_can_i_of_one_object_and_a_subresource(
     cluster: Cluster, connect: Callable[..., dynkube.Client]
 ) -> None:
     await allow(cluster, user_of(cluster), rule("get", "pods/log", "", "p"))
@@ -61,9 +63,7 @@ async def test_one_object_and_a_subresource_can_be_asked_for(
     assert str(pod) == f"no: get pods named p in namespace {cluster.namespace}"
 
 
-async def test_whom_one_may_impersonate_can_be_asked_for(
-    cluster: Cluster, connect: Callable[..., dynkube.Client]
-) -> None:
+async def test_auth_can_i_impersonate(cluster: Cluster, connect: Callable[..., dynkube.Client]) -> None:
     scopes = rule("impersonate", "userextras/scopes", "authentication.k8s.io")
     await allow(cluster, user_of(cluster), rule("impersonate", "users", "", "jane"), scopes, everywhere=True)
     async with connect(user=user_of(cluster)) as client:
@@ -75,7 +75,7 @@ async def test_whom_one_may_impersonate_can_be_asked_for(
     assert [bool(jane), bool(anybody), bool(groups), bool(extra)] == [True, False, False, True]
 
 
-async def test_paths_and_everything_can_be_asked_for(
+async def test_auth_can_i_of_paths_and_of_everything(
     cluster: Cluster, client: dynkube.Client, connect: Callable[..., dynkube.Client]
 ) -> None:
     async with connect(user=user_of(cluster)) as nobody:
