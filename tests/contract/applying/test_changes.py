@@ -1,4 +1,4 @@
-"""What an apply says it has done."""
+"""The result of an apply: created, changed, unchanged or unknown; and invalid input."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def config(**data: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("dry_run", [False, True])
-async def test_created_changed_and_unchanged_are_told_apart(cluster: Cluster, client: Client, dry_run: bool) -> None:
+async def test_an_apply_returns_created_changed_or_unchanged(cluster: Cluster, client: Client, dry_run: bool) -> None:
     maps = client.resource("configmaps")
     options: dict[str, Any] = {"namespace": cluster.namespace, "field_manager": "me"}
 
@@ -35,7 +35,9 @@ async def test_created_changed_and_unchanged_are_told_apart(cluster: Cluster, cl
 
 
 @pytest.mark.parametrize("dry_run", [False, True])
-async def test_owning_what_is_there_already_is_a_change(cluster: Cluster, client: Client, dry_run: bool) -> None:
+async def test_becoming_an_owner_of_unchanged_values_is_a_change(
+    cluster: Cluster, client: Client, dry_run: bool
+) -> None:
     maps = client.resource("configmaps")
     await maps.apply(config(a="1"), namespace=cluster.namespace, field_manager="first")
 
@@ -44,7 +46,7 @@ async def test_owning_what_is_there_already_is_a_change(cluster: Cluster, client
     assert second.change is Change.CHANGED
 
 
-async def test_an_object_that_was_read_is_refused_also_without_its_managed_fields(
+async def test_applying_an_object_that_was_read_is_an_error_even_without_managed_fields(
     cluster: Cluster, client: Client
 ) -> None:
     maps = client.resource("configmaps")
@@ -60,7 +62,7 @@ async def test_an_object_that_was_read_is_refused_also_without_its_managed_field
     assert not fields_of(await maps.get("a", namespace=cluster.namespace), "me")
 
 
-async def test_who_may_not_read_is_told_that_nobody_knows(
+async def test_without_permission_to_read_the_change_is_unknown(
     cluster: Cluster, client: Client, connect: Callable[..., Client]
 ) -> None:
     rules = [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["patch", "create"]}]
@@ -113,7 +115,7 @@ async def test_an_apply_to_scale_takes_a_scale(cluster: Cluster, client: Client)
 
 
 @pytest.mark.parametrize("field_validation", [None, "Ignore", "Warn", "Strict"])
-async def test_a_field_that_the_schema_lacks_is_refused_however_fields_are_validated(
+async def test_an_unknown_field_is_an_error_with_any_field_validation(
     cluster: Cluster, client: Client, field_validation: Any
 ) -> None:
     unknown = {**config(a="1"), "dota": {"a": "1"}}
@@ -125,7 +127,7 @@ async def test_a_field_that_the_schema_lacks_is_refused_however_fields_are_valid
 
 
 @pytest.mark.since("1.25", "before that there was no validation of fields")
-async def test_keys_that_stand_twice_are_what_field_validation_decides_about(cluster: Cluster, client: Client) -> None:
+async def test_repeated_keys_are_an_error_only_with_strict_field_validation(cluster: Cluster, client: Client) -> None:
     maps = client.resource("configmaps")
     twice = '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": "1", "a": "2"}}'
 

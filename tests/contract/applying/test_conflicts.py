@@ -1,4 +1,4 @@
-"""What is said of fields that others own: which, who, since when, and both values."""
+"""The conflicts of an apply: field, manager, time, and both values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def config(**data: str) -> dict[str, Any]:
 
 
 def deployment(**container: Any) -> dict[str, Any]:
-    """A Deployment with these fields in its container."""
+    """Return a Deployment with these fields in its container."""
     labels = {LABEL: "web"}
     containers = [{"name": "web", "image": "web:1", **container}]
     template = {"metadata": {"labels": labels}, "spec": {"containers": containers}}
@@ -37,7 +37,7 @@ def told(conflicts: tuple[FieldConflict, ...]) -> list[tuple[str, str, str, obje
     return sorted((each.path, each.manager, each.operation, each.ours, each.live) for each in conflicts)
 
 
-async def test_each_field_has_its_manager_and_both_values(cluster: Cluster, client: Client) -> None:
+async def test_each_conflict_has_its_manager_and_both_values(cluster: Cluster, client: Client) -> None:
     maps = client.resource("configmaps")
     options: dict[str, Any] = {"namespace": cluster.namespace}
     await maps.apply(config(a="1", b="1", c="1"), field_manager="applier", **options)
@@ -54,7 +54,7 @@ async def test_each_field_has_its_manager_and_both_values(cluster: Cluster, clie
 
 
 @pytest.mark.parametrize("force", [False, [".metadata"]], ids=["plain", "taking less"])
-async def test_the_live_value_is_that_of_now_and_not_that_of_an_object_at_hand(
+async def test_the_live_value_is_read_from_the_server_even_if_an_older_object_is_passed(
     cluster: Cluster, client: Client, force: Any
 ) -> None:
     maps = client.resource("configmaps")
@@ -68,7 +68,7 @@ async def test_the_live_value_is_that_of_now_and_not_that_of_an_object_at_hand(
     assert 'yours "1", live "2"' in str(error)
 
 
-async def test_names_with_dots_and_list_items_are_paths_that_lead_there(cluster: Cluster, client: Client) -> None:
+async def test_names_with_dots_and_list_items_are_quoted_in_paths(cluster: Cluster, client: Client) -> None:
     deployments = client.resource("deployments")
     live = await deployments.apply(deployment(), namespace=cluster.namespace, field_manager="first")
     changed = deployment(image="web:2")
@@ -83,8 +83,8 @@ async def test_names_with_dots_and_list_items_are_paths_that_lead_there(cluster:
     assert live["spec"]["template"]["spec"]["containers"][0]["image"] == "web:1"
 
 
-async def test_several_fields_of_one_list_item_are_each_named(cluster: Cluster, client: Client) -> None:
-    """v1.20 gives the last path for all of them."""
+async def test_conflicts_in_one_list_item_have_their_own_paths(cluster: Cluster, client: Client) -> None:
+    """v1.20 returns the last path for all of them."""
     deployments = client.resource("deployments")
     first = deployment(args=["a"], workingDir="/a", resources={"limits": {"cpu": "1"}})
     await deployments.apply(first, namespace=cluster.namespace, field_manager="first")
@@ -102,7 +102,7 @@ async def test_several_fields_of_one_list_item_are_each_named(cluster: Cluster, 
 
 
 @pytest.mark.since("1.22", "before that writes through scale owned nothing")
-async def test_a_manager_of_a_subresource_is_told_with_it(cluster: Cluster, client: Client) -> None:
+async def test_a_conflict_has_the_subresource_of_its_manager(cluster: Cluster, client: Client) -> None:
     deployments = client.resource("deployments")
     options: dict[str, Any] = {"namespace": cluster.namespace}
     await deployments.apply(deployment(), field_manager="me", **options)
@@ -114,7 +114,7 @@ async def test_a_manager_of_a_subresource_is_told_with_it(cluster: Cluster, clie
     assert (conflict.manager, conflict.operation, conflict.subresource) == ("autoscaler", "Update", "scale")
 
 
-async def test_a_status_has_conflicts_of_its_own(cluster: Cluster, client: Client) -> None:
+async def test_an_apply_to_status_can_conflict(cluster: Cluster, client: Client) -> None:
     deployments = client.resource("deployments")
     options: dict[str, Any] = {"namespace": cluster.namespace}
     await deployments.apply(deployment(), field_manager="me", **options)
@@ -128,7 +128,7 @@ async def test_a_status_has_conflicts_of_its_own(cluster: Cluster, client: Clien
     assert (forced["status"]["replicas"], forced.changed) == (2, True)
 
 
-async def test_values_of_secrets_are_not_told(cluster: Cluster, client: Client) -> None:
+async def test_conflicts_hide_the_values_of_secrets(cluster: Cluster, client: Client) -> None:
     secrets = client.resource("secrets")
     options: dict[str, Any] = {"namespace": cluster.namespace}
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}, "data": {"password": "aHVudGVyMg=="}}
@@ -140,7 +140,7 @@ async def test_values_of_secrets_are_not_told(cluster: Cluster, client: Client) 
     assert not any(value in f"{error}{error.table()}{error._repr_html_()}" for value in ("aHVudGVyMg", "c3dvcmRmaXNo"))
 
 
-async def test_a_manager_of_another_version_is_told_with_it(cluster: Cluster, client: Client) -> None:
+async def test_a_conflict_has_the_api_version_of_its_manager(cluster: Cluster, client: Client) -> None:
     versions = [{**cluster.definition()["spec"]["versions"][0], "name": name} for name in ("v1", "v2")]
     versions[1]["storage"] = False
     await cluster.define(cluster.definition(versions=versions))
@@ -158,7 +158,7 @@ async def test_a_manager_of_another_version_is_told_with_it(cluster: Cluster, cl
     assert {each.api_version for each in error.conflicts} == {f"{cluster.group}/v1"}
 
 
-async def test_another_409_is_no_conflict_of_fields(cluster: Cluster, client: Client) -> None:
+async def test_a_409_for_a_stale_resource_version_is_not_an_apply_conflict(cluster: Cluster, client: Client) -> None:
     maps = client.resource("configmaps")
     first = await maps.apply(config(a="1"), namespace=cluster.namespace)
     await maps.apply(config(a="2"), namespace=cluster.namespace)

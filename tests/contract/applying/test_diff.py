@@ -1,4 +1,4 @@
-"""What an apply would change, shown before it does."""
+"""``diff``: the changes that an apply would make."""
 
 from __future__ import annotations
 
@@ -31,9 +31,7 @@ def maps(client: Client) -> ResourceClient:
     return client.resource("configmaps")
 
 
-async def test_what_changes_is_told_field_by_field_and_nothing_is_written(
-    cluster: Cluster, maps: ResourceClient
-) -> None:
+async def test_a_diff_lists_each_changed_field_and_writes_nothing(cluster: Cluster, maps: ResourceClient) -> None:
     options: dict[str, Any] = {"namespace": cluster.namespace, "field_manager": "me"}
     before = await maps.apply(config(a="1", b="1", c="1"), **options)
 
@@ -44,7 +42,7 @@ async def test_what_changes_is_told_field_by_field_and_nothing_is_written(
     assert (await maps.get("a", namespace=cluster.namespace)).json == before.json
 
 
-async def test_the_same_again_is_no_difference(cluster: Cluster, client: Client) -> None:
+async def test_a_diff_of_an_applied_object_is_empty(cluster: Cluster, client: Client) -> None:
     deployments, namespace = client.resource("deployments"), cluster.namespace
     await deployments.apply(deployment(), namespace=namespace)
 
@@ -52,12 +50,12 @@ async def test_the_same_again_is_no_difference(cluster: Cluster, client: Client)
     of_somebody_else = await deployments.diff(deployment(), namespace=namespace, field_manager="other")
 
     assert not diff
-    assert not of_somebody_else  # it would own the same values, and no value is another
+    assert not of_somebody_else  # ownership would change, but no value
     assert (str(diff), diff.changes, diff.conflicts) == ("", (), ())
     assert diff.table() == f"Deployment {namespace}/a: nothing differs"
 
 
-async def test_where_there_is_no_object_all_of_it_is_new(cluster: Cluster, maps: ResourceClient) -> None:
+async def test_all_fields_of_a_missing_object_are_new(cluster: Cluster, maps: ResourceClient) -> None:
     diff = await maps.diff(config(a="1"), namespace=cluster.namespace)
 
     assert (".data.a", MISSING, "1") in told(diff)
@@ -68,7 +66,7 @@ async def test_where_there_is_no_object_all_of_it_is_new(cluster: Cluster, maps:
     }
 
 
-async def test_what_would_be_taken_from_others_is_told_with_who_they_are(cluster: Cluster, client: Client) -> None:
+async def test_a_diff_names_the_managers_of_changed_fields(cluster: Cluster, client: Client) -> None:
     deployments, namespace = client.resource("deployments"), cluster.namespace
     await deployments.apply(deployment(args=["a"]), namespace=namespace, field_manager="first")
 
@@ -81,7 +79,7 @@ async def test_what_would_be_taken_from_others_is_told_with_who_they_are(cluster
     assert diff.table().endswith("2 fields are owned by other managers: an apply without force fails with a conflict.")
 
 
-async def test_it_reads_like_kubectl_diff(cluster: Cluster, maps: ResourceClient) -> None:
+async def test_a_diff_is_printed_like_kubectl_diff(cluster: Cluster, maps: ResourceClient) -> None:
     await maps.apply(config(text="one\ntwo\n", a="1"), namespace=cluster.namespace)
 
     diff = await maps.diff(config(text="one\nthree\n", a="1"), namespace=cluster.namespace)
@@ -91,7 +89,7 @@ async def test_it_reads_like_kubectl_diff(cluster: Cluster, maps: ResourceClient
     assert [line for line in lines[3:] if line[0] in "+-"] == ["-    two", "+    three"]
 
 
-async def test_values_of_secrets_are_not_shown_but_that_they_differ(cluster: Cluster, client: Client) -> None:
+async def test_a_diff_of_a_secret_shows_which_values_differ_and_hides_them(cluster: Cluster, client: Client) -> None:
     secrets, namespace = client.resource("secrets"), cluster.namespace
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}, "data": {"p": "b25l", "q": "b25l"}}
     await secrets.apply(secret, namespace=namespace)
@@ -103,7 +101,7 @@ async def test_values_of_secrets_are_not_shown_but_that_they_differ(cluster: Clu
     assert not any(value in shown for value in ("b25l", "dHdv"))
 
 
-async def test_values_of_secrets_are_not_shown_where_kubectl_has_kept_them(cluster: Cluster, client: Client) -> None:
+async def test_a_diff_hides_the_last_applied_configuration_of_a_secret(cluster: Cluster, client: Client) -> None:
     secrets, namespace = client.resource("secrets"), cluster.namespace
     kept = {"kubectl.kubernetes.io/last-applied-configuration": '{"data":{"p":"b25l"}}'}
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a", "annotations": kept}}
@@ -114,7 +112,7 @@ async def test_values_of_secrets_are_not_shown_where_kubectl_has_kept_them(clust
     assert "b25l" not in f"{diff!r}{diff}{diff.table()}{diff._repr_html_()}"
 
 
-async def test_a_status_is_compared_through_its_subresource(cluster: Cluster, client: Client) -> None:
+async def test_a_status_is_compared_through_the_subresource(cluster: Cluster, client: Client) -> None:
     deployments, namespace = client.resource("deployments"), cluster.namespace
     await deployments.apply(deployment(), namespace=namespace)
     status = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"}, "status": {"replicas": 2}}
@@ -124,16 +122,14 @@ async def test_a_status_is_compared_through_its_subresource(cluster: Cluster, cl
     assert told(diff) == [(".status.replicas", MISSING, 2)]
 
 
-async def test_what_cannot_be_applied_cannot_be_compared(cluster: Cluster, maps: ResourceClient) -> None:
+async def test_a_diff_with_an_object_that_was_read_is_an_error(cluster: Cluster, maps: ResourceClient) -> None:
     live = await maps.apply(config(a="1"), namespace=cluster.namespace)
 
     with pytest.raises(InvalidObject, match="managedFields, so it was read"):
         await maps.diff(live)
 
 
-async def test_that_force_is_needed_is_told_also_where_nobody_is_on_record(
-    cluster: Cluster, maps: ResourceClient
-) -> None:
+async def test_a_diff_has_conflicts_with_fields_that_no_manager_owns(cluster: Cluster, maps: ResourceClient) -> None:
     where = cluster.namespace
     await maps.apply(config(a="1", b="1"), namespace=where, field_manager="first")
     await maps.release_fields("a", ".", "first", namespace=where)

@@ -1,4 +1,4 @@
-"""Where an object left what was applied to it."""
+"""``diff_applied``: differences between an applied configuration and the live object (drift)."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def told(diff: Diff) -> list[tuple[str, Any, Any, list[str]]]:
 
 @pytest.fixture
 async def options(cluster: Cluster, client: Client) -> dict[str, Any]:
-    """Where, after ``me`` has applied the Deployment there."""
+    """The namespace, in which ``me`` has applied the Deployment."""
     await client.resource("deployments").apply(deployment(), namespace=cluster.namespace, field_manager="me")
     return {"namespace": cluster.namespace}
 
 
-async def test_what_nobody_has_touched_is_as_applied(client: Client, options: dict[str, Any]) -> None:
+async def test_fields_that_are_not_in_the_configuration_are_no_drift(client: Client, options: dict[str, Any]) -> None:
     deployments = client.resource("deployments")
     more = {"metadata": {"labels": {"more": "1"}}, "spec": {"minReadySeconds": 3}}
     await deployments.patch("a", more, field_manager="editor", **options)
@@ -45,9 +45,7 @@ async def test_what_nobody_has_touched_is_as_applied(client: Client, options: di
     assert not await deployments.diff_applied(deployment(), "me", **options)
 
 
-async def test_what_others_have_changed_or_removed_is_told_with_who_they_are(
-    client: Client, options: dict[str, Any]
-) -> None:
+async def test_drift_has_the_managers_that_changed_or_removed_fields(client: Client, options: dict[str, Any]) -> None:
     deployments = client.resource("deployments")
     container = {"name": "web", "image": "web:2", "ports": [{"containerPort": 80, "name": "other"}]}
     change = {"spec": {"replicas": 5, "template": {"spec": {"containers": [container]}}}}
@@ -68,7 +66,9 @@ async def test_what_others_have_changed_or_removed_is_told_with_who_they_are(
     assert "+  replicas: 5" in str(drift)
 
 
-async def test_an_object_at_hand_will_do_also_without_owners(client: Client, options: dict[str, Any]) -> None:
+async def test_a_live_object_can_be_passed_with_or_without_managed_fields(
+    client: Client, options: dict[str, Any]
+) -> None:
     deployments = client.resource("deployments")
     await deployments.patch("a", {"spec": {"replicas": 5}}, **options)
     live = await deployments.get("a", **options)
@@ -78,12 +78,12 @@ async def test_an_object_at_hand_will_do_also_without_owners(client: Client, opt
 
     assert told(owned) == [(".spec.replicas", 1, 5, ["dynkube"])]
     cpu: Any = (".spec.template.spec.containers[0].resources.limits.cpu", "1000m", "1", [])
-    assert told(bare) == [(".spec.replicas", 1, 5, []), cpu]  # the server writes quantities in its own way
+    assert told(bare) == [(".spec.replicas", 1, 5, []), cpu]  # the server normalizes quantities
     with pytest.raises(InvalidInput, match=r"live is <Deployment .*/other rv=.*>, not <"):
         await deployments.diff_applied(deployment(), live=live.transform(["metadata", "name"], "other"), **options)
 
 
-async def test_of_an_object_that_is_gone_everything_is_missing(client: Client, options: dict[str, Any]) -> None:
+async def test_all_fields_of_a_deleted_object_are_drift(client: Client, options: dict[str, Any]) -> None:
     deployments = client.resource("deployments")
     obj = {**deployment(), "metadata": {"name": "gone", "labels": {"x": "y"}}}
 
@@ -93,8 +93,8 @@ async def test_of_an_object_that_is_gone_everything_is_missing(client: Client, o
     assert (".metadata.labels.x", "y", MISSING, []) in told(drift)
 
 
-async def test_what_was_written_only_is_not_missed(cluster: Cluster, client: Client) -> None:
-    """Nobody reads back the stringData of a Secret."""
+async def test_write_only_fields_are_no_drift(cluster: Cluster, client: Client) -> None:
+    """The server never returns the stringData of a Secret."""
     secrets, namespace = client.resource("secrets"), cluster.namespace
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}, "stringData": {"p": "one"}}
     await secrets.apply(secret, namespace=namespace, field_manager="me")
@@ -102,7 +102,7 @@ async def test_what_was_written_only_is_not_missed(cluster: Cluster, client: Cli
     assert not await secrets.diff_applied(secret, "me", namespace=namespace)
 
 
-async def test_of_what_was_migrated_missing_fields_are_told_as_well(client: Client, cluster: Cluster) -> None:
+async def test_removed_fields_are_drift_after_a_migration_of_managed_fields(client: Client, cluster: Cluster) -> None:
     deployments = client.resource("deployments")
     where: dict[str, Any] = {"namespace": cluster.namespace}
     await deployments.create(deployment(), field_manager="kubectl-client-side-apply", **where)

@@ -1,4 +1,4 @@
-"""Who owns which field, changed by hand: no value changes, and the next applies see it."""
+"""Releasing, transferring and migrating the ownership of fields: values stay, and the next applies obey it."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def maps(client: Client) -> ResourceClient:
 
 @pytest.fixture
 async def where(cluster: Cluster, maps: ResourceClient) -> dict[str, Any]:
-    """Where ``first`` has applied an object with two fields."""
+    """The namespace, in which ``first`` has applied an object with two fields."""
     await maps.apply(config(a="1", b="1"), namespace=cluster.namespace, field_manager="first")
     return {"namespace": cluster.namespace}
 
 
-async def test_what_is_released_stays_and_is_anybodys(maps: ResourceClient, where: dict[str, Any]) -> None:
+async def test_a_released_field_stays_and_has_no_owner(maps: ResourceClient, where: dict[str, Any]) -> None:
     released = await maps.release_fields("a", [".data.a"], "first", **where)
 
     assert (released["data"], released.change) == ({"a": "1", "b": "1"}, Change.CHANGED)
@@ -44,7 +44,7 @@ async def test_what_is_released_stays_and_is_anybodys(maps: ResourceClient, wher
     assert taken["data"] == {"a": "2", "b": "1"}
 
 
-async def test_what_is_transferred_is_applied_by_the_other_without_conflict(
+async def test_the_new_owner_applies_a_transferred_field_without_conflict(
     maps: ResourceClient, where: dict[str, Any]
 ) -> None:
     with pytest.raises(ApplyConflict):
@@ -58,7 +58,7 @@ async def test_what_is_transferred_is_applied_by_the_other_without_conflict(
     assert (applied["data"], gone["data"]) == ({"a": "2", "b": "1"}, {"b": "1"})
 
 
-async def test_all_of_a_manager_can_be_transferred(maps: ResourceClient, where: dict[str, Any]) -> None:
+async def test_all_fields_of_a_manager_can_be_transferred(maps: ResourceClient, where: dict[str, Any]) -> None:
     await maps.patch("a", {"data": {"c": "1"}}, field_manager="first", **where)
 
     transferred = await maps.transfer_fields("a", "first", "second", **where)
@@ -67,14 +67,16 @@ async def test_all_of_a_manager_can_be_transferred(maps: ResourceClient, where: 
     assert owned(transferred, "second") == {".data.a", ".data.b", ".data.c"}
 
 
-async def test_a_dry_run_leaves_the_owners(maps: ResourceClient, where: dict[str, Any]) -> None:
+async def test_a_dry_run_does_not_change_the_owners(maps: ResourceClient, where: dict[str, Any]) -> None:
     tried = await maps.release_fields("a", ".data.a", "first", dry_run=True, **where)
 
     assert owned(tried, "first") == {".data.b"}
     assert owned(await maps.get("a", **where), "first") == {".data.a", ".data.b"}
 
 
-async def test_the_object_may_be_named_in_any_way(maps: ResourceClient, where: dict[str, Any]) -> None:
+async def test_the_object_can_be_given_as_name_manifest_or_live_object(
+    maps: ResourceClient, where: dict[str, Any]
+) -> None:
     live = await maps.apply(config(c="1"), field_manager="second", **where)
 
     first = await maps.release_fields(live, ".data.a", "first")
@@ -83,7 +85,7 @@ async def test_the_object_may_be_named_in_any_way(maps: ResourceClient, where: d
     assert [owned(each, "first") for each in (first, second)] == [{".data.b"}, set()]
 
 
-async def test_once_nobody_owns_anything_the_server_invents_an_owner(
+async def test_without_any_owner_the_next_apply_conflicts_with_before_first_apply(
     maps: ResourceClient, where: dict[str, Any]
 ) -> None:
     released = await maps.release_fields("a", ".data", "first", **where)
@@ -94,7 +96,9 @@ async def test_once_nobody_owns_anything_the_server_invents_an_owner(
     assert [(each.path, each.manager) for each in caught.value.conflicts] == [(".data.a", "before-first-apply")]
 
 
-async def test_what_a_manager_does_not_own_it_cannot_give(maps: ResourceClient, where: dict[str, Any]) -> None:
+async def test_releasing_or_transferring_fields_that_are_not_owned_is_an_error(
+    maps: ResourceClient, where: dict[str, Any]
+) -> None:
     with pytest.raises(InvalidInput, match=r"does not own \.data\.c"):
         await maps.release_fields("a", ".data.c", "first", **where)
     with pytest.raises(InvalidInput, match="'nobody' owns no fields"):
@@ -104,13 +108,15 @@ async def test_what_a_manager_does_not_own_it_cannot_give(maps: ResourceClient, 
 
 
 async def client_side(maps: ResourceClient, obj: dict[str, Any], **where: Any) -> Unstructured:
-    """What ``kubectl apply`` does with an object that is not there."""
+    """Create an object as client-side ``kubectl apply`` does."""
     kept = {LAST_APPLIED: json.dumps(obj)}
     created = {**obj, "metadata": {**obj["metadata"], "annotations": kept}}
     return await maps.create(created, field_manager="kubectl-client-side-apply", **where)
 
 
-async def test_after_a_migration_what_is_left_out_of_an_apply_goes(cluster: Cluster, maps: ResourceClient) -> None:
+async def test_after_a_migration_a_field_that_is_not_applied_again_is_removed(
+    cluster: Cluster, maps: ResourceClient
+) -> None:
     where: dict[str, Any] = {"namespace": cluster.namespace}
     await client_side(maps, config(a="1", b="1"), **where)
 
@@ -124,7 +130,9 @@ async def test_after_a_migration_what_is_left_out_of_an_apply_goes(cluster: Clus
     assert LAST_APPLIED not in applied.annotations
 
 
-async def test_without_a_migration_it_stays(cluster: Cluster, maps: ResourceClient) -> None:
+async def test_without_a_migration_a_field_that_is_not_applied_again_stays(
+    cluster: Cluster, maps: ResourceClient
+) -> None:
     where: dict[str, Any] = {"namespace": cluster.namespace}
     await client_side(maps, config(a="1", b="1"), **where)
 
@@ -133,7 +141,7 @@ async def test_without_a_migration_it_stays(cluster: Cluster, maps: ResourceClie
     assert applied["data"] == {"a": "1", "b": "1"}
 
 
-async def test_the_managers_of_a_client_may_be_named(cluster: Cluster, maps: ResourceClient) -> None:
+async def test_the_managers_to_migrate_can_be_given(cluster: Cluster, maps: ResourceClient) -> None:
     where: dict[str, Any] = {"namespace": cluster.namespace}
     await maps.create(config(a="1", b="1"), field_manager="my-old-tool", **where)
 

@@ -1,4 +1,4 @@
-"""Fields that a manager gives up: their values stay, also where nobody owns anything afterwards."""
+"""Releasing fields: their values stay, even if no field has an owner afterwards."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.contract.owners.kit import served
 
 @pytest.fixture(params=["built-in", "custom"])
 async def obj(request: pytest.FixtureRequest, cluster: Cluster) -> dict[str, Any]:
-    """An object with one field besides its name, of a built-in kind and of a custom one."""
+    """A ConfigMap or custom resource with one field besides its name."""
     if request.param == "built-in":
         return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": "1"}}
     await cluster.define()
@@ -42,7 +42,7 @@ async def test_the_only_manager_can_release_all_it_owns(
     assert (released.resource_version == applied.resource_version) is dry_run
 
 
-async def test_what_the_only_manager_released_survives_its_next_apply(
+async def test_fields_released_by_the_only_manager_survive_its_next_apply(
     cluster: Cluster, client: Client, obj: dict[str, Any]
 ) -> None:
     resource, field = resource_of(client, obj), "data" if "data" in obj else "spec"
@@ -71,7 +71,7 @@ async def test_a_release_beside_other_managers_keeps_their_entries(
 
 @pytest.fixture
 async def widgets(cluster: Cluster, client: Client) -> ResourceClient:
-    """Widgets with maps, of which there is one whose fields a team has applied."""
+    """Widgets with map fields; ``team`` has applied one Widget."""
     await cluster.define(cluster.definition(versions=[served()]))
     widgets = client.resource(GVR(cluster.group, "v1", "widgets"))
     widget = cluster.widget(spec={"text": "t", "struct": {"a": "1", "b": "1"}})
@@ -86,7 +86,7 @@ async def widgets(cluster: Cluster, client: Client) -> ResourceClient:
         (".spec.struct", {"a": "1", "b": "1"}),
     ],
 )
-async def test_a_released_field_goes_with_the_map_in_which_the_manager_owned_another(
+async def test_a_released_field_is_removed_with_a_map_in_which_the_manager_owns_another(
     cluster: Cluster, widgets: ResourceClient, path: str, left: Any
 ) -> None:
     await widgets.release_fields("w", path, "team", namespace=cluster.namespace)

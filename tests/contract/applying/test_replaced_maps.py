@@ -1,4 +1,4 @@
-"""Fields that change their type: a diff names the conflicts that the apply meets."""
+"""Fields whose type changes: a diff has the same conflicts as the apply."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.contract.owners.kit import served
 
 @pytest.fixture
 async def widgets(cluster: Cluster, client: Client) -> ResourceClient:
-    """Widgets with a field ``open`` that takes anything."""
+    """Widgets with a field ``open`` that allows any content."""
     await cluster.define(cluster.definition(versions=[served()]))
     return client.resource(GVR(cluster.group, "v1", "widgets"))
 
@@ -36,7 +36,7 @@ def told(conflicts: tuple[FieldConflict, ...]) -> list[tuple[str, str, object, o
     ids=str,
 )
 @pytest.mark.parametrize("operation", ["Apply", "Update"])
-async def test_the_field_that_is_replaced_is_the_conflict(
+async def test_the_conflict_is_the_replaced_field_itself(
     cluster: Cluster, widgets: ResourceClient, live: Any, ours: Any, field: str, operation: str
 ) -> None:
     theirs, mine = (cluster.widget(spec={"open": {"field": value}}) for value in (live, ours))
@@ -53,7 +53,7 @@ async def test_the_field_that_is_replaced_is_the_conflict(
     assert told(diff.conflicts) == told(caught.value.conflicts) == told(partly.value.conflicts)
 
 
-async def test_what_was_in_a_replaced_map_is_no_conflict_of_its_own(cluster: Cluster, widgets: ResourceClient) -> None:
+async def test_fields_inside_a_replaced_map_are_no_further_conflicts(cluster: Cluster, widgets: ResourceClient) -> None:
     options: dict[str, Any] = {"namespace": cluster.namespace}
     await widgets.apply(cluster.widget(spec={"open": {"field": {"u": 1}}}), field_manager="other", **options)
     await widgets.patch("w", {"spec": {"open": {"field": {"v": 2}}}}, field_manager="hand", **options)
@@ -81,9 +81,7 @@ async def test_a_map_without_an_owner_is_replaced_without_a_conflict(cluster: Cl
     assert applied["spec"]["open"] == {"field": "text"}
 
 
-async def test_taking_the_field_that_is_replaced_takes_what_was_in_it(
-    cluster: Cluster, widgets: ResourceClient
-) -> None:
+async def test_forcing_a_replaced_map_includes_the_fields_inside_it(cluster: Cluster, widgets: ResourceClient) -> None:
     options: dict[str, Any] = {"namespace": cluster.namespace}
     await widgets.apply(cluster.widget(spec={"open": {"field": {"u": 1}}}), field_manager="other", **options)
     mine = cluster.widget(spec={"open": {"field": "text"}})

@@ -1,4 +1,4 @@
-"""Taking over some fields by name: never more than was named."""
+"""``force`` with paths: takes over the fields at these paths and no others."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def config(**data: str) -> dict[str, Any]:
 
 @pytest.fixture
 async def options(cluster: Cluster, client: Client) -> dict[str, Any]:
-    """Where, and as whom; somebody else owns ``a`` and ``b`` there."""
+    """Namespace and field manager; another manager owns ``a`` and ``b`` there."""
     maps = client.resource("configmaps")
     await maps.apply(config(a="1", b="1"), namespace=cluster.namespace, field_manager="first")
     return {"namespace": cluster.namespace, "field_manager": "me"}
 
 
-async def test_what_lies_within_the_paths_is_taken(client: Client, options: dict[str, Any]) -> None:
+async def test_fields_at_the_forced_paths_are_taken_over(client: Client, options: dict[str, Any]) -> None:
     applied = await client.resource("configmaps").apply(config(a="2", b="1"), force=[".data.a"], **options)
 
     assert (applied["data"], applied.change) == ({"a": "2", "b": "1"}, Change.CHANGED)
@@ -31,7 +31,7 @@ async def test_what_lies_within_the_paths_is_taken(client: Client, options: dict
     assert set(map(str, fields_of(applied, "me"))) == {".data.a", ".data.b"}
 
 
-async def test_what_lies_beyond_is_a_conflict_and_nothing_is_taken(client: Client, options: dict[str, Any]) -> None:
+async def test_other_fields_are_conflicts_and_nothing_is_written(client: Client, options: dict[str, Any]) -> None:
     maps = client.resource("configmaps")
 
     with pytest.raises(ApplyConflict) as caught:
@@ -42,14 +42,14 @@ async def test_what_lies_beyond_is_a_conflict_and_nothing_is_taken(client: Clien
     assert (await maps.get("a", namespace=options["namespace"]))["data"] == {"a": "1", "b": "1"}
 
 
-async def test_a_path_stands_for_what_is_below_it(client: Client, options: dict[str, Any]) -> None:
+async def test_a_path_includes_the_fields_below_it(client: Client, options: dict[str, Any]) -> None:
     applied = await client.resource("configmaps").apply(config(a="2", b="2"), force=[".data"], **options)
 
     assert applied["data"] == {"a": "2", "b": "2"}
     assert not fields_of(applied, "first")
 
 
-async def test_a_dry_run_takes_nothing(client: Client, options: dict[str, Any]) -> None:
+async def test_a_dry_run_writes_nothing(client: Client, options: dict[str, Any]) -> None:
     maps = client.resource("configmaps")
 
     tried = await maps.apply(config(a="2"), force=[".data.a"], dry_run=True, **options)
@@ -58,19 +58,21 @@ async def test_a_dry_run_takes_nothing(client: Client, options: dict[str, Any]) 
     assert (await maps.get("a", namespace=options["namespace"]))["data"] == {"a": "1", "b": "1"}
 
 
-async def test_without_a_conflict_paths_do_nothing(client: Client, options: dict[str, Any]) -> None:
+async def test_without_a_conflict_paths_have_no_effect(client: Client, options: dict[str, Any]) -> None:
     applied = await client.resource("configmaps").apply(config(c="1"), force=[".data.a"], **options)
 
     assert applied["data"] == {"a": "1", "b": "1", "c": "1"}
     assert ".data.a" in fields_of(applied, "first")
 
 
-async def test_no_paths_are_no_force(client: Client, options: dict[str, Any]) -> None:
+async def test_an_empty_list_of_paths_forces_nothing(client: Client, options: dict[str, Any]) -> None:
     with pytest.raises(ApplyConflict):
         await client.resource("configmaps").apply(config(a="2"), force=[], **options)
 
 
-async def test_a_precondition_of_the_callers_own_counts(client: Client, options: dict[str, Any]) -> None:
+async def test_a_resource_version_given_by_the_caller_is_a_precondition(
+    client: Client, options: dict[str, Any]
+) -> None:
     maps = client.resource("configmaps")
     first = await maps.get("a", namespace=options["namespace"])
     await maps.patch("a", {"data": {"c": "1"}}, namespace=options["namespace"])
@@ -80,8 +82,10 @@ async def test_a_precondition_of_the_callers_own_counts(client: Client, options:
         await maps.apply(stale, force=[".data.a"], **options)
 
 
-async def test_fields_that_an_old_server_names_wrongly_are_not_taken_either(cluster: Cluster, client: Client) -> None:
-    """v1.20 says that ``image`` clashes twice, where it is ``args`` and ``image``."""
+async def test_fields_with_wrong_paths_in_an_old_servers_response_are_not_taken_over(
+    cluster: Cluster, client: Client
+) -> None:
+    """v1.20 returns two conflicts of ``image`` instead of ``args`` and ``image``."""
     deployments = client.resource("deployments")
 
     def deployment(**fields: Any) -> dict[str, Any]:
@@ -99,11 +103,13 @@ async def test_fields_that_an_old_server_names_wrongly_are_not_taken_either(clus
     assert [each.path for each in caught.value.conflicts] == ['.spec.template.spec.containers[name="web"].args']
 
 
-async def test_no_more_is_taken_where_nobody_is_on_record(client: Client, options: dict[str, Any]) -> None:
+async def test_without_any_owner_only_fields_at_the_paths_are_taken_over(
+    client: Client, options: dict[str, Any]
+) -> None:
     maps, where = client.resource("configmaps"), options["namespace"]
     await maps.release_fields(
         "a", ".", "first", namespace=where
-    )  # all of it now counts as written before the first apply
+    )  # all fields now count as written before the first apply
 
     with pytest.raises(ApplyConflict) as caught:
         await maps.apply(config(a="2", b="2"), force=[".data.a"], **options)
@@ -113,7 +119,7 @@ async def test_no_more_is_taken_where_nobody_is_on_record(client: Client, option
     assert (await maps.get("a", namespace=where))["data"] == {"a": "1", "b": "1"}
 
 
-async def test_names_with_dots_are_told_apart_where_nobody_is_on_record(
+async def test_without_any_owner_a_name_with_a_dot_is_not_taken_for_a_path(
     client: Client, options: dict[str, Any]
 ) -> None:
     maps, where = client.resource("configmaps"), options["namespace"]

@@ -1,4 +1,4 @@
-"""Applies to an object that is being deleted, which a server accepts."""
+"""Applies to objects that are being deleted, which servers accept."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def config(**data: str) -> dict[str, Any]:
 
 @pytest.fixture
 async def terminating(cluster: Cluster, client: Client) -> dict[str, Any]:
-    """Options that name an object which a finalizer holds."""
+    """The namespace of an object that is being deleted and has a finalizer."""
     maps, options = client.resource("configmaps"), {"namespace": cluster.namespace}
     held = config(a="1")
     held["metadata"]["finalizers"] = [FINALIZER]
@@ -30,7 +30,7 @@ async def terminating(cluster: Cluster, client: Client) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("value", "change"), [("1", Change.UNCHANGED), ("2", Change.CHANGED)])
 @pytest.mark.parametrize("dry_run", [False, True])
-async def test_the_result_of_an_apply_says_that_the_object_is_being_deleted(
+async def test_the_result_of_an_apply_to_an_object_being_deleted_is_terminating(
     client: Client, terminating: dict[str, Any], value: str, change: Change, dry_run: bool
 ) -> None:
     maps = client.resource("configmaps")
@@ -41,7 +41,7 @@ async def test_the_result_of_an_apply_says_that_the_object_is_being_deleted(
     assert repr(applied).endswith(f"{change}, terminating>")
 
 
-async def test_the_result_of_other_applies_does_not(cluster: Cluster, client: Client) -> None:
+async def test_the_result_of_other_applies_is_not_terminating(cluster: Cluster, client: Client) -> None:
     applied = await client.resource("configmaps").apply(config(a="1"), namespace=cluster.namespace)
 
     assert not applied.terminating
@@ -49,7 +49,7 @@ async def test_the_result_of_other_applies_does_not(cluster: Cluster, client: Cl
 
 
 @pytest.mark.parametrize(("value", "outcome"), [("1", "unchanged"), ("2", "changed")])
-async def test_a_report_says_which_objects_are_being_deleted(
+async def test_a_report_shows_which_objects_are_being_deleted(
     client: Client, terminating: dict[str, Any], value: str, outcome: str
 ) -> None:
     report = await client.apply_all([config(a=value)], field_manager="me", force=True, **terminating)
