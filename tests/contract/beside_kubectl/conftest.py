@@ -1,4 +1,4 @@
-"""dynkube and the real kubectl as two managers of the same objects: sockets and the real clock, on each backend."""
+"""dynkube and kubectl as two managers of the same objects, on each backend, over sockets and on the real clock."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class Kubectl:
     kubeconfig: Path
 
     async def run(self, *arguments: str, manifest: object = None, code: int = 0) -> str:
-        """What it prints, on both of its outputs.
+        """Run a command and return its stdout and stderr.
 
         Args:
-            arguments: of the command.
-            manifest: what it reads from its standard input.
-            code: how it is to end.
+            arguments: the arguments of kubectl.
+            manifest: written to its stdin as YAML.
+            code: the expected exit code.
         """
         done = await trio.run_process(
             [self.program, *arguments],
@@ -47,11 +47,11 @@ class Kubectl:
         return done.stdout.decode()
 
     async def apply(self, manifest: object, *, code: int = 0) -> str:
-        """``kubectl apply --server-side -f -``"""
+        """Run ``kubectl apply --server-side -f -``."""
         return await self.run("apply", "--server-side", "-f", "-", manifest=manifest, code=code)
 
     async def apply_from_here(self, manifest: object) -> str:
-        """``kubectl apply -f -``, from the client side."""
+        """Run ``kubectl apply -f -``, a client-side apply."""
         return await self.run("apply", "-f", "-", manifest=manifest)
 
 
@@ -75,7 +75,7 @@ def kubectl(endpoint: Endpoint, cluster: Cluster, tmp_path: Path) -> Kubectl:
 
 @pytest.fixture
 async def client(kubectl: Kubectl) -> AsyncIterator[dynkube.Client]:
-    """A client of ours, with the same kubeconfig."""
+    """A dynkube client with the same kubeconfig."""
     async with dynkube.connect(kubeconfig=kubectl.kubeconfig, field_manager="traffic") as client:
         yield client
 

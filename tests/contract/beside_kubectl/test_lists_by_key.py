@@ -1,4 +1,4 @@
-"""Lists that merge by key or by value, shared with kubectl item by item."""
+"""Lists of type map or set, whose items dynkube and kubectl own separately."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MAIN = '.spec.rules[name="main"]'
 
 @pytest.fixture
 async def routes(cluster: Cluster, client: Client) -> ResourceClient:
-    """Objects of a kind that is like a Gateway's HTTPRoute."""
+    """A custom resource similar to the HTTPRoutes of the Gateway API."""
     schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": _SPEC}}}
     version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
     await cluster.define(cluster.definition("routes", "Route", versions=[version]))
@@ -45,7 +45,7 @@ def route(cluster: Cluster, hostnames: list[str], **rules: dict[str, Any]) -> di
     return {"apiVersion": f"{cluster.group}/v1", "kind": "Route", "metadata": metadata, "spec": spec}
 
 
-async def test_they_share_an_object_and_hand_it_over(
+async def test_items_of_a_list_are_shared_taken_over_and_transferred(
     cluster: Cluster, routes: ResourceClient, kubectl: Kubectl
 ) -> None:
     theirs = route(cluster, ["shop.example"], main={"path": "/", "weight": 1})
@@ -72,7 +72,7 @@ async def test_they_share_an_object_and_hand_it_over(
     assert [manager.name for manager in owners(live).managers()] == ["kubectl"]
 
 
-async def test_what_kubectl_applied_from_the_client_is_migrated(
+async def test_a_client_side_apply_of_kubectl_is_migrated(
     cluster: Cluster, routes: ResourceClient, kubectl: Kubectl
 ) -> None:
     await kubectl.apply_from_here(route(cluster, ["a", "b"], main={"path": "/", "weight": 1}))
@@ -86,7 +86,7 @@ async def test_what_kubectl_applied_from_the_client_is_migrated(
     assert not fields_of(applied, "kubectl-client-side-apply")
 
 
-async def test_kubectl_and_a_diff_agree_that_nothing_would_change(
+async def test_diffs_by_kubectl_and_dynkube_are_empty_after_an_apply(
     cluster: Cluster, routes: ResourceClient, kubectl: Kubectl
 ) -> None:
     theirs = route(cluster, ["shop.example"], main={"path": "/", "weight": 1})

@@ -1,4 +1,4 @@
-"""An object that ``kubectl apply`` made from the client side, and that is applied by the server from now on."""
+"""Migration of an object from client-side to server-side apply."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ async def live(kubectl: Kubectl, client: Client) -> Unstructured:
     return await client.resource("configmaps").get("settings")
 
 
-async def test_without_migration_a_field_that_is_left_out_stays(client: Client, live: Unstructured) -> None:
+async def test_without_migration_a_field_that_is_not_applied_again_stays(client: Client, live: Unstructured) -> None:
     applied = await client.resource("configmaps").apply(settings(colour="blue"))
 
     assert applied["data"] == {"colour": "blue", "size": "large"}
 
 
-async def test_after_migration_a_field_that_is_left_out_goes(client: Client, live: Unstructured) -> None:
+async def test_after_migration_a_field_that_is_not_applied_again_is_removed(client: Client, live: Unstructured) -> None:
     maps = client.resource("configmaps")
 
     migrated = await maps.upgrade_managed_fields("settings", "traffic")
@@ -40,7 +40,9 @@ async def test_after_migration_a_field_that_is_left_out_goes(client: Client, liv
     assert LAST_APPLIED not in applied.annotations
 
 
-async def test_kubectl_itself_may_be_the_one_who_goes_on(kubectl: Kubectl, client: Client, live: Unstructured) -> None:
+async def test_an_object_can_be_migrated_to_kubectls_server_side_apply(
+    kubectl: Kubectl, client: Client, live: Unstructured
+) -> None:
     maps = client.resource("configmaps")
 
     await maps.upgrade_managed_fields("settings", "kubectl")
@@ -49,7 +51,7 @@ async def test_kubectl_itself_may_be_the_one_who_goes_on(kubectl: Kubectl, clien
     assert (await maps.get("settings"))["data"] == {"size": "small"}
 
 
-async def test_migrating_again_writes_nothing(client: Client, live: Unstructured) -> None:
+async def test_a_second_migration_writes_nothing(client: Client, live: Unstructured) -> None:
     maps = client.resource("configmaps")
     once = await maps.upgrade_managed_fields("settings", "traffic")
 

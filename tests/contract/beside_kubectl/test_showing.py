@@ -1,4 +1,4 @@
-"""What kubectl prints of a cluster, and what the short ways in say of it: the same."""
+"""``get``, ``api_resources``, ``auth_can_i`` and ``whoami`` of the client agree with the output of kubectl."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.real_time, pytest.mark.timeout(120)]
 
 @pytest.fixture
 async def shop(cluster: Cluster) -> Cluster:
-    """Objects of several kinds, with texts that have to be quoted or stand in blocks."""
+    """Objects of several kinds, with strings that YAML must quote or write as blocks."""
     texts = {"a10": "on", "a9": "line\n  line\n", "b": "2026-01-01", "c": "012", "d": " x", "e": "it's: 1"}
     await cluster.create("configmaps", {**config("web"), "data": texts})
     await cluster.create("configmaps", config("other"))
@@ -24,7 +24,7 @@ async def shop(cluster: Cluster) -> Cluster:
 
 
 @pytest.mark.parametrize("resource", ["configmaps", "deployments", "services"])
-async def test_an_object_and_a_list_are_the_same_yaml(
+async def test_objects_and_lists_have_the_yaml_that_kubectl_prints(
     shop: Cluster, client: dynkube.Client, kubectl: Kubectl, resource: str
 ) -> None:
     one = await client.get(resource, "web")
@@ -39,7 +39,7 @@ async def test_an_object_and_a_list_are_the_same_yaml(
 
 @pytest.mark.parametrize("wide", [False, True])
 @pytest.mark.parametrize("resource", ["cm", "deploy", "Service"])
-async def test_a_table_has_the_columns_and_rows_that_are_printed(
+async def test_a_table_has_the_columns_and_rows_that_kubectl_prints(
     shop: Cluster, client: dynkube.Client, kubectl: Kubectl, resource: str, wide: bool
 ) -> None:
     table = await client.get(resource, namespace=shop.namespace)
@@ -54,7 +54,9 @@ async def test_a_table_has_the_columns_and_rows_that_are_printed(
         assert [cell for number, cell in enumerate(row.split()) if number != age] == ours
 
 
-async def test_resources_are_those_that_are_listed(cluster: Cluster, client: dynkube.Client, kubectl: Kubectl) -> None:
+async def test_api_resources_are_those_that_kubectl_lists(
+    cluster: Cluster, client: dynkube.Client, kubectl: Kubectl
+) -> None:
     await cluster.define(cluster.definition(versions=[version(), version("v2", storage=False)]))
 
     found = await client.api_resources(group=cluster.group)
@@ -66,16 +68,16 @@ async def test_resources_are_those_that_are_listed(cluster: Cluster, client: dyn
     assert printed.split() == ["widgets", f"{cluster.group}/v2", "true", "Widget"]
     ours = {f"{each.gvr.resource}.{each.gvr.group}".rstrip(".") for each in every}
     theirs = set(names.split())
-    assert {name for name in ours ^ theirs if not name.endswith(".example.com")} == set()  # others write too
+    assert {name for name in ours ^ theirs if not name.endswith(".example.com")} == set()  # other tests create CRDs too
 
 
-async def test_what_one_may_is_what_kubectl_says(shop: Cluster, client: dynkube.Client, kubectl: Kubectl) -> None:
+async def test_auth_can_i_agrees_with_kubectl(shop: Cluster, client: dynkube.Client, kubectl: Kubectl) -> None:
     assert str(await kubectl.run("auth", "can-i", "delete", "pods")).split()[-1] == "yes"
     assert await client.auth_can_i("delete", "pods")
 
 
 @pytest.mark.since("1.28", "SelfSubjectReview came with 1.28")
-async def test_one_is_who_kubectl_says(cluster: Cluster, client: dynkube.Client, kubectl: Kubectl) -> None:
+async def test_whoami_agrees_with_kubectl(cluster: Cluster, client: dynkube.Client, kubectl: Kubectl) -> None:
     me = await client.whoami()
 
     assert await kubectl.run("auth", "whoami", "-o", "jsonpath={.status.userInfo.username}") == me.username

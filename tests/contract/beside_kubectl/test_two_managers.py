@@ -1,4 +1,4 @@
-"""An HTTPRoute that ``kubectl apply --server-side`` and dynkube manage together."""
+"""An HTTPRoute that ``kubectl apply --server-side`` and dynkube both apply."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ pytestmark = [
 ]
 
 API = {"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute"}
-# With all that the CRD would fill in: a list that is replaced as a whole belongs to who applied it, defaults included.
+# With the defaults of the CRD, as an atomic list is owned with its defaults, and extract() returns them.
 GATEWAY = {"group": "gateway.networking.k8s.io", "kind": "Gateway", "name": "gw"}
 BACKEND = {"group": "", "kind": "Service", "name": "shop", "port": 8080, "weight": 1}
 RULES = [{"backendRefs": [BACKEND], "matches": [{"path": {"type": "PathPrefix", "value": "/"}}]}]
 
 
 def team(*hosts: str) -> dict[str, Any]:
-    """What the team applies, with kubectl."""
+    """Return the manifest that a team applies with kubectl."""
     metadata = {"name": "shop", "labels": {"team": "web"}}
     return {**API, "metadata": metadata, "spec": {"hostnames": list(hosts), "parentRefs": [GATEWAY]}}
 
 
 def traffic(*hosts: str) -> dict[str, Any]:
-    """What a traffic controller applies, with dynkube."""
+    """Return the manifest that a traffic controller applies with dynkube."""
     metadata = {"name": "shop", "annotations": {"traffic.example.com/plan": "canary"}}
     spec: dict[str, Any] = {"rules": RULES}
     return {**API, "metadata": metadata, "spec": {**spec, "hostnames": list(hosts)} if hosts else spec}
@@ -48,12 +48,12 @@ def without_namespace(obj: Unstructured) -> dict[str, Any]:
 
 @pytest.fixture
 async def shared(kubectl: Kubectl, routes: ResourceClient) -> Unstructured:
-    """Applied by both, each with fields of its own."""
+    """The object after both have applied different fields of it."""
     await kubectl.apply(team("a.example"))
     return await routes.apply(traffic())
 
 
-async def test_a_conflict_shows_both_values_and_kubectl(routes: ResourceClient, shared: Unstructured) -> None:
+async def test_a_conflict_shows_kubectl_and_both_values(routes: ResourceClient, shared: Unstructured) -> None:
     with pytest.raises(ApplyConflict) as caught:
         await routes.apply(traffic("b.example"))
 
@@ -64,7 +64,7 @@ async def test_a_conflict_shows_both_values_and_kubectl(routes: ResourceClient, 
     assert '["b.example"]  ["a.example"]  kubectl' in caught.value.table()
 
 
-async def test_one_path_is_taken_over_and_nothing_else(routes: ResourceClient, shared: Unstructured) -> None:
+async def test_only_the_forced_path_is_taken_over(routes: ResourceClient, shared: Unstructured) -> None:
     before = holders(shared)
 
     taken = await routes.apply(traffic("b.example"), force=[".spec.hostnames"])
@@ -74,14 +74,12 @@ async def test_one_path_is_taken_over_and_nothing_else(routes: ResourceClient, s
     assert (before[".spec.hostnames"], before[".spec.rules"]) == (["kubectl"], ["traffic"])
 
 
-async def test_extracting_gives_back_exactly_what_each_has_applied(
-    routes: ResourceClient, shared: Unstructured
-) -> None:
+async def test_extract_returns_the_manifest_of_each_manager(routes: ResourceClient, shared: Unstructured) -> None:
     assert without_namespace(extract(shared, "kubectl")) == team("a.example")
     assert without_namespace(extract(shared, "traffic")) == traffic()
 
 
-async def test_kubectl_is_refused_as_well_and_goes_on_once_the_field_is_its_own(
+async def test_kubectl_gets_a_conflict_until_the_field_is_transferred_to_it(
     kubectl: Kubectl, routes: ResourceClient, shared: Unstructured
 ) -> None:
     await routes.apply(traffic("b.example"), force=[".spec.hostnames"])
@@ -97,7 +95,7 @@ async def test_kubectl_is_refused_as_well_and_goes_on_once_the_field_is_its_own(
     assert holders(live) == holders(shared)
 
 
-async def test_what_was_transferred_goes_round_through_both_without_a_conflict(
+async def test_after_a_transfer_both_apply_without_conflicts(
     kubectl: Kubectl, routes: ResourceClient, shared: Unstructured
 ) -> None:
     await routes.transfer_fields("shop", "kubectl", "traffic", ".spec.hostnames")

@@ -1,4 +1,4 @@
-"""Code without await: it runs in a thread of its own, over sockets and on the real clock, on each backend."""
+"""The blocking API, on each backend: it runs in a separate thread, over sockets and on the real clock."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def anyio_backend() -> tuple[str, dict[str, object]]:
 
 @pytest.fixture
 async def elsewhere(backend: Backend, server: APIServer | None, cluster: Cluster) -> AsyncIterator[Elsewhere[object]]:
-    """Runs a function of a blocking client, which is opened for it, in a thread."""
+    """Opens a blocking client in a thread, and calls a function with it there."""
     async with backend.endpoint(server, tls=True) as endpoint:
         kubeconfig = endpoint.kubeconfig(namespace=cluster.namespace)
 

@@ -1,4 +1,4 @@
-"""What somebody does in a notebook, cell by cell, without await."""
+"""The blocking API as used in the cells of a notebook."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def test_objects_are_written_and_read(elsewhere: Elsewhere[object]) -> Non
     assert await elsewhere(cells) == ({"colour": "blue"}, {"colour": "blue", "size": "large"}, True)
 
 
-async def test_an_informer_is_followed_while_nobody_waits(elsewhere: Elsewhere[object]) -> None:
+async def test_an_informer_runs_between_the_calls(elsewhere: Elsewhere[object]) -> None:
     def cells(k: dynkube.sync.Client) -> object:
         maps = k.informer("configmaps", namespace=k.namespace, filter=lambda obj: obj.name.startswith("my-"))
         maps.wait_synced(timeout=60)
@@ -43,7 +43,9 @@ async def test_an_informer_is_followed_while_nobody_waits(elsewhere: Elsewhere[o
     assert await elsewhere(cells) == (["my-first"], dynkube.Added)
 
 
-async def test_an_informer_of_what_is_not_installed_turns_live(cluster: Cluster, elsewhere: Elsewhere[object]) -> None:
+async def test_an_informer_becomes_live_when_its_crd_is_installed(
+    cluster: Cluster, elsewhere: Elsewhere[object]
+) -> None:
     definition = cluster.definition()
     gvr = dynkube.GVR(cluster.group, "v1", "widgets")
 
@@ -60,9 +62,7 @@ async def test_an_informer_of_what_is_not_installed_turns_live(cluster: Cluster,
     assert await elsewhere(cells) == (dynkube.ABSENT, dynkube.LIVE, dynkube.ABSENT)
 
 
-async def test_whether_something_is_installed_is_told_with_the_conditions_of_its_definition(
-    cluster: Cluster, elsewhere: Elsewhere[object]
-) -> None:
+async def test_availability_has_the_conditions_of_the_crd(cluster: Cluster, elsewhere: Elsewhere[object]) -> None:
     definition = cluster.definition()
 
     def cells(k: dynkube.sync.Client) -> object:
@@ -79,7 +79,7 @@ async def test_whether_something_is_installed_is_told_with_the_conditions_of_its
     assert await elsewhere(cells) == (False, {}, ("v1",), established, None)
 
 
-async def test_a_conflict_is_shown_and_taken_over(elsewhere: Elsewhere[object]) -> None:
+async def test_a_conflicting_field_is_taken_over_by_its_path(elsewhere: Elsewhere[object]) -> None:
     def cells(k: dynkube.sync.Client) -> object:
         maps = k.resource("configmaps")
         maps.apply(settings(colour="blue"), field_manager="theirs")
@@ -92,7 +92,7 @@ async def test_a_conflict_is_shown_and_taken_over(elsewhere: Elsewhere[object]) 
     assert await elsewhere(cells) == ("theirs", "blue", {"colour": "red"})
 
 
-async def test_a_watch_is_iterated_over(elsewhere: Elsewhere[object]) -> None:
+async def test_a_watch_yields_events(elsewhere: Elsewhere[object]) -> None:
     def cells(k: dynkube.sync.Client) -> object:
         maps = k.resource("configmaps")
         with maps.watch(namespace=k.namespace, field_selector="metadata.name=settings") as events:
