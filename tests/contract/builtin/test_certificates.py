@@ -1,4 +1,4 @@
-"""Requests for certificates keep who asked, and what they asked for."""
+"""CertificateSigningRequests: the server sets the user, and the spec is immutable."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PATH = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 
 @pytest.fixture(scope="module")
 def pem() -> str:
-    """A request for a certificate, as specs have it."""
+    """A PEM certificate request in base64, as in ``spec.request``."""
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "alice")])
     key = ec.generate_private_key(ec.SECP256R1())
     request = x509.CertificateSigningRequestBuilder().subject_name(name).sign(key, hashes.SHA256())
@@ -30,7 +30,7 @@ def _body(name: str, pem: str, **spec: Any) -> JSONObject:
     return {"metadata": {"name": name}, "spec": spec}
 
 
-async def test_who_asks_is_written_down_whatever_is_claimed(cluster: Cluster, pem: str) -> None:
+async def test_the_user_in_the_spec_is_that_of_the_request(cluster: Cluster, pem: str) -> None:
     body = _body(cluster.namespace, pem, username="somebody", uid="7", groups=["g"], extra={"k": ["v"]})
     headers = {"Impersonate-User": "alice", "Impersonate-Group": "system:masters", "Impersonate-Extra-a": "b"}
 
@@ -43,7 +43,7 @@ async def test_who_asks_is_written_down_whatever_is_claimed(cluster: Cluster, pe
     assert answer.body["status"] == {}
 
 
-async def test_what_was_asked_for_stays(cluster: Cluster, pem: str) -> None:
+async def test_changes_of_the_spec_are_ignored(cluster: Cluster, pem: str) -> None:
     name = cluster.namespace
     created = (await cluster.call("POST", _PATH, body=_body(name, pem))).body
     cluster.leftovers.append(f"{_PATH}/{name}")
@@ -81,7 +81,7 @@ _FORM = "must be a fully qualified domain and path of the form 'example.com/sign
         ),
     ],
 )
-async def test_what_cannot_be_signed_is_refused(
+async def test_an_invalid_request_is_a_422(
     cluster: Cluster, pem: str, spec: dict[str, object], field: str, message: str
 ) -> None:
     answer = await cluster.call("POST", _PATH, body=_body("x", pem, **spec), params={"dryRun": "All"})

@@ -1,4 +1,4 @@
-"""Subresources of pods: what works on the object, and what needs a kubelet that is not there."""
+"""Subresources of pods: those that change the object, and those that need a kubelet, of which there is none."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ async def test_a_binding_assigns_a_pod_to_its_node(cluster: Cluster, path: str) 
     assert [(c["type"], c["status"]) for c in pod["status"]["conditions"]] == [("PodScheduled", "True")]
 
 
-async def test_a_pod_is_assigned_once(cluster: Cluster) -> None:
+async def test_binding_a_pod_twice_is_a_conflict(cluster: Cluster) -> None:
     binding = {"metadata": {"name": "p"}, "target": {"name": "n1"}}
     await _call(cluster, "POST", PODS, POD)
     await _call(cluster, "POST", f"{PODS}/p/binding", binding)
@@ -85,9 +85,7 @@ async def test_a_pod_is_assigned_once(cluster: Cluster) -> None:
         ),
     ],
 )
-async def test_a_binding_that_makes_no_sense_is_refused(
-    cluster: Cluster, binding: object, code: int, message: str
-) -> None:
+async def test_an_invalid_binding_is_an_error(cluster: Cluster, binding: object, code: int, message: str) -> None:
     await _call(cluster, "POST", PODS, POD)
 
     answer = await _call(cluster, "POST", f"{PODS}/p/binding", binding)
@@ -109,7 +107,7 @@ async def test_an_eviction_deletes_a_pod_that_no_budget_protects(cluster: Cluste
 
 
 @_EVICTIONS
-async def test_an_eviction_for_a_dry_run_leaves_the_pod(cluster: Cluster) -> None:
+async def test_a_dry_run_of_an_eviction_keeps_the_pod(cluster: Cluster) -> None:
     await _call(cluster, "POST", PODS, POD)
 
     await _call(cluster, "POST", f"{PODS}/p/eviction", _eviction(deleteOptions={"dryRun": ["All"]}))
@@ -129,7 +127,7 @@ async def test_an_eviction_for_a_dry_run_leaves_the_pod(cluster: Cluster) -> Non
         ),
     ],
 )
-async def test_a_budget_refuses_an_eviction(
+async def test_an_eviction_that_violates_a_budget_is_a_429(
     cluster: Cluster, status: dict[str, int], cause: str, retry_after: int | None
 ) -> None:
     await _running(cluster)
@@ -145,7 +143,7 @@ async def test_a_budget_refuses_an_eviction(
 
 
 @_EVICTIONS
-async def test_a_budget_counts_the_evictions_it_allowed(cluster: Cluster) -> None:
+async def test_an_allowed_eviction_is_counted_in_the_status_of_the_budget(cluster: Cluster) -> None:
     await _running(cluster)
     budget = (await _call(cluster, "POST", BUDGETS, BUDGET)).body
     status = {"observedGeneration": 1, "currentHealthy": 2, "desiredHealthy": 1, "disruptionsAllowed": 1}
@@ -163,7 +161,7 @@ async def test_a_budget_counts_the_evictions_it_allowed(cluster: Cluster) -> Non
 
 
 @pytest.mark.since("1.33", "pods are resized through a subresource since 1.33")
-async def test_resize_reaches_the_resources_of_containers_and_nothing_else(cluster: Cluster) -> None:
+async def test_resize_changes_only_the_resources_of_containers(cluster: Cluster) -> None:
     asking = {"name": "a", "image": "x", "resources": {"requests": {"cpu": "1"}}}
     await _call(cluster, "POST", PODS, {**POD, "spec": {"containers": [asking]}})
     wanted = {"name": "a", "image": "other", "resources": {"requests": {"cpu": "2"}}}
@@ -186,7 +184,7 @@ async def test_ephemeral_containers_are_added_through_their_subresource(cluster:
     assert "nodeName" not in pod
 
 
-# ── what leads to a kubelet ───────────────────────────────────────────────────────────────────
+# ── subresources that need a kubelet ──────────────────────────────────────────────────────────
 
 
 async def test_a_pod_without_a_node_has_an_empty_log(cluster: Cluster) -> None:
@@ -208,7 +206,7 @@ async def test_a_pod_without_a_node_has_an_empty_log(cluster: Cluster) -> None:
         ("GET", "nope/log", 404, 'pods "nope" not found'),
     ],
 )
-async def test_what_needs_a_kubelet_says_what_is_missing(
+async def test_a_request_that_needs_a_kubelet_is_an_error(
     cluster: Cluster, method: str, path: str, code: int, message: str
 ) -> None:
     await _call(cluster, "POST", PODS, POD)
@@ -218,7 +216,7 @@ async def test_what_needs_a_kubelet_says_what_is_missing(
     assert (answer.code, answer.body["message"]) == (code, message)
 
 
-async def test_a_node_without_an_address_cannot_be_reached(cluster: Cluster) -> None:
+async def test_the_log_of_a_pod_on_a_node_without_an_address_is_a_500(cluster: Cluster) -> None:
     node = cluster.namespace
     await cluster.create("nodes", {"metadata": {"name": node}})
     await _call(cluster, "POST", PODS, {**POD, "spec": {**POD["spec"], "nodeName": node}})
@@ -228,7 +226,7 @@ async def test_a_node_without_an_address_cannot_be_reached(cluster: Cluster) -> 
     assert (answer.code, answer.body["message"]) == (500, "no preferred addresses found; known addresses: []")
 
 
-async def test_a_verb_that_a_subresource_does_not_have_is_refused(cluster: Cluster) -> None:
+async def test_a_verb_that_a_subresource_does_not_have_is_a_405(cluster: Cluster) -> None:
     await _call(cluster, "POST", PODS, POD)
 
     assert (await _call(cluster, "PUT", f"{PODS}/p/log", {})).code == 405

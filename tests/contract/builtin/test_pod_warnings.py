@@ -1,4 +1,4 @@
-"""Pods and pod templates that are valid, and hardly meant so: whoever creates or applies one is told."""
+"""Warnings for pods and pod templates that are valid but probably mistakes."""
 
 from __future__ import annotations
 
@@ -227,7 +227,7 @@ def templated(spec: JSONObject) -> JSONObject:
 
 
 @pytest.mark.parametrize(("container", "told"), CONTAINERS.values(), ids=CONTAINERS)
-async def test_containers(cluster: Cluster, container: JSONObject, told: list[str]) -> None:
+async def test_warnings_of_containers(cluster: Cluster, container: JSONObject, told: list[str]) -> None:
     spec = {"containers": [{"name": "app", "image": "app:1", **container}]}
 
     of_pod = await created(cluster, "pods", {**pod(), "spec": spec})
@@ -238,7 +238,7 @@ async def test_containers(cluster: Cluster, container: JSONObject, told: list[st
 
 
 @pytest.mark.parametrize(("spec", "told"), (SPECS | OVERLAPS).values(), ids=SPECS | OVERLAPS)
-async def test_specs(cluster: Cluster, spec: JSONObject, told: list[str]) -> None:
+async def test_warnings_of_specs(cluster: Cluster, spec: JSONObject, told: list[str]) -> None:
     of_pod = await created(cluster, "pods", pod(**spec))
     of_template = await created(cluster, "deployments", templated(pod(**spec)["spec"]))
 
@@ -246,7 +246,7 @@ async def test_specs(cluster: Cluster, spec: JSONObject, told: list[str]) -> Non
     assert of_template.warnings == [text.replace("@", "spec.template.spec") for text in told]
 
 
-async def test_annotations_in_the_place_of_fields(cluster: Cluster) -> None:
+async def test_annotations_that_fields_have_replaced_cause_warnings(cluster: Cluster) -> None:
     app_armor = "container.apparmor.security.beta.kubernetes.io/app"
     body = workload()
     body["spec"]["template"]["metadata"]["annotations"] = {**PROFILES, app_armor: "unconfined"}

@@ -1,7 +1,7 @@
-"""What objects of built-in kinds look like once they are written, and what about them is refused: in tables.
+"""Tables of objects of built-in kinds with the recorded results of writes.
 
-``creates`` are completed by the server, ``refusals`` are refused, ``updates`` are created and then changed by a merge
-patch. What is not changed afterwards is written in a dry run.
+``creates`` are objects with the server's defaults, ``refusals`` are invalid, ``updates`` are created and then changed
+by a merge patch. The first two use dry runs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _FOLDER = Path(__file__).parent / "recorded"
 _CREATES, _REFUSALS, _UPDATES = (Table.load(_FOLDER / f"{name}.yaml") for name in ("creates", "refusals", "updates"))
 _NAMESPACED = {kind.gvr.resource for kind in builtin_kinds() if kind.namespaced}
 _SHOWN = ("generation", "labels", "finalizers", "annotations")
-# What is another one each time.
+# Values that differ each time.
 _IDENTITIES = (
     (r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "UID"),
     (r"\b10\.(96|97|98|99|1\d\d)\.\d+\.\d+\b|\b10\.0\.0\.\d+\b", "ADDRESS"),
@@ -36,7 +36,7 @@ def _collection(cluster: Cluster, row: JSONObject) -> str:
 
 
 def _told(answer: Answer) -> JSONObject:
-    """The object, without its identity; or what was wrong with it."""
+    """Return the object without UIDs, addresses and times; or the code, message and causes of the error."""
     text = json.dumps(_refusal(answer) if answer.code >= 400 else _content(answer))
     for pattern, replacement in _IDENTITIES:
         text = re.sub(pattern, replacement, text)
@@ -61,12 +61,12 @@ def _refusal(answer: Answer) -> JSONObject:
 
 
 def _worded(message: str) -> str:
-    """A message without the server's own structures, which real ones quote of what may not change."""
+    """Return a message without Go values, which real servers print of immutable fields."""
     return re.sub(r"(Invalid value: )[\w.&]*[\[{].*(?=: field is immutable)", r"\1...", message.partition("\n")[0])
 
 
 @pytest.mark.parametrize("table", [_CREATES, _REFUSALS], ids=["creates", "refusals"])
-async def test_an_object_is_completed_or_refused_as_by_kube_apiserver(
+async def test_a_create_gives_the_same_defaults_or_errors_as_kube_apiserver(
     cluster: Cluster, judge: Judge, table: Table, subtests: pytest.Subtests
 ) -> None:
     for row in table.rows:
@@ -77,7 +77,9 @@ async def test_an_object_is_completed_or_refused_as_by_kube_apiserver(
             judge.judge(table, row, _told(answer))
 
 
-async def test_what_may_change_and_what_may_not(cluster: Cluster, judge: Judge, subtests: pytest.Subtests) -> None:
+async def test_an_update_gives_the_same_object_or_errors_as_kube_apiserver(
+    cluster: Cluster, judge: Judge, subtests: pytest.Subtests
+) -> None:
     for row in _UPDATES.rows:
         with subtests.test(row["case"]):
             filled = judge.filled(row)

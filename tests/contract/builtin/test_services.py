@@ -1,4 +1,4 @@
-"""Services get addresses and node ports that nobody else has, and keep what belongs to their type."""
+"""Services: unique addresses and node ports, and the fields of each type."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def _causes(error: APIError) -> list[tuple[str, str]]:
     return [(cause.field, cause.message) for cause in error.status.causes]
 
 
-async def test_an_address_belongs_to_one_service(cluster: Cluster) -> None:
+async def test_an_address_that_is_in_use_is_an_error(cluster: Cluster) -> None:
     address = (await cluster.create("services", service("a")))["spec"]["clusterIP"]
 
     with pytest.raises(Invalid) as refused:
@@ -25,18 +25,18 @@ async def test_an_address_belongs_to_one_service(cluster: Cluster) -> None:
     assert cause.message.endswith("provided IP is already allocated")
 
 
-async def test_an_address_has_to_be_of_the_clusters_network(cluster: Cluster) -> None:
+async def test_an_address_outside_of_the_service_network_is_an_error(cluster: Cluster) -> None:
     with pytest.raises(Invalid) as refused:
         await cluster.create("services", service(clusterIP="192.0.2.1"))
 
     ((field, message),) = _causes(refused.value)
     assert (field, "192.0.2.1" in message) == ("spec.clusterIPs", True)
     old = "provided IP is not in the valid range. The range of valid IPs is"
-    since = (1, 33)  # when networks became objects that can be added
+    since = (1, 33)  # since then a ServiceCIDR can be added
     assert ("the provided network does not match the current range" if cluster.version >= since else old) in message
 
 
-async def test_a_node_port_belongs_to_one_service(cluster: Cluster) -> None:
+async def test_a_node_port_that_is_in_use_is_an_error(cluster: Cluster) -> None:
     first = await cluster.create("services", service("a", type="NodePort"))
     taken = first["spec"]["ports"][0]["nodePort"]
 
@@ -47,20 +47,20 @@ async def test_a_node_port_belongs_to_one_service(cluster: Cluster) -> None:
     assert _causes(refused.value) == [("spec.ports[0].nodePort", message)]
 
 
-async def test_a_node_port_has_to_be_in_their_range(cluster: Cluster) -> None:
+async def test_a_node_port_outside_of_the_range_is_an_error(cluster: Cluster) -> None:
     with pytest.raises(Invalid, match="The range of valid ports is 30000-32767"):
         await cluster.create("services", service(type="NodePort", ports=[{"port": 80, "nodePort": 80}]))
 
 
 @pytest.mark.since("1.25", "it was the other way round before")
-async def test_ports_are_given_before_anything_else_is_looked_at(cluster: Cluster) -> None:
+async def test_node_ports_are_allocated_before_validation(cluster: Cluster) -> None:
     with pytest.raises(Invalid) as refused:
         await cluster.create("services", service(type="NodePort", ports=[{"port": 0, "nodePort": 80}]))
 
     assert [field for field, _ in _causes(refused.value)] == ["spec.ports[0].nodePort"]
 
 
-async def test_what_has_one_port_in_two_protocols_has_one_node_port(cluster: Cluster) -> None:
+async def test_one_port_with_two_protocols_gets_one_node_port(cluster: Cluster) -> None:
     ports = [{"port": 53, "name": "t"}, {"port": 53, "name": "u", "protocol": "UDP"}]
 
     created = await cluster.create("services", service(type="NodePort", ports=ports))
@@ -69,7 +69,7 @@ async def test_what_has_one_port_in_two_protocols_has_one_node_port(cluster: Clu
 
 
 @pytest.mark.since("1.25", "other ones were given before")
-async def test_ports_keep_their_node_ports_by_their_names(cluster: Cluster) -> None:
+async def test_a_port_keeps_its_node_port_by_name(cluster: Cluster) -> None:
     ports = [{"port": 80, "name": "a"}, {"port": 81, "name": "b"}]
     before = (await cluster.create("services", service(type="NodePort", ports=ports)))["spec"]["ports"]
 
@@ -79,7 +79,7 @@ async def test_ports_keep_their_node_ports_by_their_names(cluster: Cluster) -> N
 
 
 @pytest.mark.since("1.25", "fields of a former type were left before")
-async def test_what_belongs_to_the_former_type_goes(cluster: Cluster) -> None:
+async def test_a_change_of_type_removes_the_fields_of_the_former_type(cluster: Cluster) -> None:
     local = {"type": "LoadBalancer", "externalTrafficPolicy": "Local", "loadBalancerClass": "e.com/x"}
     created = await cluster.create("services", service(**local))
 
@@ -102,7 +102,7 @@ async def test_an_external_name_has_no_address(cluster: Cluster) -> None:
     assert not gone & named["spec"].keys()
 
 
-async def test_a_node_port_for_health_checks_that_is_taken_is_a_failure(cluster: Cluster) -> None:
+async def test_a_health_check_node_port_that_is_in_use_is_an_error(cluster: Cluster) -> None:
     first = await cluster.create("services", service("a", type="NodePort"))
     taken = first["spec"]["ports"][0]["nodePort"]
     local = {"type": "LoadBalancer", "externalTrafficPolicy": "Local", "healthCheckNodePort": taken}
@@ -139,7 +139,7 @@ _FAMILIES: dict[str, tuple[JSONObject, str, str]] = {
 
 @pytest.mark.since("1.25", "services had one family")
 @pytest.mark.parametrize("case", _FAMILIES)
-async def test_families_have_to_be_those_of_the_cluster(cluster: Cluster, case: str) -> None:
+async def test_ip_families_that_the_cluster_lacks_are_an_error(cluster: Cluster, case: str) -> None:
     spec, field, message = _FAMILIES[case]
 
     with pytest.raises(Invalid) as refused:
@@ -149,7 +149,7 @@ async def test_families_have_to_be_those_of_the_cluster(cluster: Cluster, case: 
 
 
 @pytest.mark.since("1.25", "services had one family")
-async def test_without_address_and_selector_a_service_has_both_families(cluster: Cluster) -> None:
+async def test_a_headless_service_without_selector_has_both_ip_families(cluster: Cluster) -> None:
     created = await cluster.create("services", service(clusterIP="None"))
 
     assert created["spec"]["ipFamilies"] == ["IPv4", "IPv6"]
@@ -178,7 +178,7 @@ _WARNINGS: dict[str, tuple[JSONObject, str]] = {
 
 @pytest.mark.since("1.36", "some of these warnings are new")
 @pytest.mark.parametrize("case", _WARNINGS)
-async def test_fields_without_effect_are_told(cluster: Cluster, case: str) -> None:
+async def test_fields_without_effect_cause_a_warning(cluster: Cluster, case: str) -> None:
     spec, warning = _WARNINGS[case]
 
     answer = await cluster.call("POST", cluster.path("services"), body=service(**spec))
@@ -187,7 +187,7 @@ async def test_fields_without_effect_are_told(cluster: Cluster, case: str) -> No
 
 
 @pytest.mark.since("1.25", "the status was not checked before")
-async def test_only_load_balancers_have_an_address_in_their_status(cluster: Cluster) -> None:
+async def test_only_load_balancers_may_have_an_address_in_their_status(cluster: Cluster) -> None:
     await cluster.create("services", service())
     status = {"status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.7"}]}}}
 
@@ -200,7 +200,7 @@ async def test_only_load_balancers_have_an_address_in_their_status(cluster: Clus
 
 
 @pytest.mark.since("1.25", "the fields that a status has no say in were on record too")
-async def test_a_status_of_no_service_makes_one_without_address(cluster: Cluster) -> None:
+async def test_writing_the_status_of_a_missing_service_creates_it_without_an_address(cluster: Cluster) -> None:
     body = service("a")
     body["metadata"]["labels"] = {"x": "y"}
     updated = await cluster.update("services/status", body)

@@ -1,4 +1,4 @@
-"""Warnings of what is valid and hardly meant so: for whom they are, when they come, and how many."""
+"""Warnings for objects that are valid but probably mistakes: for which writes they are sent, and how many."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ BETA: JSONObject = {"nodeSelector": {"beta.kubernetes.io/os": "linux"}}
         ("cronjobs", "spec.jobTemplate."),
     ],
 )
-async def test_all_that_have_a_template(cluster: Cluster, resource: str, prefix: str) -> None:
+async def test_warnings_name_the_path_of_the_template_in_each_kind(
+    cluster: Cluster, resource: str, prefix: str
+) -> None:
     template = templated({**pod(**BETA)["spec"]})["spec"]
     if resource in {"jobs", "cronjobs"}:
         del template["selector"]
@@ -52,7 +54,7 @@ async def test_all_that_have_a_template(cluster: Cluster, resource: str, prefix:
     assert answer.warnings == [f"{prefix}spec.template.spec.nodeSelector[beta.kubernetes.io/os]: {BETA_OS}"]
 
 
-async def test_many_warnings_are_cut(cluster: Cluster) -> None:
+async def test_the_length_of_all_warnings_is_limited(cluster: Cluster) -> None:
     many = 40
     names = [f"{index:03}{'x' * 240}" for index in range(many)]
     secrets = [{"name": name} for name in names for _ in range(2)]
@@ -70,7 +72,7 @@ async def applied(cluster: Cluster, resource: str, body: JSONObject) -> list[str
     return answer.warnings
 
 
-async def test_who_applies_a_template_is_told_when_it_asks_for_something_new(cluster: Cluster) -> None:
+async def test_an_apply_of_a_template_warns_only_if_the_spec_changes(cluster: Cluster) -> None:
     body, told = templated(pod(**BETA)["spec"]), f"spec.template.spec.nodeSelector[beta.kubernetes.io/os]: {BETA_OS}"
 
     assert await applied(cluster, "deployments", body) == [told]
@@ -81,7 +83,7 @@ async def test_who_applies_a_template_is_told_when_it_asks_for_something_new(clu
     assert await applied(cluster, "deployments", body) == [told]
 
 
-async def test_less_than_no_time_is_a_second_and_told_of_templates(cluster: Cluster) -> None:
+async def test_a_negative_grace_period_warns_only_in_templates(cluster: Cluster) -> None:
     spec = pod(terminationGracePeriodSeconds=-1)["spec"]
 
     of_pod = await created(cluster, "pods", {**pod(), "spec": spec})
@@ -93,7 +95,7 @@ async def test_less_than_no_time_is_a_second_and_told_of_templates(cluster: Clus
     assert of_template.warnings == [f"{path}: must be >= 0; {negative} and will be treated as 1"]
 
 
-async def test_who_changes_a_pod_is_told_nothing(cluster: Cluster) -> None:
+async def test_an_update_of_a_pod_causes_no_warnings(cluster: Cluster) -> None:
     body = pod(**BETA)
 
     assert await applied(cluster, "pods", body) == [f"spec.nodeSelector[beta.kubernetes.io/os]: {BETA_OS}"]
@@ -101,7 +103,7 @@ async def test_who_changes_a_pod_is_told_nothing(cluster: Cluster) -> None:
     assert await applied(cluster, "pods", body) == []
 
 
-async def test_what_others_have_put_elsewhere_since(cluster: Cluster) -> None:
+async def test_annotations_of_ingresses_and_claims_that_fields_have_replaced_cause_warnings(cluster: Cluster) -> None:
     annotation = "kubernetes.io/ingress.class"
     service = {"service": {"name": "s", "port": {"number": 80}}}
     metadata = {"name": "i", "annotations": {annotation: "x"}}
