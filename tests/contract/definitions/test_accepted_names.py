@@ -1,4 +1,4 @@
-"""Names of definitions: who gets them, how a clash is told, and who has them when they are free again."""
+"""``spec.names`` of CRDs: which are accepted, how conflicts are reported, and names that become free again."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _message(found: JSONObject) -> str:
     return message
 
 
-async def test_a_name_that_is_taken_is_not_accepted_until_it_is_free(cluster: Cluster) -> None:
+async def test_a_name_in_use_is_accepted_when_it_is_free_again(cluster: Cluster) -> None:
     first = await cluster.define()
     second = await cluster.create(CRDS, _named(cluster, "gadgets", "Gadget", singular="widget"))
     cluster.know(second)
@@ -49,7 +49,7 @@ async def test_a_name_that_is_taken_is_not_accepted_until_it_is_free(cluster: Cl
     await cluster.until_served("gadgets")
 
 
-async def test_every_clash_of_short_names_is_told_and_the_other_names_are_given(cluster: Cluster) -> None:
+async def test_all_conflicts_of_short_names_are_reported_and_other_names_are_accepted(cluster: Cluster) -> None:
     await cluster.define(_named(cluster, "foos", "Foo", shortNames=["f"]))
 
     second = _named(cluster, "bars", "Bar", shortNames=["f", "foos"], categories=["all"])
@@ -64,7 +64,7 @@ async def test_every_clash_of_short_names_is_told_and_the_other_names_are_given(
     assert refused["status"]["acceptedNames"] == accepted
 
 
-async def test_of_several_clashes_the_last_is_told(cluster: Cluster) -> None:
+async def test_only_the_last_of_several_conflicts_is_reported(cluster: Cluster) -> None:
     await cluster.define(_named(cluster, "foos", "Foo"))
 
     second = _named(cluster, "others", "Foo", listKind="FooList")
@@ -75,7 +75,7 @@ async def test_of_several_clashes_the_last_is_told(cluster: Cluster) -> None:
     assert refused["status"]["acceptedNames"] == {"plural": "others", "kind": ""}
 
 
-async def test_a_short_name_given_up_goes_to_who_waits_for_it(cluster: Cluster) -> None:
+async def test_a_removed_short_name_is_accepted_for_the_crd_that_waits_for_it(cluster: Cluster) -> None:
     foos = await cluster.define(_named(cluster, "foos", "Foo", shortNames=["f"]))
     bars = await cluster.create(CRDS, _named(cluster, "bars", "Bar", shortNames=["f"]))
     refused = await cluster.becomes(CRDS, bars, _judged)
@@ -87,7 +87,7 @@ async def test_a_short_name_given_up_goes_to_who_waits_for_it(cluster: Cluster) 
     assert accepted["status"]["acceptedNames"]["shortNames"] == ["f"]
 
 
-async def test_new_names_of_an_established_definition_are_served_unless_they_are_taken(cluster: Cluster) -> None:
+async def test_new_names_of_an_established_crd_are_accepted_unless_they_are_in_use(cluster: Cluster) -> None:
     await cluster.define(_named(cluster, "foos", "Foo", shortNames=["f"]))
     bars = await cluster.define(_named(cluster, "bars", "Bar", shortNames=["b"]))
 
@@ -103,7 +103,7 @@ async def test_new_names_of_an_established_definition_are_served_unless_they_are
     assert edited["status"]["acceptedNames"]["categories"] == ["all"]
 
 
-async def test_the_same_names_in_another_group_are_no_clash(cluster: Cluster) -> None:
+async def test_the_same_names_in_another_group_do_not_conflict(cluster: Cluster) -> None:
     await cluster.define(_named(cluster, "foos", "Foo", shortNames=["f"]))
 
     group = f"other.{cluster.group}"

@@ -1,4 +1,4 @@
-"""CustomResourceDefinitions coming and changing: conditions, scope, and what a change does to who watches."""
+"""Creating and changing CRDs: defaults, conditions, and the effect of changes on watches of their resources."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.contract.events import seen
 from tests.contract.objects import CRDS, conditions, config, structural, version
 
 
-async def test_a_definition_is_accepted_then_established_each_seen_by_a_watch(cluster: Cluster) -> None:
+async def test_a_watch_sees_that_a_crd_is_accepted_and_then_established(cluster: Cluster) -> None:
     async with cluster.watch(CRDS, fieldSelector=f"metadata.name=widgets.{cluster.group}") as events:
         created = await cluster.create(CRDS, cluster.definition())
 
@@ -30,7 +30,7 @@ async def test_a_definition_is_accepted_then_established_each_seen_by_a_watch(cl
     assert changes[-1]["object"]["status"]["acceptedNames"] == names
 
 
-async def test_what_is_not_said_of_a_definition_is_filled_in(cluster: Cluster) -> None:
+async def test_a_crd_gets_defaults(cluster: Cluster) -> None:
     created = await cluster.create(CRDS, cluster.definition())
 
     assert created["spec"]["conversion"] == {"strategy": "None"}
@@ -38,7 +38,7 @@ async def test_what_is_not_said_of_a_definition_is_filled_in(cluster: Cluster) -
     assert "preserveUnknownFields" not in created["spec"]
 
 
-async def test_an_edit_changes_what_is_served_and_ends_the_watches(cluster: Cluster) -> None:
+async def test_an_update_changes_the_served_versions_and_ends_watches(cluster: Cluster) -> None:
     versions = [version("v1"), version("v2", storage=False)]
     await cluster.define(cluster.definition(versions=versions))
     await cluster.create("widgets.v2", cluster.widget(api_version="v2"))
@@ -55,7 +55,7 @@ async def test_an_edit_changes_what_is_served_and_ends_the_watches(cluster: Clus
     assert await cluster.names("widgets") == ["w"]
 
 
-async def test_labelling_a_definition_disturbs_nobody(cluster: Cluster) -> None:
+async def test_a_new_label_on_a_crd_ends_no_watches(cluster: Cluster) -> None:
     await cluster.define()
 
     async with cluster.watch("widgets") as events:
@@ -64,7 +64,7 @@ async def test_labelling_a_definition_disturbs_nobody(cluster: Cluster) -> None:
         assert seen(await events.take(1)) == [("ADDED", "w")]
 
 
-async def test_an_edit_of_the_schema_ends_the_watches_and_holds_for_what_is_asked_then(cluster: Cluster) -> None:
+async def test_a_new_schema_ends_watches_and_validates_later_requests(cluster: Cluster) -> None:
     await cluster.define()
 
     async with cluster.watch("widgets") as events:
@@ -77,7 +77,7 @@ async def test_an_edit_of_the_schema_ends_the_watches_and_holds_for_what_is_aske
         await cluster.create("widgets", cluster.widget(spec={"size": 4}))
 
 
-async def test_the_generation_counts_changes_of_the_spec_alone(cluster: Cluster) -> None:
+async def test_only_changes_of_the_spec_increase_the_generation(cluster: Cluster) -> None:
     defined = await cluster.define()
     name = defined["metadata"]["name"]
 
@@ -87,7 +87,7 @@ async def test_the_generation_counts_changes_of_the_spec_alone(cluster: Cluster)
     assert [body["metadata"]["generation"] for body in (defined, labelled, edited)] == [1, 1, 2]
 
 
-async def test_a_definition_is_locked_like_any_object(cluster: Cluster) -> None:
+async def test_an_update_with_an_old_resource_version_is_a_conflict(cluster: Cluster) -> None:
     created = await cluster.create(CRDS, cluster.definition())
     await cluster.patch(CRDS, created["metadata"]["name"], {"metadata": {"labels": {"a": "c"}}})
 
@@ -95,7 +95,7 @@ async def test_a_definition_is_locked_like_any_object(cluster: Cluster) -> None:
         await cluster.update(CRDS, {**created, "metadata": {**created["metadata"], "labels": {"a": "b"}}})
 
 
-async def test_a_definition_in_a_group_of_the_community_says_whether_it_is_approved(cluster: Cluster) -> None:
+async def test_a_crd_in_a_kubernetes_group_has_a_condition_about_its_approval(cluster: Cluster) -> None:
     kind, group = "KubernetesAPIApprovalPolicyConformant", f"{cluster.group.partition('.')[0]}.k8s.io"
     body = cluster.definition(group=group)
     note = {"annotations": {"api-approved.kubernetes.io": "unapproved, experimental"}}
@@ -114,7 +114,7 @@ async def test_a_definition_in_a_group_of_the_community_says_whether_it_is_appro
     assert message == f"approved in {url}"
 
 
-async def test_a_group_of_the_community_needs_an_approval(cluster: Cluster) -> None:
+async def test_a_crd_in_a_kubernetes_group_requires_an_approval(cluster: Cluster) -> None:
     body = cluster.definition(group="widgets.k8s.io")
     body["metadata"] = {"name": "widgets.widgets.k8s.io"}
 
@@ -127,7 +127,7 @@ async def test_a_group_of_the_community_needs_an_approval(cluster: Cluster) -> N
     assert (cause.message or "").startswith(f"Required value: {words}")
 
 
-async def test_what_the_server_writes_into_the_status_is_its_own(cluster: Cluster) -> None:
+async def test_the_server_owns_the_status_that_it_writes(cluster: Cluster) -> None:
     created = await cluster.create(CRDS, cluster.definition())
 
     established = await cluster.becomes(CRDS, created, lambda found: "Established" in conditions(found))
@@ -139,7 +139,7 @@ async def test_what_the_server_writes_into_the_status_is_its_own(cluster: Cluste
 
 
 @pytest.mark.since("1.31", "certificates were looked at by the first conversion alone")
-async def test_a_definition_with_a_bad_certificate_is_established_when_it_is_mended(cluster: Cluster) -> None:
+async def test_a_crd_with_an_invalid_ca_bundle_is_established_when_it_is_removed(cluster: Cluster) -> None:
     client = {"url": "https://hook.example.com", "caBundle": "YWJj"}
     webhook = {"clientConfig": client, "conversionReviewVersions": ["v1"]}
     body = cluster.definition(conversion={"strategy": "Webhook", "webhook": webhook})

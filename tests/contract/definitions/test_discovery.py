@@ -1,4 +1,4 @@
-"""How definitions show in discovery and OpenAPI, and how they go from there."""
+"""CRDs in discovery and OpenAPI, until they are deleted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ VERBS = ["delete", "deletecollection", "get", "list", "patch", "create", "update
 
 
 async def _found(cluster: Cluster, path: str) -> JSONObject:
-    """The document at a path, once there is one: a real server makes it a moment after the definition is served."""
+    """Wait for the document at a path: a real server creates it shortly after the CRD is served."""
 
     async def there() -> bool:
         return (await cluster.call("GET", path)).code == 200
@@ -50,7 +50,7 @@ async def test_a_version_lists_its_resource_with_all_of_its_names(cluster: Clust
     ]
 
 
-async def test_versions_are_ordered_by_how_mature_they_are_and_the_first_is_preferred(cluster: Cluster) -> None:
+async def test_versions_are_sorted_by_stability_and_the_first_is_preferred(cluster: Cluster) -> None:
     names = ["v1alpha1", "v10beta3", "v2", "v3beta1", "v11alpha2", "foo1", "v10", "v1", "foo10", "v12alpha1"]
     versions = [version(name, storage=name == "v1alpha1") for name in names]
     await cluster.define(cluster.definition(versions=[*versions, version("v20", storage=False, served=False)]))
@@ -62,7 +62,7 @@ async def test_versions_are_ordered_by_how_mature_they_are_and_the_first_is_pref
     assert found["preferredVersion"] == {"groupVersion": f"{cluster.group}/v10", "version": "v10"}
 
 
-async def test_new_short_names_show_by_and_by(cluster: Cluster) -> None:
+async def test_discovery_shows_new_short_names(cluster: Cluster) -> None:
     defined = await cluster.define()
     await cluster.patch(CRDS, defined["metadata"]["name"], {"spec": {"names": {"shortNames": ["wd"]}}})
 
@@ -88,7 +88,7 @@ async def test_a_version_that_is_no_longer_served_is_no_longer_listed(cluster: C
     assert (await cluster.call("GET", f"/apis/{cluster.group}/v2")).code == 404
 
 
-async def test_the_group_comes_and_goes_with_its_last_definition(cluster: Cluster) -> None:
+async def test_a_group_is_listed_until_its_last_crd_is_deleted(cluster: Cluster) -> None:
     first = await cluster.define()
     second = await cluster.define(cluster.definition("gadgets", "Gadget"))
     await cluster.until(lambda: _lists_group(cluster))
@@ -111,14 +111,14 @@ async def test_the_group_comes_and_goes_with_its_last_definition(cluster: Cluste
 
 
 async def _aggregated(cluster: Cluster) -> list[JSONObject]:
-    """The resources of the test's own group in aggregated discovery."""
+    """Return the resources of the test's group in aggregated discovery."""
     found = await cluster.ask("GET", "/apis", headers={"Accept": AGGREGATED})
     groups = [group for group in found["items"] if group["metadata"]["name"] == cluster.group]
     return [resource for group in groups for entry in group["versions"] for resource in entry["resources"]]
 
 
 @pytest.mark.since("1.30", "aggregated discovery is v2 since 1.30")
-async def test_the_aggregated_document_has_the_definition_while_it_is_there(cluster: Cluster) -> None:
+async def test_aggregated_discovery_has_a_resource_until_its_crd_is_deleted(cluster: Cluster) -> None:
     defined = await cluster.define()
 
     async def there() -> bool:
@@ -142,13 +142,13 @@ async def test_the_aggregated_document_has_the_definition_while_it_is_there(clus
 
 
 @pytest.mark.since("1.27", "there was no OpenAPI v3")
-async def test_openapi_has_the_schema_while_the_definition_is_there(cluster: Cluster) -> None:
+async def test_openapi_has_the_schema_until_the_crd_is_deleted(cluster: Cluster) -> None:
     served = version(schema=structural(size={"type": "integer", "description": "How large."}))
     defined = await cluster.define(cluster.definition(versions=[served]))
     place = f"apis/{cluster.group}/v1"
 
     async def listed() -> bool:
-        index = await cluster.call("GET", "/openapi/v3")  # of no JSON type, so the kit leaves it as text
+        index = await cluster.call("GET", "/openapi/v3")  # its media type is not JSON, so it is not decoded
         return place in json.loads(index.body)["paths"]
 
     await cluster.until(listed)

@@ -1,4 +1,4 @@
-"""Custom resources that are called like built-in ones are treated as the custom resources they are."""
+"""Custom resources with the names of built-in ones behave like any custom resource."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from tests.contract.objects import version
 
 
 async def _serve(cluster: Cluster, plural: str, kind: str) -> None:
-    """Serve a custom resource with a status of its own; ``plural`` then means it, and no more the built-in one."""
+    """Serve a custom resource with a status subresource; ``plural`` then means it instead of the built-in resource."""
     await cluster.define(cluster.definition(plural, kind, versions=[version(subresources={"status": {}})]))
 
 
-async def test_a_node_of_another_group_is_created_without_the_status_it_comes_with(cluster: Cluster) -> None:
+async def test_a_node_of_another_group_is_created_without_its_status(cluster: Cluster) -> None:
     await _serve(cluster, "nodes", "Node")
 
     created = await cluster.create("nodes", cluster.widget("a", kind="Node", status={"ready": True}))
@@ -19,7 +19,7 @@ async def test_a_node_of_another_group_is_created_without_the_status_it_comes_wi
     assert "status" not in created
 
 
-async def test_annotations_of_a_deployment_of_another_group_are_no_part_of_what_is_asked_for(cluster: Cluster) -> None:
+async def test_annotations_of_a_deployment_of_another_group_do_not_increase_its_generation(cluster: Cluster) -> None:
     await _serve(cluster, "deployments", "Deployment")
     created = await cluster.create("deployments", cluster.widget("a", kind="Deployment"))
 

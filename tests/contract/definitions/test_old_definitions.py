@@ -1,4 +1,4 @@
-"""Definitions of ``apiextensions.k8s.io/v1beta1``, which kube-apiserver 1.22 and later do not serve."""
+"""CRDs of ``apiextensions.k8s.io/v1beta1``, which kube-apiserver 1.22 and later do not serve."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def _skip_unless_served(cluster: Cluster) -> None:
         pytest.skip("removed in 1.22")
 
 
-async def test_old_servers_warn_of_the_old_version_and_newer_ones_know_no_such_path(cluster: Cluster) -> None:
+async def test_old_servers_warn_of_v1beta1_and_newer_ones_respond_with_404(cluster: Cluster) -> None:
     answer = await cluster.call("POST", PATH, body=_old(cluster), params={"dryRun": "All"})
 
     if cluster.version >= (1, 22):
@@ -36,7 +36,7 @@ async def test_old_servers_warn_of_the_old_version_and_newer_ones_know_no_such_p
         assert "is deprecated in v1.16+, unavailable in v1.22+" in words
 
 
-async def test_a_schema_that_is_not_structural_is_told_and_served(cluster: Cluster) -> None:
+async def test_a_non_structural_schema_has_a_condition_and_is_served(cluster: Cluster) -> None:
     await _skip_unless_served(cluster)
     schema = {"openAPIV3Schema": {"properties": {"spec": {"properties": {"a": {"type": "string"}}}}}}
     body = _old(cluster, validation=schema)

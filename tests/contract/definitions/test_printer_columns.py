@@ -1,4 +1,4 @@
-"""``additionalPrinterColumns``: the tables of custom resources, as kubectl asks for them."""
+"""``additionalPrinterColumns``: the tables of custom resources."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def _column(name: str, kind: str, path: str, **more: Any) -> JSONObject:
 
 
 async def _table(cluster: Cluster, *columns: JSONObject, **spec: Any) -> JSONObject:
-    """The table of one Widget with this ``spec``, under a definition with these columns."""
+    """Return the table of one Widget with this ``spec``, whose CRD has these columns."""
     served = version() | ({"additionalPrinterColumns": list(columns)} if columns else {})
     await cluster.define(cluster.definition(versions=[served]))
     await cluster.create("widgets", cluster.widget(spec=spec))
@@ -30,7 +30,7 @@ def _cells(table: JSONObject) -> list[Any]:
     return cells
 
 
-async def test_without_columns_there_are_name_and_age(cluster: Cluster) -> None:
+async def test_the_default_columns_are_name_and_age(cluster: Cluster) -> None:
     table = await _table(cluster)
 
     assert (table["kind"], table["apiVersion"]) == ("Table", "meta.k8s.io/v1")
@@ -40,7 +40,7 @@ async def test_without_columns_there_are_name_and_age(cluster: Cluster) -> None:
     assert row["object"]["kind"] == "PartialObjectMetadata"
 
 
-async def test_given_columns_take_the_place_of_the_age(cluster: Cluster) -> None:
+async def test_columns_of_the_crd_replace_the_age(cluster: Cluster) -> None:
     table = await _table(
         cluster,
         _column("Color", "string", ".spec.color", description="How it looks.", priority=1),
@@ -58,7 +58,7 @@ async def test_given_columns_take_the_place_of_the_age(cluster: Cluster) -> None
     ]
 
 
-async def test_cells_are_what_is_at_their_paths(cluster: Cluster) -> None:
+async def test_cells_have_the_values_at_the_paths_of_their_columns(cluster: Cluster) -> None:
     entries = [{"name": "a", "value": "1"}, {"name": "b", "value": "2"}]
     spec = {"text": "x", "number": 3, "part": 1.5, "flag": True, "list": ["a", "b"], "object": {"k": "v"}}
     columns = [
@@ -78,7 +78,7 @@ async def test_cells_are_what_is_at_their_paths(cluster: Cluster) -> None:
     assert _cells(table) == ["w", "x", 3, 1.5, True, "b", "2", '["a","b"]', '{"k":"v"}', None]
 
 
-async def test_what_is_missing_or_of_another_type_is_null(cluster: Cluster) -> None:
+async def test_missing_values_and_values_of_another_type_are_null(cluster: Cluster) -> None:
     columns = [
         _column("Missing", "string", ".spec.missing"),
         _column("Number", "integer", ".spec.text"),

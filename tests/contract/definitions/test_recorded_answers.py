@@ -1,12 +1,12 @@
-"""Definitions and what API servers answer to them, by the tables in ``recorded/``.
+"""CRDs and the recorded responses of kube-apiserver, in the tables in ``recorded/``.
 
-A case gives what differs from a plain definition: ``property`` is the schema of the field ``a``, ``schema`` that of
-the whole resource, ``version`` and ``spec`` are merged into those. What follows is the answer of kube-apiserver 1.36:
-causes in its order, or what its decoder says. Servers before 1.25 are held to the fields alone, since they say the same
-in other words, and to those of ``old`` where they know less (``varies``: it goes by the order of a map). Nothing is
-stored: every case is a dry run.
+``given`` is the difference from a minimal CRD: ``property`` is the schema of the field ``a``, ``schema`` that of the
+whole resource, ``version`` and ``spec`` are merged into those of the minimal CRD. The other keys are the response of
+kube-apiserver 1.36: the causes in its order, or the message of its decoder. Of servers before 1.25, whose messages
+differ, only the fields are compared: with those of ``old``, if such a server finds fewer errors (``varies``: the result
+depends on the order of a Go map). All requests are dry runs.
 
-To add a case write down its ``given``, and copy the answer from what the failing test shows of a real server.
+To add a case, write its ``given``, and copy the response of a real server from the output of the failing test.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _body(given: JSONObject) -> JSONObject:
 
 
 def _answered(answer: Answer) -> JSONObject:
-    """In the words of the tables: ``accepted``, ``causes`` or ``unreadable``."""
+    """Return the response in the form of the tables: ``accepted``, ``causes`` or ``unreadable``."""
     if answer.code == 201:
         return {"accepted": True}
     if answer.code == 422:
@@ -62,13 +62,13 @@ def _answered(answer: Answer) -> JSONObject:
 
 
 def _fields(answered: JSONObject) -> Any:
-    """The fields that are complained about, or the only key."""
+    """Return the fields of the causes, or the key if there are no causes."""
     (key,) = answered
     return sorted(cause.partition(": ")[0] for cause in answered["causes"]) if key == "causes" else key
 
 
 @pytest.mark.parametrize("case", _cases())
-async def test_a_definition_is_answered_as_recorded(cluster: Cluster, case: JSONObject) -> None:
+async def test_the_response_to_a_crd_is_the_recorded_one(cluster: Cluster, case: JSONObject) -> None:
     expected = {key: value for key, value in case.items() if key not in {"given", "old"}}
 
     answer = await cluster.call("POST", cluster.path(CRDS), body=_body(case["given"]), params={"dryRun": "All"})

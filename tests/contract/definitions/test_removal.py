@@ -1,4 +1,4 @@
-"""CustomResourceDefinitions going: their objects first, then the watches, then the definition; and coming back."""
+"""Deleting CRDs: objects are deleted first, then watches end, then the CRD is gone; and creating them again."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ HOLD = "example.com/hold"
 
 
 async def _defined_with_a_held_object(cluster: Cluster) -> JSONObject:
-    """The definition of Widgets, with one that does not go before its finalizer is taken away."""
+    """Define Widgets, and create one with a finalizer."""
     defined = await cluster.define()
     await cluster.create("widgets", cluster.widget(metadata={"name": "w", "finalizers": [HOLD]}))
     return defined
 
 
-async def test_objects_go_first_then_watches_end_then_the_definition_is_gone(cluster: Cluster) -> None:
+async def test_objects_are_deleted_before_watches_end_and_the_crd_is_gone(cluster: Cluster) -> None:
     defined = await cluster.define()
     for name in ("a", "b"):
         await cluster.create("widgets", cluster.widget(name))
@@ -39,7 +39,7 @@ async def test_objects_go_first_then_watches_end_then_the_definition_is_gone(clu
         await cluster.get(CRDS, defined["metadata"]["name"])
 
 
-async def test_what_is_not_defined_any_more_is_no_path(cluster: Cluster) -> None:
+async def test_the_paths_of_a_deleted_crd_are_404(cluster: Cluster) -> None:
     defined = await cluster.define()
     await cluster.gone(CRDS, await cluster.delete(CRDS, defined["metadata"]["name"]))
     await cluster.until_not_served("widgets")
@@ -49,7 +49,7 @@ async def test_what_is_not_defined_any_more_is_no_path(cluster: Cluster) -> None
         assert (answer.code, answer.body) == (404, "404 page not found\n")
 
 
-async def test_an_object_with_a_finalizer_keeps_its_definition_and_nothing_new_comes(cluster: Cluster) -> None:
+async def test_an_object_with_a_finalizer_keeps_its_crd_which_allows_no_creates(cluster: Cluster) -> None:
     defined = await _defined_with_a_held_object(cluster)
 
     answer = await cluster.delete(CRDS, defined["metadata"]["name"])
@@ -71,7 +71,7 @@ async def test_an_object_with_a_finalizer_keeps_its_definition_and_nothing_new_c
 
 
 @pytest.mark.since("1.25", "patches and applies made objects meanwhile")
-async def test_an_apply_creates_nothing_either(cluster: Cluster) -> None:
+async def test_an_apply_cannot_create_objects_of_a_terminating_crd(cluster: Cluster) -> None:
     defined = await _defined_with_a_held_object(cluster)
 
     answer = await cluster.delete(CRDS, defined["metadata"]["name"])
@@ -82,7 +82,7 @@ async def test_an_apply_creates_nothing_either(cluster: Cluster) -> None:
     await cluster.patch("widgets", "w", {"metadata": {"finalizers": None}})
 
 
-async def test_what_is_going_is_discovered_without_its_creating_verbs(cluster: Cluster) -> None:
+async def test_discovery_shows_a_terminating_resource_without_writing_verbs(cluster: Cluster) -> None:
     defined = await _defined_with_a_held_object(cluster)
 
     await cluster.delete(CRDS, defined["metadata"]["name"])
@@ -97,7 +97,7 @@ async def test_what_is_going_is_discovered_without_its_creating_verbs(cluster: C
     await cluster.patch("widgets", "w", {"metadata": {"finalizers": None}})
 
 
-async def test_a_definition_comes_back_with_another_uid_scope_and_no_objects(cluster: Cluster) -> None:
+async def test_a_crd_can_be_recreated_with_another_scope_and_has_no_objects(cluster: Cluster) -> None:
     before = await cluster.define()
     await cluster.create("widgets", cluster.widget())
     await cluster.gone(CRDS, await cluster.delete(CRDS, before["metadata"]["name"]))
@@ -112,7 +112,7 @@ async def test_a_definition_comes_back_with_another_uid_scope_and_no_objects(clu
         assert seen(await events.take(1)) == [("ADDED", "root")]
 
 
-async def test_a_definition_comes_back_with_another_kind_and_version(cluster: Cluster) -> None:
+async def test_a_crd_can_be_recreated_with_another_kind_and_version(cluster: Cluster) -> None:
     before = await cluster.define()
     await cluster.create("widgets", cluster.widget())
     await cluster.gone(CRDS, await cluster.delete(CRDS, before["metadata"]["name"]))
@@ -127,7 +127,7 @@ async def test_a_definition_comes_back_with_another_kind_and_version(cluster: Cl
 
 
 @pytest.mark.since("1.25", "it took up to a minute before")
-async def test_a_definition_that_serves_nothing_takes_its_objects_along(cluster: Cluster) -> None:
+async def test_deleting_a_crd_without_served_versions_deletes_its_objects(cluster: Cluster) -> None:
     defined = await cluster.define()
     await cluster.create("widgets", cluster.widget())
     name = defined["metadata"]["name"]
@@ -141,7 +141,7 @@ async def test_a_definition_that_serves_nothing_takes_its_objects_along(cluster:
     assert await cluster.names("widgets") == []
 
 
-async def test_a_definition_with_a_finalizer_of_its_own_stays_without_objects(cluster: Cluster) -> None:
+async def test_a_crd_with_its_own_finalizer_stays_without_objects(cluster: Cluster) -> None:
     body = cluster.definition()
     body["metadata"]["finalizers"] = [HOLD]
     defined = await cluster.define(body)
@@ -155,7 +155,7 @@ async def test_a_definition_with_a_finalizer_of_its_own_stays_without_objects(cl
     await cluster.gone(CRDS, kept)
 
 
-async def test_definitions_go_by_selector_and_leave_others(cluster: Cluster) -> None:
+async def test_crds_can_be_deleted_by_selector(cluster: Cluster) -> None:
     labelled = cluster.definition()
     labelled["metadata"]["labels"] = {"going": cluster.namespace}
     first, second = await cluster.define(labelled), await cluster.define(cluster.definition("gadgets", "Gadget"))
@@ -169,7 +169,7 @@ async def test_definitions_go_by_selector_and_leave_others(cluster: Cluster) -> 
     await cluster.until_not_served("widgets")
 
 
-async def test_another_uid_keeps_a_definition(cluster: Cluster) -> None:
+async def test_a_delete_with_another_uid_is_a_conflict(cluster: Cluster) -> None:
     defined = await cluster.define()
 
     with pytest.raises(Conflict, match="Precondition failed: UID in precondition: other"):
@@ -178,7 +178,7 @@ async def test_another_uid_keeps_a_definition(cluster: Cluster) -> None:
     assert "deletionTimestamp" not in (await cluster.get(CRDS, defined["metadata"]["name"]))["metadata"]
 
 
-async def test_deleting_twice_is_answered_as_once(cluster: Cluster) -> None:
+async def test_a_second_delete_does_not_change_the_deletion_timestamp(cluster: Cluster) -> None:
     body = cluster.definition()
     body["metadata"]["finalizers"] = [HOLD]
     defined = await cluster.define(body)

@@ -1,4 +1,4 @@
-"""What a definition makes selectable, and what its author is warned of."""
+"""``selectableFields`` of CRDs, and warnings about unknown fields and formats."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ async def _selectable(cluster: Cluster) -> None:
 
 
 @SINCE
-async def test_texts_numbers_and_flags_can_be_selected(cluster: Cluster) -> None:
+async def test_strings_integers_and_booleans_can_be_selected(cluster: Cluster) -> None:
     await _selectable(cluster)
     for name, spec in (("full", {"s": "x", "i": 3, "b": True}), ("empty", {"s": "", "i": -1}), ("none", {})):
         await cluster.create("widgets", cluster.widget(name, spec=spec))
@@ -41,7 +41,7 @@ async def test_texts_numbers_and_flags_can_be_selected(cluster: Cluster) -> None
 
 
 @SINCE
-async def test_a_watch_shows_an_object_when_it_comes_to_match_and_when_it_no_longer_does(cluster: Cluster) -> None:
+async def test_a_watch_with_a_field_selector_adds_and_deletes_an_object_as_it_changes(cluster: Cluster) -> None:
     await _selectable(cluster)
 
     async with cluster.watch("widgets", fieldSelector="spec.b=true") as events:
@@ -52,7 +52,7 @@ async def test_a_watch_shows_an_object_when_it_comes_to_match_and_when_it_no_lon
 
 
 @SINCE
-async def test_other_fields_are_no_labels(cluster: Cluster) -> None:
+async def test_a_selector_with_another_field_is_an_error(cluster: Cluster) -> None:
     await _selectable(cluster)
 
     for selector in ("spec.zz=1", ".spec.s=x", "spec=x"):
@@ -61,7 +61,7 @@ async def test_other_fields_are_no_labels(cluster: Cluster) -> None:
 
 
 @SINCE
-async def test_what_is_no_longer_selectable_cannot_be_asked_for(cluster: Cluster) -> None:
+async def test_a_field_that_is_no_longer_selectable_is_an_error(cluster: Cluster) -> None:
     await _selectable(cluster)
     await cluster.create("widgets", cluster.widget(spec={"s": "x"}))
 
@@ -74,7 +74,7 @@ async def test_what_is_no_longer_selectable_cannot_be_asked_for(cluster: Cluster
 
 
 @TOLD
-async def test_unknown_formats_are_told_once_and_on_update_only_if_they_are_new(cluster: Cluster) -> None:
+async def test_an_unknown_format_warns_once_and_on_update_only_if_it_is_new(cluster: Cluster) -> None:
     schema = structural(
         a={"type": "string", "format": "color"},
         b={"type": "array", "items": {"type": "string", "format": "color"}},
@@ -95,7 +95,7 @@ async def test_unknown_formats_are_told_once_and_on_update_only_if_they_are_new(
 
 
 @TOLD
-async def test_unknown_fields_are_dropped_with_a_warning_each(cluster: Cluster) -> None:
+async def test_each_unknown_field_is_dropped_with_a_warning(cluster: Cluster) -> None:
     schema = {"openAPIV3Schema": {"type": "object", "properties": {"a": {"type": "string", "colour": "red"}}}}
     body = {**cluster.definition(versions=[version(schema=schema, foo=1)], flavour="x"), "bar": 2}
 
@@ -113,14 +113,14 @@ async def test_unknown_fields_are_dropped_with_a_warning_each(cluster: Cluster) 
 
 
 @TOLD
-async def test_unknown_fields_are_refused_where_that_is_asked_for(cluster: Cluster) -> None:
+async def test_unknown_fields_are_an_error_with_strict_validation(cluster: Cluster) -> None:
     body = cluster.definition(flavour="x")
 
     with pytest.raises(BadRequest, match=r'strict decoding error: unknown field "spec.flavour"'):
         await cluster.create(CRDS, body, params={"fieldValidation": "Strict"})
 
 
-async def test_nulls_among_labels_and_annotations_are_empty_texts(cluster: Cluster) -> None:
+async def test_null_labels_and_annotations_become_empty_strings(cluster: Cluster) -> None:
     body = cluster.definition()
     body["metadata"] |= {"labels": {"a": None}, "annotations": {"b": None}}
 

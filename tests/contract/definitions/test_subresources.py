@@ -1,4 +1,4 @@
-"""The subresources ``status`` and ``scale`` of custom resources: what they write, and what the generation counts."""
+"""The subresources ``status`` and ``scale`` of custom resources: which fields they write, and the generation."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def _scaled(cluster: Cluster, **spec: Any) -> JSONObject:
     return await cluster.create("widgets", cluster.widget(spec=spec))
 
 
-async def test_the_status_is_written_through_its_own_path_alone(cluster: Cluster) -> None:
+async def test_only_the_status_path_writes_the_status(cluster: Cluster) -> None:
     await _scaled(cluster, replicas=1)
 
     through_object = await cluster.patch("widgets", "w", {"status": {"replicas": 9}})
@@ -41,7 +41,7 @@ async def test_the_status_is_written_through_its_own_path_alone(cluster: Cluster
     assert await cluster.get("widgets/status", "w") == await cluster.get("widgets", "w")
 
 
-async def test_the_status_path_leaves_metadata_alone(cluster: Cluster) -> None:
+async def test_the_status_path_does_not_write_metadata(cluster: Cluster) -> None:
     await _scaled(cluster)
 
     patch = {"metadata": {"labels": {"a": "b"}, "finalizers": ["example.com/hold"]}, "status": {"replicas": 1}}
@@ -50,7 +50,7 @@ async def test_the_status_path_leaves_metadata_alone(cluster: Cluster) -> None:
     assert not {"labels", "finalizers"} & written["metadata"].keys()
 
 
-async def test_the_generation_counts_changes_of_anything_but_metadata_and_status(cluster: Cluster) -> None:
+async def test_changes_of_metadata_and_status_do_not_increase_the_generation(cluster: Cluster) -> None:
     await _scaled(cluster, replicas=1)
 
     labelled = await cluster.patch("widgets", "w", {"metadata": {"labels": {"a": "b"}}})
@@ -61,7 +61,7 @@ async def test_the_generation_counts_changes_of_anything_but_metadata_and_status
     assert [body["metadata"]["generation"] for body in (labelled, observed, edited, again)] == [1, 1, 2, 2]
 
 
-async def test_without_the_subresource_the_status_is_content_and_has_no_path(cluster: Cluster) -> None:
+async def test_without_the_subresource_status_is_a_normal_field_and_has_no_path(cluster: Cluster) -> None:
     await cluster.define(cluster.definition(versions=[_version()]))
     await cluster.create("widgets", cluster.widget(status={"replicas": 1}))
 
@@ -72,7 +72,7 @@ async def test_without_the_subresource_the_status_is_content_and_has_no_path(clu
     assert answer.code == 404
 
 
-async def test_the_scale_shows_what_its_paths_say(cluster: Cluster) -> None:
+async def test_the_scale_shows_the_values_at_its_paths(cluster: Cluster) -> None:
     created = await _scaled(cluster, replicas=3)
     written = await cluster.patch("widgets/status", "w", {"status": {"replicas": 2, "selector": "a=b"}})
 
@@ -90,7 +90,7 @@ async def test_the_scale_shows_what_its_paths_say(cluster: Cluster) -> None:
     }
 
 
-async def test_the_scale_writes_the_replicas_and_nothing_else(cluster: Cluster) -> None:
+async def test_the_scale_writes_only_the_replicas(cluster: Cluster) -> None:
     await _scaled(cluster, replicas=3, color="red")
     scale = await cluster.get("widgets/scale", "w")
 
@@ -103,7 +103,7 @@ async def test_the_scale_writes_the_replicas_and_nothing_else(cluster: Cluster) 
     assert (found["spec"], found["metadata"]["generation"]) == ({"replicas": 6, "color": "red"}, 3)
 
 
-async def test_an_old_scale_is_not_written(cluster: Cluster) -> None:
+async def test_an_update_with_an_old_scale_is_a_conflict(cluster: Cluster) -> None:
     await _scaled(cluster, replicas=3)
     scale = await cluster.get("widgets/scale", "w")
     await cluster.patch("widgets", "w", {"spec": {"color": "red"}})
@@ -112,7 +112,7 @@ async def test_an_old_scale_is_not_written(cluster: Cluster) -> None:
         await cluster.update("widgets/scale", {**scale, "spec": {"replicas": 5}})
 
 
-async def test_negative_replicas_are_refused(cluster: Cluster) -> None:
+async def test_negative_replicas_are_invalid(cluster: Cluster) -> None:
     await _scaled(cluster, replicas=3)
 
     with pytest.raises(Invalid) as caught:
@@ -145,7 +145,7 @@ async def test_an_object_without_replicas_has_no_scale(cluster: Cluster) -> None
         ("GET", "widgets/nothing", NotFound),
     ],
 )
-async def test_subresources_have_three_verbs(
+async def test_subresources_support_only_get_patch_and_update(
     cluster: Cluster, method: str, resource: str, refusal: type[Exception]
 ) -> None:
     await _scaled(cluster)

@@ -1,4 +1,4 @@
-"""Versions of a definition: stored, served, deprecated, taken away; and what may be said of them in its status."""
+"""Versions of a CRD: stored, served, deprecated and removed; and ``status.storedVersions``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ async def _stored(cluster: Cluster) -> list[str]:
     return stored
 
 
-async def test_a_new_storage_version_is_remembered_beside_the_old(cluster: Cluster) -> None:
+async def test_a_new_storage_version_is_added_to_the_stored_versions(cluster: Cluster) -> None:
     await cluster.define()
 
     await cluster.patch(CRDS, _name(cluster), _versions(version("v1", storage=False), version("v2")))
@@ -31,7 +31,7 @@ async def test_a_new_storage_version_is_remembered_beside_the_old(cluster: Clust
     assert await _stored(cluster) == ["v1", "v2"]
 
 
-async def test_a_version_goes_once_nothing_is_stored_in_it(cluster: Cluster) -> None:
+async def test_a_version_can_be_removed_when_it_is_not_in_stored_versions(cluster: Cluster) -> None:
     await cluster.define(cluster.definition(versions=[version("v1"), version("v2", storage=False)]))
     await cluster.patch(CRDS, _name(cluster), _versions(version("v1", storage=False), version("v2")))
     words = "v1 was previously a storage version" if cluster.version >= (1, 25) else "must appear in spec.versions"
@@ -45,7 +45,7 @@ async def test_a_version_goes_once_nothing_is_stored_in_it(cluster: Cluster) -> 
     await cluster.until_not_served("widgets.v1")
 
 
-async def test_the_storage_version_comes_back_into_a_list_that_was_trimmed_too_far(cluster: Cluster) -> None:
+async def test_the_next_write_adds_the_storage_version_to_stored_versions(cluster: Cluster) -> None:
     await cluster.define(cluster.definition(versions=[version("v1"), version("v2", storage=False)]))
 
     await cluster.patch(f"{CRDS}/status", _name(cluster), {"status": {"storedVersions": ["v2"]}})
@@ -55,7 +55,7 @@ async def test_the_storage_version_comes_back_into_a_list_that_was_trimmed_too_f
     assert await _stored(cluster) == ["v2", "v1"]
 
 
-async def test_an_empty_list_of_stored_versions_means_the_one_that_stores(cluster: Cluster) -> None:
+async def test_empty_stored_versions_become_the_storage_version(cluster: Cluster) -> None:
     await cluster.define()
 
     await cluster.patch(f"{CRDS}/status", _name(cluster), {"status": {"storedVersions": []}})
@@ -63,7 +63,7 @@ async def test_an_empty_list_of_stored_versions_means_the_one_that_stores(cluste
     assert await _stored(cluster) == ["v1"]
 
 
-async def test_stored_versions_that_do_not_exist_are_refused_by_the_next_write(cluster: Cluster) -> None:
+async def test_an_unknown_stored_version_makes_the_next_write_invalid(cluster: Cluster) -> None:
     await cluster.define()
 
     await cluster.patch(f"{CRDS}/status", _name(cluster), {"status": {"storedVersions": ["v7"]}})
@@ -73,7 +73,7 @@ async def test_stored_versions_that_do_not_exist_are_refused_by_the_next_write(c
         await cluster.patch(CRDS, _name(cluster), {"metadata": {"labels": {"a": "b"}}})
 
 
-async def test_the_status_takes_metadata_along_and_leaves_the_spec(cluster: Cluster) -> None:
+async def test_a_write_to_status_changes_metadata_and_not_the_spec(cluster: Cluster) -> None:
     await cluster.define()
 
     patch = {"metadata": {"labels": {"a": "b"}}, "spec": {"scope": "Cluster"}}
@@ -93,7 +93,7 @@ async def test_the_status_takes_metadata_along_and_leaves_the_spec(cluster: Clus
         ({"group": "other.com"}, 'spec.group: Invalid value: "other.com": field is immutable'),
     ],
 )
-async def test_what_an_established_definition_is_about_does_not_change(
+async def test_group_names_and_scope_of_an_established_crd_are_immutable(
     cluster: Cluster, patch: JSONObject, cause: str
 ) -> None:
     await cluster.define()
@@ -116,7 +116,7 @@ async def test_an_object_is_read_in_every_served_version(cluster: Cluster) -> No
     assert (await cluster.call("GET", unserved)).code == 404
 
 
-async def test_watches_and_lists_tell_objects_in_the_version_that_was_asked_for(cluster: Cluster) -> None:
+async def test_watches_and_lists_return_objects_in_the_requested_version(cluster: Cluster) -> None:
     await cluster.define(cluster.definition(versions=[version("v1"), version("v1beta1", storage=False)]))
 
     async with cluster.watch("widgets.v1beta1") as events:
@@ -129,7 +129,7 @@ async def test_watches_and_lists_tell_objects_in_the_version_that_was_asked_for(
     assert listed["items"][0]["apiVersion"] == f"{cluster.group}/v1beta1"
 
 
-async def test_a_body_of_another_version_is_refused(cluster: Cluster) -> None:
+async def test_a_body_of_another_version_is_a_400(cluster: Cluster) -> None:
     await cluster.define(cluster.definition(versions=[version("v1"), version("v1beta1", storage=False)]))
 
     answer = await cluster.call("POST", cluster.path("widgets.v1"), body=cluster.widget(api_version="v1beta1"))
@@ -151,7 +151,7 @@ async def test_a_body_of_another_version_is_refused(cluster: Cluster) -> None:
         ("v3", "{group}/v3 Widget is deprecated"),
     ],
 )
-async def test_a_deprecated_version_names_a_better_one_if_there_is_one(
+async def test_the_warning_of_a_deprecated_version_names_a_newer_one_if_there_is_one(
     cluster: Cluster, asked: str, words: str
 ) -> None:
     versions = [
