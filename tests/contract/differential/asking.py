@@ -1,4 +1,4 @@
-"""Requests as values, printed as the code that makes them, and what is filled into them when they are sent."""
+"""Requests as values: printed as the code that creates them, with placeholders that are replaced when they are sent."""
 
 from __future__ import annotations
 
@@ -12,24 +12,25 @@ Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 METADATA_ONLY = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json"
 METADATA_LIST_ONLY = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json"
-#: Media types that a script can name without quotes.
+#: Names of constants for media types, used in printed scripts.
 MEDIA_TYPES = {"MERGE": MERGE, "JSON": JSON, "STRATEGIC": STRATEGIC, "APPLY": APPLY}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One request; :func:`request` makes it, and ``repr()`` gives the call of :func:`request` back.
+    """One request; :func:`request` creates it, and ``repr()`` returns the call of :func:`request`.
 
-    Words in braces, anywhere in ``body`` and ``params``, mean something else on each server (see :class:`Memory`).
+    Placeholders in braces, anywhere in ``body`` and ``params``, have different values on each server (see
+    :class:`Memory`).
 
     Attributes:
-        method: The HTTP method.
+        method: the HTTP method.
         target: ``resource``, ``resource/name`` or ``resource/name/subresource``.
-        body: JSON, or text that is sent as it is; ``None`` for no body.
-        content_type: Of the body.
-        params: The query.
-        user: Who is impersonated; ``""`` for nobody.
-        accept: The Accept header; ``""`` for the usual JSON.
+        body: JSON, or a string that is sent unchanged; ``None`` for no body.
+        content_type: the media type of the body.
+        params: the query.
+        user: the user to impersonate; ``""`` for none.
+        accept: the Accept header; ``""`` for JSON.
     """
 
     method: Method
@@ -62,7 +63,7 @@ def request(
     accept: str = "",
     **params: str,
 ) -> Request:
-    """A request; ``params`` are the query."""
+    """Return a request; ``params`` are the query."""
     return Request(
         method=method, target=target, body=body, content_type=content_type, user=user, accept=accept, params=params
     )
@@ -70,11 +71,11 @@ def request(
 
 @dataclass(slots=True)
 class Memory:
-    """What one server has told, for requests that refer to it.
+    """The values of placeholders, from the responses of one server.
 
-    ``{ns}`` is the namespace, ``{group}`` the API group. ``{rv}`` and ``{uid}`` are those of the object that the
-    request is about, as last seen, ``{old}`` the resourceVersion first seen; ``{list}`` and ``{continue}`` belong to
-    the latest list of any kind. What has not been seen yet is empty.
+    ``{ns}`` is the namespace, ``{group}`` the API group. ``{rv}`` and ``{uid}`` are those of the request's object, as
+    last received; ``{old}`` is its first resourceVersion. ``{list}`` is the resourceVersion of the latest list of any
+    kind, ``{continue}`` its continue token. Values that were not received yet are empty.
     """
 
     cluster: Cluster
@@ -82,7 +83,7 @@ class Memory:
     _listed: dict[str, str] = field(default_factory=dict)
 
     def fill_in(self, asked: Request) -> tuple[Any, dict[str, str]]:
-        """Body and query of ``asked`` for this server."""
+        """Return the body and the query of ``asked`` for this server."""
         words = {"{ns}": self.cluster.namespace, "{group}": self.cluster.group}
         words |= {f"{{{word}}}": self._listed.get(word, "") for word in ("list", "continue")}
         known = self._known.get(_about(asked), {})
@@ -90,11 +91,11 @@ class Memory:
         return _filled(asked.body, words), {name: _filled(value, words) for name, value in asked.params.items()}
 
     def named(self, text: str) -> str:
-        """``text`` with the names of namespace and group in it."""
+        """Return ``text`` with the namespace and the group in place of their placeholders."""
         return text.replace("{ns}", self.cluster.namespace).replace("{group}", self.cluster.group)
 
     def note(self, asked: Request, answer: Answer) -> None:
-        """Remember what an answer tells."""
+        """Record the values in a response."""
         metadata = answer.body.get("metadata") if isinstance(answer.body, dict) else None
         if answer.code >= 300 or not isinstance(metadata, dict) or "dryRun" in asked.params:
             return
@@ -120,14 +121,14 @@ async def send(asked: Request, cluster: Cluster, memory: Memory) -> Answer:
         answer = await cluster.call(
             asked.method, path, params=params, body=body, content_type=asked.content_type, headers=headers
         )
-    except Exception as error:  # the embedded server shows its own defects to whoever runs it
+    except Exception as error:  # the embedded server raises its internal errors
         return Answer(code=500, headers={}, body={"crashed": repr(error)})
     memory.note(asked, answer)
     return answer
 
 
 def _about(asked: Request) -> str:
-    """Plural and name of the object in question; a create has its name in the body."""
+    """Return plural and name of the request's object; a create has its name in the body."""
     _, _, rest = asked.target.partition("/")
     name = rest.partition("/")[0]
     if not name and isinstance(asked.body, dict) and isinstance(asked.body.get("metadata"), dict):
@@ -136,7 +137,7 @@ def _about(asked: Request) -> str:
 
 
 def _plural(target: str) -> str:
-    """``widgets`` for ``widgets.v2/a/status``: the same objects in all versions."""
+    """Return ``widgets`` for ``widgets.v2/a/status``: all versions have the same objects."""
     return target.partition("/")[0].partition(".")[0]
 
 

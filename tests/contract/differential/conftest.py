@@ -1,4 +1,4 @@
-"""The effort that the command line asks for."""
+"""The number of sequences to play, from the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much a run tries."""
+"""The number of sequences that a run plays."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _BESIDE_ITSELF = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effort:
-    """The usual run plays the same few sequences each time; a survey as many new ones as it is told to.
+    """The usual run plays the same few sequences each time; a *survey* plays a given number of new ones.
 
     Attributes:
-        examples: Sequences for each area, of a survey; ``None`` for the usual run.
-        seed_number: Of a survey; the same number gives the same sequences.
+        examples: the number of sequences of a survey for each area; ``None`` for the usual run.
+        seed_number: the seed of a survey; the same seed gives the same sequences.
     """
 
     examples: int | None
@@ -29,11 +29,11 @@ class Effort:
 
     @property
     def survey(self) -> bool:
-        """Whether to go on after a difference, in order to find all there are."""
+        """Whether to continue after a difference, in order to find all of them."""
         return self.examples is not None
 
     def settings(self, *, itself: bool) -> hypothesis.settings:
-        """Those of hypothesis; the embedded server beside ``itself`` only shows that the comparison works."""
+        """Return hypothesis settings; ``itself``: compare the embedded server with itself, which needs few examples."""
         phases = [hypothesis.Phase.generate] + ([] if self.survey else [hypothesis.Phase.shrink])
         return hypothesis.settings(
             max_examples=self.examples or (_BESIDE_ITSELF if itself else _USUAL_EXAMPLES),
@@ -48,6 +48,6 @@ class Effort:
         return hypothesis.seed(self.seed_number)(test) if self.survey else test
 
     def report(self, found: Mapping[str, Difference]) -> str:
-        """All kinds of difference, each by its shortest script."""
+        """Return a text with each kind of difference, and the first script that showed it."""
         shown = "\n\n".join(f"── {number}. {each}" for number, each in enumerate(found.values(), 1))
         return f"{len(found)} kinds of difference (--differential-seed {self.seed_number}):\n\n{shown}"

@@ -1,4 +1,4 @@
-"""Differences that are known and accepted, each with its reason, and a script that shows it."""
+"""Accepted differences, each with its reason, and a script that shows it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ class Known:
     """One accepted difference.
 
     Attributes:
-        name: What it is called.
-        reason: Why the embedded server answers otherwise.
-        area: Where ``script`` is played.
-        script: Requests of which the last shows it.
-        covers: Whether two normalised answers (embedded, reference) to a request differ for this reason; the request
-            is ``None`` for events.
+        name: a unique name.
+        reason: why the embedded server responds differently.
+        area: the area of ``script``.
+        script: requests, of which the last shows the difference.
+        covers: returns whether two normalised responses (embedded, reference) to a request differ for this reason; the
+            request is ``None`` for events.
     """
 
     name: str
@@ -37,7 +37,7 @@ def _without_descriptions(answer: Any) -> Any:
 
 
 def _descriptions(asked: Request | None, ours: Any, theirs: Any) -> bool:
-    """Two tables that differ in what they say about their columns."""
+    """Return whether two tables differ only in the descriptions of columns."""
     tables = all(isinstance(each["body"], dict) and each["body"].get("kind") == "Table" for each in (ours, theirs))
     return tables and bool(_without_descriptions(ours) == _without_descriptions(theirs))
 
@@ -46,7 +46,7 @@ _CHANGED_POD = "pod updates may not change fields other than"
 
 
 def _pod_diff(asked: Request | None, ours: Any, theirs: Any) -> bool:
-    """Two refusals of a change of a pod, of which the real one goes on with a comparison of Go's types."""
+    """Return whether two errors about a changed pod differ only in the diff of Go types that the real one has."""
     return bool(_CHANGED_POD in str(ours["body"]) and _causes(ours) == _causes(theirs))
 
 
@@ -59,14 +59,14 @@ _CONVERTER = ("cannot convert ", "cannot restore ", "unrecognized type: ")
 
 
 def _converted(asked: Request | None, ours: Any, theirs: Any) -> bool:
-    """Two refusals of a strategic patch with a value of another type, found by other parts of Go."""
+    """Return whether both are errors about a value's type in a strategic patch, with messages of different decoders."""
     strategic = asked is not None and asked.content_type == STRATEGIC and ours["code"] == theirs["code"] == 422
     told = str(theirs["body"])
     return strategic and "cannot unmarshal" in str(ours["body"]) and any(words in told for words in _CONVERTER)
 
 
 def _nameless(asked: Request | None, ours: Any, theirs: Any) -> bool:
-    """Two refusals of a service without a name, one of which speaks of the address that it would have got."""
+    """Return whether both are errors about a service without a name; the real one is about the service's IPAddress."""
     told = str(theirs["body"])
     return "metadata.name: Required value" in str(ours["body"]) and "spec.parentRef.name: Required value" in told
 
@@ -112,7 +112,7 @@ KNOWN: tuple[Known, ...] = (
 
 
 def _empty_applied(asked: Request | None, ours: Any, theirs: Any) -> bool:
-    """An apply that says something is empty, or null."""
+    """Return whether the request is an apply with an empty or null value."""
     return asked is not None and asked.content_type == APPLY and _has_empty(asked.body)
 
 
@@ -122,7 +122,7 @@ def _has_empty(value: Any) -> bool:
 
 
 def _other_order(asked: Request | None, ours: Any, theirs: Any) -> bool:
-    """Two answers with the same finalizers in another order."""
+    """Return whether two responses differ only in the order of finalizers."""
     return bool(ours["code"] == theirs["code"] and _sorted(ours["body"]) == _sorted(theirs["body"]))
 
 
@@ -136,14 +136,14 @@ def _sorted(value: Any) -> Any:
 
 
 def _other_owners(asked: Request | None, ours: Any, theirs: Any) -> bool:
-    """Two answers that differ in owners, in who is in the way, and in whether a change of these alone was a write."""
+    """Return whether two responses differ only in owners: in managedFields, conflicts, or a write of owners alone."""
     if ours["code"] == theirs["code"] == 409:
         return all("Apply failed with" in str(answer["body"]) for answer in (ours, theirs))
     return bool(ours["code"] == theirs["code"] and _without_owners(ours["body"]) == _without_owners(theirs["body"]))
 
 
 def _without_owners(value: Any) -> Any:
-    """Without owners, and in any order of the finalizers."""
+    """Return the value without managedFields and resourceVersions, and with sorted finalizers."""
     match _sorted(value):
         case dict() as fields:
             kept = {name: inner for name, inner in fields.items() if name not in {"managedFields", "resourceVersion"}}
@@ -153,7 +153,7 @@ def _without_owners(value: Any) -> Any:
 
 
 def _other_labels(asked: Request | None, ours: Any, theirs: Any) -> bool:
-    """Two answers that differ in what is left of the labels besides."""
+    """Return whether two responses differ only in labels and owners."""
     bare = [_without_owners(_unlabelled(answer["body"])) for answer in (ours, theirs)]
     return bool(ours["code"] == theirs["code"] and bare[0] == bare[1])
 
@@ -166,7 +166,7 @@ def _unlabelled(body: Any) -> Any:
 
 
 def _first_time(asked: Request | None, ours: Any, theirs: Any) -> bool:
-    """Two answers that differ in the times of who applied what was there."""
+    """Return whether two responses differ only in the times of managedFields."""
     return bool(ours["code"] == theirs["code"] and _without_times(ours["body"]) == _without_times(theirs["body"]))
 
 
@@ -181,7 +181,7 @@ def _without_times(value: Any) -> Any:
 
 
 def _unreadable_time(asked: Request | None, ours: Any, theirs: Any) -> bool:
-    """Two refusals of a time that is none, which Go tells in other words by now."""
+    """Return whether both are errors about an invalid time, whose messages depend on the version of Go."""
     return bool("parsing time" in str(ours["body"]) and ours["code"] == theirs["code"])
 
 
@@ -208,7 +208,7 @@ _FORGED = {
     "fieldsType": "FieldsV1",
     "fieldsV1": {"f:metadata": {"f:labels": {"f:a": {}}}},
 }
-# What 1.20 does otherwise, beside what it does not have.
+# Differences of 1.20, apart from features that it lacks.
 OLDER: tuple[Known, ...] = (
     Known(
         name="what is empty in an apply",
@@ -274,5 +274,5 @@ OLDER: tuple[Known, ...] = (
 
 
 def known_difference(accepted: Sequence[Known], asked: Request | None, ours: Any, theirs: Any) -> Known | None:
-    """The entry that covers a difference, if any."""
+    """Return the entry that covers a difference, or ``None``."""
     return next((known for known in accepted if known.covers(asked, ours, theirs)), None)

@@ -1,20 +1,21 @@
-"""What may differ between two servers that behave alike, and nothing else, replaced by symbols.
+"""Replaces the values that may differ between two equivalent servers by symbols, and no others.
 
-A sequence of answers is normalised as a whole, so that equal things have equal symbols from its first answer to its
-last, and different things different ones:
+The responses to a sequence are normalised together, so that equal values have equal symbols in all of them, and
+different values have different symbols:
 
-- UIDs, cluster IPs, node ports and generated names are numbered in the order of their appearance. A cluster IP is that
-  of one Service: what another one gets is a new one, also where the server gives that of a deleted one again.
-- ``resourceVersion`` of objects, and where messages quote them, become their rank among all that were seen: which
-  write came before which is compared, how far the counter went in between is not. Those of lists, which others' writes
-  raise too, become ``<list>``.
-- Times become ``<time>``, or ``<microtime>`` where they have a fraction; ages in tables ``<age>``; continue tokens
+- UIDs, cluster IPs, node ports and generated names are numbered in the order in which they appear. A cluster IP has a
+  symbol for each Service, as a server may or may not reuse the address of a deleted Service.
+- The ``resourceVersion`` of an object, also in messages, becomes its rank among all in the sequence: the order of
+  writes is compared, the distance between them is not. That of a list becomes ``<list>``, as writes of other clients
+  change it.
+- Times become ``<time>``, or ``<microtime>`` if they have a fraction; ages in tables ``<age>``; continue tokens
   ``<continue>``.
-- Entries of ``managedFields`` are sorted, since their order depends on whether two writes fell into the same second.
-- Objects that messages quote are normalised like others, and the order of their fields is not compared.
-- Of several unknown fields an error of a typed value names one, which is any.
-- What Go iterates over maps for comes in any order: all causes of custom resources, those of the same field of others,
-  and the lines of errors of typed patches, are sorted; conflicts of an apply are sorted by manager.
+- Entries of ``managedFields`` are sorted, as their order depends on whether two writes were in the same second.
+- Objects in messages are normalised too, and the order of their fields is not compared.
+- The error of a typed value names only one of several unknown fields; which one is not compared.
+- Where Go iterates over a map, the order is random. So all causes of custom resources are sorted, of other resources
+  only the causes of the same field; also the lines of errors of typed patches, and the conflicts of an apply (by
+  manager).
 """
 
 from __future__ import annotations
@@ -34,27 +35,27 @@ _MICRO_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 _GENERATED = re.compile(r"\bgen-[bcdfghjklmnpqrstvwxz2456789]{5}\b")
 _ADDRESS = re.compile(r"\d+\.\d+\.\d+\.\d+")
 _AGE = re.compile(r"\d+[smhd](\d+[smh])?")
-# Where messages quote a resourceVersion.
+# A resourceVersion in a message.
 _QUOTED_VERSION = re.compile(
     r'(?<=ResourceVersion in precondition: )\d+|(?<=ResourceVersion in object meta: )\d+|(?<="resourceVersion":")\d+'
 )
 _TYPED_ERRORS = re.compile(r"(?<=errors:\n)(?:  .*\n?)+")
 _UNDECLARED = re.compile(r"(?<=\.)[^.\s:\[\]]+(?=: field not declared in schema)")
 _QUOTED_OBJECT = re.compile(r'(?<=Invalid value: )"\{(?:[^"\\]|\\.)*"')
-# Where tables show a node port: behind the port it belongs to.
+# A node port in the cell of a table, after its port.
 _CELL_PORT = re.compile(r"(?<=\d:)3[0-2]\d{3}(?=/)")
-# A dry run gives some behind the range.
+# Node ports are 30000-32767, but dry runs also return a few above that.
 _NODE_PORTS = range(30000, 32800)
 
 
 def normalised(answers: Sequence[Answer]) -> list[JSONObject]:
-    """One document for each answer of a sequence, comparable with those of another server."""
+    """Return a document for each response to a sequence, comparable with those of another server."""
     normaliser = _Normaliser(found for answer in answers for found in _versions(answer.body))
     return [normaliser.answer(answer) for answer in answers]
 
 
 def _versions(value: Any) -> Iterator[str]:
-    """The resourceVersions of all objects in a document."""
+    """Yield the resourceVersions of all objects in a document."""
     if isinstance(value, dict):
         metadata = value.get("metadata")
         if isinstance(metadata, dict) and not _is_list(value):
@@ -74,7 +75,7 @@ def _is_list(value: JSONObject) -> bool:
 
 
 def _uid_of(value: JSONObject) -> str:
-    """Of an object, or of the one that a row of a table shows."""
+    """Return the UID of an object, or of the object in a table's row."""
     obj = value["object"] if "cells" in value and isinstance(value.get("object"), dict) else value
     metadata = obj.get("metadata")
     uid = metadata.get("uid") if isinstance(metadata, dict) else None
@@ -82,12 +83,12 @@ def _uid_of(value: JSONObject) -> str:
 
 
 class _Normaliser:
-    """Symbols for one sequence."""
+    """The symbols of one sequence."""
 
     def __init__(self, versions: Iterable[str]) -> None:
         self._ranks = {version: rank for rank, version in enumerate(sorted(set(versions), key=int), 1)}
         self._symbols: dict[tuple[str, object], str] = {}
-        self._uid = ""  # of the object that is gone through
+        self._uid = ""  # of the current object
 
     def answer(self, answer: Answer) -> JSONObject:
         headers = {
@@ -150,14 +151,14 @@ class _Normaliser:
         try:
             return json.dumps(self._value(json.loads(json.loads(found[0])), ""), sort_keys=True)
         except ValueError:
-            return found[0]  # no JSON, or quoted as only Go does
+            return found[0]  # not JSON, or an escape that only Go has
 
     def _version(self, text: str) -> str:
         return f"<version {self._ranks[text]}>" if text in self._ranks else text
 
 
 def _with_sorted_causes(status: JSONObject) -> JSONObject:
-    """A Status whose causes are sorted, in its message too where that lists them."""
+    """Return the Status with sorted causes, also in its message if that lists them."""
     details = status.get("details") or {}
     causes = details.get("causes") or []
     if causes and all(cause.get("reason") == "FieldManagerConflict" for cause in causes):

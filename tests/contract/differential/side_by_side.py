@@ -1,4 +1,4 @@
-"""The same requests to two servers, and the first answer that differs."""
+"""Sends the same requests to two servers, and finds the first response that differs."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ _UNFINALIZED = {"metadata": {"finalizers": None}}
 
 
 async def _at_once(cluster: Cluster) -> None:
-    """Nothing has to happen between two requests."""
+    """The default of ``Ground.settle``: do not wait."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ground:
-    """Where sequences of an area are played.
+    """The setup for the sequences of an area.
 
     Attributes:
-        marks: An object of each kind whose events are compared, called :data:`MARK`; it is written last, so that
-            watches know when they have seen everything, and has to be in every selection of ``watches``.
-        owned: Of which kinds there may be objects besides, and by which label selector they are told from those of
-            others; ``""`` where all in the namespace are meant.
-        watches: What is selected by the watches of each kind, from the beginning of the sequence.
-        define: The definitions that are needed.
-        settle: Called after every write: waits until its effects can be seen.
-        warned: Whether warnings are compared.
+        marks: a marker object for each kind whose events are compared, named :data:`MARK`. It is written last, to show
+            that a watch has received all events, and must match all selectors of ``watches``.
+        owned: further resources whose objects are deleted between sequences, each with the label selector of these
+            objects; ``""`` for all in the namespace.
+        watches: the selectors of the watches of each kind, which start before the sequence.
+        define: returns the CRDs to create.
+        settle: called after every write; waits until its effects are visible.
+        warned: whether warnings are compared.
     """
 
     marks: dict[str, JSONObject] = field(default_factory=dict)
@@ -52,13 +52,13 @@ class Ground:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """Where two transcripts part.
+    """The first difference between two transcripts.
 
     Attributes:
-        script: The requests up to and with the one that was answered differently.
-        asked: That one, or which watch.
-        lines: The two answers, as a diff.
-        kind: The same for differences that look alike: numbers and names left out.
+        script: the requests up to and including the one with different responses.
+        asked: that request, or the label of a watch.
+        lines: a diff of the two responses.
+        kind: a text without numbers, equal for similar differences.
     """
 
     script: Sequence[Request]
@@ -73,14 +73,14 @@ class Difference:
 
 @dataclass(slots=True, kw_only=True)
 class SideBySide:
-    """The embedded server, and the one it is compared with.
+    """The embedded server, and the server that it is compared with.
 
     Attributes:
-        embedded: The embedded server.
-        reference: The other one; namespace and group are called the same on both.
-        ground: What both have to have.
-        accepted: Differences that are no news.
-        met: Which of these were met.
+        embedded: the embedded server.
+        reference: the other server; namespace and group have the same names on both.
+        ground: the setup of both.
+        accepted: the accepted differences.
+        met: the names of accepted differences that occurred.
     """
 
     embedded: Cluster
@@ -90,21 +90,21 @@ class SideBySide:
     met: set[str] = field(default_factory=set)
 
     async def prepare(self) -> None:
-        """Create namespace and definitions on both sides."""
+        """Create the namespace and the CRDs on both servers."""
         for side in (self.embedded, self.reference):
             await side.ask("POST", "/api/v1/namespaces", body={"metadata": {"name": side.namespace}})
             for definition in self.ground.define(side):
                 await side.define(definition)
 
     async def tidy(self) -> None:
-        """Delete everything on both sides, the namespace too."""
+        """Delete everything on both servers, including the namespace."""
         for side in (self.embedded, self.reference):
             await self._clear(side)
             await side.clean_up()
             await side.call("DELETE", f"/api/v1/namespaces/{side.namespace}")
 
     async def first_difference(self, script: Sequence[Request]) -> Difference | None:
-        """Play ``script`` on both sides, from nothing, and find the first answer or event that differs."""
+        """Play ``script`` on both servers, which have no objects then; return the first difference."""
         transcripts: dict[str, list[tuple[str, Answer]]] = {}
 
         async def play(name: str, side: Cluster) -> None:
@@ -124,7 +124,7 @@ class SideBySide:
                     return _difference(script[: index + 1], label, left, right)
                 self.met.add(known.name)
                 if asked is None or asked.method != "GET":
-                    return None  # from here on the two may have different objects
+                    return None  # from here on the servers may have different objects
         return None
 
     async def _transcript(self, side: Cluster, script: Sequence[Request]) -> list[tuple[str, Answer]]:
@@ -166,7 +166,7 @@ async def _remove(side: Cluster, resource: str, name: str) -> None:
 
 
 async def _watched(side: Cluster, resource: str, start: str, selection: dict[str, str]) -> list[tuple[str, Answer]]:
-    """One entry for each event of a watch, up to that of the mark."""
+    """Return an entry for each event of a watch, up to that of the marker."""
     label = f"watch {resource} {selection or ''}".rstrip()
     try:
         async with side.watch(resource, resourceVersion=start, **selection) as events:

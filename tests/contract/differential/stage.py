@@ -1,4 +1,4 @@
-"""The embedded server and a backend, prepared for the sequences of one area, for tests that are not asynchronous."""
+"""Sets up the embedded server and a backend for the sequences of one area; also for synchronous tests."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Play: TypeAlias = Callable[[Sequence[Request]], Difference | None]
 
 @contextmanager
 def stage(backend: Backend, ground: Ground, accepted: Sequence[Known] = ()) -> Iterator[Play]:
-    """A function that plays a script on both servers and returns the first difference."""
+    """Yield a function that plays a script on both servers and returns the first difference."""
     with (
         start_blocking_portal("trio") as portal,
         portal.wrap_async_context_manager(side_by_side(backend, ground, accepted)) as both,
@@ -32,13 +32,13 @@ def stage(backend: Backend, ground: Ground, accepted: Sequence[Known] = ()) -> I
 
 @asynccontextmanager
 async def side_by_side(backend: Backend, ground: Ground, accepted: Sequence[Known] = ()) -> AsyncIterator[SideBySide]:
-    """Both servers, prepared; what was made on them is deleted at the end."""
+    """Yield both servers after their setup, and delete the objects created on them at the end."""
     label = f"d{token_hex(4)}"
     async with AsyncExitStack() as stack:
         clients = []
         with open_backend(EMBEDDED, None) as embedded:
             for side in (embedded, backend):
-                # Like a lone kube-apiserver, which has no garbage collector behind it.
+                # Like a kube-apiserver without the garbage collector of kube-controller-manager.
                 alone = APIServer(rbac=True, garbage_collection=False)
                 server = None if side.real else await stack.enter_async_context(alone)
                 clients.append(await stack.enter_async_context(side.connect(server)))
@@ -50,7 +50,7 @@ async def side_by_side(backend: Backend, ground: Ground, accepted: Sequence[Know
 
 
 def _cluster(client: httpx2.AsyncClient, label: str, version: tuple[int, int]) -> Cluster:
-    """Field managers are called like the client, so it has to be the same on both."""
+    """Return a cluster with a fixed User-Agent, as the default field manager is named after it."""
     return Cluster(
         http=client,
         namespace=f"ns-{label}",

@@ -1,4 +1,4 @@
-"""Random sequences of requests are answered by the embedded server as by a real one."""
+"""The embedded server and a real one respond equally to random sequences of requests."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from tests.contract.differential.stage import stage
 @pytest.mark.real_time
 @pytest.mark.timeout(0)
 @pytest.mark.parametrize("area", AREAS)
-def test_both_servers_answer_alike(area: str, backend: Backend, effort: Effort) -> None:
-    """Older releases than the one that the embedded server follows have other words for most things.
+def test_both_servers_respond_equally(area: str, backend: Backend, effort: Effort) -> None:
+    """The messages of releases older than 1.36, which the embedded server follows, mostly differ.
 
-    So the usual run compares that one alone, and surveys compare a few areas with others too.
+    So the usual run compares only with 1.36, and surveys compare a few areas with older releases too.
     """
     if backend.version < (1, 36) and not (AREAS[area].older and effort.survey):
         pytest.skip("the embedded server answers in the words of 1.36")

@@ -1,4 +1,4 @@
-"""Every accepted difference still occurs; what does not has been mended, and leaves the table."""
+"""Every accepted difference still occurs; otherwise it is fixed, and must be removed from the table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.contract.differential.stage import stage
 
 @pytest.mark.real_time
 @pytest.mark.parametrize("known", [*KNOWN, *OLDER], ids=lambda known: known.name.replace(" ", "-"))
-def test_it_still_occurs(known: Known, backend: Backend) -> None:
+def test_an_accepted_difference_still_occurs(known: Known, backend: Backend) -> None:
     if not backend.real:
         pytest.skip("only a real server shows it")
     if (backend.version < (1, 36)) != (known in OLDER):

@@ -1,4 +1,4 @@
-"""Normalising hides what two servers may choose, and nothing else."""
+"""Normalising hides only values that servers choose."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OTHER_UIDS = ("aaaaaaaa-1f6b-4c0b-9b3f-5d6b8f0a1c11", "bbbbbbbb-1f6b-4c0b-9b3f-5
 
 @pytest.fixture(autouse=True)
 def _counted() -> None:
-    """No server is involved here, so each test runs once."""
+    """Override the fixture that runs a test once for each backend, as no server is used here."""
 
 
 def stored(name: str, uid: str, version: int, **more: Any) -> JSONObject:
@@ -26,7 +26,7 @@ def stored(name: str, uid: str, version: int, **more: Any) -> JSONObject:
 
 
 def story(uids: tuple[str, str], versions: tuple[int, int, int]) -> list[JSONObject]:
-    """Two objects, and the first once more, later."""
+    """Return two objects, and a later version of the first one."""
     first, second, third = versions
     return [stored("a", uids[0], first), stored("b", uids[1], second), stored("a", uids[0], third)]
 
@@ -35,7 +35,7 @@ def symbols(bodies: list[JSONObject]) -> list[JSONObject]:
     return normalised([Answer(code=200, headers={}, body=copy.deepcopy(body)) for body in bodies])
 
 
-def test_equal_stories_with_other_uids_and_versions_are_equal() -> None:
+def test_responses_that_differ_in_uids_and_versions_are_equal() -> None:
     assert symbols(story(UIDS, (5, 9, 12))) == symbols(story(OTHER_UIDS, (100, 101, 4000)))
 
 
@@ -51,7 +51,7 @@ def test_equal_stories_with_other_uids_and_versions_are_equal() -> None:
     ],
     ids=["another object", "the same object", "no write", "another order", "another content", "another name"],
 )
-def test_stories_that_differ_still_differ(changed: list[JSONObject]) -> None:
+def test_responses_that_differ_otherwise_stay_different(changed: list[JSONObject]) -> None:
     assert symbols(changed) != symbols(story(UIDS, (5, 9, 12)))
 
 
@@ -59,21 +59,21 @@ def service(uid: str, address: str) -> JSONObject:
     return stored("a", uid, 5, kind="Service", spec={"clusterIP": address, "clusterIPs": [address]})
 
 
-def test_the_address_of_a_service_that_is_gone_may_be_given_again_or_not() -> None:
+def test_reuse_of_the_address_of_a_deleted_service_is_not_compared() -> None:
     again = [service(UIDS[0], "10.0.0.7"), service(UIDS[1], "10.0.0.7")]
     another = [service(UIDS[0], "10.0.0.8"), service(UIDS[1], "10.0.0.9")]
 
     assert symbols(again) == symbols(another)
 
 
-def test_the_address_of_a_service_that_stays_is_compared() -> None:
+def test_a_changed_address_of_one_service_is_a_difference() -> None:
     kept = [service(UIDS[0], "10.0.0.7"), service(UIDS[0], "10.0.0.7")]
     moved = [service(UIDS[0], "10.0.0.7"), service(UIDS[0], "10.0.0.8")]
 
     assert symbols(kept) != symbols(moved)
 
 
-def test_a_row_of_a_table_shows_the_address_of_its_service() -> None:
+def test_an_address_in_a_table_has_the_symbol_of_its_service() -> None:
     row = {"cells": ["a", "10.0.0.7"], "object": {"metadata": {"uid": UIDS[0]}}}
 
     shown, listed = symbols([service(UIDS[0], "10.0.0.7"), {"rows": [row]}])
@@ -81,7 +81,7 @@ def test_a_row_of_a_table_shows_the_address_of_its_service() -> None:
     assert listed["body"]["rows"][0]["cells"][1] == shown["body"]["spec"]["clusterIP"]
 
 
-def test_what_is_missing_is_seen() -> None:
+def test_a_missing_field_is_a_difference() -> None:
     without = story(UIDS, (5, 9, 12))
     del without[2]["metadata"]["creationTimestamp"]
 
@@ -98,7 +98,7 @@ def test_what_is_missing_is_seen() -> None:
         ("ResourceVersion in object meta: 5", "ResourceVersion in object meta: 5"),
     ],
 )
-def test_chosen_texts_inside_of_others_are_the_same(one: str, other: str) -> None:
+def test_generated_values_within_strings_are_equal(one: str, other: str) -> None:
     assert symbols([{"message": f"before {one} behind"}]) == symbols([{"message": f"before {other} behind"}])
 
 
@@ -112,11 +112,11 @@ def test_chosen_texts_inside_of_others_are_the_same(one: str, other: str) -> Non
         ('Invalid value: "{\\"a\\":1}"', 'Invalid value: "{\\"a\\":2}"'),
     ],
 )
-def test_other_texts_are_not(one: str, other: str) -> None:
+def test_other_strings_stay_different(one: str, other: str) -> None:
     assert symbols([{"message": one}]) != symbols([{"message": other}])
 
 
-def test_the_order_of_fields_in_a_quoted_object_does_not_count() -> None:
+def test_the_order_of_fields_in_a_quoted_object_is_not_compared() -> None:
     one, other = ('Invalid value: "{\\"a\\":1,\\"b\\":2}": bad', 'Invalid value: "{\\"b\\":2,\\"a\\":1}": bad')
 
     assert symbols([{"message": one}]) == symbols([{"message": other}])
@@ -128,14 +128,14 @@ def refusal(*causes: tuple[str, str], group: str = "") -> JSONObject:
     return {"kind": "Status", "message": f"x is invalid: [{text}]", "details": {"group": group, "causes": listed}}
 
 
-def test_causes_of_one_field_may_come_in_any_order_and_others_not() -> None:
+def test_only_causes_of_the_same_field_are_compared_in_any_order() -> None:
     same = symbols([refusal(("a", "1"), ("a", "2"))]) == symbols([refusal(("a", "2"), ("a", "1"))])
     swapped = symbols([refusal(("a", "1"), ("b", "2"))]) == symbols([refusal(("b", "2"), ("a", "1"))])
 
     assert (same, swapped) == (True, False)
 
 
-def test_all_causes_of_custom_resources_may_come_in_any_order_and_none_may_be_missing() -> None:
+def test_causes_of_custom_resources_are_compared_completely_in_any_order() -> None:
     group = "x.example.com"
     one, other = refusal(("a", "1"), ("b", "2"), group=group), refusal(("b", "2"), ("a", "1"), group=group)
 
@@ -143,7 +143,7 @@ def test_all_causes_of_custom_resources_may_come_in_any_order_and_none_may_be_mi
     assert symbols([one]) != symbols([refusal(("a", "1"), group=group)])
 
 
-def test_lists_keep_the_versions_of_their_items_and_not_their_own() -> None:
+def test_the_version_of_a_list_is_not_compared_and_those_of_its_items_are() -> None:
     def listed(version: str, item: int) -> list[JSONObject]:
         body = {
             "kind": "ConfigMapList",

@@ -1,4 +1,4 @@
-"""Two servers side by side: equal ones show no difference, and a different answer or event is found and told."""
+"""Comparing two servers: equal ones have no difference, and a different response or event is found."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SCRIPT = (
 
 @pytest.fixture(autouse=True)
 def _counted() -> None:
-    """Only the embedded server is involved here, so each test runs once."""
+    """Override the fixture that runs a test once for each backend, as only the embedded server is used here."""
 
 
 @pytest.fixture
@@ -37,13 +37,13 @@ def anyio_backend() -> str:
 
 
 @pytest.mark.real_time
-async def test_a_server_equals_itself(embedded: Backend) -> None:
+async def test_a_server_compared_with_itself_has_no_difference(embedded: Backend) -> None:
     async with side_by_side(embedded, data.GROUND) as both:
         assert await both.first_difference(SCRIPT) is None
 
 
 @pytest.mark.real_time
-async def test_a_different_answer_is_found(embedded: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_different_response_is_found(embedded: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
     async with side_by_side(embedded, data.GROUND) as both:
         _rewrite(monkeypatch, both.reference, "PATCH", {"data": {"k": "x"}})
 
@@ -56,7 +56,7 @@ async def test_a_different_answer_is_found(embedded: Backend, monkeypatch: pytes
 
 
 @pytest.mark.real_time
-async def test_an_event_too_many_is_found(embedded: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_additional_event_is_found(embedded: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
     async with side_by_side(embedded, data.GROUND) as both:
         secret = {"metadata": {"name": "more"}}
         original = both.reference.call
@@ -86,7 +86,7 @@ def _rewrite(monkeypatch: pytest.MonkeyPatch, side: Cluster, method: str, body: 
 
 
 def _only_for(side: Cluster, replacement: Any) -> Any:
-    """Clusters have slots, so what one of them does is changed in the class."""
+    """Return a replacement for ``Cluster.call`` that affects one cluster; a slotted instance has no own methods."""
     original = type(side).call
 
     async def call(self: Cluster, method: str, path: str, **options: Any) -> Any:
@@ -105,17 +105,17 @@ def _only_for(side: Cluster, replacement: Any) -> Any:
         request("POST", "pods", '{"', user="ann", accept="application/yaml", dryRun="All"),
     ],
 )
-def test_a_request_is_printed_as_the_code_that_makes_it(asked: Request) -> None:
+def test_the_repr_of_a_request_is_the_code_that_creates_it(asked: Request) -> None:
     assert eval(repr(asked), {"request": request, "MERGE": MERGE, "APPLY": APPLY}) == asked
 
 
-def test_known_differences_have_names_of_their_own_and_reasons() -> None:
+def test_accepted_differences_have_unique_names_and_reasons() -> None:
     accepted = [*KNOWN, *OLDER]
 
     assert len({known.name for known in accepted}) == len(accepted)
     assert all(known.reason for known in accepted)
 
 
-def test_a_script_can_be_played_without_being_asynchronous(embedded: Backend) -> None:
+def test_a_synchronous_test_can_play_a_script(embedded: Backend) -> None:
     with stage(embedded, data.GROUND) as play:
         assert play(SCRIPT) is None

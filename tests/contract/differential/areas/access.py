@@ -1,4 +1,4 @@
-"""Roles and bindings, and what those who have them may do."""
+"""Roles and bindings, and requests of the users that they allow."""
 
 from __future__ import annotations
 
@@ -148,9 +148,9 @@ _SEEN_BY = ["roles", "rolebindings", "clusterroles", "clusterrolebindings"]
 
 
 async def settle(cluster: Cluster) -> None:
-    """Wait until the authorizer has seen what was written: it has caches of its own, one for each kind.
+    """Wait until the authorizer has seen all writes: it has a cache for each kind.
 
-    So a role and a binding are written in both scopes, and asked for until they count.
+    So a role and a binding are written in both scopes, and reviews are sent until these allow access.
     """
     name = f"settled-{next(_NUMBERS)}.{cluster.namespace}"
     metadata = {"name": name, "labels": {"owner": cluster.namespace}}

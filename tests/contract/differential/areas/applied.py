@@ -1,4 +1,4 @@
-"""Where several managers apply: an area for each kind."""
+"""The areas in which several managers apply, one for each kind."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from tests.contract.objects import JSONObject
 
 
 def ground(subject: Subject, mark: JSONObject) -> Ground:
-    """Where sequences of a subject are played; ``mark`` are the fields of its mark."""
+    """Return the ground for the sequences of a subject; ``mark`` are the fields of its marker object."""
     resource, api_version = next(iter(subject.resources.items()))
     plural = resource.partition(".")[0]
     metadata = {"name": MARK}
     return Ground(
         marks={plural: {"apiVersion": api_version, "kind": subject.kind, "metadata": metadata, **mark}},
-        warned=False,  # of odd pods and ports the embedded server does not warn
+        warned=False,  # the embedded server lacks some warnings about pods and ports
         define=lambda cluster: [each for each in definitions(cluster) if each["spec"]["names"]["plural"] == plural],
     )
 
@@ -33,5 +33,5 @@ _SUBJECTS: list[tuple[str, Subject, JSONObject]] = [
 ]
 #: Name, ground and requests of each area.
 AREAS = [(f"applies-{name}", ground(subject, mark), subject.requests()) for name, subject, mark in _SUBJECTS]
-#: Those whose objects, and merges, are the same in older releases.
+#: Areas whose objects and merges are the same in older releases.
 AGELESS = {"applies-configs"}

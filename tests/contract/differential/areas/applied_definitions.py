@@ -1,4 +1,4 @@
-"""Custom resources that several managers apply: in two versions that are alike or not, and without a schema."""
+"""Custom resources that several managers apply: in two versions with equal or different schemas, and without one."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ _STATUS = _struct(
     size=_INTEGER,
     conditions=_listed("map", _struct(type=_STRING, status=_STRING) | {"required": ["type"]}, "type"),
 )
-# Of a second version, which has other fields, and tells some of the same in another way.
+# The schema of a second version: other fields, and other types for some of the same fields.
 _OTHER = {
     **{name: _COMMON[name] for name in ("size", "name", "ports", "lines", "whole", "nested", "map", "either")},
     "tags": {"type": "array", "items": _STRING},

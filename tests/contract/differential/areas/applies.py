@@ -1,4 +1,4 @@
-"""Several managers and one object: who owns which field after applies, updates, patches and resets in any order."""
+"""Several managers write one object: the owners of fields after applies, updates, patches and resets in any order."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.contract.differential.asking import Request
 from tests.contract.objects import JSONObject
 
 _MANAGERS = st.sampled_from(["m1", "m1", "m2", "m2", "m3"])
-# Also such as apply: who applies and who updates are two, even under one name.
+# Some of them also apply: a manager that applies and one that updates are distinct, even with equal names.
 _UPDATERS = st.sampled_from(["m1", "m4", "m5"])
 _METADATA: st.SearchStrategy[JSONObject] = st.sampled_from(
     [{}] * 6
@@ -26,16 +26,17 @@ _ENTRY = {"manager": "m1", "operation": "Apply", "fieldsType": "FieldsV1", "fiel
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """The kind of the object that they share.
+    """The kind of the shared object.
 
     Attributes:
-        resources: Its plural, or that in each version, each with its ``apiVersion``.
-        kind: Its name.
-        contents: The fields beside ``metadata``, by resource.
-        statuses: What to send to ``/status``; ``None`` if there is no such subresource.
-        scale: Whether there is a ``/scale``.
-        locked: Whether an update has to name a resourceVersion.
-        rehearsed: Whether there are dry runs. Those of what is allocated give numbers that mean nothing.
+        resources: its plural, or that in each version, each with its ``apiVersion``.
+        kind: its name.
+        contents: the fields beside ``metadata``, by resource.
+        statuses: bodies for ``/status``; ``None`` if there is no such subresource.
+        scale: whether there is a ``/scale``.
+        locked: whether updates require a resourceVersion.
+        rehearsed: whether there are dry runs. In dry runs of kinds with allocated values (addresses, ports) these
+            values are meaningless.
     """
 
     resources: dict[str, str]
@@ -47,7 +48,7 @@ class Subject:
     rehearsed: bool = True
 
     def requests(self) -> st.SearchStrategy[Request]:
-        """What its managers ask for."""
+        """Return a strategy for the requests of its managers."""
         return _requests(self)
 
 
@@ -62,7 +63,9 @@ def _requests(draw: Draw, subject: Subject) -> Request:
 def _object(draw: Draw, subject: Subject, resource: str) -> JSONObject:
     metadata = {"name": "a", **draw(_METADATA)}
     if subject.locked and metadata.get("labels") == {}:
-        del metadata["labels"]  # of custom resources that is stored, and shown nowhere, so that the next write is one
+        del metadata[
+            "labels"
+        ]  # a custom resource stores null labels without showing them, so the next write counts as a change
     return {
         "apiVersion": subject.resources[resource],
         "kind": subject.kind,
@@ -131,7 +134,7 @@ def _merge(draw: Draw, subject: Subject) -> Request:
 
 
 def _reset(draw: Draw, subject: Subject) -> Request:
-    """Empty, drop, or set who owns what."""
+    """Return a strategy for requests that empty, remove or replace ``managedFields``."""
     resource = draw(st.sampled_from(list(subject.resources)))
     entry = {**_ENTRY, "apiVersion": subject.resources[resource]}
     values: Sequence[object] = [[], [{}], None, [entry], [{**entry, "operation": "Update"}], [{**entry, "time": "x"}]]
@@ -149,7 +152,7 @@ def _delete(draw: Draw, subject: Subject) -> Request:
 
 
 def some(**named: Values) -> Values:
-    """A dictionary with a few of these, never with none: applies that say nothing are rare enough."""
+    """Return a strategy for a dictionary with at least one of these: empty applies occur often enough anyway."""
     return st.lists(st.sampled_from(sorted(named)), min_size=1, max_size=4, unique=True).flatmap(
         lambda chosen: st.fixed_dictionaries({name: named[name] for name in chosen})
     )

@@ -14,14 +14,14 @@ from tests.contract.differential.side_by_side import Ground
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Area:
-    """A part of the API that sequences stay in.
+    """A part of the API; all requests of a sequence are in one area.
 
     Attributes:
-        ground: What there has to be.
-        requests: Single requests.
-        length: At most so many in a sequence.
-        left: What is still known to differ, where that is too much for the usual run; surveys play it all the same.
-        older: Whether surveys also play it against older releases.
+        ground: the objects and CRDs that the sequences require.
+        requests: generates single requests.
+        length: the maximum number of requests in a sequence.
+        left: a known difference that excludes the area from the usual run; surveys play it nevertheless.
+        older: whether surveys also compare with older releases.
     """
 
     ground: Ground
@@ -31,7 +31,7 @@ class Area:
     older: bool = False
 
     def scripts(self) -> st.SearchStrategy[list[Request]]:
-        """Sequences of requests."""
+        """Return a strategy for sequences of requests."""
         return st.lists(self.requests, min_size=1, max_size=self.length)
 
 

@@ -1,4 +1,4 @@
-"""Custom resources: Widgets with a schema of everything, in two versions, and Gadgets without any."""
+"""Custom resources: Widgets with a schema that uses all keywords, in two versions, and Gadgets without a schema."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ OWN_LABELS = {"x": "y", "t": "1"}
 
 
 def definitions(cluster: Cluster) -> list[JSONObject]:
-    """Widgets and Gadgets."""
+    """Return the CRDs of Widgets and Gadgets."""
     columns = [
         {"name": "Size", "type": "integer", "jsonPath": ".spec.size"},
         {"name": "Colour", "type": "string", "jsonPath": ".spec.colour"},
@@ -180,7 +180,7 @@ def definitions(cluster: Cluster) -> list[JSONObject]:
 
 
 def mark(kind: Kind, **content: object) -> JSONObject:
-    """An object of this kind that every watch sees."""
+    """Return an object of this kind that every watch receives."""
     return {
         "apiVersion": next(iter(kind.resources.values())),
         "kind": kind.kind,

@@ -1,4 +1,4 @@
-"""CustomResourceDefinitions themselves, with small random schemas: slow, since each has to settle."""
+"""CRDs with small random schemas: slow, as the server processes each write asynchronously."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def _definition(draw: Draw, plural: str) -> JSONObject:
 
 @st.composite
 def requests(draw: Draw) -> Request:
-    """Creations, updates and deletions of definitions, and looks at them."""
+    """Return a strategy for creates, updates, deletes and reads of CRDs."""
     plural = draw(st.sampled_from(_PLURALS))
     target = f"{CRDS}/{plural}.{{group}}"
     body = draw(_definition(plural))
@@ -133,9 +133,9 @@ def requests(draw: Draw) -> Request:
 
 
 async def settle(cluster: Cluster) -> None:
-    """Wait until all definitions of this area have their conditions, or are gone.
+    """Wait until all CRDs of this area have their conditions, or are gone.
 
-    There is nothing to watch for: which conditions will come depends on what was written.
+    This polls, as the conditions to wait for depend on the random writes.
     """
     with trio.fail_after(_PATIENCE):
         seen, same = "", 0

@@ -1,4 +1,4 @@
-"""Pods, which no kubelet runs."""
+"""Pods, without kubelets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Services, whose addresses and ports the server chooses."""
+"""Services, whose addresses and ports the server allocates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values that are mostly good."""
+"""Strategies for values that are mostly valid."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ Values: TypeAlias = st.SearchStrategy[Any]
 
 
 def rarely(draw: Draw, one_in: int) -> bool:
-    """Once in so many times; never, in what hypothesis shrinks to."""
+    """Return true once in so many times; hypothesis shrinks it to false."""
     return draw(st.integers(0, one_in - 1)) == one_in - 1
 
 
 def mostly(good: Sequence[Any], odd: Sequence[Any]) -> Values:
-    """One of the good values, and about every twentieth time an odd one."""
+    """Return a strategy for one of the good values, and in about one of twenty cases an odd one."""
     return st.sampled_from([*good] * (20 * len(odd) // len(good) + 1) + [*odd])
 
 
 def fields(**named: Values) -> Values:
-    """A dictionary with some of these."""
+    """Return a strategy for a dictionary with some of these."""
     return st.lists(st.sampled_from(sorted(named)), max_size=5, unique=True).flatmap(
         lambda chosen: st.fixed_dictionaries({name: named[name] for name in chosen})
     )

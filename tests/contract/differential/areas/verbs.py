@@ -1,4 +1,4 @@
-"""Random requests to the objects of one kind: every verb, mostly sensible, sometimes not."""
+"""Random requests to the objects of one kind: all verbs, mostly valid, sometimes invalid."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.contract.differential.asking import METADATA_LIST_ONLY, METADATA_ONLY
 from tests.contract.objects import JSONObject
 
 NAMES = st.sampled_from(["a", "a", "a", "b", "b", "c"])
-# What is no value of most fields.
+# Invalid values for most fields.
 _WRONG: Values = st.sampled_from(
     [None, True, 0, -1, 1.5, 10**19, "", "x", "A b", [], {}, ["x"], [None], {"x": None}, [[]]]
 )
@@ -45,17 +45,17 @@ _NAMES_SELECTED = ["metadata.name=a", "metadata.name!=a", "metadata.namespace={n
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """What requests to objects of a kind are made of.
+    """The parts of requests to objects of one kind.
 
     Attributes:
-        resources: Its plural, or that in each version (``widgets.v1``), each with its ``apiVersion``.
-        kind: Its name.
-        content: The fields beside ``metadata`` of an object that is probably valid.
-        status: What to send to ``/status``; ``None`` if there is no such subresource.
-        pointers: For JSON patches.
-        values: Also for JSON patches, and for what spoils objects.
-        selected: Field selectors.
-        scale: Whether there is a ``/scale``.
+        resources: its plural, or that in each version (``widgets.v1``), each with its ``apiVersion``.
+        kind: its name.
+        content: the fields beside ``metadata`` of an object that is probably valid.
+        status: bodies for ``/status``; ``None`` if there is no such subresource.
+        pointers: JSON pointers for JSON patches.
+        values: values for JSON patches, and for making objects invalid.
+        selected: field selectors.
+        scale: whether there is a ``/scale``.
     """
 
     resources: dict[str, str]
@@ -68,7 +68,7 @@ class Kind:
     scale: bool = False
 
     def requests(self) -> st.SearchStrategy[Request]:
-        """All of them."""
+        """Return a strategy for requests with any verb."""
         return _requests(self)
 
 
@@ -174,14 +174,14 @@ def _object(draw: Draw, kind: Kind, resource: str, name: str) -> JSONObject:
 
 
 def _based(draw: Draw, body: Any) -> Any:
-    """``body``, naming a resourceVersion or not; whatever it has become."""
+    """Return a strategy that may add a resourceVersion to ``body``, which need not be valid."""
     if isinstance(body, dict) and isinstance(body.get("metadata"), dict):
         return {**body, "metadata": {**body["metadata"], **_versions(draw)}}
     return body
 
 
 def _spoiled(draw: Draw, value: Any, kind: Kind) -> Any:
-    """With a field too many, too few, or of another type, somewhere."""
+    """Return a strategy that adds or removes a field, or changes its type, at a random place."""
     if isinstance(value, list) and value:
         index = draw(st.integers(0, len(value) - 1))
         return [_spoiled(draw, item, kind) if at == index else item for at, item in enumerate(value)]

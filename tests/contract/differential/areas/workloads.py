@@ -1,4 +1,4 @@
-"""Deployments, which no controller acts upon."""
+"""Deployments, without controllers."""
 
 from __future__ import annotations
 
