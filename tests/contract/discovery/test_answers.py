@@ -1,4 +1,4 @@
-"""How discovery is negotiated, cached and refused; version and health beside it."""
+"""Content negotiation, caching and errors of discovery; ``/version`` and the health endpoints."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ since_aggregated = pytest.mark.since("1.30", "aggregated discovery is v2 since 1
 
 
 @since_aggregated
-async def test_the_aggregated_form_may_be_kept_and_asked_for_again_by_its_tag(cluster: Cluster) -> None:
-    # Of the core group, since definitions of other tests come and go.
+async def test_aggregated_discovery_can_be_cached_by_its_etag(cluster: Cluster) -> None:
+    # The core group, as CRDs of other tests are created and deleted.
     first = await cluster.http.get("/api", headers={"Accept": AGGREGATED})
     tag = first.headers["etag"]
     again = await cluster.http.get("/api", headers={"Accept": AGGREGATED, "If-None-Match": tag})
@@ -37,13 +37,13 @@ async def test_the_aggregated_form_may_be_kept_and_asked_for_again_by_its_tag(cl
         ("*/*", "APIGroupList"),
     ],
 )
-async def test_the_aggregated_form_is_for_whoever_asks_for_it(cluster: Cluster, accept: str, kind: str) -> None:
+async def test_the_accept_header_selects_aggregated_discovery(cluster: Cluster, accept: str, kind: str) -> None:
     answer = await cluster.call("GET", "/apis", headers={"Accept": accept})
 
     assert answer.body["kind"] == kind
 
 
-async def test_a_form_that_no_version_of_the_server_has_is_refused(cluster: Cluster) -> None:
+async def test_only_accepting_a_version_that_is_not_served_is_a_406(cluster: Cluster) -> None:
     answer = await cluster.call("GET", "/apis", headers={"Accept": BETA})
 
     assert (answer.code, answer.body["reason"]) == (406, "NotAcceptable")
@@ -53,7 +53,7 @@ async def test_a_form_that_no_version_of_the_server_has_is_refused(cluster: Clus
     ("path", "kind"),
     [("/api", "APIVersions"), ("/apis", "APIGroupList"), ("/apis/apps", "APIGroup"), ("/api/v1", "APIResourceList")],
 )
-async def test_documents_have_a_yaml_form_and_may_not_be_kept(cluster: Cluster, path: str, kind: str) -> None:
+async def test_documents_can_be_yaml_and_must_not_be_cached(cluster: Cluster, path: str, kind: str) -> None:
     answer = await cluster.http.get(path, headers={"Accept": "application/yaml"})
 
     assert f"kind: {kind}\n" in answer.text
@@ -63,17 +63,17 @@ async def test_documents_have_a_yaml_form_and_may_not_be_kept(cluster: Cluster, 
 
 @pytest.mark.parametrize("path", ["/api", "/api/v1", "/apis/apps/v1", "/version"])
 @pytest.mark.parametrize("method", ["HEAD", "POST", "OPTIONS"])
-async def test_built_in_documents_can_only_be_got(cluster: Cluster, path: str, method: str) -> None:
+async def test_documents_of_built_in_groups_support_only_get(cluster: Cluster, path: str, method: str) -> None:
     assert (await cluster.call(method, path)).code == 405
 
 
 @pytest.mark.parametrize("path", ["/", "/apis", "/apis/apps", "/healthz"])
 @pytest.mark.parametrize("method", ["HEAD", "POST", "OPTIONS"])
-async def test_at_other_documents_nobody_looks_at_the_method(cluster: Cluster, path: str, method: str) -> None:
+async def test_other_documents_are_returned_for_any_method(cluster: Cluster, path: str, method: str) -> None:
     assert (await cluster.call(method, path)).code == 200
 
 
-async def test_the_version_is_told_to_people(cluster: Cluster) -> None:
+async def test_the_version_is_indented_json(cluster: Cluster) -> None:
     answer = await cluster.http.get("/version")
 
     version = answer.json()
@@ -84,7 +84,7 @@ async def test_the_version_is_told_to_people(cluster: Cluster) -> None:
 
 
 @pytest.mark.since("1.34", "servers emulated no other versions")
-async def test_the_version_tells_what_it_is_compatible_with(cluster: Cluster) -> None:
+async def test_the_version_includes_the_emulated_and_the_minimum_version(cluster: Cluster) -> None:
     version = await cluster.ask("GET", "/version")
 
     before = str(int(version["minor"]) - 1)
@@ -104,12 +104,12 @@ async def test_every_check_passes(cluster: Cluster, method: str, path: str) -> N
 
 
 @pytest.mark.parametrize("path", ["/readyz/none", "/livez/informer-sync", "/readyz/poststarthook"])
-async def test_a_check_that_is_not_made_is_not_found(cluster: Cluster, path: str) -> None:
+async def test_an_unknown_check_is_a_404(cluster: Cluster, path: str) -> None:
     assert (await cluster.call("GET", path)).code == 404
 
 
 @pytest.mark.parametrize("endpoint", ["healthz", "livez", "readyz"])
-async def test_a_verbose_answer_names_every_check(cluster: Cluster, endpoint: str) -> None:
+async def test_a_verbose_response_lists_every_check(cluster: Cluster, endpoint: str) -> None:
     lines = (await cluster.http.get(f"/{endpoint}?verbose")).text.splitlines()
 
     assert lines[:2] == ["[+]ping ok", "[+]log ok"]
@@ -118,17 +118,17 @@ async def test_a_verbose_answer_names_every_check(cluster: Cluster, endpoint: st
     assert ("[+]shutdown ok" in lines) is (endpoint == "readyz")
 
 
-async def test_checks_can_be_left_out(cluster: Cluster) -> None:
+async def test_checks_can_be_excluded(cluster: Cluster) -> None:
     known = (await cluster.http.get("/livez?verbose&exclude=etcd")).text.splitlines()
     unknown = (await cluster.http.get("/livez?verbose&exclude=gravity")).text.splitlines()
 
     assert "[+]etcd excluded: ok" in known
-    # Servers have quoted the name in different ways.
+    # Versions of the server quote the name differently.
     assert unknown[-2].startswith("warn: some health checks cannot be excluded: no matches for ")
     assert "gravity" in unknown[-2]
 
 
-async def test_the_root_lists_what_can_be_asked_for(cluster: Cluster) -> None:
+async def test_the_root_lists_the_paths(cluster: Cluster) -> None:
     paths = (await cluster.ask("GET", "/"))["paths"]
 
     assert {"/api", "/api/v1", "/apis", "/apis/apps", "/apis/apps/v1", "/version"} <= set(paths)

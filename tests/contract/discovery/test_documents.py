@@ -1,4 +1,4 @@
-"""What discovery tells, in both forms, of what is built in and of what definitions bring."""
+"""Discovery of built-in resources and CRDs, in both forms: unaggregated (legacy) and aggregated."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ since_aggregated = pytest.mark.since("1.30", "aggregated discovery is v2 since 1
 
 
 async def legacy(cluster: Cluster, group_version: str) -> dict[str, JSONObject]:
-    """The resources of a group-version by their names."""
+    """Return the resources of a group version by name, from unaggregated discovery."""
     path = f"/apis/{group_version}" if "/" in group_version else f"/api/{group_version}"
     document = await cluster.ask("GET", path)
     assert (document["kind"], document["groupVersion"]) == ("APIResourceList", group_version)
@@ -19,19 +19,19 @@ async def legacy(cluster: Cluster, group_version: str) -> dict[str, JSONObject]:
 
 
 async def aggregated(cluster: Cluster, group: str) -> JSONObject:
-    """What the aggregated form tells of a group."""
+    """Return a group from aggregated discovery."""
     document = await cluster.ask("GET", "/apis" if group else "/api", headers={"Accept": AGGREGATED})
     found: JSONObject = next(item for item in document["items"] if item["metadata"].get("name", "") == group)
     return found
 
 
-async def test_the_core_group_has_versions_and_no_name(cluster: Cluster) -> None:
+async def test_the_core_group_is_a_list_of_versions(cluster: Cluster) -> None:
     document = await cluster.ask("GET", "/api")
 
     assert (document["kind"], document["versions"]) == ("APIVersions", ["v1"])
 
 
-async def test_groups_name_their_versions_and_the_preferred_one(cluster: Cluster) -> None:
+async def test_groups_have_their_versions_and_the_preferred_one(cluster: Cluster) -> None:
     document = await cluster.ask("GET", "/apis")
 
     groups = {group["name"]: group for group in document["groups"]}
@@ -42,7 +42,7 @@ async def test_groups_name_their_versions_and_the_preferred_one(cluster: Cluster
     assert names[:2] == ["apiregistration.k8s.io", "apps"]
 
 
-async def test_a_group_tells_the_same_by_itself(cluster: Cluster) -> None:
+async def test_a_single_group_is_equal_to_that_in_the_list(cluster: Cluster) -> None:
     listed = (await cluster.ask("GET", "/apis"))["groups"]
 
     alone = await cluster.ask("GET", "/apis/apps")
@@ -65,13 +65,13 @@ async def test_a_group_tells_the_same_by_itself(cluster: Cluster) -> None:
         ),
     ],
 )
-async def test_a_resource_tells_what_it_is(
+async def test_a_resource_has_kind_scope_short_names_and_categories(
     cluster: Cluster, group_version: str, resource: str, expected: JSONObject
 ) -> None:
     found = (await legacy(cluster, group_version))[resource]
 
     assert {name: found[name] for name in expected} == expected
-    # Current servers fill in the singular name, of resources alone.
+    # Current servers set the singular name, except for subresources.
     singular = expected["kind"].lower() if "/" not in resource and cluster.version >= (1, 27) else ""
     assert found["singularName"] == singular
 
@@ -82,14 +82,14 @@ async def test_the_verbs_of_built_in_kinds_are_sorted(cluster: Cluster) -> None:
     assert pods["verbs"] == ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"]
 
 
-async def test_subresources_come_right_behind_their_resource(cluster: Cluster) -> None:
+async def test_subresources_follow_their_resource(cluster: Cluster) -> None:
     names = list(await legacy(cluster, "apps/v1"))
 
     place = names.index("deployments")
     assert names[place : place + 3] == ["deployments", "deployments/scale", "deployments/status"]
 
 
-async def test_the_list_of_the_core_group_alone_has_no_api_version(cluster: Cluster) -> None:
+async def test_only_the_list_of_the_core_group_has_no_api_version(cluster: Cluster) -> None:
     core, apps = await cluster.ask("GET", "/api/v1"), await cluster.ask("GET", "/apis/apps/v1")
 
     assert list(core) == ["kind", "groupVersion", "resources"]
@@ -106,13 +106,13 @@ async def test_the_list_of_the_core_group_alone_has_no_api_version(cluster: Clus
         ("authorization.k8s.io/v1", "subjectaccessreviews", None),
     ],
 )
-async def test_the_version_that_is_stored_has_a_hash(
+async def test_a_stored_resource_has_a_storage_version_hash(
     cluster: Cluster, group_version: str, resource: str, expected: str | None
 ) -> None:
     assert (await legacy(cluster, group_version))[resource].get("storageVersionHash") == expected
 
 
-async def test_a_definition_brings_its_group_version_and_resources(cluster: Cluster) -> None:
+async def test_a_crd_adds_its_group_version_and_resources(cluster: Cluster) -> None:
     names = {"plural": "widgets", "kind": "Widget", "singular": "widget", "shortNames": ["wdg"], "categories": ["all"]}
     await cluster.define(cluster.definition(names=names, versions=[version(subresources={"status": {}})]))
 
@@ -136,7 +136,7 @@ async def test_versions_are_sorted_by_priority_and_the_first_is_preferred(cluste
     assert document["preferredVersion"] == {"groupVersion": f"{cluster.group}/v10", "version": "v10"}
 
 
-async def test_every_version_of_a_definition_has_the_hash_of_the_stored_one(cluster: Cluster) -> None:
+async def test_all_versions_of_a_crd_have_the_same_storage_version_hash(cluster: Cluster) -> None:
     await cluster.define(cluster.definition(versions=[version(), version("v2", storage=False)]))
 
     first, second = [(await legacy(cluster, f"{cluster.group}/{name}"))["widgets"] for name in ("v1", "v2")]
@@ -144,7 +144,7 @@ async def test_every_version_of_a_definition_has_the_hash_of_the_stored_one(clus
     assert first["storageVersionHash"] == second["storageVersionHash"]
 
 
-async def test_what_is_not_served_is_not_shown(cluster: Cluster) -> None:
+async def test_a_version_that_is_not_served_is_not_listed(cluster: Cluster) -> None:
     await cluster.define(cluster.definition(versions=[version(), version("v2", storage=False, served=False)]))
 
     document = await cluster.ask("GET", f"/apis/{cluster.group}")
