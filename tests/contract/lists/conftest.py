@@ -1,4 +1,4 @@
-"""What lists are read from."""
+"""The objects for tests of lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lists in chunks: all of one state, and what continue tokens stand."""
+"""Lists with ``limit`` (chunks): all chunks show the same state; continue tokens that are changed or too old."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ async def following(cluster: Cluster, page: JSONObject, **params: str) -> JSONOb
 
 
 def forged(token: str, **changes: Any) -> str:
-    """A token with other contents: clients should never do that, and servers have to stand it."""
+    """Return a token with changed contents: clients must not do that, but servers have to handle it."""
     fields = json.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
     return base64.urlsafe_b64encode(json.dumps({**fields, **changes}).encode()).decode().rstrip("=")
 
 
-async def test_chunks_are_of_one_state_whatever_happens_between_them(five: Cluster) -> None:
+async def test_all_chunks_show_the_same_state(five: Cluster) -> None:
     first = await five.list_of("configmaps", limit="2")
     await five.delete("configmaps", "c")
     await five.create("configmaps", config("f"))
@@ -43,14 +43,14 @@ async def test_chunks_are_of_one_state_whatever_happens_between_them(five: Clust
     assert "continue" not in third["metadata"]
 
 
-async def test_a_chunk_that_takes_all_has_no_more(five: Cluster) -> None:
+async def test_a_chunk_with_all_objects_has_no_continue_token(five: Cluster) -> None:
     page = await five.list_of("configmaps", limit="5")
 
     assert names(page) == list("abcde")
     assert set(page["metadata"]) == {"resourceVersion"}
 
 
-async def test_the_size_of_chunks_may_change_on_the_way(five: Cluster) -> None:
+async def test_the_limit_can_change_between_chunks(five: Cluster) -> None:
     first = await five.list_of("configmaps", limit="1")
     second = await following(five, first, limit="3")
     third = await following(five, second)
@@ -58,14 +58,14 @@ async def test_the_size_of_chunks_may_change_on_the_way(five: Cluster) -> None:
     assert [names(page) for page in (first, second, third)] == [["a"], ["b", "c", "d"], ["e"]]
 
 
-async def test_a_chunk_in_the_middle_can_be_read_again(five: Cluster) -> None:
+async def test_a_continue_token_can_be_used_twice(five: Cluster) -> None:
     first = await five.list_of("configmaps", limit="2")
 
     assert names(await following(five, first, limit="2")) == ["c", "d"]
     assert names(await following(five, first, limit="2")) == ["c", "d"]
 
 
-async def test_chunks_go_through_all_namespaces(cluster: Cluster) -> None:
+async def test_chunks_of_all_namespaces(cluster: Cluster) -> None:
     other = f"{cluster.namespace}-b"
     await cluster.create("namespaces", {"metadata": {"name": other}})
     for namespace in (None, other):
@@ -84,7 +84,7 @@ async def test_chunks_go_through_all_namespaces(cluster: Cluster) -> None:
     assert places == [(other, "a"), (other, "b"), (cluster.namespace, "a"), (cluster.namespace, "b")]
 
 
-async def test_with_a_selector_the_rest_is_not_counted_and_may_be_empty(five: Cluster) -> None:
+async def test_with_a_selector_there_is_no_remaining_count_and_the_last_chunk_may_be_empty(five: Cluster) -> None:
     first = await five.list_of("configmaps", limit="1", labelSelector="tier=be")
     second = await following(five, first, limit="1", labelSelector="tier=be")
     third = await following(five, second, limit="1", labelSelector="tier=be")
@@ -94,14 +94,14 @@ async def test_with_a_selector_the_rest_is_not_counted_and_may_be_empty(five: Cl
     assert "continue" not in third["metadata"]
 
 
-async def test_a_chunk_has_as_many_as_are_selected_not_as_are_looked_at(five: Cluster) -> None:
+async def test_the_limit_counts_only_selected_objects(five: Cluster) -> None:
     page = await five.list_of("configmaps", limit="2", fieldSelector="metadata.name!=a")
 
     assert names(page) == ["b", "c"]
     assert "remainingItemCount" not in page["metadata"]
 
 
-async def test_the_token_tells_the_place_and_the_request_everything_else(five: Cluster) -> None:
+async def test_a_token_has_only_the_position_and_the_version(five: Cluster) -> None:
     first = await five.list_of("configmaps", limit="2")
     await five.create("secrets", {"metadata": {"name": "s"}})
 
@@ -112,7 +112,7 @@ async def test_the_token_tells_the_place_and_the_request_everything_else(five: C
     assert names(elsewhere) == [], "the secret is newer than the token"
 
 
-async def test_the_place_is_relative_to_what_is_listed(five: Cluster) -> None:
+async def test_the_position_in_a_token_is_relative_to_the_listed_namespace(five: Cluster) -> None:
     other = f"{five.namespace}-other"
     await five.create("namespaces", {"metadata": {"name": other}})
     for name in "abc":
@@ -124,23 +124,23 @@ async def test_the_place_is_relative_to_what_is_listed(five: Cluster) -> None:
     assert names(page) == ["c"]
 
 
-async def test_a_version_is_in_the_token_already(five: Cluster) -> None:
+async def test_a_resource_version_with_a_token_is_an_error(five: Cluster) -> None:
     first = await five.list_of("configmaps", limit="2")
 
     with pytest.raises(BadRequest, match="specifying resource version is not allowed when using continue"):
         await following(five, first, resourceVersion=first["metadata"]["resourceVersion"])
 
 
-async def test_a_version_of_zero_does_not_count_as_one(five: Cluster) -> None:
+async def test_resource_version_zero_with_a_token_is_allowed(five: Cluster) -> None:
     first = await five.list_of("configmaps", limit="2")
 
     page = await following(five, first, resourceVersion="0", limit="2")
 
-    # The watch cache, which answers for "0" and continues lists in current servers, has no limit for it.
+    # In current servers the watch cache serves resourceVersion 0 and continued lists; it ignores the limit for "0".
     assert names(page) == (["c", "d", "e"] if five.version >= (1, 34) else ["c", "d"])
 
 
-async def test_a_token_of_a_state_that_was_compacted_away_brings_one_to_go_on_with(
+async def test_a_410_for_a_compacted_token_has_a_token_for_the_rest_of_the_current_list(
     cluster: Cluster, compacted: str
 ) -> None:
     await cluster.define()
@@ -171,7 +171,7 @@ async def test_a_token_of_a_state_that_was_compacted_away_brings_one_to_go_on_wi
         ("e30=", "illegal base64 data at input byte 3"),
     ],
 )
-async def test_what_is_no_token_is_refused(five: Cluster, token: str, detail: str) -> None:
+async def test_an_invalid_token_is_a_400(five: Cluster, token: str, detail: str) -> None:
     answer = await five.call("GET", five.path("configmaps"), params={"continue": token})
 
     assert (answer.code, answer.body["reason"]) == (400, "BadRequest")
@@ -189,7 +189,7 @@ async def test_what_is_no_token_is_refused(five: Cluster, token: str, detail: st
         ({"start": "b/"}, "b/"),
     ],
 )
-async def test_a_token_that_was_tampered_with_is_refused(five: Cluster, changes: JSONObject, detail: str) -> None:
+async def test_a_modified_token_is_a_400(five: Cluster, changes: JSONObject, detail: str) -> None:
     first = await five.list_of("configmaps", limit="2")
     token = forged(first["metadata"]["continue"], **changes)
 

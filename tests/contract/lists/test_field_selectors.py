@@ -1,4 +1,4 @@
-"""Field selectors: which fields each kind has for them, how values are quoted, and how others are refused."""
+"""Field selectors: the supported fields of each kind, escapes in values, and errors."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ async def test_every_kind_can_be_selected_by_name_and_namespace(five: Cluster, s
     assert "".join(await five.names("configmaps", fieldSelector=selector)) == names
 
 
-async def test_both_kinds_of_selector_apply_together(five: Cluster) -> None:
+async def test_label_and_field_selectors_can_be_combined(five: Cluster) -> None:
     selectors = {"labelSelector": "tier=fe", "fieldSelector": "metadata.name!=c"}
 
     assert await five.names("configmaps", **selectors) == ["a", "e"]
 
 
-async def test_pods_can_be_selected_by_where_and_how_they_are(cluster: Cluster) -> None:
+async def test_the_selectable_fields_of_pods(cluster: Cluster) -> None:
     for name, node in (("a", "red"), ("b", "blue"), ("c", "blue")):
         await cluster.create("pods", pod(name, nodeName=node, restartPolicy="Never", schedulerName=f"s-{name}"))
     status = {"status": {"phase": "Running", "podIP": "10.0.0.1", "podIPs": [{"ip": "10.0.0.1"}]}}
@@ -57,7 +57,7 @@ async def test_pods_can_be_selected_by_where_and_how_they_are(cluster: Cluster) 
 
 
 @pytest.mark.since("1.30", "pods could not be selected by spec.hostNetwork")
-async def test_a_boolean_field_is_a_word(cluster: Cluster) -> None:
+async def test_the_values_of_a_boolean_field_are_true_and_false(cluster: Cluster) -> None:
     await cluster.create("pods", pod("a", hostNetwork=True))
     await cluster.create("pods", pod("b"))
 
@@ -65,7 +65,7 @@ async def test_a_boolean_field_is_a_word(cluster: Cluster) -> None:
     assert await cluster.names("pods", fieldSelector="spec.hostNetwork=false") == ["b"]
 
 
-async def test_other_kinds_have_fields_of_their_own(cluster: Cluster) -> None:
+async def test_the_selectable_fields_of_other_kinds(cluster: Cluster) -> None:
     event = {"involvedObject": {"kind": "Pod", "name": "p", "namespace": cluster.namespace}, "type": "Warning"}
     template = {**pod()["spec"], "restartPolicy": "Never"}
     labels = {"app": "r"}
@@ -92,7 +92,9 @@ async def test_other_kinds_have_fields_of_their_own(cluster: Cluster) -> None:
         assert await cluster.names(resource, fieldSelector=selector) == names, selector
 
 
-async def test_what_has_no_namespace_has_no_such_field_if_its_kind_has_others(cluster: Cluster) -> None:
+async def test_metadata_namespace_of_cluster_scoped_kinds_is_an_error_if_they_have_other_fields(
+    cluster: Cluster,
+) -> None:
     where = {"fieldSelector": "metadata.namespace=x"}
 
     assert await cluster.names("clusterroles", **where) == []
@@ -114,16 +116,14 @@ async def test_what_has_no_namespace_has_no_such_field_if_its_kind_has_others(cl
         ("replicationcontrollers", "spec.replicas", "field label not supported: spec.replicas"),
     ],
 )
-async def test_a_field_that_cannot_be_selected_by_is_refused(
-    cluster: Cluster, resource: str, path: str, words: str
-) -> None:
+async def test_an_unsupported_field_is_a_400(cluster: Cluster, resource: str, path: str, words: str) -> None:
     with pytest.raises(BadRequest) as caught:
         await cluster.list_of(resource, fieldSelector=f"{path}=v")
 
     assert caught.value.status.message == words
 
 
-async def test_jobs_are_refused_in_their_own_words(cluster: Cluster) -> None:
+async def test_the_error_for_an_unsupported_field_of_jobs(cluster: Cluster) -> None:
     with pytest.raises(BadRequest) as caught:
         await cluster.list_of("jobs", fieldSelector="status.x=v")
 
@@ -143,14 +143,16 @@ async def test_jobs_are_refused_in_their_own_words(cluster: Cluster) -> None:
         ("metadata.name\\==b", f'"metadata.name\\\\" is not a known field selector: only {_NAMES}'),
     ],
 )
-async def test_text_that_is_no_selector_is_refused(cluster: Cluster, selector: str, words: str) -> None:
+async def test_an_invalid_selector_is_a_400(cluster: Cluster, selector: str, words: str) -> None:
     with pytest.raises(BadRequest) as caught:
         await cluster.list_of("configmaps", fieldSelector=selector)
 
     assert caught.value.status.message == words
 
 
-async def test_custom_resources_can_be_selected_by_name_alone(cluster: Cluster) -> None:
+async def test_without_selectable_fields_custom_resources_are_selected_only_by_name_and_namespace(
+    cluster: Cluster,
+) -> None:
     await cluster.define()
     for name in "ab":
         await cluster.create("widgets", cluster.widget(name, spec={"color": "red"}))
@@ -162,7 +164,7 @@ async def test_custom_resources_can_be_selected_by_name_alone(cluster: Cluster) 
 
 
 @pytest.mark.since("1.31", "selectableFields came with 1.30, and are on since 1.31")
-async def test_custom_resources_can_be_selected_by_the_fields_that_their_definition_names(cluster: Cluster) -> None:
+async def test_custom_resources_can_be_selected_by_the_selectable_fields_of_their_crd(cluster: Cluster) -> None:
     schema = structural(color={"type": "string"}, size={"type": "integer"}, big={"type": "boolean"})
     selectable = [{"jsonPath": f".spec.{name}"} for name in ("color", "size", "big")]
     entry = version(schema=schema, selectableFields=selectable)

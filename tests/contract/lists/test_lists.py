@@ -1,4 +1,4 @@
-"""Lists: what they have, and in which order."""
+"""The contents and the order of lists; reading one object."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ async def test_a_list_of_all_namespaces_is_ordered_by_namespace_as_stored(cluste
 
     found = await cluster.list_of("configmaps", namespace="", labelSelector=f"of={cluster.namespace}")
 
-    # Keys are compared as text, and '-' comes before '/'.
+    # etcd's keys are compared as strings, and '-' is less than '/'.
     places = [(item["metadata"]["namespace"], item["metadata"]["name"]) for item in found["items"]]
     assert places == [(other, "a"), (cluster.namespace, "a"), (cluster.namespace, "z")]
 
 
-async def test_items_carry_their_type_only_if_they_are_custom(cluster: Cluster) -> None:
+async def test_only_items_of_custom_resources_have_kind_and_api_version(cluster: Cluster) -> None:
     await cluster.define()
     await cluster.create("configmaps", config())
     await cluster.create("widgets", cluster.widget())
@@ -51,7 +51,7 @@ async def test_an_empty_list_has_items_and_a_version(cluster: Cluster) -> None:
     assert int(found["metadata"]["resourceVersion"]) > 0
 
 
-async def test_lists_of_custom_resources_tell_of_no_rest_as_well(cluster: Cluster) -> None:
+async def test_lists_of_custom_resources_have_an_empty_continue_token(cluster: Cluster) -> None:
     await cluster.define()
 
     found = await cluster.list_of("widgets")
@@ -63,7 +63,7 @@ async def test_a_list_in_a_namespace_that_does_not_exist_is_empty(cluster: Clust
     assert await cluster.names("configmaps", namespace=f"no-{cluster.namespace}") == []
 
 
-async def test_the_version_of_a_list_is_no_older_than_the_latest_write(cluster: Cluster) -> None:
+async def test_the_version_of_a_list_is_not_older_than_the_latest_write(cluster: Cluster) -> None:
     written = await cluster.create("configmaps", config())
 
     found = await cluster.list_of("configmaps")
@@ -72,7 +72,7 @@ async def test_the_version_of_a_list_is_no_older_than_the_latest_write(cluster: 
     assert found["items"][0] == {key: written[key] for key in ("metadata", "data")}
 
 
-async def test_parameters_that_do_not_exist_are_passed_over(cluster: Cluster) -> None:
+async def test_unknown_parameters_are_ignored(cluster: Cluster) -> None:
     await cluster.create("configmaps", config())
 
     found = await cluster.names("configmaps", allowWatchBookmarks="maybe", watch="0", unheard="of", timeoutSeconds="0")
@@ -80,14 +80,14 @@ async def test_parameters_that_do_not_exist_are_passed_over(cluster: Cluster) ->
     assert found == ["a"]
 
 
-async def test_one_object_is_got_by_its_name(cluster: Cluster) -> None:
+async def test_one_object_is_read_by_its_name(cluster: Cluster) -> None:
     written = await cluster.create("configmaps", config())
 
     assert await cluster.get("configmaps", "a") == written
     assert await cluster.get("configmaps", "a", params={"labelSelector": "a=b", "fieldSelector": "x=y"}) == written
 
 
-async def test_what_is_not_there_is_told_with_its_name_and_resource(cluster: Cluster) -> None:
+async def test_a_404_has_the_name_and_the_resource(cluster: Cluster) -> None:
     await cluster.define()
 
     for resource, told in (("configmaps", "configmaps"), ("widgets", f"widgets.{cluster.group}")):

@@ -1,4 +1,4 @@
-"""Which state of history a list or a get shows: every combination of resourceVersion, its match, and a limit.
+"""The state that a list or get returns, for all combinations of resourceVersion, resourceVersionMatch and limit.
 
 https://kubernetes.io/docs/reference/using-api/api-concepts/#semantics-for-get-and-list
 """
@@ -17,12 +17,12 @@ FUTURE = "9223372036854775807"
 
 
 async def ask(five: Cluster, **params: str | None) -> tuple[str, bool]:
-    """The names, and whether there is more; ``{third}`` is the revision behind the third object."""
+    """Return the names, and whether there is a continue token; ``{third}`` is replaced by the version of the third."""
     third = (await five.get("configmaps", "c"))["metadata"]["resourceVersion"]
     query = {key: value.format(third=third) for key, value in params.items() if value is not None}
     answer = await five.list_of("configmaps", **query)
     names = [item["metadata"]["name"] for item in answer["items"]]
-    # The watch cache of old servers, which answers what names no exact state, has no order.
+    # Lists from the watch cache of old servers (those without an exact version) are not sorted.
     cached = query.get("resourceVersion") and "Exact" not in query.values()
     return "".join(sorted(names) if cached and five.version < (1, 31) else names), "continue" in answer["metadata"]
 
@@ -48,7 +48,7 @@ async def ask(five: Cluster, **params: str | None) -> tuple[str, bool]:
         ("{third}", "NotOlderThan", "9", "abcde"),
     ],
 )
-async def test_which_state_is_shown_and_how_much_of_it(
+async def test_a_list_shows_this_state_and_this_many_objects(
     five: Cluster, version: str | None, match: str | None, limit: str | None, names: str
 ) -> None:
     shown, more = await ask(five, resourceVersion=version, resourceVersionMatch=match, limit=limit)
@@ -57,7 +57,7 @@ async def test_which_state_is_shown_and_how_much_of_it(
     assert more == (names == "ab")
 
 
-async def test_an_exact_state_has_the_version_asked_for_and_others_the_latest(five: Cluster) -> None:
+async def test_an_exact_list_has_the_requested_version_and_others_the_latest(five: Cluster) -> None:
     past = (await five.list_of("configmaps"))["metadata"]["resourceVersion"]
     await five.delete("configmaps", "a")
     await five.patch("configmaps", "b", {"data": {"k": "changed"}})
@@ -73,24 +73,24 @@ async def test_an_exact_state_has_the_version_asked_for_and_others_the_latest(fi
 
 
 @pytest.mark.parametrize("version", ["", "0", "1", "{own}"])
-async def test_a_get_shows_the_present_whatever_version_is_named(five: Cluster, version: str) -> None:
+async def test_a_get_shows_the_latest_state_for_any_past_version(five: Cluster, version: str) -> None:
     own = (await five.get("configmaps", "a"))["metadata"]["resourceVersion"]
     changed = await five.patch("configmaps", "a", {"data": {"k": "changed"}})
 
-    # "0" is what a cache has, which may lag behind a little: the version of the change makes it wait.
+    # "0" reads from the watch cache, which may lag; a get with the version of the change waits for it.
     await five.get("configmaps", "a", params={"resourceVersion": changed["metadata"]["resourceVersion"]})
     found = await five.get("configmaps", "a", params={"resourceVersion": version.format(own=own)})
 
     assert found == changed
 
 
-async def test_a_state_still_to_come_is_waited_for_and_then_told_as_such(five: Cluster) -> None:
+async def test_a_future_version_is_a_504_after_three_seconds(five: Cluster) -> None:
     answers: list[Answer] = []
 
     async def read(name: str, **params: str) -> None:
         answers.append(await five.call("GET", five.path("configmaps", name), params=params))
 
-    async with trio.open_nursery() as nursery:  # at once, since a real server waits three seconds each time
+    async with trio.open_nursery() as nursery:  # concurrently, as a real server waits three seconds for each
         nursery.start_soon(lambda: read("", resourceVersion=FUTURE))
         nursery.start_soon(lambda: read("", resourceVersion=FUTURE, resourceVersionMatch="NotOlderThan"))
         nursery.start_soon(lambda: read("a", resourceVersion=FUTURE))
@@ -105,10 +105,10 @@ async def test_a_state_still_to_come_is_waited_for_and_then_told_as_such(five: C
 
 
 @pytest.mark.parametrize("params", [{"resourceVersionMatch": "Exact"}, {"limit": "2"}])
-async def test_an_exact_state_still_to_come_is_told_so_too(five: Cluster, params: dict[str, str]) -> None:
+async def test_an_exact_future_version_is_an_error(five: Cluster, params: dict[str, str]) -> None:
     answer = await five.call("GET", five.path("configmaps"), params={"resourceVersion": FUTURE, **params})
 
-    if five.version < (1, 34):  # such lists went to etcd, whose words come through
+    if five.version < (1, 34):  # older servers read such lists from etcd, and return its error
         assert answer.code == 500
         assert answer.body["message"] == "etcdserver: mvcc: required revision is a future revision"
     else:
@@ -117,9 +117,7 @@ async def test_an_exact_state_still_to_come_is_told_so_too(five: Cluster, params
 
 
 @pytest.mark.parametrize("params", [{"resourceVersionMatch": "Exact"}, {"limit": "2"}])
-async def test_a_state_that_was_compacted_away_is_gone(
-    cluster: Cluster, compacted: str, params: dict[str, str]
-) -> None:
+async def test_a_compacted_version_is_a_410(cluster: Cluster, compacted: str, params: dict[str, str]) -> None:
     await cluster.define()
 
     with pytest.raises(Gone) as caught:
@@ -155,7 +153,7 @@ _MATCH, _MEANS = "resourceVersionMatch", "is forbidden"
         ),
     ],
 )
-async def test_parameters_that_contradict_each_other_are_invalid(
+async def test_contradictory_parameters_are_a_422(
     cluster: Cluster, params: dict[str, str], field: str, words: str
 ) -> None:
     answer = await cluster.call("GET", cluster.path("configmaps"), params=params)
@@ -167,13 +165,13 @@ async def test_parameters_that_contradict_each_other_are_invalid(
 
 
 @pytest.mark.parametrize("value", ["true", "false"])
-async def test_a_list_has_no_initial_events(five: Cluster, value: str) -> None:
+async def test_send_initial_events_is_an_error_for_a_list(five: Cluster, value: str) -> None:
     answer = await five.call("GET", five.path("configmaps"), params={"sendInitialEvents": value})
 
     if five.version >= (1, 27):
         assert (answer.code, answer.body["reason"]) == (422, "Invalid")
         assert "sendInitialEvents is forbidden for list" in answer.body["message"]
-    else:  # which has never heard of it
+    else:  # servers before 1.27 ignore it
         assert len(answer.body["items"]) == 5
 
 
@@ -181,7 +179,7 @@ async def test_a_list_has_no_initial_events(five: Cluster, value: str) -> None:
     ("version", "problem"),
     [("x", "invalid syntax"), ("-1", "invalid syntax"), ("18446744073709551616", "out of range")],
 )
-async def test_a_version_that_is_no_number_is_refused(five: Cluster, version: str, problem: str) -> None:
+async def test_a_version_that_is_not_a_number_is_an_error(five: Cluster, version: str, problem: str) -> None:
     words = f'resourceVersion: Invalid value: "{version}": strconv.ParseUint: parsing "{version}": '
 
     for name in ("", "a"):
@@ -190,7 +188,7 @@ async def test_a_version_that_is_no_number_is_refused(five: Cluster, version: st
         newer_list = not name and five.version >= (1, 34)
         assert caught.value.status.message.startswith(f"{'invalid resource version: ' if newer_list else ''}{words}")
         assert caught.value.status.message.endswith(problem)
-        # Where only storage looks at it, nobody has told what kind of error that is.
+        # If the storage parses it, the error has no status code or reason.
         assert (caught.value.code, caught.value.reason) == ((400, "BadRequest") if newer_list else (500, ""))
 
 
@@ -199,7 +197,7 @@ async def test_a_version_that_is_no_number_is_refused(five: Cluster, version: st
     ("value", "problem"),
     [("x", "invalid syntax"), ("", "invalid syntax"), ("99999999999999999999", "value out of range")],
 )
-async def test_a_number_that_is_none_is_refused(cluster: Cluster, name: str, value: str, problem: str) -> None:
+async def test_an_invalid_number_is_a_400(cluster: Cluster, name: str, value: str, problem: str) -> None:
     with pytest.raises(APIError) as caught:
         await cluster.list_of("configmaps", **{name: value})
 

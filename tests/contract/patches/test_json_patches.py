@@ -1,4 +1,4 @@
-"""JSON patches (RFC 6902), and where kube-apiserver is more lenient than the RFC."""
+"""JSON patches (RFC 6902), including those that kube-apiserver accepts against the RFC."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def stored(cluster: Cluster) -> JSONObject:
             ],
             {**DATA, "c": "3"},
         ),
-        # Of what is not there the RFC says no; here it reads as null.
+        # In the RFC a missing member is an error; here it reads as null.
         ([{"op": "replace", "path": "/data/c", "value": "3"}], {**DATA, "c": "3"}),
         ([{"op": "test", "path": "/data/c", "value": None}], DATA),
         pytest.param([{"op": "test", "path": "/data/c"}], DATA, marks=MENDED),
@@ -48,7 +48,7 @@ async def stored(cluster: Cluster) -> JSONObject:
         ([{"op": "add", "path": "/data/c"}], {**DATA, "c": ""}),
     ],
 )
-async def test_operations_are_carried_out_in_order(
+async def test_operations_are_applied_in_order(
     cluster: Cluster, stored: JSONObject, operations: list[JSONObject], data: dict[str, str]
 ) -> None:
     patched = await cluster.patch("configmaps", "a", operations, JSON)
@@ -98,7 +98,7 @@ async def test_lists_are_indexed_from_either_end(cluster: Cluster, operation: JS
         {"path": "/data"},
     ],
 )
-async def test_what_cannot_be_carried_out_is_refused_without_a_reason(
+async def test_an_operation_that_fails_is_a_422_without_causes(
     cluster: Cluster, stored: JSONObject, operation: JSONObject
 ) -> None:
     changing = {"op": "replace", "path": "/data/b", "value": "changed"}
@@ -121,14 +121,14 @@ async def test_what_cannot_be_carried_out_is_refused_without_a_reason(
     ],
 )
 @pytest.mark.since("1.25", "the operations were not looked at before")
-async def test_what_is_no_list_of_operations_is_told_in_gos_words(
+async def test_a_body_that_is_not_a_list_of_operations_is_a_400(
     cluster: Cluster, stored: JSONObject, patch: Any, words: str
 ) -> None:
     with pytest.raises(BadRequest, match=words):
         await cluster.patch("configmaps", "a", patch, JSON)
 
 
-async def test_there_may_be_ten_thousand_operations(cluster: Cluster, stored: JSONObject) -> None:
+async def test_a_patch_can_have_ten_thousand_operations(cluster: Cluster, stored: JSONObject) -> None:
     operation = {"op": "add", "path": "/data/a", "value": "9"}
     assert (await cluster.patch("configmaps", "a", [operation] * 10_000, JSON))["data"]["a"] == "9"
 
@@ -140,7 +140,7 @@ async def test_there_may_be_ten_thousand_operations(cluster: Cluster, stored: JS
 
 
 @pytest.mark.since("1.25", "field validation came with 1.25")
-async def test_members_that_no_operation_has_are_told(cluster: Cluster, stored: JSONObject) -> None:
+async def test_an_unknown_member_of_an_operation_causes_a_warning(cluster: Cluster, stored: JSONObject) -> None:
     operation = {"op": "add", "path": "/data/a", "value": "9", "note": "x"}
     path = cluster.path("configmaps", "a")
 
@@ -149,7 +149,7 @@ async def test_members_that_no_operation_has_are_told(cluster: Cluster, stored: 
     assert answer.warnings == ['json patch unknown field "[0].note"']
 
 
-async def test_copies_may_add_three_megabytes_in_all(cluster: Cluster, stored: JSONObject) -> None:
+async def test_copies_can_add_three_megabytes_in_total(cluster: Cluster, stored: JSONObject) -> None:
     filled = {"op": "add", "path": "/data/a", "value": "x" * 100_000}  # 100,002 bytes with its quotes
     copying = {"op": "copy", "from": "/data/a", "path": "/data/b"}
     assert (await cluster.patch("configmaps", "a", [filled, *[copying] * 31], JSON))["data"]["b"] == "x" * 100_000
@@ -158,7 +158,7 @@ async def test_copies_may_add_three_megabytes_in_all(cluster: Cluster, stored: J
         await cluster.patch("configmaps", "a", [filled, *[copying] * 32], JSON)
 
 
-async def test_characters_of_html_count_as_the_escapes_that_go_writes(cluster: Cluster, stored: JSONObject) -> None:
+async def test_html_characters_count_as_the_escapes_that_go_writes(cluster: Cluster, stored: JSONObject) -> None:
     filled = {"op": "add", "path": "/data/a", "value": "<" * 100_000}  # 600,002 bytes
     copying = {"op": "copy", "from": "/data/a", "path": "/data/b"}
     assert (await cluster.patch("configmaps", "a", [filled, *[copying] * 5], JSON))["data"]["b"] == "<" * 100_000
@@ -167,7 +167,7 @@ async def test_characters_of_html_count_as_the_escapes_that_go_writes(cluster: C
         await cluster.patch("configmaps", "a", [filled, *[copying] * 6], JSON)
 
 
-async def test_annotations_that_are_copied_into_themselves_are_refused(cluster: Cluster, stored: JSONObject) -> None:
+async def test_repeatedly_copying_annotations_into_themselves_is_an_error(cluster: Cluster, stored: JSONObject) -> None:
     place = "/metadata/annotations"
     copies = [{"op": "copy", "from": place, "path": f"{place}/c{number}"} for number in range(25)]
 

@@ -1,4 +1,4 @@
-"""JSON merge patches (RFC 7386), and what any kind of patch is refused for."""
+"""JSON merge patches (RFC 7386), and the errors of all types of patches."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.contract.objects import config, version
 READ_FIRST = pytest.mark.since("1.25", "patches were not looked at before they were carried out")
 
 
-async def test_a_merge_patch_merges_objects_replaces_the_rest_and_deletes_by_null(cluster: Cluster) -> None:
+async def test_a_merge_patch_merges_objects_replaces_other_values_and_deletes_by_null(cluster: Cluster) -> None:
     await cluster.create("configmaps", {**config(), "data": {"a": "1", "b": "2"}})
 
     patched = await cluster.patch(
@@ -31,7 +31,7 @@ async def test_a_patch_that_changes_nothing_writes_nothing(cluster: Cluster, pat
     assert await cluster.patch("configmaps", "a", patch, params={"fieldManager": "other"}) == created
 
 
-async def test_a_dry_run_of_a_patch_leaves_the_object(cluster: Cluster) -> None:
+async def test_a_dry_run_of_a_patch_does_not_change_the_object(cluster: Cluster) -> None:
     created = await cluster.create("configmaps", config())
 
     answer = await cluster.patch("configmaps", "a", {"data": {"k": "w"}}, params={"dryRun": "All"})
@@ -41,7 +41,7 @@ async def test_a_dry_run_of_a_patch_leaves_the_object(cluster: Cluster) -> None:
     assert await cluster.get("configmaps", "a") == created
 
 
-async def test_the_charset_of_a_patch_is_no_part_of_its_type(cluster: Cluster) -> None:
+async def test_the_charset_in_the_content_type_is_ignored(cluster: Cluster) -> None:
     await cluster.create("configmaps", config())
 
     patched = await cluster.patch("configmaps", "a", {"data": {"k": "w"}}, f"{MERGE}; charset=utf-8")
@@ -59,7 +59,7 @@ async def test_a_patch_with_an_older_version_is_a_conflict(cluster: Cluster) -> 
 
 
 @pytest.mark.parametrize("given", ["0", None])
-async def test_a_patch_that_names_no_version_is_not_locked(cluster: Cluster, given: str | None) -> None:
+async def test_a_patch_without_a_resource_version_has_no_precondition(cluster: Cluster, given: str | None) -> None:
     await cluster.create("configmaps", config())
 
     patched = await cluster.patch("configmaps", "a", {"data": {"k": "w"}, "metadata": {"resourceVersion": given}})
@@ -88,7 +88,7 @@ async def test_a_patch_that_names_no_version_is_not_locked(cluster: Cluster, giv
         ("application/json", {}, UnsupportedMediaType, "415: Unsupported Media Type"),
     ],
 )
-async def test_a_patch_that_cannot_be_carried_out_is_refused(
+async def test_an_invalid_patch_is_an_error(
     cluster: Cluster, content_type: str, patch: Any, error: type[APIError], words: str
 ) -> None:
     created = await cluster.create("configmaps", config())
@@ -99,7 +99,7 @@ async def test_a_patch_that_cannot_be_carried_out_is_refused(
 
 
 @pytest.mark.parametrize(("content_type", "patch"), [(MERGE, {"kind": None}), (STRATEGIC, {"apiVersion": None})])
-async def test_a_patch_may_leave_out_what_the_path_tells(
+async def test_a_patch_can_remove_kind_and_api_version(
     cluster: Cluster, content_type: str, patch: dict[str, None]
 ) -> None:
     await cluster.create("configmaps", config())
@@ -109,7 +109,7 @@ async def test_a_patch_may_leave_out_what_the_path_tells(
     assert (patched["apiVersion"], patched["kind"], patched["data"]) == ("v1", "ConfigMap", {"k": "w"})
 
 
-async def test_a_patch_takes_no_version_from_a_custom_object(cluster: Cluster) -> None:
+async def test_a_patch_cannot_remove_the_api_version_of_a_custom_resource(cluster: Cluster) -> None:
     await cluster.define()
     await cluster.create("widgets", cluster.widget())
 
@@ -124,12 +124,12 @@ async def test_a_patch_does_not_create(cluster: Cluster) -> None:
     assert caught.value.status.message == 'configmaps "a" not found'
 
 
-async def test_the_object_is_looked_for_before_its_patch_is_read(cluster: Cluster) -> None:
+async def test_a_missing_object_is_a_404_even_if_the_patch_is_malformed(cluster: Cluster) -> None:
     with pytest.raises(NotFound):
         await cluster.patch("configmaps", "a", "{")
 
 
-async def test_custom_objects_take_no_strategic_patch(cluster: Cluster) -> None:
+async def test_a_strategic_patch_of_a_custom_resource_is_a_415(cluster: Cluster) -> None:
     await cluster.define()
     await cluster.create("widgets", cluster.widget())
 
@@ -141,7 +141,7 @@ async def test_custom_objects_take_no_strategic_patch(cluster: Cluster) -> None:
     )
 
 
-async def test_a_status_takes_patches_of_its_own(cluster: Cluster) -> None:
+async def test_a_patch_of_the_status_changes_only_the_status(cluster: Cluster) -> None:
     await cluster.define(cluster.definition(versions=[version(subresources={"status": {}})]))
     await cluster.create("widgets", cluster.widget(spec={"a": 1}))
 
@@ -153,7 +153,7 @@ async def test_a_status_takes_patches_of_its_own(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize(("value", "given"), [([], "array"), ({}, "object"), (1, "number")], ids=repr)
-async def test_a_version_that_is_no_text_is_refused(cluster: Cluster, value: Any, given: str) -> None:
+async def test_an_api_version_that_is_not_a_string_is_a_422(cluster: Cluster, value: Any, given: str) -> None:
     await cluster.create("configmaps", config())
 
     problem = f"cannot unmarshal {given} into Go struct field .apiVersion of type string"

@@ -1,4 +1,4 @@
-"""Strategic merge patches: lists by their keys, sets, and directives."""
+"""Strategic merge patches: lists with merge keys, sets, and directives."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dynkube.errors import APIError
 from tests.contract.cluster import STRATEGIC, Cluster
 from tests.contract.objects import JSONObject, config
 
-# For each kind an object, and patches of it with the object that results or the refusal.
+# For each kind an object, and patches of it with the resulting object or the error.
 RECORDED = json.loads(Path(__file__).with_name("strategic.json").read_text())
 
 
@@ -29,7 +29,7 @@ async def template(cluster: Cluster) -> JSONObject:
     return await cluster.create("podtemplates", body)
 
 
-async def test_a_strategic_patch_merges_lists_by_their_keys(cluster: Cluster, template: JSONObject) -> None:
+async def test_a_strategic_patch_merges_lists_by_key(cluster: Cluster, template: JSONObject) -> None:
     env = [{"name": "A", "$patch": "delete"}, {"name": "C", "value": "3"}]
     spec = {"containers": [{"name": "app", "env": env}], "nodeSelector": {"zone": "a"}}
 
@@ -61,7 +61,7 @@ async def test_strategic_directives_replace_retain_and_delete(
     assert patched["template"]["spec"].get("nodeSelector", {}) == expected
 
 
-async def test_a_strategic_patch_replaces_or_shortens_lists_when_told(cluster: Cluster, template: JSONObject) -> None:
+async def test_directives_replace_lists_and_delete_items_of_sets(cluster: Cluster, template: JSONObject) -> None:
     patch = {
         "metadata": {"$deleteFromPrimitiveList/finalizers": ["a.b/c"], "finalizers": ["d.e/f"]},
         "template": {"spec": {"containers": [{"$patch": "replace"}, {"name": "only", "image": "x"}]}},
@@ -73,7 +73,7 @@ async def test_a_strategic_patch_replaces_or_shortens_lists_when_told(cluster: C
     assert [each["name"] for each in patched["template"]["spec"]["containers"]] == ["only"]
 
 
-async def test_a_null_is_a_strategic_patch_that_changes_nothing(cluster: Cluster) -> None:
+async def test_null_as_a_strategic_patch_changes_nothing(cluster: Cluster) -> None:
     created = await cluster.create("configmaps", config())
 
     assert await cluster.patch("configmaps", "a", "null", STRATEGIC) == created
@@ -93,7 +93,7 @@ def _cases(outcome: str) -> list[Any]:
 
 
 @pytest.mark.parametrize(("kind", "obj", "case"), _cases("result"))
-async def test_a_patch_comes_to_this(cluster: Cluster, kind: str, obj: JSONObject, case: JSONObject) -> None:
+async def test_a_patch_has_the_recorded_result(cluster: Cluster, kind: str, obj: JSONObject, case: JSONObject) -> None:
     body = {**obj, "metadata": {"name": "a", **obj.get("metadata", {})}}
     await cluster.create(f"{kind}s", body)
 
@@ -105,27 +105,27 @@ async def test_a_patch_comes_to_this(cluster: Cluster, kind: str, obj: JSONObjec
 
 
 @pytest.mark.parametrize(("kind", "obj", "case"), _cases("message"))
-async def test_a_patch_is_refused_with_this(cluster: Cluster, kind: str, obj: JSONObject, case: JSONObject) -> None:
+async def test_a_patch_has_the_recorded_error(cluster: Cluster, kind: str, obj: JSONObject, case: JSONObject) -> None:
     body = {**obj, "metadata": {"name": "a", **obj.get("metadata", {})}}
     await cluster.create(f"{kind}s", body)
 
     with pytest.raises(APIError) as refused:
         await cluster.patch(f"{kind}s", "a", case["patch"], STRATEGIC)
 
-    # What it shows of the object has defaults.
+    # The object in the message has defaults.
     told, expected = (text.partition(": [[")[0] for text in (refused.value.status.message, case["message"]))
     assert (refused.value.status.code, told) == (case["code"], expected)
 
 
 def _without_empty(value: Any) -> Any:
-    """What is empty after a patch is not written at all by the real server, which keeps objects as structs."""
+    """Return ``value`` without empty values: real servers omit them, as their objects are Go structs."""
     if isinstance(value, dict):
         return {key: part for key, item in value.items() if (part := _without_empty(item)) not in ({}, [], None)}
     return [_without_empty(item) for item in value] if isinstance(value, list) else value
 
 
 def _left_over(before: Any, wanted: Any, found: Any, path: str = "") -> list[str]:
-    """What was there before, is not ``wanted`` any more, and is there all the same."""
+    """Return the paths that are in ``before`` and ``found``, and not in ``wanted``."""
     if not (isinstance(before, dict) and isinstance(wanted, dict) and isinstance(found, dict)):
         return []
     left = [f"{path}.{key}" for key in before.keys() - wanted.keys() if key in found]
@@ -135,7 +135,7 @@ def _left_over(before: Any, wanted: Any, found: Any, path: str = "") -> list[str
 
 
 def _within(wanted: Any, found: Any, path: str = "") -> list[str]:
-    """Where ``found`` is not what is ``wanted``; it may have defaults besides, but no other items in lists."""
+    """Return the differences of ``found``, which may have additional fields (defaults), but no additional items."""
     if isinstance(wanted, dict) and isinstance(found, dict):
         return [trouble for key, item in wanted.items() for trouble in _within(item, found.get(key), f"{path}.{key}")]
     if isinstance(wanted, list) and isinstance(found, list) and len(wanted) == len(found):
