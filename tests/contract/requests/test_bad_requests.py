@@ -1,6 +1,6 @@
-"""Bad requests are refused with the code, the reason, the words and the causes of kube-apiserver.
+"""The responses to invalid requests have the code, reason, message and causes of kube-apiserver.
 
-What a version takes that others refuse stands in the tables with its code alone.
+If only one version accepts a request, the table has only the code of its response.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from tests.contract.objects import JSONObject, config, structural, version, work
 from tests.contract.recorded import Judge, Table
 
 _TABLES = {path.stem: Table.load(path) for path in sorted((Path(__file__).parent / "recorded").glob("*.yaml"))}
-# What is no part of an answer's meaning, or another one each time.
+# Parts of messages that are not compared, as they are irrelevant or differ each time.
 _PASSED_OVER = (
-    # Only the embedded server tells where a document is malformed.
+    # Only the embedded server has the position of an error in the document.
     (r" at line \d+, column \d+|(?<=yaml: )line \d+(, column \d+)?: ", ""),
-    # Where exactly the decoder of old versions stopped; the text around that place has names of the test.
+    # The position of an error in old versions, with an excerpt, which has names of the test.
     (r"(?s), error found in #.*", ""),
-    # Where a scheme was made in the server's own source.
+    # The source line of the server that created a scheme.
     (r' in scheme "[^"]*"', " in scheme"),
     (r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "UID"),
-    (r"\(0x[0-9a-f]+\)", "(ADDRESS)"),  # where something was in the memory of an old version
+    (r"\(0x[0-9a-f]+\)", "(ADDRESS)"),  # a memory address in old versions
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "TIME"),
     (r'(resourceVersion\\?":\\?"|ResourceVersion in record \()\d+', r"\1VERSION"),
 )
 
 
 async def _seed(cluster: Cluster) -> None:
-    """What rows refer to: a ConfigMap and a Widget called ``have``, and a Deployment called ``d``."""
+    """Create the objects that rows refer to: a ConfigMap and a Widget named ``have``, and a Deployment named ``d``."""
     await cluster.create("configmaps", config("have"))
     await cluster.create("widgets", cluster.widget("have", spec={"size": 1}))
     await cluster.create("deployments", workload())
@@ -46,7 +46,7 @@ async def _seed_again(cluster: Cluster) -> None:
 
 
 async def _ask(cluster: Cluster, row: JSONObject) -> JSONObject:
-    """What is answered to ``row``; a stream of events, which some versions begin and others refuse, is not read."""
+    """Return the response to ``row``; the body of a success is not read, as it may be a stream of events."""
     method, _, target = row["request"].partition(" ")
     headers = {"Accept": "application/json", **row.get("headers", {}), **cluster.headers}
     if "type" in row:
@@ -57,18 +57,18 @@ async def _ask(cluster: Cluster, row: JSONObject) -> JSONObject:
     if not body.startswith(b"{"):
         return {"code": code, "text": body.decode()}
     status = json.loads(body)
-    return _told(code, status) if "status" in status else {"code": code}  # old versions list all paths with a 404
+    return _told(code, status) if "status" in status else {"code": code}  # in old versions a 404 may list all paths
 
 
 def _told(code: int, status: JSONObject) -> JSONObject:
-    """What a refusal says."""
+    """Return the compared parts of an error response."""
     assert (status["kind"], status["status"], status["code"]) == ("Status", "Failure", code)
     details = {"details": status["details"]} if "details" in status else {}
     return {"code": code, "reason": status.get("reason", ""), "message": status["message"], **details}
 
 
 def _meaning(answer: Any) -> Any:
-    """``answer`` without what is passed over, in all of its texts."""
+    """Return ``answer`` with the ignored parts removed from all strings."""
     if isinstance(answer, str):
         for pattern, replacement in _PASSED_OVER:
             answer = re.sub(pattern, replacement, answer)
@@ -79,7 +79,7 @@ def _meaning(answer: Any) -> Any:
 
 
 @pytest.mark.parametrize("table", _TABLES.values(), ids=_TABLES)
-async def test_a_bad_request_is_refused_in_the_words_of_kube_apiserver(
+async def test_the_error_for_an_invalid_request_is_that_of_kube_apiserver(
     cluster: Cluster, judge: Judge, table: Table, subtests: pytest.Subtests
 ) -> None:
     await cluster.define(cluster.definition(versions=[version(schema=structural(size={"type": "integer"}))]))

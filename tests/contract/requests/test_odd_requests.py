@@ -1,4 +1,4 @@
-"""Requests that look wrong and are answered all the same, and one that is too much."""
+"""Unusual requests that succeed, and a patch that is too long."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.contract.cluster import JSON, Cluster
 from tests.contract.objects import config
 
 
-async def test_bytes_that_are_no_utf8_become_replacement_characters(cluster: Cluster) -> None:
+async def test_invalid_utf8_becomes_replacement_characters(cluster: Cluster) -> None:
     body = b'{"metadata": {"name": "a"}, "data": {"x": "\xff"}}'
 
     created = await cluster.create("configmaps", body)
@@ -20,9 +20,7 @@ async def test_bytes_that_are_no_utf8_become_replacement_characters(cluster: Clu
 
 
 @pytest.mark.parametrize("query", ["limit=1&limit=x", "labelSelector=%zz", "limit=1;2"])
-async def test_of_a_parameter_given_twice_the_first_counts_and_a_malformed_one_is_passed_over(
-    cluster: Cluster, query: str
-) -> None:
+async def test_malformed_parameters_and_repeated_ones_after_the_first_are_ignored(cluster: Cluster, query: str) -> None:
     await cluster.create("configmaps", config())
 
     answer = await cluster.call("GET", f"{cluster.path('configmaps')}?{query}")
@@ -30,7 +28,7 @@ async def test_of_a_parameter_given_twice_the_first_counts_and_a_malformed_one_i
     assert answer.code == 200
 
 
-async def test_a_json_patch_may_have_ten_thousand_operations(cluster: Cluster) -> None:
+async def test_a_json_patch_with_more_than_ten_thousand_operations_is_a_413(cluster: Cluster) -> None:
     operation = {"op": "test", "path": "/metadata/name", "value": "a"}
     await cluster.create("configmaps", config())
 
@@ -45,7 +43,7 @@ async def test_a_json_patch_may_have_ten_thousand_operations(cluster: Cluster) -
 
 
 @pytest.mark.since("1.36", "1.20 works on the create for longer than a client waits")
-async def test_objects_may_be_nested_far_deeper_than_anybody_writes_them(cluster: Cluster) -> None:
+async def test_objects_can_be_nested_280_levels_deep(cluster: Cluster) -> None:
     nested: object = 1
     for _ in range(280):
         nested = {"a": nested}
