@@ -1,4 +1,4 @@
-"""What the scenarios of informers share: names of resources, small changes, and a recorder of events."""
+"""Helpers for scenarios of informers: names of resources, writes, and a recorder of events."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from tests.contract.cluster import Cluster
 from tests.contract.events import GIVE_UP
 from tests.contract.objects import JSONObject
 
-CONFIGS = "configmaps.v1"  # for scenarios that need no definition: real servers take a second to serve a new one
+CONFIGS = "configmaps.v1"  # for scenarios that need no CRD: real servers take a second to serve a new one
 
 
 def resource(cluster: Cluster, plural: str = "widgets", version: str = "v1") -> str:
-    """A resource of the test's own group, whether or not anybody has defined it."""
+    """Return the name of a resource of the test's group; it need not exist."""
     return f"{plural}.{version}.{cluster.group}"
 
 
 def names(objects: Iterable[Unstructured]) -> list[str]:
-    """The names of objects, sorted."""
+    """Return the names of objects, sorted."""
     return sorted(obj.name for obj in objects)
 
 
@@ -45,19 +45,19 @@ async def put_widget(cluster: Cluster, name: str, **spec: object) -> Unstructure
 
 
 async def add_namespace(cluster: Cluster, suffix: str, **labels: str) -> str:
-    """Another namespace of the test's own; returns its name."""
+    """Create another namespace for the test, and return its name."""
     name = f"{cluster.namespace}-{suffix}"
     await cluster.create("namespaces", {"metadata": {"name": name, "labels": labels}})
     return name
 
 
 async def label_namespace(cluster: Cluster, name: str, **labels: str | None) -> JSONObject:
-    """Set labels of a namespace, or take them away."""
+    """Set labels of a namespace, or remove them (``None``)."""
     return await cluster.patch("namespaces", name, {"metadata": {"labels": labels}})
 
 
 async def drop_namespace(cluster: Cluster, name: str) -> None:
-    """Delete a namespace and the ConfigMaps in it, also where no controller does that."""
+    """Delete a namespace and its ConfigMaps; without controllers the server does not delete them."""
     gone = await cluster.delete("namespaces", name)
     await cluster.delete_all("configmaps", namespace=name)
     body = {**gone, "apiVersion": "v1", "kind": "Namespace", "spec": {"finalizers": []}}
@@ -66,7 +66,7 @@ async def drop_namespace(cluster: Cluster, name: str) -> None:
 
 
 async def live(*informers: Informer) -> None:
-    """Wait until informers follow the server."""
+    """Wait until informers are LIVE."""
     with trio.fail_after(GIVE_UP):
         for informer in informers:
             await informer.wait_state(LIVE)
@@ -83,10 +83,10 @@ async def until_reason(informer: Informer, reason: str) -> State:
 
 
 class Recorder:
-    """Notes what handlers are told, as ``add/a``, ``update/a``, ``delete/a``, and waits for it.
+    """Records the calls of handlers as ``add/a``, ``update/a``, ``delete/a``, and waits for them.
 
     Args:
-        also: Called first, with each note and its object.
+        also: called before an event is recorded, with the event and its object.
     """
 
     def __init__(self, also: Callable[[str, Unstructured], object] | None = None) -> None:
@@ -95,7 +95,7 @@ class Recorder:
         self._news = trio.Event()
 
     def attach(self, informer: Informer) -> Registration:
-        """Listen to an informer."""
+        """Add a handler to an informer."""
         return informer.add_handler(
             on_add=lambda obj: self._note("add", obj),
             on_update=lambda old, new: self._note("update", new),
@@ -110,10 +110,10 @@ class Recorder:
         self._news.set()
 
     async def take(self, count: int) -> list[str]:
-        """The next so many events.
+        """Wait for the next ``count`` events, and return them.
 
         Raises:
-            trio.TooSlowError: They did not come.
+            trio.TooSlowError: they did not come in time.
         """
         with trio.fail_after(GIVE_UP):
             while len(self._events) < count:
@@ -123,7 +123,7 @@ class Recorder:
         return taken
 
     async def until(self, event: str) -> list[str]:
-        """Every event up to this one, and it: with something made for the purpose, a mark for "nothing else came"."""
+        """Return the events up to and including this one; that of a marker object shows that nothing else came."""
         taken = await self.take(1)
         while taken[-1] != event:
             taken += await self.take(1)
@@ -131,5 +131,5 @@ class Recorder:
 
     @property
     def untaken(self) -> list[str]:
-        """What has come, and was not taken yet."""
+        """The recorded events that were not returned yet."""
         return list(self._events)

@@ -1,4 +1,4 @@
-"""K31, K32, K36, K37: what consumers of a collection may rely on."""
+"""K31, K32, K36, K37: guarantees of an informer for its handlers and readers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.contract.informers.kit import CONFIGS, Recorder, change, names, put
 
 
 @pytest.mark.scenario("K31")
-async def test_the_initial_objects_come_once_each_and_only_those_chosen(cluster: Cluster, client: Client) -> None:
+async def test_each_initial_object_that_passes_the_filter_is_added_once(cluster: Cluster, client: Client) -> None:
     for number in range(9):
         await put(cluster, f"w{number}", labels={"revision": f"r{number % 3}"})
     seen: Counter[str] = Counter()
@@ -26,7 +26,9 @@ async def test_the_initial_objects_come_once_each_and_only_those_chosen(cluster:
 
 
 @pytest.mark.scenario("K32", "P6")
-async def test_its_handlers_have_counted_when_it_has_synced(cluster: Cluster, client: Client) -> None:
+async def test_handlers_have_received_the_initial_objects_when_the_informer_has_synced(
+    cluster: Cluster, client: Client
+) -> None:
     await put(cluster, "a")
     counts = [0, 0]
 
@@ -43,7 +45,7 @@ async def test_its_handlers_have_counted_when_it_has_synced(cluster: Cluster, cl
 
 
 @pytest.mark.scenario("K36", "P5")
-async def test_reads_show_the_state_of_the_event(cluster: Cluster, client: Client) -> None:
+async def test_reads_in_a_handler_show_the_state_of_its_event(cluster: Cluster, client: Client) -> None:
     told: list[tuple[str, list[str], object]] = []
 
     def note(event: str, obj: Unstructured) -> None:
@@ -67,7 +69,7 @@ async def test_reads_show_the_state_of_the_event(cluster: Cluster, client: Clien
 
 
 @pytest.mark.scenario("K37")
-async def test_an_early_handler_is_synced_and_a_late_one_when_it_has_received(cluster: Cluster, client: Client) -> None:
+async def test_a_late_handler_is_synced_when_it_has_received_all_objects(cluster: Cluster, client: Client) -> None:
     early, late = Recorder(), Recorder()
     async with client.informer(CONFIGS, namespace=cluster.namespace) as configs:
         assert configs.list() == []
@@ -85,7 +87,7 @@ async def test_an_early_handler_is_synced_and_a_late_one_when_it_has_received(cl
 
 
 @pytest.mark.scenario("K37", "F27", "P9")
-async def test_a_handler_that_blocks_for_ever_hinders_nobody(cluster: Cluster, client: Client) -> None:
+async def test_a_handler_that_blocks_for_ever_does_not_delay_others(cluster: Cluster, client: Client) -> None:
     await put(cluster, "a")
     other = Recorder()
 
@@ -132,7 +134,7 @@ async def test_a_handler_that_registers_during_creates_gets_each_object_once(
 
 
 @pytest.mark.scenario("K37", "F33")
-async def test_another_object_of_the_same_name_is_deleted_and_added(cluster: Cluster, client: Client) -> None:
+async def test_a_recreated_object_is_deleted_and_added(cluster: Cluster, client: Client) -> None:
     await put(cluster, "a")
     recorder = Recorder()
     async with client.informer(CONFIGS, namespace=cluster.namespace) as configs:

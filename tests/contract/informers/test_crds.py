@@ -1,4 +1,4 @@
-"""K18-K21, K29, K30 and G1-G4: what the CRD watch makes of CRDs."""
+"""K18-K21, K29, K30 and G1-G4: informers of resources whose CRDs are created, filtered, changed and deleted."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def test_a_crd_created_while_its_informer_starts_is_followed_once(
 
 
 @pytest.mark.scenario("K19")
-async def test_known_absent_and_late_crds(cluster: Cluster, client: Client) -> None:
+async def test_informers_of_an_existing_a_missing_and_a_later_crd(cluster: Cluster, client: Client) -> None:
     await cluster.define()
     widget, gadget = client.informer(resource(cluster)), client.informer(resource(cluster, "gadgets"))
     async with widget, gadget:
@@ -63,7 +63,7 @@ def bundled(definition: JSONObject, bundle: str) -> JSONObject:
 
 
 @pytest.mark.scenario("K20")
-async def test_a_crd_below_the_minimum_version_counts_when_it_is_raised(
+async def test_a_filtered_crd_is_followed_when_its_annotation_passes_the_filter(
     cluster: Cluster, connect: Callable[..., Client]
 ) -> None:
     await cluster.define(bundled(cluster.definition(), "v1.0"))
@@ -78,7 +78,7 @@ async def test_a_crd_below_the_minimum_version_counts_when_it_is_raised(
 
 
 @pytest.mark.scenario("K21")
-async def test_crds_are_chosen_by_any_rule(cluster: Cluster, connect: Callable[..., Client]) -> None:
+async def test_the_crd_filter_can_be_any_function(cluster: Cluster, connect: Callable[..., Client]) -> None:
     def wanted(obj: Unstructured) -> bool:
         return obj.name.startswith("meters.") or (not obj.name.startswith("virtuals.") and recent(obj))
 
@@ -95,7 +95,7 @@ async def test_crds_are_chosen_by_any_rule(cluster: Cluster, connect: Callable[.
 
 
 @pytest.mark.scenario("K29", "F1")
-async def test_without_a_crd_it_syncs_empty_and_stays_so(cluster: Cluster, client: Client) -> None:
+async def test_without_a_crd_an_informer_syncs_and_stays_empty(cluster: Cluster, client: Client) -> None:
     mark = Recorder()
     async with client.informer(resource(cluster)) as widgets, client.informer(CONFIGS) as configs:
         mark.attach(configs)
@@ -107,7 +107,7 @@ async def test_without_a_crd_it_syncs_empty_and_stays_so(cluster: Cluster, clien
 
 
 @pytest.mark.scenario("K30")
-async def test_a_static_filter_holds_when_the_crd_comes(cluster: Cluster, client: Client) -> None:
+async def test_a_filter_applies_when_the_crd_is_created_later(cluster: Cluster, client: Client) -> None:
     recorder = Recorder()
     async with client.informer(resource(cluster), filter=lambda obj: obj.namespace == cluster.namespace) as widgets:
         recorder.attach(widgets)
@@ -123,7 +123,7 @@ async def test_a_static_filter_holds_when_the_crd_comes(cluster: Cluster, client
 
 
 @pytest.mark.scenario("G1", "F2", "P8")
-async def test_a_crd_whose_names_are_taken_is_absent_until_they_are_free(cluster: Cluster, client: Client) -> None:
+async def test_a_crd_with_names_in_use_is_absent_until_they_are_free(cluster: Cluster, client: Client) -> None:
     await cluster.define()
     rival = cluster.definition("rivals", "Widget")
     async with client.informer(resource(cluster, "rivals")) as rivals:
@@ -138,7 +138,7 @@ async def test_a_crd_whose_names_are_taken_is_absent_until_they_are_free(cluster
 
 
 @pytest.mark.scenario("G2", "F4", "P8")
-async def test_a_version_that_is_not_served_is_absent_until_it_is(cluster: Cluster, client: Client) -> None:
+async def test_a_version_is_absent_until_it_is_served(cluster: Cluster, client: Client) -> None:
     def served(*served: str) -> list[JSONObject]:
         return [version(name, storage=name == "v1beta1", served=name in served) for name in ("v1beta1", "v1")]
 
@@ -162,7 +162,9 @@ async def test_a_version_that_is_not_served_is_absent_until_it_is(cluster: Clust
 
 
 @pytest.mark.scenario("G3", "P7")
-async def test_a_crd_that_goes_takes_its_objects_and_comes_back_by_itself(cluster: Cluster, client: Client) -> None:
+async def test_a_deleted_crd_deletes_its_objects_and_is_followed_again_when_recreated(
+    cluster: Cluster, client: Client
+) -> None:
     await cluster.define()
     recorder = Recorder()
     async with client.informer(resource(cluster), indexes={"n": "{.spec.n}"}) as widgets:
@@ -184,7 +186,7 @@ async def test_a_crd_that_goes_takes_its_objects_and_comes_back_by_itself(cluste
 
 
 @pytest.mark.scenario("G4", "F7", "P7")
-async def test_a_crd_replaced_by_another_of_its_name_gives_deletes_and_adds(cluster: Cluster, client: Client) -> None:
+async def test_a_replaced_crd_causes_deletes_and_adds(cluster: Cluster, client: Client) -> None:
     await cluster.define()
     await put_widget(cluster, "a")
     recorder = Recorder()
@@ -202,7 +204,7 @@ async def test_a_crd_replaced_by_another_of_its_name_gives_deletes_and_adds(clus
 
 
 @pytest.mark.scenario("P7", "F7")
-async def test_it_comes_back_with_another_scope(cluster: Cluster, client: Client) -> None:
+async def test_a_crd_can_be_recreated_with_another_scope(cluster: Cluster, client: Client) -> None:
     await cluster.define()
     await put_widget(cluster, "a")
     recorder = Recorder()

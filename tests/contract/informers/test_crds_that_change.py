@@ -1,4 +1,4 @@
-"""Failure modes 2, 4, 5 and 10: definitions that are edited, migrated or on their way out under an informer."""
+"""Failure modes 2, 4, 5 and 10: CRDs that are changed, migrated or terminating while an informer follows them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ HOLD = "example.com/hold"
 
 
 @pytest.mark.scenario("F2")
-async def test_2_an_established_crd_that_asks_for_a_name_of_another_goes_on(cluster: Cluster, client: Client) -> None:
+async def test_2_a_name_conflict_of_an_established_crd_does_not_affect_its_informer(
+    cluster: Cluster, client: Client
+) -> None:
     await cluster.define(cluster.definition("gadgets", "Gadget", names=named("gadgets", "Gadget", "wd")))
     defined = await cluster.define()
     await put_widget(cluster, "a")
@@ -45,7 +47,9 @@ def versions(*names: str, stored: str, served: tuple[str, ...] | None = None) ->
 
 
 @pytest.mark.scenario("F4")
-async def test_4_another_preferred_version_changes_nothing_for_who_named_one(cluster: Cluster, client: Client) -> None:
+async def test_4_a_new_preferred_version_does_not_affect_an_informer_with_a_version(
+    cluster: Cluster, client: Client
+) -> None:
     defined = await cluster.define(cluster.definition(versions=versions("v1beta1", stored="v1beta1")))
     await cluster.create("widgets", cluster.widget("a", api_version="v1beta1"))
     recorder = Recorder()
@@ -73,7 +77,9 @@ async def test_4_another_preferred_version_changes_nothing_for_who_named_one(clu
 
 
 @pytest.mark.scenario("F4")
-async def test_4_who_named_no_version_gets_an_update_to_the_preferred_one(cluster: Cluster, client: Client) -> None:
+async def test_4_an_informer_without_a_version_changes_to_the_new_preferred_version(
+    cluster: Cluster, client: Client
+) -> None:
     defined = await cluster.define(cluster.definition(versions=versions("v1beta1", stored="v1beta1")))
     await cluster.create("widgets", cluster.widget("a", api_version="v1beta1"))
     recorder = Recorder()
@@ -93,7 +99,9 @@ async def test_4_who_named_no_version_gets_an_update_to_the_preferred_one(cluste
 
 
 @pytest.mark.scenario("F5", "P7")
-async def test_5_the_objects_of_a_crd_that_is_going_are_followed_to_their_end(cluster: Cluster, client: Client) -> None:
+async def test_5_objects_of_a_terminating_crd_are_followed_until_they_are_deleted(
+    cluster: Cluster, client: Client
+) -> None:
     defined = await cluster.define()
     await put_widget(cluster, "a")
     await cluster.create("widgets", cluster.widget("held", metadata={"name": "held", "finalizers": [HOLD]}))
@@ -114,7 +122,7 @@ async def test_5_the_objects_of_a_crd_that_is_going_are_followed_to_their_end(cl
 
 
 @pytest.mark.scenario("F5")
-async def test_5_an_informer_that_starts_while_its_crd_is_going_shows_what_is_left(
+async def test_5_an_informer_started_on_a_terminating_crd_shows_the_remaining_objects(
     cluster: Cluster, client: Client
 ) -> None:
     defined = await cluster.define()
@@ -134,7 +142,7 @@ async def test_5_an_informer_that_starts_while_its_crd_is_going_shows_what_is_le
 
 
 @pytest.mark.scenario("F10", "P9")
-async def test_10_a_migration_of_storage_is_one_update_of_each_object(cluster: Cluster, client: Client) -> None:
+async def test_10_a_storage_migration_is_one_update_of_each_object(cluster: Cluster, client: Client) -> None:
     defined = await cluster.define(cluster.definition(versions=versions("v1", "v2", stored="v1")))
     for number in range(10):
         await put_widget(cluster, f"w{number}", n=number)
@@ -144,7 +152,7 @@ async def test_10_a_migration_of_storage_is_one_update_of_each_object(cluster: C
         before = {obj.name: obj["spec"] for obj in widgets}
 
         moved = versions("v1", "v2", stored="v2")
-        async with cluster.watch("widgets.v1") as events:  # it ends once the server works by the new definition
+        async with cluster.watch("widgets.v1") as events:  # it ends when the server uses the changed CRD
             await cluster.patch(CRDS, defined["metadata"]["name"], {"spec": {"versions": moved}})
             await events.rest()
         await cluster.until_served("widgets.v1")

@@ -1,4 +1,4 @@
-"""K1-K7: informers on resources that come late."""
+"""K1-K7: informers that are created before their resource, or before they are entered."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def secret_of(obj: Unstructured) -> list[str]:
 
 
 @pytest.mark.scenario("K1")
-async def test_an_index_made_before_the_crd_works_after_it(cluster: Cluster, client: Client) -> None:
+async def test_an_index_added_before_the_crd_works_after_it(cluster: Cluster, client: Client) -> None:
     async with client.informer(resource(cluster)) as widgets:
         widgets.add_index("secret", secret_of)
         await widgets.wait_synced()
@@ -34,7 +34,7 @@ async def test_an_index_made_before_the_crd_works_after_it(cluster: Cluster, cli
 
 
 @pytest.mark.scenario("K2")
-async def test_a_crd_and_an_informer_that_are_there_before_anything_runs(
+async def test_an_informer_and_a_crd_created_before_the_client_is_entered(
     cluster: Cluster, connect: Callable[[], Client]
 ) -> None:
     recorder = Recorder()
@@ -60,7 +60,7 @@ async def read_all_the_time(informer: Informer) -> None:
 
 
 @pytest.mark.scenario("K3")
-async def test_a_crd_that_is_known_before_the_informer_is_made(cluster: Cluster, client: Client) -> None:
+async def test_a_crd_created_before_the_informer(cluster: Cluster, client: Client) -> None:
     await cluster.define()
     recorder = Recorder()
     async with client.informer(resource(cluster, "gadgets")) as other:
@@ -76,7 +76,7 @@ async def test_a_crd_that_is_known_before_the_informer_is_made(cluster: Cluster,
 
 
 @pytest.mark.scenario("K4", "F1")
-async def test_a_crd_that_arrives_after_the_start(cluster: Cluster, client: Client) -> None:
+async def test_a_crd_created_after_the_informer_has_started(cluster: Cluster, client: Client) -> None:
     recorder = Recorder()
     async with client.informer(resource(cluster)) as widgets:
         recorder.attach(widgets)
@@ -92,7 +92,7 @@ async def test_a_crd_that_arrives_after_the_start(cluster: Cluster, client: Clie
 
 
 @pytest.mark.scenario("K5")
-async def test_what_is_not_entered_is_stopped_and_empty(cluster: Cluster, client: Client) -> None:
+async def test_an_informer_that_is_not_entered_is_stopped_and_empty(cluster: Cluster, client: Client) -> None:
     recorder = Recorder()
     widgets = client.informer(resource(cluster))
     recorder.attach(widgets)
@@ -108,7 +108,7 @@ async def test_what_is_not_entered_is_stopped_and_empty(cluster: Cluster, client
 
 
 @pytest.mark.scenario("K6", "F11")
-async def test_a_kind_that_no_crd_defines_is_listed_and_watched(cluster: Cluster, client: Client) -> None:
+async def test_a_built_in_resource_without_a_crd_is_listed_and_watched(cluster: Cluster, client: Client) -> None:
     await cluster.create("configmaps", config("item", labels={"a": "b"}))
 
     async with client.informer("configmaps.v1", namespace=cluster.namespace, label_selector="a=b") as configmaps:
@@ -118,7 +118,9 @@ async def test_a_kind_that_no_crd_defines_is_listed_and_watched(cluster: Cluster
 
 
 @pytest.mark.scenario("K7", "P6")
-async def test_handlers_are_done_with_the_initial_objects_when_it_has_synced(cluster: Cluster, client: Client) -> None:
+async def test_an_informer_has_synced_when_handlers_have_processed_the_initial_objects(
+    cluster: Cluster, client: Client
+) -> None:
     await cluster.define()
     await put_widget(cluster, "a")
     called, go_on = trio.Event(), trio.Event()

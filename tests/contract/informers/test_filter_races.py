@@ -1,4 +1,4 @@
-"""G10-G12: filters that change while objects change."""
+"""G10-G12: filters that are changed while objects change."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.contract.events import GIVE_UP
 from tests.contract.informers.kit import CONFIGS, Recorder, change, names, put
 
 HIDDEN = LabelFilter("hidden")
-# Steps of the scheduler between both; on a real server there is a request of some milliseconds beside.
+# Checkpoints between the two changes; on a real server the request takes some more milliseconds.
 APART = [-40, -12, -5, 0, 5, 12, 40]
 
 
@@ -22,7 +22,9 @@ async def steps(count: int) -> None:
 
 @pytest.mark.scenario("G10")
 @pytest.mark.parametrize("apart", APART)
-async def test_a_delete_that_meets_a_deselect_is_told_once(cluster: Cluster, client: Client, apart: int) -> None:
+async def test_an_object_deleted_while_the_filter_hides_it_is_deleted_once(
+    cluster: Cluster, client: Client, apart: int
+) -> None:
     await put(cluster, "a")
     recorder = Recorder()
     async with client.informer(CONFIGS, namespace=cluster.namespace) as configs:
@@ -45,7 +47,9 @@ async def delayed_delete(cluster: Cluster, count: int) -> None:
 
 @pytest.mark.scenario("G11")
 @pytest.mark.parametrize("apart", APART)
-async def test_a_delete_that_meets_a_select_leaves_no_ghost(cluster: Cluster, client: Client, apart: int) -> None:
+async def test_an_object_deleted_while_the_filter_shows_it_does_not_stay(
+    cluster: Cluster, client: Client, apart: int
+) -> None:
     await put(cluster, "a")
     recorder = Recorder()
     async with client.informer(CONFIGS, namespace=cluster.namespace, filter=HIDDEN) as configs:
@@ -64,7 +68,7 @@ async def test_a_delete_that_meets_a_select_leaves_no_ghost(cluster: Cluster, cl
 
 @pytest.mark.scenario("G12", "P3")
 @pytest.mark.parametrize("after", [0, 3, 9])
-async def test_a_select_during_updates_is_one_add_and_versions_go_up(
+async def test_a_filter_that_shows_an_object_during_updates_adds_it_once(
     cluster: Cluster, client: Client, after: int
 ) -> None:
     last = await put(cluster, "a")

@@ -1,4 +1,4 @@
-"""K12-K17, G14, G16, G17, G19: filters that change, and the indexes that obey them."""
+"""K12-K17, G14, G16, G17, G19: filters that are changed, and indexes, which apply the filter."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.contract.informers.kit import (
 
 
 @pytest.mark.scenario("K12", "G16")
-async def test_namespaces_seen_through_their_own_labels(cluster: Cluster, client: Client) -> None:
+async def test_a_namespace_filter_on_namespaces_uses_their_labels(cluster: Cluster, client: Client) -> None:
     recorder = Recorder()
     only = NamespaceFilter(f"selected={cluster.namespace}")
     async with client.informer("namespaces.v1", filter=only) as namespaces:
@@ -40,7 +40,7 @@ async def test_namespaces_seen_through_their_own_labels(cluster: Cluster, client
 
 
 @pytest.mark.scenario("K13")
-async def test_selectors_change_under_plain_and_delayed_informers(cluster: Cluster, client: Client) -> None:
+async def test_a_filter_is_changed_on_informers_with_and_without_a_resource(cluster: Cluster, client: Client) -> None:
     selected = await add_namespace(cluster, "selected", team=cluster.namespace)
     told, removed = Recorder(), Recorder()
     labels = {"of": cluster.namespace}
@@ -68,7 +68,7 @@ async def test_selectors_change_under_plain_and_delayed_informers(cluster: Clust
 
 
 @pytest.mark.scenario("K13")
-async def test_without_handlers_a_filter_change_tells_nobody(cluster: Cluster, client: Client) -> None:
+async def test_a_filter_change_does_not_call_a_removed_handler(cluster: Cluster, client: Client) -> None:
     await put(cluster, "a")
     gone, stays = Recorder(), Recorder()
     async with client.informer(CONFIGS, namespace=cluster.namespace, filter=LabelFilter("a=b")) as configs:
@@ -84,7 +84,7 @@ async def test_without_handlers_a_filter_change_tells_nobody(cluster: Cluster, c
 
 
 @pytest.mark.scenario("K14")
-async def test_objects_without_a_namespace_pass_a_namespace_filter(cluster: Cluster, client: Client) -> None:
+async def test_cluster_scoped_objects_pass_a_namespace_filter(cluster: Cluster, client: Client) -> None:
     recorder = Recorder()
     labels = {"of": cluster.namespace}
     only = NamespaceFilter("nothing=matches")
@@ -98,7 +98,7 @@ async def test_objects_without_a_namespace_pass_a_namespace_filter(cluster: Clus
 
 
 @pytest.mark.scenario("K15", "G17", "P5")
-async def test_a_handler_may_list_and_change_filters_and_handlers(cluster: Cluster, client: Client) -> None:
+async def test_a_handler_can_list_and_change_filters_and_handlers(cluster: Cluster, client: Client) -> None:
     await put(cluster, "random")
     seen: list[list[str]] = []
     late = Recorder()
@@ -125,7 +125,7 @@ def account_and_node(obj: Unstructured) -> list[str]:
 
 
 @pytest.mark.scenario("K16")
-async def test_an_index_follows_its_objects(cluster: Cluster, client: Client) -> None:
+async def test_an_index_is_updated_with_its_objects(cluster: Cluster, client: Client) -> None:
     index = {"who": account_and_node}
     async with client.informer(CONFIGS, namespace=cluster.namespace, indexes=index) as configs:
         await configs.wait_synced()
@@ -148,7 +148,7 @@ async def test_an_index_follows_its_objects(cluster: Cluster, client: Client) ->
 
 
 @pytest.mark.scenario("K17", "P1")
-async def test_an_index_obeys_the_filter_at_the_time_of_reading(cluster: Cluster, client: Client) -> None:
+async def test_an_index_applies_the_filter_at_the_time_of_reading(cluster: Cluster, client: Client) -> None:
     a, b = await add_namespace(cluster, "a"), await add_namespace(cluster, "b")
     labels, current = {"of": cluster.namespace}, a
     for where, name, node in ((a, "pod", "one"), (a, "pod2", "two"), (b, "pod", "one"), (b, "pod2", "three")):
@@ -173,7 +173,7 @@ async def test_an_index_obeys_the_filter_at_the_time_of_reading(cluster: Cluster
 
 
 @pytest.mark.scenario("G19", "F34")
-async def test_a_predicate_over_outside_state_tells_its_difference_when_notified(
+async def test_refresh_filter_adds_and_deletes_the_objects_whose_result_has_changed(
     cluster: Cluster, client: Client
 ) -> None:
     for name in ("a", "b", "c"):
@@ -193,7 +193,7 @@ async def test_a_predicate_over_outside_state_tells_its_difference_when_notified
 
 
 @pytest.mark.scenario("G14")
-async def test_a_composed_filter_never_shows_what_one_part_hides(cluster: Cluster, client: Client) -> None:
+async def test_a_combined_filter_hides_objects_that_one_part_hides(cluster: Cluster, client: Client) -> None:
     for name, team, more in (("a", "x", {}), ("b", "x", {"suspend": "yes"}), ("c", "y", {}), ("d", "x", {})):
         await put(cluster, name, labels={"team": team}, **more)
     recorder = Recorder()

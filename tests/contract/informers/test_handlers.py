@@ -1,4 +1,4 @@
-"""G5-G7, G18, G26, G27 and P4: handlers and indexes that come and go, are slow, or raise."""
+"""G5-G7, G18, G26, G27 and P4: handlers and indexes that are added and removed, are slow, or raise."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def test_a_handler_is_never_run_concurrently_with_itself(cluster: Cluster,
 
 
 @pytest.mark.scenario("G27", "F27", "P9")
-async def test_a_slow_handler_delays_nobody_and_waits_with_one_step_for_each_object(
+async def test_a_slow_handler_delays_no_other_and_its_backlog_has_one_event_per_object(
     cluster: Cluster, client: Client
 ) -> None:
     slow: list[tuple[str, object]] = []
@@ -73,7 +73,7 @@ async def test_a_slow_handler_delays_nobody_and_waits_with_one_step_for_each_obj
 
 
 @pytest.mark.scenario("G26", "F28", "P10")
-async def test_a_handler_that_raises_is_counted_and_goes_on_and_the_others_too(
+async def test_an_error_in_a_handler_is_counted_and_all_handlers_continue(
     cluster: Cluster, client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     await put(cluster, "a")
@@ -102,7 +102,7 @@ async def test_a_handler_that_raises_is_counted_and_goes_on_and_the_others_too(
 
 
 @pytest.mark.scenario("G7", "F29", "P4")
-async def test_removing_one_handler_removes_that_one_whenever_it_was_added(cluster: Cluster, client: Client) -> None:
+async def test_handlers_added_before_and_after_the_crd_can_be_removed(cluster: Cluster, client: Client) -> None:
     before, stays, after = Recorder(), Recorder(), Recorder()
     async with client.informer(resource(cluster)) as widgets:
         early = before.attach(widgets)
@@ -122,7 +122,7 @@ async def test_removing_one_handler_removes_that_one_whenever_it_was_added(clust
 
 @pytest.mark.scenario("G5", "F29")
 @pytest.mark.parametrize("steps", [0, 5, 50])
-async def test_a_handler_that_comes_while_the_resource_comes_is_not_lost(
+async def test_a_handler_added_while_the_resource_is_created_is_called(
     cluster: Cluster, client: Client, steps: int
 ) -> None:
     recorder = Recorder()
@@ -143,7 +143,7 @@ async def test_a_handler_that_comes_while_the_resource_comes_is_not_lost(
 
 
 @pytest.mark.scenario("P4", "G17", "F31")
-async def test_a_handler_that_removes_itself_half_way_gets_nothing_more(cluster: Cluster, client: Client) -> None:
+async def test_a_handler_that_removes_itself_is_not_called_again(cluster: Cluster, client: Client) -> None:
     for name in ("a", "b", "c"):
         await put(cluster, name)
     seen: list[str] = []
@@ -165,9 +165,7 @@ async def test_a_handler_that_removes_itself_half_way_gets_nothing_more(cluster:
 
 
 @pytest.mark.scenario("G6", "P5")
-async def test_a_handler_finds_its_object_in_every_index_while_handlers_are_replayed(
-    cluster: Cluster, client: Client
-) -> None:
+async def test_a_handler_finds_its_object_in_indexes_during_the_initial_adds(cluster: Cluster, client: Client) -> None:
     await put(cluster, "a", host="x")
     found: list[list[str]] = []
     recorder = Recorder(also=lambda note, obj: found.append(names(configs.by_index("host", obj["data"]["host"]))))
@@ -183,7 +181,7 @@ async def test_a_handler_finds_its_object_in_every_index_while_handlers_are_repl
 
 
 @pytest.mark.scenario("G5")
-async def test_an_index_that_is_added_between_changes_is_complete_at_once(cluster: Cluster, client: Client) -> None:
+async def test_an_index_added_between_changes_is_complete_immediately(cluster: Cluster, client: Client) -> None:
     await put(cluster, "a", host="x")
     recorder = Recorder()
     async with client.informer(CONFIGS, namespace=cluster.namespace) as configs:

@@ -1,4 +1,4 @@
-"""Failure mode 36, P7 and D5: a thousand informers that came and went have left nothing, here or on the server."""
+"""Failure mode 36, P7 and D5: a thousand informers that have stopped leak nothing, here or on the server."""
 
 from __future__ import annotations
 
@@ -18,20 +18,19 @@ from tests.contract.cluster import Cluster
 from tests.contract.informers.kit import Recorder, live, put_widget, resource
 
 WARM_UP, CYCLES = 200, 1000
-# One informer that is left behind is some hundred blocks of memory with its tasks, so a leak of one in four cycles
-# shows several times over. Less than this comes and goes from one moment to the next: trio keeps up to 1,000 deadlines
-# that are over, each with its scope.
+# A leaked informer is some hundred blocks of memory with its tasks, so a leak of one in four cycles exceeds this
+# several times. Smaller differences are normal: trio keeps up to 1,000 expired deadlines, each with its scope.
 BLOCKS = 10 * CYCLES
-# An informer without objects costs 10 KB: one in five of them. Pages that are cut into other pieces explain the rest.
+# An informer without objects needs 10 KB, so this allows one in five. Fragmented pages explain the rest.
 KILOBYTES = 2 * CYCLES
-# Connections wait a minute for another request, as many as have met. A leak of one in four cycles is 250 files.
+# Idle connections are kept for a minute, as many as were in use at once. A leak of one in four cycles is 250 files.
 IDLE = CYCLES // 10
 STATM = Path("/proc/self/statm")
 
 
 @dataclass(frozen=True)
 class Footprint:
-    """What this process has: blocks of the interpreter's memory, resident memory, tasks, open files."""
+    """Resources of this process: blocks of the interpreter's memory, resident memory, tasks, open files."""
 
     blocks: int
     kilobytes: int
@@ -86,7 +85,7 @@ async def come_and_go(client: Client, name: str, count: int) -> None:
 
 
 async def watches_of(cluster: Cluster, server: APIServer | None) -> int:
-    """How many watches of widgets the server has open."""
+    """Return the number of open watches of widgets on the server."""
     if server is not None:
         return len([watch for watch in server.open_watches if watch.resource.resource == "widgets"])
     metrics = (await cluster.call("GET", "/metrics")).body
@@ -95,7 +94,7 @@ async def watches_of(cluster: Cluster, server: APIServer | None) -> int:
 
 
 async def watches_after_a_moment(cluster: Cluster, server: APIServer | None) -> int:
-    """A real server notices some milliseconds later that somebody has gone, and no event tells when."""
+    """Poll until there are none: a real server detects a closed connection some milliseconds later."""
     for _ in range(100):
         if not await watches_of(cluster, server):
             break
@@ -105,12 +104,12 @@ async def watches_after_a_moment(cluster: Cluster, server: APIServer | None) -> 
 
 @pytest.mark.scenario("F36", "G8", "K22")
 @pytest.mark.timeout(240)
-async def test_a_thousand_informers_leave_nothing(cluster: Cluster, client: Client, server: APIServer | None) -> None:
+async def test_a_thousand_informers_leak_nothing(cluster: Cluster, client: Client, server: APIServer | None) -> None:
     await cluster.define()
     for name in ("a", "b"):
         await put_widget(cluster, name, n=1)
     widgets = resource(cluster)
-    # Keeps the watches of CRDs and namespaces, so that each cycle is about its own.
+    # These keep the watches of CRDs and namespaces open, so that a cycle opens only its own.
     async with client.informer(widgets.replace("widgets", "others")) as other, client.informer("namespaces.v1") as more:
         await other.wait_synced()
         await live(more)

@@ -1,4 +1,4 @@
-"""G8, G25 and failure mode 31: informers that end, and begin again."""
+"""G8, G25 and failure mode 31: informers that are stopped and started again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from tests.contract.informers.kit import CONFIGS, live, names, put, put_widget, 
 
 
 @pytest.mark.scenario("G25", "F31")
-async def test_the_last_user_ends_it_and_a_new_one_starts_it_again(cluster: Cluster, client: Client) -> None:
+async def test_an_informer_stops_with_its_last_user_and_starts_again_with_a_new_one(
+    cluster: Cluster, client: Client
+) -> None:
     for number in range(3):
         one = client.informer(CONFIGS, namespace=cluster.namespace)
         other = client.informer(CONFIGS, namespace=cluster.namespace)
@@ -25,7 +27,7 @@ async def test_the_last_user_ends_it_and_a_new_one_starts_it_again(cluster: Clus
 
 @pytest.mark.scenario("F31")
 @pytest.mark.parametrize("steps", [0, 2, 5, 11, 23])
-async def test_31_a_new_user_may_come_at_any_moment_of_the_last_ones_leaving(
+async def test_31_a_new_user_can_enter_at_any_moment_while_the_last_one_exits(
     cluster: Cluster, client: Client, steps: int
 ) -> None:
     created = await put(cluster, "a")
@@ -38,14 +40,16 @@ async def test_31_a_new_user_may_come_at_any_moment_of_the_last_ones_leaving(
             await trio.lowlevel.checkpoint()
         async with client.informer(CONFIGS, namespace=cluster.namespace) as new:
             await live(new)
-            await new.wait_for(created)  # the first list may be from a server's cache that lags
+            await new.wait_for(created)  # the first list may be from a server's watch cache, which may lag
 
             assert names(new.list()) == ["a"]
 
 
 @pytest.mark.scenario("F31")
 @pytest.mark.parametrize("steps", [0, 5, 50])
-async def test_31_a_crd_may_come_at_any_moment_of_leaving(cluster: Cluster, client: Client, steps: int) -> None:
+async def test_31_a_crd_can_be_created_at_any_moment_while_an_informer_stops(
+    cluster: Cluster, client: Client, steps: int
+) -> None:
     async with client.informer(resource(cluster)) as widgets:
         await widgets.wait_synced()
         async with trio.open_nursery() as nursery:
@@ -62,9 +66,7 @@ async def test_31_a_crd_may_come_at_any_moment_of_leaving(cluster: Cluster, clie
 
 
 @pytest.mark.scenario("G8")
-async def test_whoever_waits_when_its_scope_is_cancelled_leaves_an_informer_that_is_stopped(
-    cluster: Cluster, client: Client
-) -> None:
+async def test_an_informer_is_stopped_when_the_scope_around_it_is_cancelled(cluster: Cluster, client: Client) -> None:
     with trio.CancelScope() as scope:
         async with client.informer(resource(cluster)) as widgets:
             await widgets.wait_state(ABSENT)

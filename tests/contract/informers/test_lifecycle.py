@@ -1,4 +1,4 @@
-"""Failure mode 9, P7, P8 and what is said meanwhile: definitions that change, go and come under an informer."""
+"""Failure mode 9, P7 and P8: reads and states of an informer while its CRD is changed, deleted and created again."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.contract.objects import CRDS, version
 
 
 @pytest.mark.scenario("F9")
-async def test_9_a_crd_whose_spec_changes_loses_nothing(cluster: Cluster, client: Client) -> None:
+async def test_9_no_event_is_lost_when_the_spec_of_a_crd_changes(cluster: Cluster, client: Client) -> None:
     await cluster.define()
     await put_widget(cluster, "before")
     recorder = Recorder()
@@ -32,7 +32,7 @@ async def test_9_a_crd_whose_spec_changes_loses_nothing(cluster: Cluster, client
 
 
 @pytest.mark.scenario("P7", "P1")
-async def test_reads_are_empty_from_the_moment_it_is_absent(cluster: Cluster, client: Client) -> None:
+async def test_reads_are_empty_as_soon_as_the_state_is_absent(cluster: Cluster, client: Client) -> None:
     await cluster.define()
     for number in range(30):
         await put_widget(cluster, f"w{number}", host="x")
@@ -64,7 +64,7 @@ async def test_reads_are_empty_from_the_moment_it_is_absent(cluster: Cluster, cl
 
 
 @pytest.mark.scenario("P8", "F32")
-async def test_a_resource_that_comes_is_syncing_then_live_and_nothing_else(cluster: Cluster, client: Client) -> None:
+async def test_the_states_of_a_new_resource_are_absent_syncing_and_live(cluster: Cluster, client: Client) -> None:
     seen: list[str] = []
 
     async def note() -> None:
@@ -87,7 +87,7 @@ async def test_a_resource_that_comes_is_syncing_then_live_and_nothing_else(clust
 
 
 @pytest.mark.scenario("G9", "P6")
-async def test_having_synced_is_for_ever_and_live_is_a_state(cluster: Cluster, client: Client) -> None:
+async def test_has_synced_stays_true_while_the_crd_is_deleted_and_recreated(cluster: Cluster, client: Client) -> None:
     async with client.informer(resource(cluster)) as widgets:
         await widgets.wait_synced()
         for _ in range(2):

@@ -1,4 +1,4 @@
-"""K33-K35 and G13, G15: objects chosen by the labels of their namespaces, while those change."""
+"""K33-K35 and G13, G15: filters by the labels of namespaces, which change."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.contract.informers.kit import CONFIGS, Recorder, add_namespace, drop_
 
 @pytest.fixture
 async def labels(cluster: Cluster) -> dict[str, str]:
-    """What s1 and s2 in a namespace called a, s3 in b and s4 in c have in common."""
+    """The labels of all objects: s1 and s2 in the namespace with suffix a, s3 in b and s4 in c."""
     labels = {"of": cluster.namespace}
     for suffix, contents in (("a", ["s1", "s2"]), ("b", ["s3"]), ("c", ["s4"])):
         namespace = await add_namespace(cluster, suffix, name=f"{cluster.namespace}-{suffix}")
@@ -21,7 +21,7 @@ async def labels(cluster: Cluster) -> dict[str, str]:
 
 
 @pytest.mark.scenario("K33", "F34")
-async def test_objects_come_and_go_with_the_labels_of_their_namespace(
+async def test_objects_are_added_and_deleted_when_the_labels_of_their_namespace_change(
     cluster: Cluster, client: Client, labels: dict[str, str]
 ) -> None:
     recorder, where = Recorder(), f"{cluster.namespace}-a"
@@ -41,7 +41,7 @@ async def test_objects_come_and_go_with_the_labels_of_their_namespace(
 
 
 @pytest.mark.scenario("K34")
-async def test_selectors_change_and_each_change_gives_its_difference(
+async def test_each_change_of_the_filter_adds_and_deletes_the_difference(
     cluster: Cluster, client: Client, labels: dict[str, str]
 ) -> None:
     a, b = f"name={cluster.namespace}-a", f"name={cluster.namespace}-b"
@@ -65,7 +65,7 @@ async def test_selectors_change_and_each_change_gives_its_difference(
 
 
 @pytest.mark.scenario("K35")
-async def test_namespaces_that_match_any_selector_are_told_of(cluster: Cluster, client: Client) -> None:
+async def test_namespaces_that_match_any_selector_are_added(cluster: Cluster, client: Client) -> None:
     recorder, of = Recorder(), f"of={cluster.namespace}"
     either = NamespaceFilter(f"env=prod,{of}", f"team,team notin (legacy),{of}")
     async with client.informer("namespaces.v1", filter=either) as namespaces:
@@ -82,7 +82,7 @@ async def test_namespaces_that_match_any_selector_are_told_of(cluster: Cluster, 
 
 
 @pytest.mark.scenario("G13")
-async def test_a_filter_changed_to_and_fro_ends_where_it_ended(
+async def test_a_filter_changed_and_changed_back_causes_no_events(
     cluster: Cluster, client: Client, labels: dict[str, str]
 ) -> None:
     recorder = Recorder()
@@ -101,7 +101,7 @@ async def test_a_filter_changed_to_and_fro_ends_where_it_ended(
 
 
 @pytest.mark.scenario("G15")
-async def test_deletes_are_told_once_when_the_namespace_goes_first(
+async def test_objects_are_deleted_once_if_their_namespace_is_deleted_first(
     cluster: Cluster, client: Client, labels: dict[str, str]
 ) -> None:
     recorder, where = Recorder(), f"{cluster.namespace}-a"

@@ -1,4 +1,4 @@
-"""K8, K9, K23, K24: informers on resources that are there."""
+"""K8, K9, K23, K24: informers on existing resources."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ def small(obj: Unstructured) -> bool:
 
 
 @pytest.mark.scenario("K8")
-async def test_objects_and_updates_that_cross_a_static_filter(cluster: Cluster, client: Client) -> None:
+async def test_updates_that_change_the_result_of_a_filter_are_adds_and_deletes(
+    cluster: Cluster, client: Client
+) -> None:
     recorder = Recorder()
     async with client.informer(CONFIGS, namespace=cluster.namespace, filter=small) as configs:
         recorder.attach(configs)
@@ -42,7 +44,7 @@ async def test_objects_and_updates_that_cross_a_static_filter(cluster: Cluster, 
 
 
 @pytest.mark.scenario("K8")
-async def test_deletes_of_what_the_filter_hides_are_not_told(cluster: Cluster, client: Client) -> None:
+async def test_deletes_of_hidden_objects_call_no_handler(cluster: Cluster, client: Client) -> None:
     for name, value in (("1", "1"), ("2", "10"), ("3", "100")):
         await put(cluster, name, value=value)
     recorder = Recorder()
@@ -59,7 +61,7 @@ async def test_deletes_of_what_the_filter_hides_are_not_told(cluster: Cluster, c
 
 
 @pytest.mark.scenario("K9")
-async def test_a_removed_handler_hears_nothing_and_the_others_go_on(cluster: Cluster, client: Client) -> None:
+async def test_a_removed_handler_is_not_called_and_the_others_continue(cluster: Cluster, client: Client) -> None:
     await put(cluster, "1")
     one, two, stays = Recorder(), Recorder(), Recorder()
     async with client.informer(CONFIGS, namespace=cluster.namespace) as configs:
@@ -79,7 +81,7 @@ async def test_a_removed_handler_hears_nothing_and_the_others_go_on(cluster: Clu
 
 
 @pytest.mark.scenario("K23")
-async def test_a_client_without_informers_reads_what_is_there(cluster: Cluster, client: Client) -> None:
+async def test_a_client_without_informers_can_list(cluster: Cluster, client: Client) -> None:
     await cluster.define()
     await cluster.create("widgets", cluster.widget("x"))
 
@@ -88,7 +90,7 @@ async def test_a_client_without_informers_reads_what_is_there(cluster: Cluster, 
 
 
 @pytest.mark.scenario("K24")
-async def test_a_crd_gives_an_informer_that_can_be_started(cluster: Cluster, client: Client) -> None:
+async def test_an_informer_of_a_new_crd_syncs(cluster: Cluster, client: Client) -> None:
     await cluster.define(cluster.definition("gadgets", "Gadget"))
 
     async with client.informer(resource(cluster, "gadgets")) as gadgets:
@@ -97,7 +99,7 @@ async def test_a_crd_gives_an_informer_that_can_be_started(cluster: Cluster, cli
         assert gadgets.list() == []
 
 
-async def test_a_singular_where_a_plural_belongs_is_absent_with_a_hint(client: Client) -> None:
+async def test_a_singular_resource_name_is_absent_with_a_hint(client: Client) -> None:
     async with client.informer("pod.v1") as pods:
         state = await pods.wait_state(ABSENT)
 

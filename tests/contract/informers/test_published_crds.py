@@ -1,4 +1,4 @@
-"""CRDs and manifests as projects publish them: informers before, during, between and after them."""
+"""Informers while the published CRDs of projects are installed, used, deleted and installed again."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = [
     pytest.mark.skipif(not DATA.is_dir(), reason=f"there is no {DATA}"),
     pytest.mark.timeout(180),
 ]
-# Deleting and establishing many definitions takes a real server some seconds.
+# Real servers need some seconds to delete and establish many CRDs.
 PATIENCE = 60.0
 
 ISSUERS = """
@@ -44,7 +44,7 @@ def documents(folder: Path) -> Iterator[JSONObject]:
 
 @dataclass(frozen=True)
 class Project:
-    """What one project publishes: definitions, and examples of what they define."""
+    """The CRDs that a project publishes, and examples of their objects."""
 
     definitions: list[JSONObject]
     examples: list[JSONObject]
@@ -53,7 +53,7 @@ class Project:
 def published(name: str, version: tuple[int, int]) -> Project:
     found = documents(DATA / name / "crds")
     definitions = [body for body in found if body["kind"] == "CustomResourceDefinition"]
-    if version <= (1, 20):  # which takes empty text for null where it validates, and refuses it
+    if version <= (1, 20):  # it takes empty strings for null when it validates, and rejects them
         definitions = [body for body in definitions if not has_empty_text(body)]
     kinds = {
         (f"{spec['group']}/{entry['name']}", spec["names"]["kind"])
@@ -76,7 +76,7 @@ def has_empty_text(value: object) -> bool:
 
 @dataclass(frozen=True)
 class Follower:
-    """An informer of one definition, with a handler."""
+    """An informer of one CRD, with a handler."""
 
     definition: JSONObject
     informer: Informer
@@ -87,7 +87,7 @@ class Follower:
         return str(self.definition["spec"]["names"]["plural"])
 
     async def settle(self) -> None:
-        """Wait until the handler was told of what the informer shows."""
+        """Wait until the handler has received the state that the informer shows."""
         with trio.fail_after(PATIENCE):
             while self.subscription.folded != {obj.key: obj for obj in self.informer.list()}:
                 await self.subscription.told_more()
@@ -107,7 +107,7 @@ async def following(client: Client, project: Project) -> AsyncIterator[list[Foll
 
 
 async def install(cluster: Cluster, project: Project) -> None:
-    """Apply every definition. Old servers refuse fields in an apply that they drop in a create."""
+    """Apply the CRDs. Old servers reject fields in an apply that they drop in a create."""
     async with trio.open_nursery() as nursery:
         for definition in project.definitions:
             cluster.know(definition)
@@ -119,7 +119,7 @@ async def install(cluster: Cluster, project: Project) -> None:
 
 
 async def create_examples(cluster: Cluster, project: Project) -> list[Unstructured]:
-    """Every example, in the test's namespace."""
+    """Create the examples in the test's namespace."""
     plurals = {body["spec"]["names"]["kind"]: body["spec"]["names"]["plural"] for body in project.definitions}
     created: list[Unstructured] = []
 
@@ -141,7 +141,7 @@ async def wait_all(followers: list[Follower], phase: Phase) -> None:
 
 
 async def check(cluster: Cluster, followers: list[Follower], created: list[Unstructured], letters: str) -> None:
-    """Each informer shows what a fresh list has of the objects whose names begin so, and has told of nothing else."""
+    """Assert that handlers received exactly the listed objects with first letters in ``letters``, by valid events."""
     for follower in followers:
         for obj in created:
             if obj.kind == follower.definition["spec"]["names"]["kind"]:
@@ -166,7 +166,9 @@ ALL = "abcdefghijklmnopqrstuvwxyz"
 
 @pytest.mark.scenario("F7", "P7")
 @pytest.mark.parametrize("name", ["gateway-api", "cert-manager"])
-async def test_informers_outlive_the_definitions_of_a_project(cluster: Cluster, client: Client, name: str) -> None:
+async def test_informers_continue_when_the_crds_of_a_project_are_replaced(
+    cluster: Cluster, client: Client, name: str
+) -> None:
     project = published(name, cluster.version)
     assert project.examples
     async with following(client, project) as followers:

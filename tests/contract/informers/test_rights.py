@@ -1,4 +1,4 @@
-"""G21, G22: resources that are forbidden, and CRDs that may not be watched."""
+"""G21, G22: informers without permission to read their resource, or to watch CRDs."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tests.contract.cluster import Cluster
 from tests.contract.events import GIVE_UP
 from tests.contract.informers.kit import Recorder, live, names, put, put_widget, resource
 
-# An informer that was refused looks again after a second, then less and less often.
+# An informer retries a 403 after a second, with increasing delays.
 PATIENCE = 3 * GIVE_UP
 
 
 async def grant(cluster: Cluster, user: str, group: str, plural: str) -> None:
-    """Let somebody read a resource, everywhere."""
+    """Give a user permission to read a resource in all namespaces."""
     name = f"{user}-{plural}"
     rule = {"apiGroups": [group], "resources": [plural], "verbs": ["get", "list", "watch"]}
     await cluster.create("clusterroles", {"metadata": {"name": name}, "rules": [rule]})
@@ -32,12 +32,12 @@ async def grant(cluster: Cluster, user: str, group: str, plural: str) -> None:
 
 @pytest.fixture
 def user(cluster: Cluster) -> str:
-    """Somebody without rights."""
+    """A user without permissions."""
     return f"user-of-{cluster.namespace}"
 
 
 @pytest.mark.scenario("G21", "F14", "P8")
-async def test_a_forbidden_resource_says_so_delays_no_other_and_comes_back(
+async def test_a_forbidden_resource_is_degraded_until_it_is_allowed_and_delays_no_other(
     cluster: Cluster, connect: Callable[..., Client], user: str
 ) -> None:
     await put(cluster, "a")
@@ -59,7 +59,7 @@ async def test_a_forbidden_resource_says_so_delays_no_other_and_comes_back(
 
 
 @pytest.mark.scenario("G22", "F1", "F14")
-async def test_where_crds_may_not_be_watched_discovery_is_asked_and_the_watch_comes_back(
+async def test_without_permission_to_watch_crds_discovery_finds_new_crds(
     cluster: Cluster, connect: Callable[..., Client], user: str
 ) -> None:
     await grant(cluster, user, cluster.group, "widgets")

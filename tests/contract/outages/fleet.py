@@ -1,4 +1,4 @@
-"""Fifty informers of several resources, and writers that give them something to do."""
+"""Fifty informers of several resources, and random writers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.informers.folding import Subscription
 
 SHARDS = 8
 _BUILTIN = {"configmaps": "configmaps.v1", "secrets": "secrets.v1", "services": "services.v1"}
-# Longer than any pause between two attempts of an informer.
+# Seconds; longer than the maximum delay between retries of an informer.
 _RECOVERY = 100.0
 
 
@@ -38,7 +38,7 @@ class Fleet:
         return _BUILTIN | custom
 
     def body(self, plural: str, name: str, shard: int, **labels: str) -> JSONObject:
-        """An object of any of the resources."""
+        """Return an object of one of the resources."""
         metadata = {"name": name, "labels": {"of": self.cluster.namespace, "shard": str(shard), **labels}}
         spec = {"services": {"spec": {"ports": [{"port": 80}]}}}.get(plural, {})
         kinds = {"configmaps": "ConfigMap", "secrets": "Secret", "services": "Service"}
@@ -49,12 +49,12 @@ class Fleet:
     # ── writers ──────────────────────────────────────────────────────────────────────────────
 
     async def write_for_ever(self, random: Random) -> None:
-        """Create, change and delete at random; what fails is not tried again, as the next write is as good."""
+        """Create, change and delete random objects; failed writes are not retried."""
         while True:
             plural = random.choice(list(self.resources))
             shard = random.randrange(SHARDS)
             name = f"n{shard}-{random.randrange(4)}"
-            with suppress(httpx2.HTTPError):  # nobody is there now
+            with suppress(httpx2.HTTPError):  # the server is down
                 await self._write(random, plural, name, shard)
             await trio.sleep(0.03)
 
@@ -75,20 +75,20 @@ class Fleet:
             self._progress.set()
 
     async def wait_writes(self, count: int) -> None:
-        """Wait until so many more writes have succeeded."""
+        """Wait until ``count`` more writes have succeeded."""
         goal = self.written + count
         while self.written < goal:
             self._progress = trio.Event()
             await self._progress.wait()
 
-    # ── what should be so ────────────────────────────────────────────────────────────────────
+    # ── checks ───────────────────────────────────────────────────────────────────────────────
 
     def statistics(self) -> list[InformerStatistics]:
-        """Of each informer, as of now."""
+        """Return the current statistics of each informer."""
         return [member.informer.statistics() for member in self.members]
 
     async def check(self) -> None:
-        """Everybody knows the truth, and was told it legally. Nobody may be writing."""
+        """Assert that all informers show the server's objects, and sent valid events; writers must have stopped."""
         marks = [
             Unstructured(await self.cluster.create(plural, self.body(plural, f"mark-{shard}", shard, team="x")))
             for plural in self.resources
@@ -124,14 +124,14 @@ class Member:
     team: str | None = None
 
     def shows(self, obj: Unstructured) -> bool:
-        """Whether it should show an object."""
+        """Return whether the informer should show an object."""
         labels = obj.labels
         return (
             obj.kind == self.kind and self.shard in (None, labels["shard"]) and self.team in (None, labels.get("team"))
         )
 
     def check(self, truth: dict[Key, Unstructured]) -> None:
-        """Reads, folded events and the index agree with a fresh list."""
+        """Assert that reads, the state built from events, and the index agree with a fresh list."""
         assert self.subscription.wrong == []
         listed = {obj.key: obj for obj in self.informer.list()}
         assert versions(listed) == versions(truth), self.informer
@@ -144,13 +144,13 @@ class Member:
 
 
 def versions(objects: dict[Key, Unstructured]) -> dict[Key, tuple[str, str]]:
-    """Which incarnation and which version of each object."""
+    """Return the UID and the resourceVersion of each object."""
     return {key: (obj.uid, obj.resource_version) for key, obj in objects.items()}
 
 
 @asynccontextmanager
 async def launch(cluster: Cluster, client: Client) -> AsyncIterator[Fleet]:
-    """Five resources, ten informers of each: one for each shard, and two for all of them with filters."""
+    """Start ten informers for each of five resources: one for each shard, and two for all shards with filters."""
     await cluster.define()
     await cluster.define(cluster.definition("gadgets", "Gadget"))
     fleet = Fleet(cluster=cluster)

@@ -1,4 +1,4 @@
-"""What can happen to an API server: to processes where the suite has started them, else to the embedded one."""
+"""Outages of an API server: of processes if the suite has started them, otherwise of the embedded server."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import trio
 from dynkube.testing import APIServer, ControlPlane
 
 SILENCE = 3.0
-"""After how long a silent stream is given up in these tests."""
+"""The idle timeout of watches in these tests, in seconds."""
 
 
 async def _do(*steps: Callable[[], object]) -> None:
@@ -38,7 +38,7 @@ async def _stands_still(plane: ControlPlane) -> None:
 
 
 async def _compacted(plane: ControlPlane) -> None:
-    """Its caches know what happened since its start, so it has to go for the history to be lost."""
+    """Compact etcd, and restart the API server, whose watch cache would still have the history."""
     await _do(plane.api_server.kill, plane.compact, plane.api_server.start)
 
 

@@ -1,4 +1,4 @@
-"""Servers that are killed, or restored from a backup, under the informers of a user of RBAC: no event is false.
+"""Informers send no false events when servers are killed or restored from a backup; their user has RBAC permissions.
 
 ``python -m benchmarks.restarts`` does the same for longer.
 """
@@ -24,7 +24,7 @@ RIGHTS = pytest.mark.parametrize("crd_rights", [True, False], ids=["rights on CR
 
 @pytest.fixture
 def plane(backend: Backend) -> ControlPlane:
-    """Processes that the suite may kill."""
+    """The processes of the server, if the suite has started them and so may kill them."""
     if not backend.real:
         pytest.skip("the embedded server has no processes: tests/informers shows what it can do instead")
     if backend.plane is None:
@@ -41,12 +41,12 @@ async def test_killed_servers_cause_no_false_event(crd_rights: bool, backend: Ba
 
     assert outcome.findings.found == []
     assert (outcome.kills, outcome.etcd_kills) == (2, 1)
-    assert outcome.findings.events.total()  # which of them are deletes is up to chance in so short a run
+    assert outcome.findings.events.total()  # the number of deletes is random in such a short run
 
 
 @pytest.mark.scenario("P13")
 @RIGHTS
-async def test_after_a_restored_backup_the_content_is_the_servers(
+async def test_after_a_restored_backup_informers_show_its_content(
     crd_rights: bool, backend: Backend, plane: ControlPlane
 ) -> None:
     if backup.etcdutl_of(plane) is None:

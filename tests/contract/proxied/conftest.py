@@ -1,4 +1,4 @@
-"""A proxy in front of each backend: sockets and the real clock, also where the embedded server is behind it."""
+"""A fault-injecting proxy in front of each backend, over sockets and on the real clock, also with the embedded one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def proxy(upstream: Endpoint) -> AsyncIterator[FaultProxy]:
 
 @pytest.fixture
 async def client(proxy: FaultProxy) -> AsyncIterator[dynkube.Client]:
-    """A client that sees the cluster through the proxy, and soon notices that it does not."""
+    """A client that connects through the proxy, with short idle timeouts."""
     settings = dynkube.InformerSettings(watch_idle_timeout=1.0, streaming_idle_timeout=1.0, random=Random(7))
     async with dynkube.connect(kubeconfig=proxy.kubeconfig(), settings=settings) as client:
         yield client
@@ -39,7 +39,7 @@ async def client(proxy: FaultProxy) -> AsyncIterator[dynkube.Client]:
 
 @pytest.fixture
 async def patient(proxy: FaultProxy) -> AsyncIterator[dynkube.Client]:
-    """A client that sees the cluster through the proxy, with the usual patience."""
+    """A client that connects through the proxy, with the default timeouts."""
     settings = dynkube.InformerSettings(random=Random(7))
     async with dynkube.connect(kubeconfig=proxy.kubeconfig(), settings=settings) as client:
         yield client

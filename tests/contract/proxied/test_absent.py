@@ -1,4 +1,4 @@
-"""Failure mode 1 on real connections: what a thousand absent resources ask of a server."""
+"""Failure mode 1 on real connections: the load that informers of a thousand absent resources cause."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.real_time
 
 
 @pytest.mark.scenario("F1", "P12")
-async def test_a_thousand_absent_resources_share_two_watches_and_ask_nothing_more(
+async def test_informers_of_a_thousand_absent_resources_share_two_watches(
     cluster: Cluster, proxy: FaultProxy, patient: Client
 ) -> None:
     informers = [patient.informer(f"things.v1.g{number}.{cluster.group}") for number in range(1000)]

@@ -1,4 +1,4 @@
-"""P11, P13 and failure modes 16, 19, 21, 23: whatever breaks on a real connection, informers miss nothing."""
+"""P11, P13 and failure modes 16, 19, 21, 23: informers miss no events when real connections fail."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ENDINGS: tuple[Ending, ...] = get_args(Ending)
 
 @asynccontextmanager
 async def followed(client: Client, cluster: Cluster) -> AsyncIterator[tuple[Informer, Subscription]]:
-    """An informer of the test's own objects, and a handler of it that has been told of them."""
+    """Run an informer of the test's objects, with a handler that has received them."""
     async with client.informer(CONFIGS, namespace=cluster.namespace, label_selector=OURS) as configs:
         subscription = Subscription(configs)
         with trio.fail_after(GIVE_UP):
@@ -34,12 +34,12 @@ async def followed(client: Client, cluster: Cluster) -> AsyncIterator[tuple[Info
 
 
 async def ours(cluster: Cluster, name: str) -> Unstructured:
-    """Create an object that is followed."""
+    """Create an object that the informer selects."""
     return await put(cluster, name, labels={OURS: ""})
 
 
 async def check(configs: Informer, subscription: Subscription, last: Unstructured, expected: list[str]) -> None:
-    """Reads and what was told agree with what there is, after the write that gave ``last``."""
+    """Assert that reads and events agree with the server, after the write that returned ``last``."""
     with trio.fail_after(GIVE_UP):
         await configs.wait_for(last)
         await subscription.wait_for(last.key)
@@ -50,7 +50,7 @@ async def check(configs: Informer, subscription: Subscription, last: Unstructure
 
 @pytest.mark.scenario("F21", "P11", "P13")
 @pytest.mark.parametrize("how", ENDINGS)
-async def test_an_open_watch_that_ends_in_any_way_costs_nothing(
+async def test_an_open_watch_that_ends_in_any_way_loses_no_events(
     how: Ending, cluster: Cluster, proxy: FaultProxy, client: Client
 ) -> None:
     await ours(cluster, "a")
@@ -69,12 +69,12 @@ async def test_an_open_watch_that_ends_in_any_way_costs_nothing(
 @pytest.mark.scenario("F18", "F19", "P13")
 @pytest.mark.parametrize("how", ENDINGS)
 @pytest.mark.parametrize("lines", [0, 1])
-async def test_a_watch_that_breaks_off_among_the_initial_objects_or_just_behind_them_costs_nothing(
+async def test_a_watch_that_fails_during_or_after_the_initial_objects_loses_no_events(
     how: Ending, lines: int, cluster: Cluster, proxy: FaultProxy, client: Client
 ) -> None:
     for name in ("a", "b"):
         await ours(cluster, name)
-    # Old servers refuse watches that begin with objects, and a refusal is no stream.
+    # Old servers respond to streaming lists with an error, which is no stream to cut.
     streams = None if cluster.version >= (1, 34) else lambda request: "sendInitialEvents" not in request.params
     cut = Cut(how, after_lines=lines)
     fault = proxy.inject(cut, verb="watch", resource="configmaps", when=streams, times=2)
@@ -103,9 +103,7 @@ LISTS: dict[str, Effect] = {
 
 @pytest.mark.scenario("F16", "F23", "F26", "P13")
 @pytest.mark.parametrize("effect", LISTS.values(), ids=LISTS)
-async def test_a_list_that_breaks_off_in_any_way_is_made_again(
-    effect: Effect, cluster: Cluster, proxy: FaultProxy
-) -> None:
+async def test_a_list_that_fails_in_any_way_is_repeated(effect: Effect, cluster: Cluster, proxy: FaultProxy) -> None:
     for name in ("a", "b"):
         await ours(cluster, name)
     fault = proxy.inject(effect, verb="list", resource="configmaps", times=2)
@@ -121,7 +119,7 @@ async def test_a_list_that_breaks_off_in_any_way_is_made_again(
 
 
 @pytest.mark.scenario("F20", "P13")
-async def test_a_watch_that_drips_falls_behind_and_misses_nothing(
+async def test_a_slow_watch_falls_behind_and_misses_no_events(
     cluster: Cluster, proxy: FaultProxy, client: Client
 ) -> None:
     proxy.inject(Drip(2_000), verb="watch", resource="configmaps")

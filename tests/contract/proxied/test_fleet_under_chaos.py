@@ -1,4 +1,4 @@
-"""P13: fifty informers behind a proxy where something goes wrong all the time, and everybody knows the truth after."""
+"""P13: fifty informers behind a proxy with random faults are synced with the server afterwards."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SECONDS = 10
 
 
 @pytest.mark.scenario("P13", "F21", "F23")
-async def test_after_random_faults_everybody_knows_the_truth(
+async def test_after_random_faults_all_informers_are_synced(
     cluster: Cluster, proxy: FaultProxy, patient: dynkube.Client
 ) -> None:
     async with launch(cluster, patient) as fleet:
@@ -29,7 +29,7 @@ async def test_after_random_faults_everybody_knows_the_truth(
             await chaos.run(SECONDS)
             await fleet.wait_writes(20)
             writers.cancel_scope.cancel()
-        proxy.drop_connections()  # what was silenced among them
+        proxy.drop_connections()  # including those that a fault has silenced
 
         await fleet.check()
         failures = sum(statistics.failures for statistics in fleet.statistics())
