@@ -1,4 +1,4 @@
-"""Widgets with a field of every sort, in two versions that say the same of them."""
+"""Widgets with fields of all types, in two versions with equal schemas."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ from tests.contract.owners.kit import served
 
 @pytest.fixture
 async def widgets(cluster: Cluster) -> Cluster:
-    """A cluster that serves them."""
+    """A cluster that serves these Widgets."""
     await cluster.define(cluster.definition(versions=[served(), served(name="v2", storage=False)]))
     return cluster

@@ -1,7 +1,7 @@
-"""Sequences of writes by several managers to one Widget, and what comes of them: its spec, and who owns what of it.
+"""Sequences of writes by several managers to one Widget, and the resulting spec and owners of fields.
 
-Fields are written down like ``list[a].value``, where ``a`` is the value of the key, or of the item of a set. Who owns
-is ``one`` where ``one`` applied, and ``one:Update`` otherwise.
+Fields are written like ``list[a].value``, where ``a`` is the value of the key, or the item of a set. Owners are written
+as ``one`` if the manager ``one`` has applied, and otherwise as ``one:Update``.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ PRESERVED = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 
 def struct(**fields: JSONObject) -> JSONObject:
-    """The schema of an object with these fields."""
+    """Return the schema of an object with these fields."""
     return {"type": "object", "properties": fields}
 
 
 def keyed(item: JSONObject, *keys: str, required: Sequence[str] | None = None) -> JSONObject:
-    """The schema of a list that merges by ``keys``."""
+    """Return the schema of a list of type map with these keys."""
     items = {**item, "required": list(keys if required is None else required)}
     return {"type": "array", "items": items, "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": list(keys)}
 
 
 def unique(item: JSONObject) -> JSONObject:
-    """The schema of a set."""
+    """Return the schema of a list of type set."""
     return {"type": "array", "items": item, "x-kubernetes-list-type": "set"}
 
 
 def whole(schema: JSONObject) -> JSONObject:
-    """``schema`` of a map that is one value."""
+    """Return ``schema`` as that of an atomic map."""
     return {**schema, "x-kubernetes-map-type": "atomic"}
 
 
-# Nothing that is int-or-string: before 1.22 a schema with one such field did not count at all.
+# No int-or-string: before 1.22 servers ignored a schema with such a field.
 SPEC = {
     "text": TEXT,
     "other": TEXT,
@@ -72,14 +72,14 @@ SPEC = {
 
 
 def served(spec: JSONObject | None = None, name: str = "v1", **more: Any) -> JSONObject:
-    """A version of a definition whose objects have this ``spec``."""
+    """Return a version of a CRD with this schema of ``spec``."""
     properties = {"spec": struct(**(SPEC if spec is None else spec)), "status": PRESERVED}
     return version(name, schema={"openAPIV3Schema": struct(**properties)}, **more)
 
 
 @dataclass(frozen=True, slots=True)
 class Apply:
-    """``manager`` applies ``spec``; ``refused`` are the conflicts that it meets: who has which field."""
+    """``manager`` applies ``spec``; ``refused`` are the expected conflicts: the owner of each field."""
 
     manager: str
     spec: JSONObject
@@ -89,13 +89,13 @@ class Apply:
 
 
 def force(manager: str, spec: JSONObject, version: str = "v1") -> Apply:
-    """An apply that takes what others own."""
+    """Return an apply that takes over fields of other managers."""
     return Apply(manager, spec, force=True, version=version)
 
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """``manager`` replaces the spec."""
+    """``manager`` replaces the spec by an update; creates the Widget if it is missing."""
 
     manager: str
     spec: JSONObject
@@ -103,7 +103,7 @@ class Update:
 
 
 async def play(cluster: Cluster, steps: Sequence[Apply | Update]) -> JSONObject:
-    """Carry out ``steps``, and give the object as it is then."""
+    """Perform ``steps``, and return the resulting object."""
     for step in steps:
         resource, body = f"widgets.{step.version}", cluster.widget(api_version=step.version, spec=step.spec)
         params = {"fieldManager": step.manager}
@@ -123,7 +123,7 @@ async def play(cluster: Cluster, steps: Sequence[Apply | Update]) -> JSONObject:
 
 
 def _conflicts(error: ApplyConflict) -> dict[str, str]:
-    """Which fields who has: ``{"text": "one"}``."""
+    """Return the owner of each conflicting field: ``{"text": "one"}``."""
     return {
         cause.field.removeprefix(".spec."): cause.message.removeprefix("conflict with ")
         .partition(" using")[0]
@@ -133,13 +133,13 @@ def _conflicts(error: ApplyConflict) -> dict[str, str]:
 
 
 def owned(obj: JSONObject, part: str = "spec") -> dict[str, set[str]]:
-    """The fields of ``part`` of an object by who owns them."""
+    """Return the fields of ``part`` of an object by owner."""
     found = {who: set(_fields(fields.get(f"f:{part}", {}))) for who, fields in owners(obj).items()}
     return {who: fields for who, fields in found.items() if fields}
 
 
 def words(expected: Mapping[str, str]) -> dict[str, set[str]]:
-    """What :func:`owned` is compared with: the fields of each, with blanks between them."""
+    """Return the fields of each owner as sets, for comparison with :func:`owned`; they are separated by spaces."""
     return {who: set(fields.split()) for who, fields in expected.items()}
 
 
@@ -161,7 +161,7 @@ def _readable(element: str) -> str:
 
 
 async def applied(cluster: Cluster, resource: str, body: JSONObject, manager: str, **params: str) -> tuple[int, Any]:
-    """Code and body of whatever an apply is answered."""
+    """Apply ``body``, and return the code and the body of the response."""
     path = cluster.path(resource, body["metadata"]["name"])
     answer = await cluster.call(
         "PATCH", path, body=body, content_type=APPLY, params={"fieldManager": manager, **params}

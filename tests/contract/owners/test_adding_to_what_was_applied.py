@@ -1,4 +1,4 @@
-"""Managers that extract what they applied, add to it, and apply that: nothing of theirs is lost on the way."""
+"""Managers that extract their configuration, add fields, and apply the result: they keep all of their fields."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.contract.owners.kit import Apply, Update, owned, play, words
 
 
 class Add(Apply):
-    """``manager`` extracts what it applied, adds ``spec`` to it, and applies the result."""
+    """``manager`` extracts its configuration, adds ``spec``, and applies the result."""
 
 
 Case = tuple[Sequence[Apply | Update], JSONObject, dict[str, str]]
@@ -111,7 +111,7 @@ def together(one: Any, other: Any) -> Any:
 
 
 @pytest.mark.parametrize(("steps", "spec", "owners"), SETS.values(), ids=SETS)
-async def test_items_of_a_set(
+async def test_adding_items_to_a_set(
     widgets: Cluster, steps: Sequence[Apply | Update], spec: JSONObject, owners: dict[str, str]
 ) -> None:
     obj = await carry_out(widgets, steps)
@@ -121,7 +121,7 @@ async def test_items_of_a_set(
 
 @pytest.mark.since("1.22", "who applied an empty map did not own it, and maps were merged in any case")
 @pytest.mark.parametrize(("steps", "spec", "owners"), WHOLE.values(), ids=WHOLE)
-async def test_empty_maps_and_what_is_one_value(
+async def test_adding_empty_maps_and_atomic_values(
     widgets: Cluster, steps: Sequence[Apply | Update], spec: JSONObject, owners: dict[str, str]
 ) -> None:
     obj = await carry_out(widgets, steps)

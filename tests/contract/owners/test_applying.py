@@ -1,4 +1,4 @@
-"""Server-side apply: create or merge, conflicts between managers, giving up fields."""
+"""Server-side apply: creating, merging, conflicts between managers, and fields that are no longer applied."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def applied(**data: str) -> JSONObject:
     return {**config(), "data": data}
 
 
-async def test_an_apply_creates_what_is_not_there_and_owns_it(cluster: Cluster) -> None:
+async def test_an_apply_creates_a_missing_object_and_owns_its_fields(cluster: Cluster) -> None:
     path = cluster.path("configmaps", "a")
     params = {"fieldManager": "me"}
 
@@ -52,8 +52,8 @@ async def test_a_dry_run_of_an_apply_stores_nothing(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize("version", ["5", "0"])
-async def test_a_dry_run_that_would_create_shows_the_version_it_names(cluster: Cluster, version: str) -> None:
-    """Only what stores an object gives it one; see https://github.com/kubernetes/kubernetes/issues/106745."""
+async def test_a_dry_run_of_a_create_keeps_the_resource_version_of_the_body(cluster: Cluster, version: str) -> None:
+    """Only the storage sets it; see https://github.com/kubernetes/kubernetes/issues/106745."""
     body = config(resourceVersion=version)
 
     dry = await cluster.apply("configmaps", body, "me", params={"dryRun": "All"})
@@ -75,7 +75,7 @@ async def test_managers_share_an_object_field_by_field(cluster: Cluster) -> None
     }
 
 
-async def test_another_value_for_a_field_of_others_is_a_conflict_that_names_them(cluster: Cluster) -> None:
+async def test_another_value_for_a_field_of_another_manager_is_a_conflict(cluster: Cluster) -> None:
     await cluster.apply("configmaps", applied(a="1", b="1"), "one")
 
     with pytest.raises(ApplyConflict) as caught:
@@ -87,7 +87,7 @@ async def test_another_value_for_a_field_of_others_is_a_conflict_that_names_them
     assert (caught.value.status.code, caught.value.status.reason) == (409, "Conflict")
 
 
-async def test_several_conflicts_are_told_by_manager(cluster: Cluster) -> None:
+async def test_several_conflicts_are_listed_by_manager(cluster: Cluster) -> None:
     await cluster.apply("configmaps", applied(a="1", b="1"), "two")
     await cluster.apply("configmaps", applied(b="1", c="1"), "one")
 
@@ -104,7 +104,7 @@ async def test_several_conflicts_are_told_by_manager(cluster: Cluster) -> None:
     ]
 
 
-async def test_force_takes_the_field_over(cluster: Cluster) -> None:
+async def test_force_takes_over_the_field(cluster: Cluster) -> None:
     await cluster.apply("configmaps", applied(a="1", b="1"), "one")
     taken = await cluster.apply("configmaps", applied(a="2"), "two", force=True)
 
@@ -112,7 +112,7 @@ async def test_force_takes_the_field_over(cluster: Cluster) -> None:
     assert owners(taken) == {"one": {"f:data": {"f:b": {}}}, "two": {"f:data": {"f:a": {}}}}
 
 
-async def test_a_field_no_longer_applied_goes_unless_somebody_else_owns_it(cluster: Cluster) -> None:
+async def test_a_field_no_longer_applied_is_removed_unless_another_manager_owns_it(cluster: Cluster) -> None:
     await cluster.apply("configmaps", applied(mine="1", ours="1"), "one")
     await cluster.apply("configmaps", applied(ours="1"), "two")
 
@@ -138,7 +138,7 @@ async def test_an_apply_merges_into_the_metadata(cluster: Cluster) -> None:
     assert (left["metadata"]["labels"], left["metadata"]["finalizers"]) == ({"a": "1"}, ["a.b/c"])
 
 
-async def test_lists_merge_by_their_keys(cluster: Cluster) -> None:
+async def test_lists_of_type_map_merge_by_key(cluster: Cluster) -> None:
     def of(*containers: JSONObject) -> JSONObject:
         body = {"apiVersion": "v1", "kind": "PodTemplate", "metadata": {"name": "p"}}
         return {**body, "template": {"spec": {"containers": list(containers)}}}
@@ -155,7 +155,7 @@ async def test_lists_merge_by_their_keys(cluster: Cluster) -> None:
     assert [container["name"] for container in left["template"]["spec"]["containers"]] == ["app"]
 
 
-async def test_a_schema_says_how_the_lists_of_custom_objects_merge(cluster: Cluster) -> None:
+async def test_lists_of_custom_resources_merge_by_the_type_in_their_schema(cluster: Cluster) -> None:
     def listed(kind: str, **more: object) -> JSONObject:
         return {"type": "array", "x-kubernetes-list-type": kind, **more}
 
@@ -192,7 +192,7 @@ async def test_the_status_is_applied_through_its_subresource(cluster: Cluster) -
     assert owners(done) == {"one": {"f:spec": {".": {}, "f:a": {}}}, "two:status": status}
 
 
-async def test_a_status_is_not_created_by_an_apply(cluster: Cluster) -> None:
+async def test_an_apply_to_the_status_of_a_missing_object_is_a_404(cluster: Cluster) -> None:
     await cluster.define(cluster.definition(versions=[version(subresources={"status": {}})]))
 
     with pytest.raises(NotFound):
@@ -215,14 +215,14 @@ async def test_a_status_is_not_created_by_an_apply(cluster: Cluster) -> None:
         ({**config(), "spec": {}}, APIError, r"failed to create typed patch object.*: \.spec: field not declared in"),
     ],
 )
-async def test_a_body_that_cannot_be_applied_is_refused(
+async def test_an_invalid_body_of_an_apply_is_an_error(
     cluster: Cluster, body: Any, error: type[APIError], words: str
 ) -> None:
     with pytest.raises(error, match=words):
         await cluster.patch("configmaps", "a", body, APPLY, params={"fieldManager": "me"})
 
 
-async def test_an_apply_may_name_the_version_and_the_identity_it_is_about(cluster: Cluster) -> None:
+async def test_resource_version_and_uid_in_an_apply_are_preconditions(cluster: Cluster) -> None:
     created = await cluster.create("configmaps", config())
     await cluster.patch("configmaps", "a", {"metadata": {"labels": {"a": "b"}}})
     identity = {"uid": created["metadata"]["uid"], "resourceVersion": created["metadata"]["resourceVersion"]}
@@ -236,7 +236,7 @@ async def test_an_apply_may_name_the_version_and_the_identity_it_is_about(cluste
 
 
 @pytest.mark.parametrize("resource", ["configmaps", "widgets"])
-async def test_the_version_of_an_empty_store_means_that_there_must_be_no_object(
+async def test_resource_version_1_in_an_apply_requires_that_the_object_is_missing(
     cluster: Cluster, resource: str
 ) -> None:
     await cluster.define()
@@ -253,7 +253,7 @@ async def test_the_version_of_an_empty_store_means_that_there_must_be_no_object(
             await cluster.apply(resource, body, "me", force=force)
 
 
-async def test_what_is_on_its_way_out_can_be_applied_to(cluster: Cluster) -> None:
+async def test_an_object_being_deleted_can_be_applied(cluster: Cluster) -> None:
     await cluster.create("configmaps", config(finalizers=["a.b/c"]))
     await cluster.delete("configmaps", "a")
 

@@ -1,4 +1,4 @@
-"""Built-in kinds that people apply: which of their lists and maps merge, by what, and which are one value."""
+"""Built-in kinds: which lists and maps merge, by which keys, and which are atomic."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def in_template(obj: JSONObject, manager: str) -> JSONObject:
     return found
 
 
-# What of a pod template is told apart how: the path element of an item, or ``{}`` where it is one value.
+# Fields of a pod template, with their representation in fieldsV1: by path element of an item, or ``{}`` if atomic.
 LISTS: dict[str, tuple[object, JSONObject]] = {
     "volumes": ([{"name": "v", "emptyDir": {}}], {'k:{"name":"v"}': {".": {}, "f:emptyDir": {}, "f:name": {}}}),
     "imagePullSecrets": ([{"name": "s"}], {'k:{"name":"s"}': {}}),
@@ -51,7 +51,7 @@ LISTS: dict[str, tuple[object, JSONObject]] = {
 
 @pytest.mark.since("1.22", "references and selectors were merged")
 @pytest.mark.parametrize("field", LISTS)
-async def test_fields_of_a_pod_template(cluster: Cluster, field: str) -> None:
+async def test_lists_and_maps_of_a_pod_template_merge_or_are_atomic(cluster: Cluster, field: str) -> None:
     value, fields = LISTS[field]
 
     obj = await cluster.apply("deployments", template(**{field: value}), "me")
@@ -67,7 +67,7 @@ async def test_fields_of_a_pod_template(cluster: Cluster, field: str) -> None:
         ([{"containerPort": 80}, {"containerPort": 80, "protocol": "UDP"}], ["80,TCP", "80,UDP"]),
     ],
 )
-async def test_the_ports_of_a_container_are_told_by_number_and_protocol(
+async def test_the_keys_of_container_ports_are_number_and_protocol(
     cluster: Cluster, ports: list[JSONObject], keys: list[str]
 ) -> None:
     obj = await cluster.apply("deployments", container(ports=ports), "me")
@@ -78,7 +78,7 @@ async def test_the_ports_of_a_container_are_told_by_number_and_protocol(
     assert sum(field.startswith(place) and field.endswith("]") for field in mine) == len(keys)
 
 
-async def test_a_port_that_is_not_applied_any_more_goes(cluster: Cluster) -> None:
+async def test_a_port_that_is_no_longer_applied_is_removed(cluster: Cluster) -> None:
     await cluster.apply("deployments", container(ports=[{"containerPort": 80}, {"containerPort": 81}]), "me")
 
     obj = await cluster.apply("deployments", container(ports=[{"containerPort": 81}]), "me")
@@ -95,7 +95,7 @@ async def test_a_port_that_is_not_applied_any_more_goes(cluster: Cluster) -> Non
         ({"port": 80, "name": "a", "protocol": "UDP"}, "80,UDP"),
     ],
 )
-async def test_the_ports_of_a_service_are_too(cluster: Cluster, port: JSONObject, key: str) -> None:
+async def test_the_keys_of_service_ports_are_number_and_protocol(cluster: Cluster, port: JSONObject, key: str) -> None:
     obj = await cluster.apply("services", service(ports=[port]), "me")
 
     given = {f"ports[{key}].{field}" for field in port}
@@ -103,7 +103,7 @@ async def test_the_ports_of_a_service_are_too(cluster: Cluster, port: JSONObject
 
 
 @pytest.mark.since("1.21", "the protocol had to be said")
-async def test_two_managers_may_have_a_port_each(cluster: Cluster) -> None:
+async def test_two_managers_can_own_different_ports(cluster: Cluster) -> None:
     await cluster.apply("services", service(ports=[{"port": 80, "name": "a"}]), "one")
 
     obj = await cluster.apply("services", service(ports=[{"port": 81, "name": "b", "targetPort": 8081}]), "two")
@@ -114,7 +114,7 @@ async def test_two_managers_may_have_a_port_each(cluster: Cluster) -> None:
 
 
 @pytest.mark.since("1.22", "it was merged")
-async def test_a_selector_is_one_value(cluster: Cluster) -> None:
+async def test_a_selector_is_atomic(cluster: Cluster) -> None:
     await cluster.apply("services", service(selector={"a": "1"}), "one")
 
     code, refused = await applied(cluster, "services", service(selector={"b": "1"}), "two")
@@ -124,7 +124,7 @@ async def test_a_selector_is_one_value(cluster: Cluster) -> None:
     assert forced["spec"]["selector"] == {"b": "1"}
 
 
-async def test_arguments_are_one_value_and_the_environment_is_not(cluster: Cluster) -> None:
+async def test_arguments_are_atomic_and_the_environment_merges_by_name(cluster: Cluster) -> None:
     env = [{"name": "A", "value": "1"}]
     obj = await cluster.apply("deployments", container(args=["x", "x"], env=env), "me")
 
@@ -134,13 +134,13 @@ async def test_arguments_are_one_value_and_the_environment_is_not(cluster: Clust
 
 
 @pytest.mark.since("1.29", "its items had to have a name")
-async def test_a_reference_without_a_name_is_told_by_an_empty_one(cluster: Cluster) -> None:
+async def test_the_key_of_a_reference_without_a_name_is_the_empty_string(cluster: Cluster) -> None:
     obj = await cluster.apply("deployments", template(imagePullSecrets=[{}]), "me")
 
     assert in_template(obj, "me")["f:imagePullSecrets"] == {'k:{"name":""}': {}}
 
 
-async def test_quantities_are_compared_as_they_are_written(cluster: Cluster) -> None:
+async def test_different_quantities_are_a_conflict(cluster: Cluster) -> None:
     await cluster.apply("deployments", container(resources={"limits": {"cpu": "1"}}), "one")
 
     code, refused = await applied(cluster, "deployments", container(resources={"limits": {"cpu": "2"}}), "two")
@@ -148,7 +148,7 @@ async def test_quantities_are_compared_as_they_are_written(cluster: Cluster) -> 
     assert refused["details"]["causes"][0]["field"].endswith(".resources.limits.cpu")
 
 
-async def test_keys_that_mean_something_in_html_are_escaped(cluster: Cluster) -> None:
+async def test_values_with_html_characters_can_be_applied(cluster: Cluster) -> None:
     obj = await cluster.apply("deployments", template(hostAliases=[{"ip": "10.0.0.1"}]), "me")
     assert "f:hostAliases" in in_template(obj, "me")
 

@@ -1,4 +1,4 @@
-"""Fields that change hands on purpose: to a controller, to another name, to who extracts and applies again."""
+"""Fields that change their owner on purpose: to a controller, to a renamed manager, by extract and apply."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.contract.objects import JSONObject, config, owners, workload
 from tests.contract.owners.kit import Apply, Update, applied, owned, play, words
 
 
-async def test_replicas_are_left_to_a_controller_without_being_reset(cluster: Cluster) -> None:
+async def test_replicas_can_be_handed_over_to_a_controller_without_a_reset(cluster: Cluster) -> None:
     await cluster.apply("deployments", workload(replicas=3), "me")
     own = {"replicas": 3, "selector": workload()["spec"]["selector"]}
     body = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}, "spec": own}
@@ -27,13 +27,13 @@ async def test_replicas_are_left_to_a_controller_without_being_reset(cluster: Cl
     assert "f:replicas" not in owners(left)["me"]["f:spec"]
 
 
-async def test_what_nobody_else_wants_goes_back_to_its_default(cluster: Cluster) -> None:
+async def test_a_field_without_another_owner_is_reset_to_its_default(cluster: Cluster) -> None:
     await cluster.apply("deployments", workload(replicas=3), "me")
 
     assert (await cluster.apply("deployments", workload(), "me"))["spec"]["replicas"] == 1
 
 
-async def test_what_was_updated_after_it_was_applied_is_not_reset(cluster: Cluster) -> None:
+async def test_a_field_updated_by_another_manager_is_not_reset(cluster: Cluster) -> None:
     await cluster.apply("deployments", workload(replicas=3), "me")
     await cluster.patch("deployments", "d", {"spec": {"replicas": 5}}, params={"fieldManager": "controller"})
 
@@ -42,7 +42,7 @@ async def test_what_was_updated_after_it_was_applied_is_not_reset(cluster: Clust
     assert left["spec"]["replicas"] == 5
 
 
-async def test_an_item_of_a_map_that_others_have_filled_is_not_taken_out(cluster: Cluster) -> None:
+async def test_a_key_of_a_map_updated_by_another_manager_is_not_removed(cluster: Cluster) -> None:
     await cluster.apply("configmaps", {**config(), "data": {"a": "1", "b": "1"}}, "me")
     await cluster.patch("configmaps", "a", {"data": {"b": "2"}}, params={"fieldManager": "other"})
 
@@ -52,7 +52,7 @@ async def test_an_item_of_a_map_that_others_have_filled_is_not_taken_out(cluster
 
 
 @pytest.mark.parametrize("operation", ["Apply", "Update"])
-async def test_managers_are_renamed_by_writing_managed_fields(cluster: Cluster, operation: str) -> None:
+async def test_writing_managed_fields_can_rename_a_manager(cluster: Cluster, operation: str) -> None:
     if operation == "Apply":
         obj = await cluster.apply("configmaps", config(), "old")
     else:
@@ -68,8 +68,8 @@ async def test_managers_are_renamed_by_writing_managed_fields(cluster: Cluster, 
 
 
 @pytest.mark.since("1.22", "owners were not told apart by subresource")
-async def test_who_wrote_through_two_paths_is_one_when_the_record_says_so(cluster: Cluster) -> None:
-    """Of two entries that then have the same identity the last counts."""
+async def test_entries_of_two_subresources_can_be_merged_by_writing_managed_fields(cluster: Cluster) -> None:
+    """The last of two entries that then have the same identity wins."""
     await cluster.apply("deployments", workload(), "maker")
     body: JSONObject = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}}
     here, there = ({**body, "metadata": {"name": "d", "annotations": {key: "1"}}} for key in "ab")
@@ -86,8 +86,8 @@ async def test_who_wrote_through_two_paths_is_one_when_the_record_says_so(cluste
     assert owners(merged)["me"] == {"f:metadata": {"f:annotations": {"f:b": {}}}}
 
 
-async def test_who_replaces_what_is_on_its_way_out_takes_the_record_of_that_back(cluster: Cluster) -> None:
-    """But for a patch, which says what there is, whoever replaces it leaves out when it was deleted."""
+async def test_an_update_of_an_object_being_deleted_disowns_its_deletion_timestamp(cluster: Cluster) -> None:
+    """The body of an update usually lacks the deletionTimestamp; a patch contains it implicitly."""
     await cluster.create("configmaps", config(finalizers=["a.b/c"]))
     await cluster.delete("configmaps", "a")
     await cluster.patch("configmaps", "a", {"metadata": {"managedFields": [{}]}})
@@ -106,14 +106,14 @@ async def test_who_replaces_what_is_on_its_way_out_takes_the_record_of_that_back
 
 
 def extracted(obj: JSONObject, manager: str) -> JSONObject:
-    """What a manager applied last, read from the record of it."""
+    """Return the configuration that a manager has applied, from managedFields."""
     return dict(dynkube.extract(Unstructured(obj), manager).to_dict())
 
 
 SPEC = {"text": "x", "set": ["a"], "list": [{"name": "a", "value": "1"}], "struct": {"inner": {"c": "1"}}}
 
 
-async def test_what_is_extracted_and_applied_again_changes_nothing(widgets: Cluster) -> None:
+async def test_applying_an_extracted_configuration_changes_nothing(widgets: Cluster) -> None:
     obj = await play(widgets, [Apply("one", SPEC), Apply("two", {"number": 1})])
 
     again = await widgets.apply("widgets", extracted(obj, "one"), "one")
@@ -122,7 +122,7 @@ async def test_what_is_extracted_and_applied_again_changes_nothing(widgets: Clus
 
 
 @pytest.mark.since("1.21", "a null was left of the set")
-async def test_what_is_taken_out_of_it_goes(widgets: Cluster) -> None:
+async def test_a_field_removed_from_an_extracted_configuration_is_removed(widgets: Cluster) -> None:
     obj = await play(widgets, [Apply("one", SPEC)])
     mine = extracted(obj, "one")
     del mine["spec"]["set"]
@@ -132,7 +132,7 @@ async def test_what_is_taken_out_of_it_goes(widgets: Cluster) -> None:
     assert owned(left) == words({"one": "text list[a] list[a].name list[a].value struct.inner.c"})
 
 
-async def test_what_others_have_changed_since_is_not_in_it(widgets: Cluster) -> None:
+async def test_an_extracted_configuration_lacks_fields_that_others_have_changed(widgets: Cluster) -> None:
     obj = await play(widgets, [Apply("one", {"text": "x", "number": 1}), Update("ctl", {"text": "y", "number": 1})])
 
     again = await widgets.apply("widgets", {**extracted(obj, "one")}, "one")

@@ -1,4 +1,4 @@
-"""Items told apart by keys that may be left out, as they have defaults; also in items of such lists."""
+"""List items whose keys have defaults and may be omitted; also in nested lists."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CHAPTER, SENTENCE = 'k:{"chapter":1,"section":"A"}', 'k:{"line":3,"page":2}'
 
 @pytest.fixture
 async def books(cluster: Cluster) -> Cluster:
-    """Widgets that are books, of chapters and sections, of sentences on pages and lines."""
+    """Widgets that are books: chapters and sections, with sentences on pages and lines."""
     await cluster.define(cluster.definition(versions=[served({"book": BOOK})]))
     return cluster
 
@@ -39,14 +39,14 @@ def sentence(**more: Any) -> JSONObject:
 
 
 def in_sentence(obj: JSONObject, manager: str) -> set[str]:
-    """What somebody owns of the one sentence there is."""
+    """Return the fields of the only sentence that a manager owns."""
     fields = owners(obj)[manager]
     for name in ("f:spec", "f:book", CHAPTER, "f:sentences", SENTENCE):
         fields = fields[name]
     return set(fields)
 
 
-async def test_items_without_any_of_their_keys_are_told_by_the_defaults(books: Cluster) -> None:
+async def test_items_without_keys_are_identified_by_the_defaults(books: Cluster) -> None:
     obj = await play(books, [Apply("one", sentence())])
 
     assert obj["spec"]["book"] == [
@@ -56,14 +56,14 @@ async def test_items_without_any_of_their_keys_are_told_by_the_defaults(books: C
 
 
 @pytest.mark.parametrize("page", [2, 2.0])
-async def test_a_key_that_is_given_is_the_same_as_its_default(books: Cluster, page: float) -> None:
+async def test_a_key_with_the_default_value_identifies_the_same_item(books: Cluster, page: float) -> None:
     obj = await play(books, [Apply("one", sentence()), Apply("one", sentence(page=page))])
 
     assert len(obj["spec"]["book"][0]["sentences"]) == 1
     assert in_sentence(obj, "one") == {".", "f:page", "f:text"}
 
 
-async def test_others_meet_them_there(books: Cluster) -> None:
+async def test_another_manager_can_conflict_in_an_item_with_default_keys(books: Cluster) -> None:
     await play(books, [Apply("one", sentence())])
     body = books.widget(spec={"book": [{"section": "A", "sentences": [{"line": 3, "text": "y"}]}]})
 
@@ -75,14 +75,14 @@ async def test_others_meet_them_there(books: Cluster) -> None:
 
 
 @pytest.mark.parametrize("ports", [[{"port": 80}] * 2, [{"port": 80}, {"port": 80, "protocol": "TCP"}]])
-async def test_what_the_defaults_make_the_same_cannot_be_applied(widgets: Cluster, ports: list[JSONObject]) -> None:
+async def test_items_that_defaults_make_duplicates_are_an_error(widgets: Cluster, ports: list[JSONObject]) -> None:
     code, refused = await applied(widgets, "widgets", widgets.widget(spec={"ports": ports}), "one")
 
     assert code == 500
     assert 'ports: duplicate entries for key [port=80,protocol="TCP"]' in refused["message"]
 
 
-async def test_what_is_under_another_key_is_another_item(widgets: Cluster) -> None:
+async def test_items_with_different_keys_are_owned_separately(widgets: Cluster) -> None:
     obj = await play(widgets, [Apply("one", {"ports": [{"port": 80}, {"port": 80, "protocol": "UDP"}]})])
 
     udp = "ports[80,UDP] ports[80,UDP].port ports[80,UDP].protocol"

@@ -1,4 +1,4 @@
-"""What a manager applied comes back from ``managedFields``, and can be changed and applied again."""
+"""``extract`` returns the configuration that a manager has applied; it can be changed and applied again."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def in_namespace(cluster: Cluster, obj: JSONObject) -> JSONObject:
 
 
 def deployment() -> JSONObject:
-    """A Deployment with what people write in one, and nothing that a server would add to.
+    """Return a Deployment with common fields, to whose lists and maps the server adds no defaults.
 
-    Its lists are in the order of their keys: old servers put what they merge in that order.
+    Its lists are sorted by key, as old servers sort the lists that they merge.
     """
     container = {
         "name": "app",
@@ -51,7 +51,7 @@ def deployment() -> JSONObject:
     return workload(template=template, replicas=2)
 
 
-async def test_each_manager_gets_back_exactly_what_it_applied(cluster: Cluster) -> None:
+async def test_extract_returns_exactly_the_configuration_of_each_manager(cluster: Cluster) -> None:
     base = deployment()
     sidecar = {"name": "side", "image": "side:1"}
     more = {"name": "app", "env": [{"name": "C", "value": "3"}], "ports": [{"containerPort": 80, "protocol": "TCP"}]}
@@ -63,12 +63,12 @@ async def test_each_manager_gets_back_exactly_what_it_applied(cluster: Cluster) 
     await cluster.apply("deployments", mesh, "mesh")
     live = await cluster.apply("deployments", scaler, "scaler", force=True)
 
-    del base["spec"]["replicas"]  # which was taken by force
+    del base["spec"]["replicas"]  # scaler has taken it over by force
     for manager, obj in (("team", base), ("mesh", mesh), ("scaler", scaler)):
         assert extract(live, manager) == in_namespace(cluster, obj)
 
 
-async def test_custom_objects_come_back_too(cluster: Cluster) -> None:
+async def test_extract_from_a_custom_resource(cluster: Cluster) -> None:
     await cluster.define(cluster.definition(versions=[version(schema=SCHEMA)]))
     spec = {
         "keyed": [{"name": "b", "size": 2}, {"name": "a", "zone": "there"}],
@@ -87,7 +87,7 @@ async def test_custom_objects_come_back_too(cluster: Cluster) -> None:
     assert extract(live, "two") == in_namespace(cluster, cluster.widget(spec=other))
 
 
-async def test_objects_without_a_schema_come_back_too(cluster: Cluster) -> None:
+async def test_extract_from_a_custom_resource_without_a_schema(cluster: Cluster) -> None:
     await cluster.define()
     spec = {"list": [{"name": "a"}, 1, None], "map": {"a": {"b": [], "c": {}}}, "off": False}
 
@@ -97,7 +97,7 @@ async def test_objects_without_a_schema_come_back_too(cluster: Cluster) -> None:
     assert extract(live, "one") == in_namespace(cluster, cluster.widget(spec=spec))
 
 
-async def test_applying_what_was_extracted_writes_nothing(cluster: Cluster) -> None:
+async def test_applying_an_extracted_configuration_writes_nothing(cluster: Cluster) -> None:
     base = deployment()
     await cluster.apply("deployments", base, "team")
     live = await cluster.apply("deployments", {**base, "spec": {"replicas": 2}}, "scaler")
@@ -109,7 +109,7 @@ async def test_applying_what_was_extracted_writes_nothing(cluster: Cluster) -> N
         assert again["metadata"]["managedFields"] == live["metadata"]["managedFields"]
 
 
-async def test_what_is_taken_out_of_an_extract_is_removed_by_applying_it(cluster: Cluster) -> None:
+async def test_applying_an_extracted_configuration_removes_and_adds_fields(cluster: Cluster) -> None:
     await cluster.apply("configmaps", {**config(), "data": {"a": "1", "b": "2"}}, "one")
     live = await cluster.apply("configmaps", {**config(), "data": {"c": "3"}}, "two")
 
@@ -123,7 +123,7 @@ async def test_what_is_taken_out_of_an_extract_is_removed_by_applying_it(cluster
 
 
 @pytest.mark.since("1.22", "managers were not told apart by subresource")
-async def test_what_was_applied_through_a_subresource_is_apart(cluster: Cluster) -> None:
+async def test_extract_separates_the_configurations_of_subresources(cluster: Cluster) -> None:
     await cluster.define(cluster.definition(versions=[version(subresources={"status": {}})]))
     await cluster.apply("widgets", cluster.widget(spec={"a": 1}), "one")
     live = await cluster.apply("widgets/status", cluster.widget(status={"ready": True}), "one")
@@ -133,7 +133,7 @@ async def test_what_was_applied_through_a_subresource_is_apart(cluster: Cluster)
     assert through == in_namespace(cluster, cluster.widget(status={"ready": True}))
 
 
-async def test_of_an_empty_object_that_others_fill_the_empty_one_comes_back(cluster: Cluster) -> None:
+async def test_an_empty_map_is_extracted_as_empty_if_others_have_filled_it(cluster: Cluster) -> None:
     await cluster.define()
     mine: JSONObject = {"a": {}, "b": {"c": {}}}
     theirs: JSONObject = {"a": {"x": 1}, "b": {"c": {"y": 2}}}
@@ -144,7 +144,7 @@ async def test_of_an_empty_object_that_others_fill_the_empty_one_comes_back(clus
     assert extract(live, "one") == in_namespace(cluster, cluster.widget(spec=mine))
 
 
-async def test_owners_are_told_field_by_field(cluster: Cluster) -> None:
+async def test_owners_lists_the_managers_of_each_field(cluster: Cluster) -> None:
     labels = {"app.kubernetes.io/name": "shop"}
     await cluster.apply("configmaps", {**config(labels=labels), "data": {"a": "1"}}, "one")
     live = await cluster.apply("configmaps", {**config(), "data": {"a": "1"}}, "two")

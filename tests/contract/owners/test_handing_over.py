@@ -1,4 +1,4 @@
-"""What a server makes of ``managedFields`` in which fields were released, transferred or migrated."""
+"""The server's behaviour after ``managedFields`` with released, transferred or migrated fields were written."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def applied(**data: str) -> JSONObject:
 
 
 async def written(cluster: Cluster, live: JSONObject, entries: list[Any], resource: str = "configmaps") -> JSONObject:
-    """The object with these entries, guarded against other writes by its resourceVersion."""
+    """Write these entries, with the resourceVersion as a precondition, and return the object."""
     patch = [
         {"op": "replace", "path": "/metadata/managedFields", "value": entries},
         {"op": "replace", "path": "/metadata/resourceVersion", "value": live["metadata"]["resourceVersion"]},
@@ -31,7 +31,7 @@ async def written(cluster: Cluster, live: JSONObject, entries: list[Any], resour
 
 
 def kept(live: JSONObject, entries: list[Any]) -> bool:
-    """Whether the server has these entries, in whichever order."""
+    """Return whether the object has these entries, in any order."""
 
     def told(each: JSONObject) -> str:
         return json.dumps(each, sort_keys=True)
@@ -39,7 +39,7 @@ def kept(live: JSONObject, entries: list[Any]) -> bool:
     return sorted(map(told, live["metadata"]["managedFields"])) == sorted(map(told, entries))
 
 
-async def test_what_was_released_stays_when_it_is_no_longer_applied(cluster: Cluster) -> None:
+async def test_a_released_field_stays_when_it_is_no_longer_applied(cluster: Cluster) -> None:
     live = await cluster.apply("configmaps", applied(a="1", b="1"), "one")
 
     entries = released(live, ".data.a", "one")
@@ -51,7 +51,7 @@ async def test_what_was_released_stays_when_it_is_no_longer_applied(cluster: Clu
     assert ".data.a" not in owners(after)
 
 
-async def test_what_was_released_can_be_taken_without_a_conflict(cluster: Cluster) -> None:
+async def test_another_manager_applies_a_released_field_without_a_conflict(cluster: Cluster) -> None:
     live = await cluster.apply("configmaps", applied(a="1", b="1"), "one")
     with pytest.raises(ApplyConflict):
         await cluster.apply("configmaps", applied(a="2"), "two")
@@ -63,7 +63,7 @@ async def test_what_was_released_can_be_taken_without_a_conflict(cluster: Cluste
     assert [manager.name for manager in owners(after)[".data.a"]] == ["two"]
 
 
-async def test_what_was_transferred_can_be_applied_by_the_other_without_a_conflict(cluster: Cluster) -> None:
+async def test_the_new_owner_applies_a_transferred_field_without_a_conflict(cluster: Cluster) -> None:
     await cluster.apply("configmaps", applied(a="1", b="1"), "one")
     live = await cluster.apply("configmaps", applied(c="1"), "two")
 
@@ -76,7 +76,7 @@ async def test_what_was_transferred_can_be_applied_by_the_other_without_a_confli
     assert after["data"] == {"a": "2", "b": "1", "c": "2"}
 
 
-async def test_what_was_written_can_become_what_is_applied(cluster: Cluster) -> None:
+async def test_fields_written_by_update_can_be_transferred_to_a_manager_that_applies(cluster: Cluster) -> None:
     created = await cluster.create("configmaps", applied(a="1", b="1"), params={"fieldManager": "hand"})
 
     live = await written(cluster, created, transferred(created, "hand", "gitops"))
@@ -86,7 +86,7 @@ async def test_what_was_written_can_become_what_is_applied(cluster: Cluster) -> 
     assert after["data"] == {"a": "1"}
 
 
-async def test_a_part_of_an_item_can_be_transferred(cluster: Cluster) -> None:
+async def test_a_field_of_a_list_item_can_be_transferred(cluster: Cluster) -> None:
     containers = [{"name": "app", "image": "app:1", "imagePullPolicy": "Always"}]
     pods = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": containers}}
     spec = {"selector": {"matchLabels": {"a": "b"}}, "template": pods}
@@ -104,13 +104,13 @@ async def test_a_part_of_an_item_can_be_transferred(cluster: Cluster) -> None:
 
 
 async def client_side(cluster: Cluster, **data: str) -> JSONObject:
-    """Applied as kubectl applies from the client: a create with an annotation."""
+    """Create an object as client-side ``kubectl apply`` does: with an annotation."""
     obj = applied(**data)
     obj["metadata"]["annotations"] = {ANNOTATION: json.dumps(applied(**data))}
     return await cluster.create("configmaps", obj, params=CSA)
 
 
-async def test_after_a_migration_a_field_that_is_left_out_is_removed(cluster: Cluster) -> None:
+async def test_after_a_migration_a_field_that_is_not_applied_is_removed(cluster: Cluster) -> None:
     live = await client_side(cluster, a="1", b="1")
 
     entries = migrated(live, "gitops")
@@ -123,7 +123,7 @@ async def test_after_a_migration_a_field_that_is_left_out_is_removed(cluster: Cl
     assert ANNOTATION not in after["metadata"].get("annotations", {})
 
 
-async def test_without_a_migration_it_would_stay(cluster: Cluster) -> None:
+async def test_without_a_migration_a_field_that_is_not_applied_stays(cluster: Cluster) -> None:
     await client_side(cluster, a="1", b="1")
 
     await cluster.apply("configmaps", applied(a="1", b="1"), "gitops")
@@ -132,7 +132,7 @@ async def test_without_a_migration_it_would_stay(cluster: Cluster) -> None:
     assert after["data"] == {"a": "1", "b": "1"}
 
 
-async def test_after_the_first_apply_a_migration_is_not_too_late(cluster: Cluster) -> None:
+async def test_a_migration_is_possible_after_the_first_apply(cluster: Cluster) -> None:
     await client_side(cluster, a="1", b="1")
     live = await cluster.apply("configmaps", applied(a="1", b="1", c="1"), "gitops")
 
@@ -143,7 +143,7 @@ async def test_after_the_first_apply_a_migration_is_not_too_late(cluster: Cluste
     assert list(map(str, fields_of(after, "gitops"))) == [".data.c"]
 
 
-async def test_who_was_overtaken_is_told(cluster: Cluster) -> None:
+async def test_writing_entries_after_another_write_is_a_conflict(cluster: Cluster) -> None:
     live = await cluster.apply("configmaps", applied(a="1"), "one")
     await cluster.apply("configmaps", applied(b="1"), "two")
 

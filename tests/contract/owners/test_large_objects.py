@@ -1,4 +1,4 @@
-"""Objects of so many fields that to say who owns each is too much for etcd."""
+"""Objects with so many fields that ``managedFields`` would exceed the size limit of etcd."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from tests.contract.cluster import Cluster
 from tests.contract.objects import config, owners
 from tests.contract.owners.kit import applied
 
-# Half a million bytes of names, and as much again where their owner is told.
+# Half a million bytes of names, and as much again in managedFields.
 MANY = {f"{'k' * 70}{number}": "v" for number in range(11_000)}
 TOO_LARGE = "etcdserver: request is too large"
 
 
 @pytest.mark.parametrize("verb", ["create", "update", "patch"])
-async def test_a_write_drops_the_record_of_owners_rather_than_fail(cluster: Cluster, verb: str) -> None:
+async def test_a_write_drops_managed_fields_instead_of_failing(cluster: Cluster, verb: str) -> None:
     body, params = {**config(), "data": MANY}, {"fieldManager": "me"}
     if verb != "create":
         await cluster.apply("configmaps", config(), "one")
@@ -30,13 +30,13 @@ async def test_a_write_drops_the_record_of_owners_rather_than_fail(cluster: Clus
     assert owners(obj) == {}
 
 
-async def test_an_apply_fails(cluster: Cluster) -> None:
+async def test_an_apply_is_an_error(cluster: Cluster) -> None:
     code, refused = await applied(cluster, "configmaps", {**config(), "data": MANY}, "me")
 
     assert (code, refused["message"]) == (500, TOO_LARGE)
 
 
-async def test_also_where_it_would_tell_who_was_there_before(cluster: Cluster) -> None:
+async def test_an_apply_that_adds_before_first_apply_is_an_error(cluster: Cluster) -> None:
     await cluster.create("configmaps", {**config(), "data": MANY})
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "labels": {"a": "b"}}}
 

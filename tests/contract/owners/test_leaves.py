@@ -1,4 +1,4 @@
-"""Single values: who sets them, changes them, gives them up, and who is in whose way."""
+"""Scalars and atomic values: setting, changing and giving them up, and conflicts about them."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ ATOMS: dict[str, tuple[Sequence[Apply | Update], JSONObject, dict[str, str]]] = 
 
 
 @pytest.mark.parametrize(("steps", "spec", "owners"), CASES.values(), ids=CASES)
-async def test_values(
+async def test_owners_of_scalars_and_atomic_lists(
     widgets: Cluster, steps: Sequence[Apply | Update], spec: JSONObject, owners: dict[str, str]
 ) -> None:
     obj = await play(widgets, steps)
@@ -116,7 +116,7 @@ async def test_values(
 
 @pytest.mark.since("1.22", "such maps were merged like others")
 @pytest.mark.parametrize(("steps", "spec", "owners"), ATOMS.values(), ids=ATOMS)
-async def test_a_map_that_is_one_value(
+async def test_owners_of_an_atomic_map(
     widgets: Cluster, steps: Sequence[Apply | Update], spec: JSONObject, owners: dict[str, str]
 ) -> None:
     obj = await play(widgets, steps)
@@ -125,7 +125,7 @@ async def test_a_map_that_is_one_value(
 
 
 @pytest.mark.since("1.21", "a null was left of it in any case")
-async def test_a_spec_of_which_nothing_is_left_is_null_and_that_is_not_valid(widgets: Cluster) -> None:
+async def test_an_empty_spec_becomes_null_which_is_invalid(widgets: Cluster) -> None:
     await play(widgets, [Apply("one", A)])
 
     code, refused = await applied(widgets, "widgets", widgets.widget(spec={}), "one")

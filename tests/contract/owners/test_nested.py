@@ -1,4 +1,4 @@
-"""Containers in containers: what goes with what, what stays behind, and who owns the containers themselves."""
+"""Nested lists, maps and structs: which fields are removed with others, and the owners of the containers."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ LEFT: dict[str, Case] = {
 
 
 @pytest.mark.parametrize(("steps", "spec", "owners"), INSIDE.values(), ids=INSIDE)
-async def test_what_is_inside_changes_with_what_is_around_it(
+async def test_owners_of_values_in_nested_lists_and_maps(
     widgets: Cluster, steps: Sequence[Apply | Update], spec: JSONObject, owners: dict[str, str]
 ) -> None:
     obj = await play(widgets, steps)
@@ -166,7 +166,7 @@ async def test_what_is_inside_changes_with_what_is_around_it(
 
 @pytest.mark.since("1.22", "of structs a null was left, and who applied an empty one did not own it")
 @pytest.mark.parametrize(("steps", "spec", "owners"), STRUCTS.values(), ids=STRUCTS)
-async def test_structs_and_empty_maps(
+async def test_owners_of_structs_and_empty_maps(
     widgets: Cluster, steps: Sequence[Apply | Update], spec: JSONObject, owners: dict[str, str]
 ) -> None:
     obj = await play(widgets, steps)
@@ -175,7 +175,7 @@ async def test_structs_and_empty_maps(
 
 
 @pytest.mark.parametrize(("steps", "spec", "owners"), LEFT.values(), ids=LEFT)
-async def test_who_gives_up_a_container_leaves(
+async def test_a_container_that_is_no_longer_applied_keeps_the_fields_of_others(
     widgets: Cluster, steps: Sequence[Apply | Update], spec: JSONObject, owners: dict[str, str]
 ) -> None:
     obj = await play(widgets, steps)

@@ -1,4 +1,4 @@
-"""What changes nothing is no write: no new resourceVersion, no other time, no event."""
+"""A request without changes writes nothing: resourceVersion and times stay the same, and there is no event."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def revision(obj: JSONObject) -> str:
 
 @pytest.fixture
 def a_second(cluster: Cluster, backend: Backend) -> Wait:
-    """Waits for a real server's clock to go on, of which owners have the seconds; embedded time does so elsewhere."""
+    """Waits until the time of ``managedFields``, which has whole seconds, would differ; only on a real server."""
 
     async def now() -> str:
         dry = await cluster.create("configmaps", config("clock"), params={"dryRun": "All"})
@@ -53,7 +53,7 @@ OBJECTS: dict[str, tuple[str, JSONObject]] = {
 
 
 @pytest.mark.parametrize(("plural", "body"), OBJECTS.values(), ids=OBJECTS)
-async def test_applying_again(cluster: Cluster, a_second: Wait, plural: str, body: JSONObject) -> None:
+async def test_a_repeated_apply_writes_nothing(cluster: Cluster, a_second: Wait, plural: str, body: JSONObject) -> None:
     first = await cluster.apply(plural, body, "me")
     await a_second()
 
@@ -63,7 +63,9 @@ async def test_applying_again(cluster: Cluster, a_second: Wait, plural: str, bod
 
 
 @pytest.mark.since("1.31", "the time was written again, as that of what is completed")
-async def test_applying_again_a_quantity_in_another_notation(cluster: Cluster, a_second: Wait) -> None:
+async def test_a_repeated_apply_of_a_quantity_that_is_normalized_writes_nothing(
+    cluster: Cluster, a_second: Wait
+) -> None:
     containers = [{"name": "a", "image": "i", "resources": {"limits": {"cpu": "1000m"}}}]
     body = workload(template={"metadata": {"labels": {"app": "d"}}, "spec": {"containers": containers}})
     first = await cluster.apply("deployments", body, "me")
@@ -75,7 +77,7 @@ async def test_applying_again_a_quantity_in_another_notation(cluster: Cluster, a
 
 
 @pytest.mark.since("1.31", "the time was written again: https://github.com/kubernetes/kubernetes/issues/124605")
-async def test_applying_again_what_a_definition_completes_as_one_value(cluster: Cluster, a_second: Wait) -> None:
+async def test_a_repeated_apply_of_an_atomic_map_with_defaults_writes_nothing(cluster: Cluster, a_second: Wait) -> None:
     await cluster.define(cluster.definition(versions=[served(DEFAULTED)]))
     steps = [Apply("one", {"ref": {"name": "a"}})]
     first = await play(cluster, steps)
@@ -85,7 +87,7 @@ async def test_applying_again_what_a_definition_completes_as_one_value(cluster: 
 
 
 @pytest.mark.since("1.22", "the first of another manager was a write, and all after it")
-async def test_another_manager_s_first_apply_is_a_write_and_the_second_none(cluster: Cluster, a_second: Wait) -> None:
+async def test_only_the_first_apply_of_another_manager_is_a_write(cluster: Cluster, a_second: Wait) -> None:
     created = await cluster.apply("configmaps", config(), "me")
     first = await cluster.apply("configmaps", config(), "other")
     await a_second()
@@ -97,7 +99,9 @@ async def test_another_manager_s_first_apply_is_a_write_and_the_second_none(clus
 
 
 @pytest.mark.parametrize("manager", ["me", "other"])
-async def test_updating_and_patching_to_the_same(cluster: Cluster, a_second: Wait, manager: str) -> None:
+async def test_an_update_or_patch_without_changes_writes_nothing(
+    cluster: Cluster, a_second: Wait, manager: str
+) -> None:
     created = await cluster.create("deployments", workload(), params={"fieldManager": "me"})
     await a_second()
 
@@ -107,7 +111,7 @@ async def test_updating_and_patching_to_the_same(cluster: Cluster, a_second: Wai
     assert revision(created) == revision(updated) == revision(patched)
 
 
-async def test_creating_and_updating_to_what_the_server_writes_otherwise(cluster: Cluster, a_second: Wait) -> None:
+async def test_an_update_with_values_that_are_normalized_writes_nothing(cluster: Cluster, a_second: Wait) -> None:
     containers = [{"name": "a", "image": "i", "resources": {"limits": {"memory": "2048Mi"}}}]
     claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1024Mi"}}}
     body = workload(
@@ -126,8 +130,8 @@ async def test_creating_and_updating_to_what_the_server_writes_otherwise(cluster
 
 
 @pytest.mark.since("1.22", "who applied an empty struct did not own it")
-async def test_to_give_up_what_becomes_the_default_is_a_write(cluster: Cluster) -> None:
-    """Who applied the empty directory owned it."""
+async def test_giving_up_a_field_that_becomes_its_default_is_a_write(cluster: Cluster) -> None:
+    """The manager owned the emptyDir that it had applied, and gives it up."""
     body = workload()
     body["spec"]["template"]["spec"]["volumes"] = [{"name": "v", "emptyDir": {}}]
     first = await cluster.apply("deployments", body, "me")
@@ -140,7 +144,7 @@ async def test_to_give_up_what_becomes_the_default_is_a_write(cluster: Cluster) 
 
 
 @pytest.mark.since("1.27", "the time of the apply was written")
-async def test_a_creation_time_that_is_sent_is_overlooked(cluster: Cluster) -> None:
+async def test_a_creation_timestamp_in_an_apply_is_ignored(cluster: Cluster) -> None:
     first = await cluster.apply("configmaps", config(), "me")
 
     again = await cluster.apply("configmaps", config(creationTimestamp="2020-01-01T00:00:00Z"), "me")
@@ -148,7 +152,7 @@ async def test_a_creation_time_that_is_sent_is_overlooked(cluster: Cluster) -> N
     assert again == first
 
 
-async def test_a_dry_run_that_would_change_something_changes_nothing(cluster: Cluster) -> None:
+async def test_a_dry_run_of_an_apply_changes_nothing(cluster: Cluster) -> None:
     first = await cluster.apply("configmaps", config(), "me")
 
     dry = await cluster.apply("configmaps", {**config(), "data": {"k": "w"}}, "me", params={"dryRun": "All"})
@@ -163,13 +167,13 @@ async def test_a_conflict_changes_nothing(widgets: Cluster) -> None:
     assert await play(widgets, [Apply("two", {"text": "b", "number": 1}, refused={"text": "one"})]) == first
 
 
-async def test_what_an_update_gives_the_same_value_stays_its_owner_s(widgets: Cluster) -> None:
+async def test_a_value_that_an_update_does_not_change_keeps_its_owner(widgets: Cluster) -> None:
     first = await play(widgets, [Apply("one", {"text": "a"})])
 
     assert await play(widgets, [Update("ctl", {"text": "a"})]) == first
 
 
-async def test_the_time_of_an_owner_is_that_of_what_they_wrote_last(
+async def test_the_time_of_an_owner_is_that_of_its_last_write(
     cluster: Cluster, backend: Backend, a_second: Wait
 ) -> None:
     if not backend.real:

@@ -1,4 +1,4 @@
-"""``managedFields``: who owns what after creates, updates, patches and applies, and how owners are given up."""
+"""``managedFields`` after creates, updates, patches and applies, and resetting them."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ def by(manager: str, **more: str) -> dict[str, str]:
 
 
 async def reset(cluster: Cluster, value: Any) -> JSONObject:
-    """Set ``managedFields`` by a patch of somebody who writes nothing else."""
+    """Set ``managedFields`` by a patch of a manager that writes nothing else."""
     patch = {"metadata": {"managedFields": value}}
     return await cluster.patch("configmaps", "a", patch, params=by("resetter"))
 
 
-async def test_a_creation_owns_all_it_says(cluster: Cluster) -> None:
+async def test_a_create_owns_all_fields_of_its_body(cluster: Cluster) -> None:
     created = await cluster.create("configmaps", config(labels={"a": "b"}), params=by("maker"))
 
     fields = {"f:metadata": {"f:labels": {".": {}, "f:a": {}}}, "f:data": {".": {}, "f:k": {}}}
     assert owners(created) == {"maker:Update": fields}
 
 
-async def test_defaults_belong_to_who_creates(cluster: Cluster) -> None:
+async def test_a_create_owns_the_defaults(cluster: Cluster) -> None:
     await cluster.create("serviceaccounts", {"metadata": {"name": "default"}})
     created = await cluster.create("pods", pod(), params=by("maker"))
 
@@ -42,7 +42,7 @@ async def test_defaults_belong_to_who_creates(cluster: Cluster) -> None:
     assert "." not in spec, "there is a spec in any Pod, so nobody owns it"
 
 
-async def test_an_update_owns_what_it_changes_and_the_others_lose_it(cluster: Cluster) -> None:
+async def test_an_update_takes_the_fields_that_it_changes_from_others(cluster: Cluster) -> None:
     created = await cluster.create("configmaps", {**config(), "data": {"a": "1", "b": "1"}}, params=by("one"))
 
     updated = await cluster.update("configmaps", {**created, "data": {"a": "2", "c": "3"}}, params=by("two"))
@@ -53,7 +53,7 @@ async def test_an_update_owns_what_it_changes_and_the_others_lose_it(cluster: Cl
     }
 
 
-async def test_a_patch_owns_what_it_changes(cluster: Cluster) -> None:
+async def test_a_patch_owns_the_fields_that_it_changes(cluster: Cluster) -> None:
     await cluster.create("configmaps", config(), params=by("one"))
 
     patched = await cluster.patch("configmaps", "a", {"data": {"k": "v", "l": "w"}}, params=by("two"))
@@ -61,7 +61,7 @@ async def test_a_patch_owns_what_it_changes(cluster: Cluster) -> None:
     assert owners(patched)["two:Update"] == {"f:data": {"f:l": {}}}
 
 
-async def test_nobody_owns_what_is_gone(cluster: Cluster) -> None:
+async def test_a_removed_field_has_no_owner(cluster: Cluster) -> None:
     await cluster.create("configmaps", config(), params=by("one"))
     await cluster.patch("configmaps", "a", {"data": {"l": "w"}}, params=by("two"))
 
@@ -70,7 +70,7 @@ async def test_nobody_owns_what_is_gone(cluster: Cluster) -> None:
     assert owners(patched) == {"one:Update": {"f:data": {".": {}, "f:k": {}}}}
 
 
-async def test_a_strategic_patch_owns_items_by_their_keys(cluster: Cluster) -> None:
+async def test_a_strategic_patch_owns_list_items_by_key(cluster: Cluster) -> None:
     await cluster.create("deployments", workload(), params=by("one"))
     containers = [{"name": "app", "ports": [{"containerPort": 80}], "resources": {"limits": {"cpu": "1"}}}]
     patch = {"spec": {"template": {"spec": {"containers": containers}}}}
@@ -84,14 +84,14 @@ async def test_a_strategic_patch_owns_items_by_their_keys(cluster: Cluster) -> N
     assert items == {'k:{"name":"app"}': {"f:ports": ports, "f:resources": limits}}
 
 
-async def test_the_same_manager_is_another_one_when_it_applies(cluster: Cluster) -> None:
+async def test_applies_and_updates_of_one_manager_are_separate_entries(cluster: Cluster) -> None:
     await cluster.apply("configmaps", config(), "me")
     patched = await cluster.patch("configmaps", "a", {"data": {"l": "w"}}, params=by("me"))
 
     assert owners(patched) == {"me": {"f:data": {"f:k": {}}}, "me:Update": {"f:data": {"f:l": {}}}}
 
 
-async def test_an_apply_conflicts_with_who_created(cluster: Cluster) -> None:
+async def test_an_apply_conflicts_with_the_creator(cluster: Cluster) -> None:
     await cluster.create("configmaps", config(), params=by("maker"))
 
     with pytest.raises(ApplyConflict) as caught:
@@ -115,7 +115,7 @@ async def test_the_status_is_owned_through_its_subresource(cluster: Cluster) -> 
     assert 'conflict with "one" with subresource "status" using' in caught.value.status.message
 
 
-async def test_owners_are_told_apart_by_the_version_they_write_in(cluster: Cluster) -> None:
+async def test_updates_in_two_api_versions_are_separate_entries(cluster: Cluster) -> None:
     versions = [version(), version("v2", storage=False)]
     await cluster.define(cluster.definition(versions=versions))
     await cluster.create("widgets", cluster.widget(spec={"a": 1}), params=by("one"))
@@ -133,7 +133,7 @@ async def test_owners_are_told_apart_by_the_version_they_write_in(cluster: Clust
     assert f'conflict with "one" using {cluster.group}/v2: .spec.b' in caught.value.status.message
 
 
-async def test_who_applies_is_the_same_through_all_versions(cluster: Cluster) -> None:
+async def test_applies_in_all_api_versions_are_one_entry(cluster: Cluster) -> None:
     await cluster.define(cluster.definition(versions=[version(), version("v2", storage=False)]))
     await cluster.apply("widgets", cluster.widget(spec={"a": 1}), "me")
 
@@ -146,7 +146,7 @@ async def test_who_applies_is_the_same_through_all_versions(cluster: Cluster) ->
 
 
 @pytest.mark.parametrize("value", [[], [{}]])
-async def test_an_empty_list_gives_up_all_owners_and_no_account_is_kept(cluster: Cluster, value: Any) -> None:
+async def test_empty_managed_fields_stop_the_tracking_of_owners(cluster: Cluster, value: Any) -> None:
     await cluster.create("configmaps", config())
 
     assert "managedFields" not in (await reset(cluster, value))["metadata"]
@@ -154,7 +154,7 @@ async def test_an_empty_list_gives_up_all_owners_and_no_account_is_kept(cluster:
     assert "managedFields" not in written["metadata"]
 
 
-async def test_the_first_apply_after_that_meets_somebody_who_was_there_before(cluster: Cluster) -> None:
+async def test_the_first_apply_after_a_reset_adds_before_first_apply(cluster: Cluster) -> None:
     await cluster.create("configmaps", config(labels={"a": "b"}))
     await reset(cluster, [])
 
@@ -183,7 +183,7 @@ async def test_the_first_apply_after_that_meets_somebody_who_was_there_before(cl
         [{**ENTRY, "fieldsV1": {"a": {}}}],
     ],
 )
-async def test_what_does_not_say_who_owns_what_changes_nothing(cluster: Cluster, value: Any) -> None:
+async def test_null_or_invalid_managed_fields_change_nothing(cluster: Cluster, value: Any) -> None:
     created = await cluster.create("configmaps", config(), params=by("one"))
 
     patched = await reset(cluster, value)
@@ -191,7 +191,7 @@ async def test_what_does_not_say_who_owns_what_changes_nothing(cluster: Cluster,
     assert patched["metadata"]["managedFields"] == created["metadata"]["managedFields"]
 
 
-async def test_owners_can_be_set(cluster: Cluster) -> None:
+async def test_managed_fields_can_be_set(cluster: Cluster) -> None:
     await cluster.create("configmaps", config(), params=by("one"))
     fields: JSONObject = {"f:data": {"f:k": {}}}
     entry = {"manager": "x", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": fields}
@@ -201,7 +201,7 @@ async def test_owners_can_be_set(cluster: Cluster) -> None:
     assert owners(patched) == {"x": fields}
 
 
-async def test_who_wrote_in_a_version_that_is_none_is_forgotten(cluster: Cluster) -> None:
+async def test_entries_with_an_unknown_api_version_are_dropped(cluster: Cluster) -> None:
     await cluster.create("configmaps", config(), params=by("one"))
     entry = {"manager": "x", "operation": "Update", "apiVersion": "v9", "fieldsType": "FieldsV1"}
 
@@ -210,7 +210,7 @@ async def test_who_wrote_in_a_version_that_is_none_is_forgotten(cluster: Cluster
     assert "managedFields" not in patched["metadata"]
 
 
-async def test_through_a_subresource_no_owners_can_be_set(cluster: Cluster) -> None:
+async def test_managed_fields_cannot_be_set_through_the_status(cluster: Cluster) -> None:
     await cluster.create("deployments", workload(), params=by("one"))
 
     patch = {"metadata": {"managedFields": []}, "status": {"replicas": 1}}
@@ -228,7 +228,7 @@ async def test_an_apply_that_changes_nothing_has_no_time(cluster: Cluster) -> No
     assert ["time" in entry for entry in applied["metadata"]["managedFields"]] == [False, True]
 
 
-async def test_an_update_that_creates_owns_all_it_says(cluster: Cluster) -> None:
+async def test_an_update_that_creates_owns_all_fields_of_its_body(cluster: Cluster) -> None:
     lease = {"metadata": {"name": "l"}, "spec": {"holderIdentity": "me"}}
 
     created = await cluster.update("leases", lease, params=by("maker"))
@@ -236,7 +236,7 @@ async def test_an_update_that_creates_owns_all_it_says(cluster: Cluster) -> None
     assert owners(created) == {"maker:Update": {"f:spec": {"f:holderIdentity": {}}}}
 
 
-async def test_who_says_nothing_owns_nothing(cluster: Cluster) -> None:
+async def test_a_create_without_fields_owns_nothing(cluster: Cluster) -> None:
     created = await cluster.create("leases", {"metadata": {"name": "l"}, "spec": {}})
 
     assert "managedFields" not in created["metadata"]

@@ -1,4 +1,4 @@
-"""The fields that servers name in conflicts are read as the paths that ``managedFields`` has."""
+"""``FieldPath.parse`` of the fields in conflicts returns the paths of ``managedFields``."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def apply(cluster: Cluster, resource: str, obj: JSONObject, manager: str) 
 async def conflicts(
     cluster: Cluster, resource: str, mine: JSONObject, theirs: JSONObject
 ) -> tuple[JSONObject, list[str]]:
-    """The live object, and the fields of the causes."""
+    """Provoke a conflict; returns the live object, and the fields of the causes."""
     live = await apply(cluster, resource, mine, "one")
     with pytest.raises(ApplyConflict) as caught:
         await apply(cluster, resource, theirs, "two")
@@ -53,7 +53,7 @@ def deployment(word: str) -> JSONObject:
     return obj
 
 
-async def test_items_and_quoted_names_are_read(cluster: Cluster) -> None:
+async def test_paths_of_items_and_quoted_names_are_parsed(cluster: Cluster) -> None:
     live, fields = await conflicts(cluster, "deployments", deployment("x"), deployment("y"))
 
     found = [FieldPath.parse(text, among=owners(live)) for text in fields]
@@ -67,7 +67,7 @@ async def test_items_and_quoted_names_are_read(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize("text", ["plain", 'a"b\\c', "<&>", "ü 😀", "tab\tend", "\x01\x7f\x85", "\u2028\ufeff"])
-async def test_keys_of_every_kind_are_read(cluster: Cluster, text: str) -> None:
+async def test_keys_with_all_kinds_of_characters_are_parsed(cluster: Cluster, text: str) -> None:
     await cluster.define(cluster.definition(versions=[version(schema=structural(keyed=KEYED))]))
     key = {"on": True, "size": 1000000, "text": text}
 

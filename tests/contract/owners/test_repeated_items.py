@@ -1,6 +1,6 @@
-"""Lists whose items should be unique, and are not: creates and updates may say so, and applies can mend it.
+"""Lists of type map with duplicate keys: creates and updates may write them, and applies can remove the duplicates.
 
-The items of the same key are one value then: https://github.com/kubernetes/kubernetes/issues/113482
+All items with the same key are then owned together: https://github.com/kubernetes/kubernetes/issues/113482
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def env_of(obj: JSONObject) -> list[str]:
 
 
 def owned(obj: JSONObject) -> dict[str, JSONObject]:
-    """Who owns which entries, by name, and what of them: ``{}`` for all there is together."""
+    """Return the owned fields of environment variables by owner and name; empty if duplicates are owned together."""
     found = {who: _container(fields).get("f:env", {}) for who, fields in owners(obj).items()}
     return {
         who: {element[11:-2]: set(below) - {"."} for element, below in fields.items() if element != "."}
@@ -47,14 +47,14 @@ def owned(obj: JSONObject) -> dict[str, JSONObject]:
 EACH = {"f:name", "f:value"}
 
 
-async def test_who_creates_them_owns_them_together(cluster: Cluster) -> None:
+async def test_a_create_owns_duplicates_together(cluster: Cluster) -> None:
     obj = await cluster.create("deployments", deployment(A, B, OTHER_B), params={"fieldManager": "maker"})
 
     assert env_of(obj) == ["A=1", "B=1", "B=2"]
     assert owned(obj) == {"maker:Update": {"A": EACH, "B": set()}}
 
 
-async def test_applies_of_other_items_leave_them(cluster: Cluster) -> None:
+async def test_an_apply_of_other_items_keeps_duplicates(cluster: Cluster) -> None:
     await cluster.create("deployments", deployment(A, B, OTHER_B), params={"fieldManager": "maker"})
 
     obj = await cluster.apply("deployments", deployment({"name": "C", "value": "1"}), "me")
@@ -63,7 +63,7 @@ async def test_applies_of_other_items_leave_them(cluster: Cluster) -> None:
     assert owned(obj)["me"] == {"C": EACH}
 
 
-async def test_another_number_of_them_is_another_value(cluster: Cluster) -> None:
+async def test_an_update_that_changes_their_number_owns_duplicates(cluster: Cluster) -> None:
     await cluster.create("deployments", deployment(B), params={"fieldManager": "maker"})
     there = await cluster.get("deployments", "d")
     there["spec"]["template"]["spec"]["containers"][0]["env"] = [B, OTHER_B]
@@ -76,7 +76,7 @@ async def test_another_number_of_them_is_another_value(cluster: Cluster) -> None
     assert owned(one) == {"third:Update": {"B": EACH}}
 
 
-async def test_to_apply_one_of_them_is_a_conflict_with_who_has_them(cluster: Cluster) -> None:
+async def test_applying_one_of_the_duplicates_is_a_conflict(cluster: Cluster) -> None:
     await cluster.create("deployments", deployment(A, B, OTHER_B), params={"fieldManager": "maker"})
 
     code, refused = await applied(cluster, "deployments", deployment(B), "me")
@@ -87,7 +87,7 @@ async def test_to_apply_one_of_them_is_a_conflict_with_who_has_them(cluster: Clu
     ]
 
 
-async def test_forced_one_takes_their_place(cluster: Cluster) -> None:
+async def test_a_forced_apply_replaces_duplicates(cluster: Cluster) -> None:
     await cluster.create("deployments", deployment(A, B, OTHER_B), params={"fieldManager": "maker"})
 
     obj = await cluster.apply("deployments", deployment(OTHER_B), "me", force=True)
@@ -96,14 +96,14 @@ async def test_forced_one_takes_their_place(cluster: Cluster) -> None:
     assert owned(obj) == {"maker:Update": {"A": EACH}, "me": {"B": EACH}}
 
 
-async def test_they_cannot_be_applied(cluster: Cluster) -> None:
+async def test_applying_duplicates_is_an_error(cluster: Cluster) -> None:
     code, refused = await applied(cluster, "deployments", deployment(B, OTHER_B), "me")
 
     assert code == 500
     assert 'env: duplicate entries for key [name="B"]' in refused["message"]
 
 
-async def test_ports_that_differ_in_a_defaulted_key_only_are_not_the_same(cluster: Cluster) -> None:
+async def test_ports_that_differ_only_in_a_defaulted_key_are_not_duplicates(cluster: Cluster) -> None:
     ports = [{"containerPort": 80}, {"containerPort": 80, "protocol": "UDP"}]
     obj = await cluster.apply("deployments", deployment(A, ports=ports), "me")
 
@@ -120,7 +120,7 @@ def env(name: str, value: str = "", *, field: str = "") -> JSONObject:
 
 
 async def written(cluster: Cluster, *states: list[JSONObject]) -> JSONObject:
-    """A deployment whose variables were these, one after the other, of ``first``, ``second``, ..."""
+    """Create a Deployment with these variables, then update it to each next state, by ``first``, ``second``, ..."""
     obj = await cluster.create("deployments", deployment(*states[0]), params={"fieldManager": "first"})
     for manager, state in zip(("second", "third"), states[1:], strict=False):
         obj["spec"]["template"]["spec"]["containers"][0]["env"] = state
@@ -153,13 +153,13 @@ UPDATES: dict[str, tuple[list[list[JSONObject]], dict[str, dict[str, set[str]]]]
 
 
 @pytest.mark.parametrize(("states", "owners"), UPDATES.values(), ids=UPDATES)
-async def test_who_changes_something_owns_that(
+async def test_an_update_owns_the_duplicates_or_fields_that_it_changes(
     cluster: Cluster, states: list[list[JSONObject]], owners: dict[str, dict[str, set[str]]]
 ) -> None:
     assert owned(await written(cluster, *states)) == owners
 
 
-async def test_the_item_beside_them_can_be_applied(cluster: Cluster) -> None:
+async def test_an_item_beside_duplicates_can_be_applied(cluster: Cluster) -> None:
     await written(cluster, [A, B, OTHER_B])
 
     code, refused = await applied(cluster, "deployments", deployment(env("A", "2")), "me")
@@ -170,7 +170,7 @@ async def test_the_item_beside_them_can_be_applied(cluster: Cluster) -> None:
     assert owned(obj) == {"first:Update": {"A": {"f:name"}, "B": set()}, "me": {"A": EACH}}
 
 
-async def test_what_an_update_has_repeated_stays_when_one_of_them_is_applied_no_more(cluster: Cluster) -> None:
+async def test_duplicates_written_by_an_update_stay_when_the_item_is_no_longer_applied(cluster: Cluster) -> None:
     obj = await cluster.apply("deployments", deployment(A, B), "me")
     obj["spec"]["template"]["spec"]["containers"][0]["env"] = [A, B, OTHER_B]
     await cluster.update("deployments", obj, params={"fieldManager": "other"})

@@ -1,4 +1,4 @@
-"""Sets with a value several times: finalizers, which creates and updates may repeat, and applies can mend."""
+"""Sets with duplicates: creates and updates may repeat finalizers, and applies can remove the duplicates."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ A, B, C = "a.b/a", "a.b/b", "a.b/c"
 
 @pytest.fixture
 async def held(cluster: Cluster) -> AsyncIterator[Cluster]:
-    """A cluster that lets go of the ConfigMap when the test is over."""
+    """A cluster; the ConfigMap's finalizers are removed after the test."""
     yield cluster
     await cluster.patch("configmaps", "a", {"metadata": {"finalizers": None}})
 
 
 async def written(cluster: Cluster, *states: list[str]) -> JSONObject:
-    """A ConfigMap whose finalizers were these, one after the other, of ``first``, ``second``."""
+    """Create a ConfigMap with these finalizers by ``first``, then update it to each next state by ``second``."""
     obj = await cluster.create("configmaps", config(finalizers=states[0]), params={"fieldManager": "first"})
     for state in states[1:]:
         obj["metadata"]["finalizers"] = state
@@ -32,23 +32,25 @@ async def written(cluster: Cluster, *states: list[str]) -> JSONObject:
 
 
 def owned(obj: JSONObject) -> dict[str, set[str]]:
-    """The values of the set by who owns them."""
+    """Return the values of the set by owner."""
     found = {who: fields.get("f:metadata", {}).get("f:finalizers", {}) for who, fields in owners(obj).items()}
     return {who: {element[3:-1] for element in fields} - {""} for who, fields in found.items() if fields}
 
 
-async def test_who_creates_them_owns_them_together(held: Cluster) -> None:
+async def test_a_create_owns_duplicates_together(held: Cluster) -> None:
     obj = await written(held, [A, A, B])
 
     assert (obj["metadata"]["finalizers"], owned(obj)) == ([A, A, B], {"first:Update": {A, B}})
 
 
 @pytest.mark.parametrize(("before", "after"), [([A, B], [A, A, B]), ([A, A, B], [A, B])], ids=["more", "fewer"])
-async def test_another_number_of_them_is_another_value(held: Cluster, before: list[str], after: list[str]) -> None:
+async def test_an_update_that_changes_their_number_owns_duplicates(
+    held: Cluster, before: list[str], after: list[str]
+) -> None:
     assert owned(await written(held, before, after)) == {"first:Update": {B}, "second:Update": {A}}
 
 
-async def test_applies_of_other_values_leave_them(held: Cluster) -> None:
+async def test_an_apply_of_other_values_keeps_duplicates(held: Cluster) -> None:
     await written(held, [A, A, B])
 
     obj = await held.apply("configmaps", config(finalizers=[C]), "me")
@@ -57,7 +59,7 @@ async def test_applies_of_other_values_leave_them(held: Cluster) -> None:
     assert owned(obj) == {"first:Update": {A, B}, "me": {C}}
 
 
-async def test_forced_one_takes_their_place(held: Cluster) -> None:
+async def test_a_forced_apply_replaces_duplicates(held: Cluster) -> None:
     await written(held, [A, A, B])
     body = config(finalizers=[A])
 

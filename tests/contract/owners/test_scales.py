@@ -1,4 +1,4 @@
-"""The scale subresource: who owns the number of replicas, through it and through the object."""
+"""The scale subresource: the owners of ``replicas``, written through the scale and through the object."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def scale(replicas: int, name: str = "d") -> JSONObject:
 
 
 def who(obj: JSONObject, field: str = "f:replicas") -> set[str]:
-    """Who owns the number of replicas."""
+    """Return the owners of ``replicas``."""
     return {manager for manager, fields in owners(obj).items() if field in fields.get("f:spec", {})}
 
 
 @pytest.mark.parametrize("plural", KINDS)
-async def test_who_applied_the_number_loses_it_to_who_scales(cluster: Cluster, plural: str) -> None:
+async def test_scaling_takes_the_replicas_from_the_manager_that_applied_them(cluster: Cluster, plural: str) -> None:
     await cluster.apply(plural, sized(plural, 1), "me")
 
     await cluster.patch(f"{plural}/scale", "d", {"spec": {"replicas": 5}}, params={"fieldManager": "scaler"})
@@ -67,7 +67,7 @@ async def test_a_scale_can_be_applied(cluster: Cluster, plural: str) -> None:
     assert (obj["spec"]["replicas"], who(obj)) == (17, {"scaler:scale"})
 
 
-async def test_several_may_apply_the_same_number(cluster: Cluster) -> None:
+async def test_several_managers_can_apply_the_same_replicas(cluster: Cluster) -> None:
     await cluster.apply("deployments", sized("deployments", 7), "me")
 
     await applied(cluster, "deployments/scale", scale(7), "scaler")
@@ -75,7 +75,7 @@ async def test_several_may_apply_the_same_number(cluster: Cluster) -> None:
     assert who(await cluster.get("deployments", "d")) == {"me", "scaler:scale"}
 
 
-async def test_whose_number_nobody_owns_belongs_to_who_was_there_before_once_it_is_applied(cluster: Cluster) -> None:
+async def test_applying_a_scale_whose_replicas_have_no_owner_adds_before_first_apply(cluster: Cluster) -> None:
     await cluster.apply("deployments", sized("deployments", None), "me")
 
     code, refused = await applied(cluster, "deployments/scale", scale(2), "scaler")
@@ -88,7 +88,7 @@ async def test_whose_number_nobody_owns_belongs_to_who_was_there_before_once_it_
     assert who(await cluster.get("deployments", "d")) == {"scaler:scale", "before-first-apply:Update:scale"}
 
 
-async def test_and_stays_nobody_s_where_it_is_scaled_otherwise(cluster: Cluster) -> None:
+async def test_patching_a_scale_whose_replicas_have_no_owner_adds_no_owner(cluster: Cluster) -> None:
     await cluster.apply("deployments", sized("deployments", None), "me")
 
     await cluster.patch("deployments/scale", "d", {"spec": {"replicas": 2}}, params={"fieldManager": "scaler"})
@@ -96,7 +96,7 @@ async def test_and_stays_nobody_s_where_it_is_scaled_otherwise(cluster: Cluster)
     assert who(await cluster.get("deployments", "d")) == set()
 
 
-async def test_the_status_of_a_scale_is_not_written(cluster: Cluster) -> None:
+async def test_the_status_of_a_scale_is_ignored(cluster: Cluster) -> None:
     await cluster.apply("deployments", sized("deployments", 1), "me")
 
     patch = {"status": {"replicas": 42}}
@@ -106,8 +106,8 @@ async def test_the_status_of_a_scale_is_not_written(cluster: Cluster) -> None:
     assert (who(obj), obj["status"].get("replicas", 0)) == ({"me"}, 0)
 
 
-async def test_an_updater_loses_the_number_even_to_a_scale_that_leaves_it_as_it_is(cluster: Cluster) -> None:
-    """A Scale has a version of its own, and who updates is told apart by that too."""
+async def test_an_updater_loses_the_replicas_to_a_scale_that_does_not_change_them(cluster: Cluster) -> None:
+    """A Scale has another API version, and entries of updates are separated by version, too."""
     await cluster.create("deployments", sized("deployments", 3), params={"fieldManager": "maker"})
     patch = {"spec": {"replicas": 3}}
 
@@ -119,7 +119,7 @@ async def test_an_updater_loses_the_number_even_to_a_scale_that_leaves_it_as_it_
     assert who(await cluster.get("deployments", "d")) == set()
 
 
-async def test_what_is_no_scale_is_refused(cluster: Cluster) -> None:
+async def test_applying_an_invalid_scale_is_an_error(cluster: Cluster) -> None:
     await cluster.apply("deployments", sized("deployments", 1), "me")
 
     code, refused = await applied(cluster, "deployments/scale", sized("deployments", 2), "me")
@@ -130,7 +130,7 @@ async def test_what_is_no_scale_is_refused(cluster: Cluster) -> None:
     assert code == 404
 
 
-async def test_that_of_a_custom_object_can_be_applied_as_it_is_and_no_otherwise(cluster: Cluster) -> None:
+async def test_the_scale_of_a_custom_resource_can_only_be_applied_without_changes(cluster: Cluster) -> None:
     paths = {"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.size"}
     await cluster.define(cluster.definition(versions=[version(subresources={"status": {}, "scale": paths})]))
     await cluster.apply("widgets", cluster.widget(spec={"size": 2}), "me")

@@ -1,4 +1,4 @@
-"""Definitions that change after somebody came to own something: from one value to many and back."""
+"""CRDs whose lists and maps change between atomic and granular after fields have owners."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ EACH = "pair.a list[x] list[x].name list[x].value"
 
 
 async def redefine(cluster: Cluster, spec: JSONObject) -> None:
-    """Change the schema of Widgets, and wait until it counts: what it allows besides is a mark."""
+    """Change the schema of Widgets, and wait until the server uses it: until an additional marker field is allowed."""
     mark = f"mark{len(str(spec))}"
     versions = [served({**spec, mark: TEXT})]
     await cluster.patch(CRDS, f"widgets.{cluster.group}", {"spec": {"versions": versions}})
@@ -48,7 +48,7 @@ async def define(cluster: Cluster, spec: JSONObject) -> None:
 
 
 @pytest.mark.since("1.22", "what became one value had an owner no more")
-async def test_who_owned_a_part_of_what_is_one_value_now_owns_it(cluster: Cluster) -> None:
+async def test_the_owner_of_a_part_owns_the_whole_after_it_becomes_atomic(cluster: Cluster) -> None:
     await define(cluster, APART)
     before = await play(cluster, [Apply("one", VALUES), Update("ctl", {**VALUES, "pair": {"a": "1", "b": "1"}})])
     assert owned(before) == words({"one": EACH, "ctl:Update": "pair.b"})
@@ -66,7 +66,7 @@ async def test_who_owned_a_part_of_what_is_one_value_now_owns_it(cluster: Cluste
 
 
 @pytest.mark.since("1.22", "a map was merged in any case")
-async def test_who_owned_all_of_what_is_many_values_now_owns_none_of_them(cluster: Cluster) -> None:
+async def test_the_owner_of_an_atomic_value_owns_no_parts_after_it_becomes_granular(cluster: Cluster) -> None:
     await define(cluster, TOGETHER)
     before = await play(cluster, [Apply("one", VALUES)])
     assert owned(before) == words({"one": "pair list"})
@@ -79,7 +79,7 @@ async def test_who_owned_all_of_what_is_many_values_now_owns_none_of_them(cluste
 
 
 @pytest.mark.since("1.22", "a map was merged in any case")
-async def test_until_they_apply_again(cluster: Cluster) -> None:
+async def test_the_owner_of_a_formerly_atomic_value_owns_its_parts_after_the_next_apply(cluster: Cluster) -> None:
     await define(cluster, TOGETHER)
     await play(cluster, [Apply("one", VALUES)])
     await redefine(cluster, APART)
@@ -90,7 +90,7 @@ async def test_until_they_apply_again(cluster: Cluster) -> None:
 
 
 @pytest.mark.since("1.25", "rules of the keys of lists were others")
-async def test_items_under_a_new_key_with_a_default_are_found_again(cluster: Cluster) -> None:
+async def test_items_are_found_by_a_new_key_with_a_default(cluster: Cluster) -> None:
     port = struct(port={"type": "integer"}, protocol={**TEXT, "default": "TCP"}, name=TEXT)
     await define(cluster, {"ports": keyed(port, "port")})
     await play(cluster, [Apply("one", {"ports": [{"port": 80, "name": "a"}]})])
@@ -107,7 +107,7 @@ def item(**more: object) -> JSONObject:
 
 
 def told(*items: JSONObject) -> dict[str, set[str]]:
-    """Who applied these owns: each, by name and by id where it has one, and all it says."""
+    """Return the owners after ``one`` has applied these items; keys are name, and id if there is one."""
     names = ["list[" + ",".join(str(each[key]) for key in ("id", "name") if key in each) + "]" for each in items]
     fields = [f"{name}.{field}" for name, each in zip(names, items, strict=True) for field in each]
     return {"one": {*names, *fields}}
@@ -122,7 +122,7 @@ NEW_KEYS: dict[str, tuple[list[JSONObject], list[JSONObject]]] = {
 
 @pytest.mark.since("1.25", "rules of the keys of lists were others")
 @pytest.mark.parametrize(("before", "after"), NEW_KEYS.values(), ids=NEW_KEYS)
-async def test_items_are_told_apart_by_one_key_more(
+async def test_items_are_identified_by_an_additional_key(
     cluster: Cluster, before: list[JSONObject], after: list[JSONObject]
 ) -> None:
     fields = struct(name=TEXT, id={"type": "integer"}, value=TEXT)
@@ -136,7 +136,7 @@ async def test_items_are_told_apart_by_one_key_more(
 
 
 @pytest.mark.since("1.22", "what became one value had an owner no more")
-async def test_who_lost_all_of_what_is_one_value_now_does_not_own_it(cluster: Cluster) -> None:
+async def test_a_manager_without_parts_does_not_own_the_whole_after_it_becomes_atomic(cluster: Cluster) -> None:
     await define(cluster, APART)
     await play(cluster, [Apply("one", {"pair": {"a": "1"}}), force("two", {"pair": {"a": "2"}})])
 

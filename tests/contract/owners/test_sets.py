@@ -1,4 +1,4 @@
-"""Sets and lists with keys: items are owned one by one, and keep an order that all managers can live with."""
+"""Lists of type set and map: the owners of items, and the order in which items of several managers are merged."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ LISTS: dict[str, Case] = {
 
 
 @pytest.mark.parametrize(("steps", "spec", "owners"), SETS.values(), ids=SETS)
-async def test_sets(
+async def test_owners_of_items_of_sets(
     widgets: Cluster, steps: Sequence[Apply | Update], spec: JSONObject, owners: dict[str, str]
 ) -> None:
     obj = await play(widgets, steps)
@@ -154,7 +154,7 @@ async def test_sets(
 
 @pytest.mark.since("1.21", "what was there came first: https://github.com/kubernetes/kubernetes/issues/104641")
 @pytest.mark.parametrize(("steps", "spec", "owners"), ORDERS.values(), ids=ORDERS)
-async def test_items_come_in_the_order_they_are_applied_in(
+async def test_items_have_the_order_in_which_they_are_applied(
     widgets: Cluster, steps: Sequence[Apply | Update], spec: JSONObject, owners: dict[str, str]
 ) -> None:
     obj = await play(widgets, steps)
@@ -163,7 +163,7 @@ async def test_items_come_in_the_order_they_are_applied_in(
 
 
 @pytest.mark.parametrize(("steps", "spec", "owners"), LISTS.values(), ids=LISTS)
-async def test_lists_with_keys(
+async def test_owners_of_items_of_lists_of_type_map(
     widgets: Cluster, steps: Sequence[Apply | Update], spec: JSONObject, owners: dict[str, str]
 ) -> None:
     obj = await play(widgets, steps)
@@ -171,8 +171,8 @@ async def test_lists_with_keys(
     assert (obj["spec"], owned(obj)) == (spec, words(owners))
 
 
-async def test_what_an_update_added_to_an_item_keeps_the_list_and_not_the_item(widgets: Cluster) -> None:
-    """What is left is null, and that is not valid."""
+async def test_an_item_with_fields_of_an_update_is_removed_and_leaves_an_invalid_list(widgets: Cluster) -> None:
+    """The list becomes null, which is invalid."""
     more = {"list": [{"name": "a", "value": "1", "more": "2"}]}
     await play(widgets, [Apply("one", named(a="1") | {"text": "x"}), Update("ctl", {**more, "text": "x"})])
 
@@ -182,7 +182,7 @@ async def test_what_an_update_added_to_an_item_keeps_the_list_and_not_the_item(w
 
 
 @pytest.mark.since("1.22", "a map in a list was merged")
-async def test_items_that_are_one_value_are_replaced(widgets: Cluster) -> None:
+async def test_atomic_items_are_replaced(widgets: Cluster) -> None:
     pairs = {"pairs": [{"name": "a", "value": "1"}]}
     obj = await play(widgets, [Apply("one", pairs), force("two", {"pairs": [{"name": "a"}]})])
 
@@ -207,7 +207,7 @@ async def test_items_that_are_one_value_are_replaced(widgets: Cluster) -> None:
         ({"struct": {"e": 1}}, ".spec.struct.e: field not declared in schema"),
     ],
 )
-async def test_what_no_field_set_can_be_made_of_is_refused(widgets: Cluster, spec: JSONObject, why: str) -> None:
+async def test_values_that_cannot_become_field_sets_are_an_error(widgets: Cluster, spec: JSONObject, why: str) -> None:
     code, refused = await applied(widgets, "widgets", widgets.widget(spec=spec), "one")
 
     assert (code, refused.get("reason")) == (500, None)

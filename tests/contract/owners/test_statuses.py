@@ -1,4 +1,4 @@
-"""The status subresource: who writes through it owns the status, and whatever else that request writes."""
+"""The status subresource: the owners of the status, and of other fields that requests to it write."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SELECTOR = {"matchLabels": {"app": "d"}}
 TEMPLATE = workload()["spec"]["template"]
 CLAIM = {"spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}
 
-# Of each kind an object, a status, and the field of it that is owned.
+# For each kind an object, a status, and the field of the status that is owned.
 KINDS: dict[str, tuple[JSONObject, JSONObject, str]] = {
     "pods": (pod(), {"message": "x"}, "message"),
     "services": (
@@ -60,7 +60,7 @@ NAMES = {
 
 
 async def created(cluster: Cluster, plural: str) -> JSONObject:
-    """An object that ``maker`` has made, with what applies say of every object of its kind."""
+    """Create an object by ``maker``, and return its body."""
     if plural == "pods":
         await cluster.create("serviceaccounts", {"metadata": {"name": "default"}})
     api_version, kind = NAMES[plural]
@@ -70,7 +70,7 @@ async def created(cluster: Cluster, plural: str) -> JSONObject:
 
 
 @pytest.mark.parametrize("plural", KINDS)
-async def test_who_applies_it_owns_it_and_nothing_of_the_spec(cluster: Cluster, plural: str) -> None:
+async def test_an_apply_to_the_status_owns_only_the_status(cluster: Cluster, plural: str) -> None:
     body, (_, status, field) = await created(cluster, plural), KINDS[plural]
 
     obj = await cluster.apply(f"{plural}/status", {**body, "status": status}, "me")
@@ -81,7 +81,7 @@ async def test_who_applies_it_owns_it_and_nothing_of_the_spec(cluster: Cluster, 
 
 
 @pytest.mark.parametrize("plural", KINDS)
-async def test_through_the_object_itself_nobody_owns_it(cluster: Cluster, plural: str) -> None:
+async def test_an_apply_to_the_object_does_not_own_the_status(cluster: Cluster, plural: str) -> None:
     body, (_, status, _) = await created(cluster, plural), KINDS[plural]
 
     obj = await cluster.apply(plural, {**body, "status": status}, "me")
@@ -90,7 +90,7 @@ async def test_through_the_object_itself_nobody_owns_it(cluster: Cluster, plural
 
 
 @pytest.mark.parametrize("plural", [plural for plural in KINDS if plural not in {"pods", "jobs"}])
-async def test_others_who_own_it_are_in_the_way_through_the_subresource_alone(cluster: Cluster, plural: str) -> None:
+async def test_only_an_apply_to_the_status_conflicts_with_its_owner(cluster: Cluster, plural: str) -> None:
     body, (_, status, _) = await created(cluster, plural), KINDS[plural]
     await cluster.patch(f"{plural}/status", "x", {"status": status}, params={"fieldManager": "controller"})
     other = {**body, "status": _other(status)}
@@ -116,7 +116,7 @@ def _other(value: object) -> object:
 
 @pytest.mark.parametrize("plural", KINDS)
 async def test_metadata_is_written_with_the_status_of_built_in_kinds(cluster: Cluster, plural: str) -> None:
-    """Of a deployment without its labels; see https://github.com/kubernetes/kubernetes/issues/137681."""
+    """For Deployments without labels; see https://github.com/kubernetes/kubernetes/issues/137681."""
     body, status = await created(cluster, plural), KINDS[plural][1]
     metadata = {"name": "x", "labels": {"a": "b"}, "annotations": {"c": "d"}}
     expected = {"annotations"} if plural == "deployments" else {"annotations", "labels"}
@@ -128,7 +128,7 @@ async def test_metadata_is_written_with_the_status_of_built_in_kinds(cluster: Cl
     assert ("a" in obj["metadata"].get("labels", {})) == ("labels" in expected)
 
 
-async def test_but_not_with_that_of_custom_objects(widgets: Cluster) -> None:
+async def test_metadata_is_not_written_with_the_status_of_custom_resources(widgets: Cluster) -> None:
     definition = widgets.definition("gizmos", "Gizmo")
     definition["spec"]["versions"][0]["subresources"] = {"status": {}}
     await widgets.define(definition)
@@ -145,7 +145,7 @@ async def test_but_not_with_that_of_custom_objects(widgets: Cluster) -> None:
     }
 
 
-async def test_no_owners_can_be_set_through_it(cluster: Cluster) -> None:
+async def test_managed_fields_cannot_be_set_through_the_status(cluster: Cluster) -> None:
     await created(cluster, "deployments")
     entry = {"manager": "x", "operation": "Update", "apiVersion": "apps/v1", "fieldsType": "FieldsV1"}
     fields: JSONObject = {"f:metadata": {"f:labels": {"f:a": {}}}}
@@ -156,7 +156,7 @@ async def test_no_owners_can_be_set_through_it(cluster: Cluster) -> None:
     assert set(owners(obj)) == {"maker:Update"}
 
 
-async def test_the_first_apply_to_it_finds_who_wrote_it_before(cluster: Cluster) -> None:
+async def test_the_first_apply_to_a_status_without_owners_adds_before_first_apply(cluster: Cluster) -> None:
     body = await created(cluster, "deployments")
     await cluster.patch("deployments/status", "x", {"status": {"replicas": 1}})
     await cluster.patch("deployments", "x", {"metadata": {"managedFields": []}})

@@ -1,4 +1,4 @@
-"""What kubectl applied from the client side, and now applies by the server."""
+"""Server-side apply of objects that ``kubectl apply`` has created with client-side apply."""
 
 from __future__ import annotations
 
@@ -19,27 +19,29 @@ def applied(**data: str) -> JSONObject:
 
 @pytest.fixture
 async def settings(cluster: Cluster) -> JSONObject:
-    """Applied from the client side, which is a create with an annotation."""
+    """An object of client-side apply, which is a create with an annotation."""
     obj = {**config(), "data": {"colour": "blue"}}
     obj["metadata"] = {"name": "a", "annotations": {LAST_APPLIED: json.dumps(applied(colour="blue"))}}
     return await cluster.create("configmaps", obj, params={"fieldManager": "kubectl-client-side-apply"})
 
 
-async def test_kubectl_may_change_what_it_applied_itself(cluster: Cluster, settings: JSONObject) -> None:
+async def test_kubectl_can_change_the_fields_of_its_client_side_apply(cluster: Cluster, settings: JSONObject) -> None:
     changed = await cluster.apply("configmaps", applied(colour="red"), "kubectl")
 
     assert changed["data"] == {"colour": "red"}
     assert json.loads(changed["metadata"]["annotations"][LAST_APPLIED]) == applied(colour="red")
 
 
-async def test_other_managers_meet_a_conflict(cluster: Cluster, settings: JSONObject) -> None:
+async def test_other_managers_get_a_conflict(cluster: Cluster, settings: JSONObject) -> None:
     with pytest.raises(ApplyConflict) as caught:
         await cluster.apply("configmaps", applied(colour="red"), "somebody")
     assert 'conflict with "kubectl-client-side-apply" using v1' in caught.value.status.message
 
 
 @pytest.mark.since("1.22", "kubectl's own entry was told as well")
-async def test_a_field_changed_since_is_a_conflict_for_kubectl_too(cluster: Cluster, settings: JSONObject) -> None:
+async def test_a_field_changed_by_another_manager_is_a_conflict_for_kubectl(
+    cluster: Cluster, settings: JSONObject
+) -> None:
     await cluster.patch("configmaps", "a", {"data": {"colour": "green"}}, params={"fieldManager": "painter"})
 
     with pytest.raises(ApplyConflict) as caught:
@@ -48,7 +50,7 @@ async def test_a_field_changed_since_is_a_conflict_for_kubectl_too(cluster: Clus
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"apiVersion": "v2", "data": {"colour": "blue"}}'])
-async def test_an_annotation_that_says_nothing_gives_no_rights(
+async def test_with_an_invalid_annotation_kubectl_gets_a_conflict(
     cluster: Cluster, settings: JSONObject, text: str
 ) -> None:
     annotated = {"metadata": {"annotations": {LAST_APPLIED: text}}}
@@ -58,7 +60,7 @@ async def test_an_annotation_that_says_nothing_gives_no_rights(
         await cluster.apply("configmaps", applied(colour="red"), "kubectl")
 
 
-async def test_where_there_is_no_annotation_none_is_written(cluster: Cluster) -> None:
+async def test_no_annotation_is_added(cluster: Cluster) -> None:
     created = await cluster.apply("configmaps", applied(colour="red"), "kubectl")
 
     assert "annotations" not in created["metadata"]

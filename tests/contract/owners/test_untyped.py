@@ -1,4 +1,4 @@
-"""Objects of which no schema tells anything: maps merge, everything else is one value."""
+"""Custom resources without a schema: maps merge, and all other values are atomic."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ NESTED: dict[str, tuple[Sequence[Apply | Update], JSONObject, dict[str, str]]] =
 
 
 @pytest.mark.parametrize(("steps", "spec", "owners"), CASES.values(), ids=CASES)
-async def test_without_a_schema(
+async def test_owners_without_a_schema(
     cluster: Cluster, steps: Sequence[Apply | Update], spec: JSONObject, owners: dict[str, str]
 ) -> None:
     await cluster.define(cluster.definition(versions=[version(), version("v2", storage=False)]))
@@ -137,7 +137,7 @@ async def test_without_a_schema(
 
 @pytest.mark.since("1.22", "other conflicts were told, and other fields left")
 @pytest.mark.parametrize(("steps", "spec", "owners"), NESTED.values(), ids=NESTED)
-async def test_much_at_once(
+async def test_owners_of_nested_values_without_a_schema(
     cluster: Cluster, steps: Sequence[Apply | Update], spec: JSONObject, owners: dict[str, str]
 ) -> None:
     await cluster.define(cluster.definition(versions=[version(), version("v2", storage=False)]))
@@ -147,7 +147,7 @@ async def test_much_at_once(
     assert (obj["spec"], owned(obj)) == (spec, words(owners))
 
 
-async def test_below_fields_that_keep_what_they_do_not_know(widgets: Cluster) -> None:
+async def test_owners_of_fields_below_preserve_unknown_fields(widgets: Cluster) -> None:
     steps = [Apply("one", {"open": {"known": "a", "x": {"y": 1}}}), Apply("two", {"open": {"x": {"z": [1]}}})]
 
     obj = await play(widgets, steps)

@@ -1,4 +1,4 @@
-"""Managers that write in different versions of a definition, or in one that it has no more."""
+"""Managers that write in different versions of a CRD, or in a version that was removed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NEW = {"text": TEXT, "extra": TEXT, "set": {"type": "array", "items": TEXT}}
 
 @pytest.fixture
 async def differing(cluster: Cluster) -> Cluster:
-    """Widgets whose first version lacks a field of the second, and has a set where that has a list in one."""
+    """Widgets whose first version lacks a field of the second, and has a set where the second has an atomic list."""
     await cluster.define(cluster.definition(versions=[served(OLD, storage=False), served(NEW, "v2")]))
     return cluster
 
@@ -24,13 +24,13 @@ async def apply(cluster: Cluster, spec: JSONObject, manager: str, version: str) 
     return await applied(cluster, f"widgets.{version}", body, manager)
 
 
-async def test_what_each_owns_is_told_by_their_own_version(differing: Cluster) -> None:
+async def test_owned_fields_are_in_the_version_of_their_manager(differing: Cluster) -> None:
     obj = await play(differing, [Apply("one", {"set": ["a"]}), Apply("two", {"set": ["a"]}, version="v2")])
 
     assert owned(obj) == words({"one": "set[a]", "two": "set"})
 
 
-async def test_a_list_that_is_one_value_to_them_is_in_the_way_as_one(differing: Cluster) -> None:
+async def test_a_list_that_is_atomic_in_its_owners_version_conflicts_as_a_whole(differing: Cluster) -> None:
     await play(differing, [Apply("two", {"set": ["a"]}, version="v2")])
 
     code, refused = await apply(differing, {"set": ["b"]}, "one", "v1")
@@ -38,7 +38,7 @@ async def test_a_list_that_is_one_value_to_them_is_in_the_way_as_one(differing: 
     assert (code, refused["details"]["causes"][0]["field"]) == (409, ".spec.set")
 
 
-async def test_items_that_go_are_nobody_s_conflict(differing: Cluster) -> None:
+async def test_replacing_an_atomic_list_does_not_conflict_with_owners_of_items(differing: Cluster) -> None:
     await play(differing, [Apply("one", {"set": ["a"]}), Apply("two", {"text": "x"}, version="v2")])
     body = differing.widget(api_version="v2", spec={"set": ["b"], "text": "x"})
 
@@ -48,7 +48,7 @@ async def test_items_that_go_are_nobody_s_conflict(differing: Cluster) -> None:
 
 
 @pytest.mark.since("1.29", "nobody could apply where items are repeated")
-async def test_a_list_that_is_no_set_is_in_the_way_of_who_gives_something_up(differing: Cluster) -> None:
+async def test_duplicates_in_a_list_that_is_a_set_in_another_version_break_applies(differing: Cluster) -> None:
     twice = differing.widget(api_version="v2", spec={"set": ["a", "a"], "text": "y"})
     await differing.create("widgets.v2", twice, params={"fieldManager": "maker"})
     await play(differing, [Apply("one", {"text": "y"})])
@@ -58,7 +58,7 @@ async def test_a_list_that_is_no_set_is_in_the_way_of_who_gives_something_up(dif
     assert (code, refused["message"].rpartition(": .")[2]) == (500, 'spec.set: duplicate entries for key [="a"]')
 
 
-async def test_a_field_that_one_s_version_does_not_have_is_in_the_way_of_all_who_apply(differing: Cluster) -> None:
+async def test_applying_a_field_that_another_managers_version_lacks_is_an_error(differing: Cluster) -> None:
     await play(differing, [Apply("one", {"text": "x"})])
 
     code, refused = await apply(differing, {"extra": "x"}, "two", "v2")
@@ -69,7 +69,7 @@ async def test_a_field_that_one_s_version_does_not_have_is_in_the_way_of_all_who
     )
 
 
-async def test_and_who_writes_it_otherwise_wipes_out_all_owners(differing: Cluster) -> None:
+async def test_patching_a_field_that_another_managers_version_lacks_removes_all_owners(differing: Cluster) -> None:
     """https://github.com/kubernetes/kubernetes/issues/133704"""
     await play(differing, [Apply("one", {"text": "x"})])
 
@@ -81,7 +81,7 @@ async def test_and_who_writes_it_otherwise_wipes_out_all_owners(differing: Clust
 
 @pytest.fixture
 async def dropped(cluster: Cluster) -> Cluster:
-    """A Widget that ``one`` applied in a version that there is no more."""
+    """A Widget that ``one`` has applied in a version that was removed afterwards."""
     versions = [served(storage=False), served(name="v2")]
     definition = await cluster.define(cluster.definition(versions=versions))
     await cluster.apply("widgets.v1", cluster.widget(spec={"text": "x"}), "one")
@@ -95,7 +95,7 @@ async def dropped(cluster: Cluster) -> Cluster:
     return cluster
 
 
-async def test_nobody_can_apply_where_somebody_applied_in_a_version_that_is_gone(dropped: Cluster) -> None:
+async def test_applies_fail_after_the_version_of_an_earlier_apply_was_removed(dropped: Cluster) -> None:
     """https://github.com/kubernetes/kubernetes/issues/111937"""
     code, refused = await apply(dropped, {"number": 1}, "two", "v2")
 
@@ -103,7 +103,7 @@ async def test_nobody_can_apply_where_somebody_applied_in_a_version_that_is_gone
     assert (code, refused["message"]) == (500, gone)
 
 
-async def test_but_a_write_of_any_other_kind_sees_to_that(dropped: Cluster) -> None:
+async def test_a_patch_repairs_managed_fields_with_a_removed_version(dropped: Cluster) -> None:
     patched = await dropped.patch("widgets.v2", "w", {"spec": {"number": 1}}, params={"fieldManager": "two"})
     assert "managedFields" not in patched["metadata"]
 
