@@ -1,4 +1,4 @@
-"""Widgets that all tests of a module share, since definitions are dear to real servers."""
+"""Widgets that all tests of a module share, as creating CRDs is slow on real servers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def anyio_backend(backend: Backend) -> tuple[str, dict[str, object]]:
 
 @pytest.fixture(scope="module")
 async def server(backend: Backend) -> AsyncIterator[APIServer | None]:
-    """One for the module, as real ones are; tests have groups and namespaces of their own all the same."""
+    """One embedded server for the module; each test still has its own group and namespace."""
     async with backend.serve() as server:
         yield server
 

@@ -1,4 +1,4 @@
-"""A definition with a field in ``spec`` for each schema that the tests of a module are about."""
+"""CRDs with a field in ``spec`` for each schema that the tests of a module use."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ANYTHING = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 
 def fields(required: list[str] | None = None, /, **properties: JSONObject) -> JSONObject:
-    """The schema of an object with fields."""
+    """Return the schema of an object with fields."""
     schema: JSONObject = {"type": "object", "properties": properties}
     return {**schema, "required": required} if required else schema
 
@@ -39,14 +39,14 @@ async def serve(cluster: Cluster, schema: JSONObject, **more: Any) -> None:
 
 
 async def reschema(cluster: Cluster, schema: JSONObject) -> None:
-    """Edit the definition: ``spec.f`` has another ``schema`` from now on."""
+    """Change the schema of ``spec.f`` in the CRD."""
     await redefine(cluster, structural(f=schema))
 
 
 async def redefine(cluster: Cluster, schema: JSONObject) -> None:
-    """Edit the definition of Widgets: all of their schema is another from now on.
+    """Replace the whole schema in the CRD of Widgets.
 
-    A real server learns of it a little later. No event tells when, but a column that came with it does.
+    A real server uses it a little later, without an event; so this polls for a column that is added with the schema.
     """
     name = f"widgets.{cluster.group}"
     found = await cluster.get(CRDS, name)
@@ -63,17 +63,17 @@ async def redefine(cluster: Cluster, schema: JSONObject) -> None:
 
 
 def messages(error: Invalid) -> list[str]:
-    """Field and message of each cause."""
+    """Return the field and the message of each cause."""
     return [f"{cause.field}: {cause.message}" for cause in error.causes]
 
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """Widgets with a field for each schema; what a schema takes is asked by dry runs.
+    """Widgets with a field for each schema; values are validated by dry runs.
 
     Attributes:
-        cluster: Where they are.
-        schemas: By place: ``spec.f0``, ``spec.f1``, ... In answers each is called ``spec.f``.
+        cluster: the cluster that serves them.
+        schemas: the schemas of ``spec.f0``, ``spec.f1``, ... In results each is named ``spec.f``.
     """
 
     cluster: Cluster
@@ -81,25 +81,25 @@ class Fields:
 
     @classmethod
     async def define(cls, cluster: Cluster, schemas: Iterable[JSONObject]) -> Fields:
-        """Define them, as one definition."""
+        """Create one CRD with all the schemas."""
         listed = list(schemas)
         properties = {f"f{number}": schema for number, schema in enumerate(listed)}
         await cluster.define(cluster.definition(versions=[version(schema=structural(**properties))]))
         return cls(cluster, listed)
 
     async def answer(self, schema: JSONObject, value: object) -> Answer:
-        """What is answered to creating a Widget with ``value`` in the field."""
+        """Return the response to creating a Widget with ``value`` in the field."""
         path = self.cluster.path("widgets")
         return await self.cluster.call("POST", path, body=self.widget(schema, value), params={"dryRun": "All"})
 
     async def kept(self, schema: JSONObject, value: object) -> Any:
-        """The field of a Widget created with ``value`` there; ``None`` where it is not there."""
+        """Create a Widget with ``value`` in the field, and return the resulting value; ``None`` if it is missing."""
         answer = await self.answer(schema, value)
         assert answer.code == 201, answer
         return answer.body["spec"].get(self._field(schema))
 
     async def causes(self, schema: JSONObject, value: object) -> list[Cause]:
-        """Why a Widget with ``value`` in the field is refused."""
+        """Return the causes for which a Widget with ``value`` in the field is invalid."""
         answer, place = await self.answer(schema, value), f"spec.{self._field(schema)}"
         assert answer.code == 422, answer
         return [
@@ -108,7 +108,7 @@ class Fields:
         ]
 
     async def changed(self, schema: JSONObject, before: object, after: object) -> list[str]:
-        """Field and message of each cause for which an update from one value to another is refused."""
+        """Return field and message of each cause for which an update from one value to another is invalid."""
         field = self._field(schema)
         body = {**self.widget(schema, before), "metadata": {"generateName": "w-"}}
         created = await self.cluster.create("widgets", body)
@@ -119,7 +119,7 @@ class Fields:
         return []
 
     def widget(self, schema: JSONObject, value: object) -> JSONObject:
-        """A Widget with ``value`` in the field of ``schema``."""
+        """Return a Widget with ``value`` in the field of ``schema``."""
         return self.cluster.widget(spec={self._field(schema): value})
 
     def _field(self, schema: JSONObject) -> str:
@@ -127,5 +127,5 @@ class Fields:
 
 
 def places(causes: Iterable[Cause]) -> set[str]:
-    """Where something is wrong, without positions in lists: as far as old servers agree with current ones."""
+    """Return the fields of the causes without list indices, in which old and current servers agree."""
     return {re.sub(r"\[\d+\]", "", field) for field, _, _ in causes} - {"<nil>"}

@@ -1,4 +1,4 @@
-"""Objects that Go could not read into its types: a 400 in the words of its decoder, as kube-apiserver 1.36 gives it."""
+"""Objects that Go cannot decode into its types: a 400 with the decoder's message, as in kube-apiserver 1.36."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ QUANTITY = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinu
         (deployment({"tty": "yes"}), f"cannot unmarshal string into Go struct field {CONTAINER}.tty of type bool"),
     ],
 )
-async def test_a_value_of_another_type_is_told_with_its_place_and_gos_types(
+async def test_the_error_for_a_value_of_another_type_has_its_field_and_gos_types(
     cluster: Cluster, body: JSONObject, trouble: str
 ) -> None:
     with pytest.raises(BadRequest) as caught:
@@ -96,7 +96,7 @@ async def test_a_value_of_another_type_is_told_with_its_place_and_gos_types(
         ),
     ],
 )
-async def test_types_that_read_themselves_have_words_of_their_own(
+async def test_go_types_with_their_own_decoder_have_their_own_messages(
     cluster: Cluster, resource: str, body: JSONObject, trouble: str
 ) -> None:
     with pytest.raises(BadRequest) as caught:
@@ -118,7 +118,9 @@ async def test_types_that_read_themselves_have_words_of_their_own(
         ("x", "cannot unmarshal string into Go value of type v1.ObjectMeta"),
     ],
 )
-async def test_the_metadata_of_custom_resources_is_read_so_too(widgets: Fields, metadata: Any, trouble: str) -> None:
+async def test_the_metadata_of_custom_resources_is_decoded_into_go_types(
+    widgets: Fields, metadata: Any, trouble: str
+) -> None:
     cluster = widgets.cluster
     given = {"name": "w", **metadata} if isinstance(metadata, dict) else metadata
 
@@ -128,7 +130,7 @@ async def test_the_metadata_of_custom_resources_is_read_so_too(widgets: Fields, 
     assert caught.value.status.message == f'Widget in version "v1" cannot be handled as a Widget: json: {trouble}'
 
 
-async def test_a_patch_that_comes_to_such_an_object_is_not_valid(cluster: Cluster) -> None:
+async def test_a_patch_with_such_a_result_is_a_422(cluster: Cluster) -> None:
     await cluster.create("configmaps", config())
 
     with pytest.raises(Invalid) as caught:
@@ -139,7 +141,7 @@ async def test_a_patch_that_comes_to_such_an_object_is_not_valid(cluster: Cluste
     assert caught.value.status.message.endswith(f": {trouble}")
 
 
-async def test_a_custom_resource_of_another_kind_is_not_valid(widgets: Fields) -> None:
+async def test_a_custom_resource_of_another_kind_is_invalid(widgets: Fields) -> None:
     cluster = widgets.cluster
 
     words = f'Gadget.{cluster.group} "w" is invalid: kind: Invalid value: "Gadget": must be Widget'
@@ -147,7 +149,7 @@ async def test_a_custom_resource_of_another_kind_is_not_valid(widgets: Fields) -
         await cluster.create("widgets", {**cluster.widget(), "kind": "Gadget"})
 
 
-async def test_an_object_over_the_limit_of_etcd_is_refused(cluster: Cluster) -> None:
+async def test_an_object_over_the_size_limit_of_etcd_is_an_error(cluster: Cluster) -> None:
     revision = {"metadata": {"name": "a"}, "revision": 1, "data": {"k": "x" * 1_600_000}}
 
     with pytest.raises(ServerError, match="etcdserver: request is too large"):

@@ -1,4 +1,4 @@
-"""Defaults: where they are filled in on writes, and on reads of what was stored before them."""
+"""Defaults of schemas: set on writes, and on reads of objects that were stored before the default existed."""
 
 from __future__ import annotations
 
@@ -33,11 +33,13 @@ LATER = fields(a=STRING, g={**STRING, "default": "d"})
 
 
 @pytest.mark.parametrize(("schema", "written", "kept"), CASES)
-async def test_a_write_fills_in_what_is_missing(widgets: Fields, schema: JSONObject, written: Any, kept: Any) -> None:
+async def test_a_write_sets_missing_fields_to_their_defaults(
+    widgets: Fields, schema: JSONObject, written: Any, kept: Any
+) -> None:
     assert await widgets.kept(schema, written) == kept
 
 
-async def test_a_default_that_came_later_shows_on_what_was_stored_before(cluster: Cluster) -> None:
+async def test_reads_show_a_new_default_in_objects_stored_before(cluster: Cluster) -> None:
     await serve(cluster, fields(a=STRING))
     before = await cluster.create("widgets", cluster.widget(spec={"f": {"a": "x"}}))
 
@@ -51,7 +53,7 @@ async def test_a_default_that_came_later_shows_on_what_was_stored_before(cluster
         assert (await events.next())["object"]["spec"] == {"f": {"a": "x", "g": "d"}}
 
 
-async def test_a_patch_builds_on_defaults_that_came_later(cluster: Cluster) -> None:
+async def test_a_patch_is_applied_to_the_object_with_new_defaults(cluster: Cluster) -> None:
     await serve(cluster, fields(a=STRING))
     await cluster.create("widgets", cluster.widget(spec={"f": {"a": "x"}}))
     await reschema(cluster, LATER)
@@ -62,7 +64,7 @@ async def test_a_patch_builds_on_defaults_that_came_later(cluster: Cluster) -> N
     assert patched["metadata"]["generation"] == 1
 
 
-async def test_a_field_that_is_known_no_more_is_not_shown(cluster: Cluster) -> None:
+async def test_a_field_removed_from_the_schema_is_not_shown(cluster: Cluster) -> None:
     await serve(cluster, fields(a=STRING, b=STRING))
     await cluster.create("widgets", cluster.widget(spec={"f": {"a": "x", "b": "y"}}))
 
@@ -71,7 +73,7 @@ async def test_a_field_that_is_known_no_more_is_not_shown(cluster: Cluster) -> N
     assert (await cluster.get("widgets", "w"))["spec"] == {"f": {"a": "x"}}
 
 
-async def test_a_new_object_has_the_status_of_its_schema_and_not_what_was_sent(cluster: Cluster) -> None:
+async def test_a_new_object_has_the_default_status_and_not_that_of_the_body(cluster: Cluster) -> None:
     schema = fields(status={**fields(phase=STRING), "default": {"phase": "New"}})
     served = version(schema={"openAPIV3Schema": schema}, subresources={"status": {}})
     await cluster.define(cluster.definition(versions=[served]))

@@ -1,4 +1,4 @@
-"""Each keyword of structural schemas, by the tables in ``cases/``: a value that fits it, one that does not, and why."""
+"""The keywords of structural schemas, by the tables in ``cases/``: a valid value, an invalid one, and its causes."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ SCHEMAS = [case.values[0] for case in CASES]
 
 
 @pytest.mark.parametrize(("schema", "good", "bad", "found"), CASES)
-async def test_a_fitting_value_is_kept_and_another_is_refused_with_its_causes(
+async def test_a_valid_value_is_kept_and_an_invalid_one_has_these_causes(
     widgets: Fields, schema: JSONObject, good: Any, bad: Any, found: list[Cause]
 ) -> None:
     kept = await widgets.kept(schema, good)
     causes = await widgets.causes(schema, bad)
 
     assert kept == good
-    if widgets.cluster.version < (1, 25):  # the same complaints, in other words
+    if widgets.cluster.version < (1, 25):  # the same errors with other messages
         assert places(causes) == places(found)
-    else:  # in any order, as real servers go through maps in any
+    else:  # in any order, as Go iterates over maps in random order
         assert sorted(causes) == sorted(found)

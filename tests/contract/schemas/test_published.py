@@ -1,6 +1,6 @@
-"""Definitions and manifests that projects publish: taken as they are, and read back as they were written.
+"""CRDs and manifests that projects publish: they are accepted unchanged, and read back as they were written.
 
-The groups get a prefix, so that nobody else's objects are in the way.
+Their groups get a prefix, so that they do not conflict with those of other tests.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ definitions = pytest.mark.parametrize("body", [pytest.param(body, id=body["metad
 
 
 def _own(cluster: Cluster, body: JSONObject) -> JSONObject:
-    """The definition, in groups of this cluster's own."""
+    """Return the CRD with its group changed to one of the test's."""
     group = _group(cluster, body["spec"]["group"])
     metadata = {**body["metadata"], "name": f"{body['spec']['names']['plural']}.{group}"}
     return {**body, "metadata": metadata, "spec": {**body["spec"], "group": group}}
@@ -52,18 +52,18 @@ def _group(cluster: Cluster, group: str) -> str:
 
 
 def _can_be_created(cluster: Cluster, body: JSONObject) -> bool:
-    """Old servers took an empty text for null, and so for no default of a string."""
+    """Return whether the server accepts the CRD: old ones read the default ``""`` as null, which is no string."""
     return cluster.version >= (1, 25) or '"default": ""' not in json.dumps(body)
 
 
 def _can_be_applied(cluster: Cluster, body: JSONObject) -> bool:
-    """Apply takes no field that the server does not know; create drops those."""
+    """Return whether a server knows all fields of the CRD, as an apply requires; a create drops unknown ones."""
     return cluster.version >= (1, 32) or not any(f'"{word}"' in json.dumps(body) for word in NEWER)
 
 
 @pytest.fixture(scope="module")
 async def installed(backend: Backend, server: APIServer | None) -> AsyncIterator[Cluster]:
-    """All of the definitions, applied where that can be."""
+    """A cluster with all of the CRDs, applied if possible and otherwise created."""
     async with open_cluster(backend, server) as cluster:
         taken = [body for body in DEFINITIONS if _can_be_created(cluster, body)]
         for body in taken:
@@ -80,7 +80,7 @@ async def installed(backend: Backend, server: APIServer | None) -> AsyncIterator
 
 
 @definitions
-async def test_a_published_definition_is_created_without_a_word(cluster: Cluster, body: JSONObject) -> None:
+async def test_a_published_crd_is_created_without_warnings(cluster: Cluster, body: JSONObject) -> None:
     params = {"dryRun": "All", "fieldValidation": "Strict"}
 
     answer = await cluster.call("POST", cluster.path(CRDS), body=_own(cluster, body), params=params)
@@ -92,9 +92,7 @@ async def test_a_published_definition_is_created_without_a_word(cluster: Cluster
 
 
 @definitions
-async def test_a_published_definition_is_established_in_all_of_its_versions(
-    installed: Cluster, body: JSONObject
-) -> None:
+async def test_a_published_crd_is_served_in_all_of_its_versions(installed: Cluster, body: JSONObject) -> None:
     own = _own(installed, body)
     if not _can_be_created(installed, body):
         pytest.skip("refused by this server")
@@ -109,7 +107,7 @@ async def test_a_published_definition_is_established_in_all_of_its_versions(
 
 
 @definitions
-async def test_a_published_definition_is_applied_twice_and_changes_once(installed: Cluster, body: JSONObject) -> None:
+async def test_a_second_apply_of_a_published_crd_changes_nothing(installed: Cluster, body: JSONObject) -> None:
     own = _own(installed, body)
     if not _can_be_created(installed, body):
         pytest.skip("refused by this server")
@@ -125,7 +123,7 @@ async def test_a_published_definition_is_applied_twice_and_changes_once(installe
 
 
 @pytest.mark.parametrize("example", [pytest.param(each, id=each["metadata"]["name"]) for each in EXAMPLES])
-async def test_an_example_is_applied_and_read_back_with_all_that_it_says(installed: Cluster, example: Any) -> None:
+async def test_an_example_is_read_back_with_all_of_its_fields(installed: Cluster, example: Any) -> None:
     group, _, name = example["apiVersion"].partition("/")
     plural = f"{KINDS[example['apiVersion'], example['kind']]}.{name}"
     if plural not in installed.resources:
@@ -141,7 +139,7 @@ async def test_an_example_is_applied_and_read_back_with_all_that_it_says(install
     applied = await installed.apply(plural, body, "user", params={"fieldValidation": "Strict"})
     again = await installed.apply(plural, body, "user", params={"fieldValidation": "Strict"})
 
-    # The first one again may have stored what defaults had only shown.
+    # The second apply may have stored defaults that reads had only shown.
     found = await installed.get(plural, metadata["name"])
     assert found == applied == again
     assert _within(body, found)
@@ -149,7 +147,7 @@ async def test_an_example_is_applied_and_read_back_with_all_that_it_says(install
 
 
 def _within(said: Any, found: Any) -> bool:
-    """Whether all that was said is there; defaults may have come to it, and null means nothing."""
+    """Return whether ``found`` has all fields of ``said``; it may have defaults too, and nulls are ignored."""
     if isinstance(said, dict) and isinstance(found, dict):
         return all(_within(value, found.get(key)) for key, value in said.items() if value is not None)
     if isinstance(said, list) and isinstance(found, list):

@@ -1,4 +1,4 @@
-"""Quantities: how they are written back, whatever was sent."""
+"""The canonical form of quantities."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values that were not valid before may stay as they are when something else is updated (KEP-4008)."""
+"""Ratcheting (KEP-4008): an update may keep unchanged values that have become invalid."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.since("1.30", "every value was looked at by every updat
 SHORT = {**STRING, "maxLength": 3}
 STRINGS = {"type": "array", "items": STRING}
 NAMED = {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"]}
-# The schema before and after, the value before and after, and the fields that are refused then.
+# The schema before and after, the value before and after, and the fields that are invalid then.
 CASES: dict[str, tuple[JSONObject, JSONObject, Any, Any, list[str]]] = {
     "the same": (STRING, SHORT, "long ago", "long ago", []),
     "another": (STRING, SHORT, "long ago", "long since", ["spec.f"]),
@@ -59,7 +59,7 @@ PLACES = {name: f"f{number}" for number, name in enumerate(CASES)}
 
 @pytest.fixture(scope="module")
 async def tightened(backend: Backend, server: APIServer | None) -> AsyncIterator[dict[str, Any]]:
-    """For each case a Widget that was stored when the schema was loose, which now is tight; and the cluster."""
+    """For each case a Widget that was stored before the schema was tightened; and the cluster."""
     async with open_cluster(backend, server) as cluster:
         schema = structural(**{PLACES[name]: case[0] for name, case in CASES.items()})
         await cluster.define(cluster.definition(versions=[version(schema=schema)]))
@@ -72,7 +72,7 @@ async def tightened(backend: Backend, server: APIServer | None) -> AsyncIterator
 
 
 @pytest.mark.parametrize("name", CASES)
-async def test_what_has_not_changed_may_stay(tightened: dict[str, Any], name: str) -> None:
+async def test_unchanged_invalid_values_are_accepted(tightened: dict[str, Any], name: str) -> None:
     *_, after, refused = CASES[name]
     cluster, before = tightened["cluster"], tightened[name]
     metadata = {**before["metadata"], "labels": {"a": "b"}}
@@ -83,11 +83,11 @@ async def test_what_has_not_changed_may_stay(tightened: dict[str, Any], name: st
     except Invalid as error:
         told = [(cause.field or "").replace(PLACES[name], "f") for cause in error.causes]
 
-    # What has no place is the note that the rule of another field was not looked at.
+    # The cause without a field says that the rule of another field was not evaluated.
     assert [place for place in told if place != "<nil>"] == refused
 
 
-async def test_a_rule_that_was_broken_before_is_told_by_a_warning(cluster: Cluster) -> None:
+async def test_a_rule_that_an_unchanged_value_violates_causes_a_warning(cluster: Cluster) -> None:
     await serve(cluster, STRING)
     body = await cluster.create("widgets", cluster.widget(spec={"f": "bad"}))
     await reschema(cluster, {**STRING, "x-kubernetes-validations": [{"rule": "self != 'bad'", "message": "no"}]})
@@ -98,7 +98,7 @@ async def test_a_rule_that_was_broken_before_is_told_by_a_warning(cluster: Clust
     assert answer.warnings == ['spec.f: Invalid value: "bad": no']
 
 
-async def test_through_the_status_only_the_status_is_looked_at(cluster: Cluster) -> None:
+async def test_an_update_of_the_status_validates_only_the_status(cluster: Cluster) -> None:
     schema = {"openAPIV3Schema": fields(spec=fields(["a"], a=STRING), status=fields(["n"], n=INTEGER))}
     served = version(schema=schema, subresources={"status": {}})
     await cluster.define(cluster.definition(versions=[served]))

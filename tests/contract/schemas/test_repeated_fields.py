@@ -1,4 +1,4 @@
-"""Fields that are there twice in the text of a body."""
+"""Repeated fields in a body (``fieldValidation``)."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ async def send(cluster: Cluster, method: str, path: str, body: str, kind: str, m
     return await cluster.call(method, path, params=params, body=body, content_type=kind)
 
 
-async def test_the_last_one_counts_and_each_is_told(cluster: Cluster) -> None:
+async def test_the_last_field_wins_and_each_repetition_causes_a_warning(cluster: Cluster) -> None:
     answer = await send(cluster, "POST", cluster.path("configmaps"), JSON, "application/json", "Warn")
 
     assert answer.body["data"] == {"k": "w", "l": '":'}
     assert answer.warnings == ['duplicate field "metadata.name"', 'duplicate field "data.k"']
 
 
-async def test_yaml_is_told_by_lines(cluster: Cluster) -> None:
+async def test_warnings_about_yaml_have_line_numbers(cluster: Cluster) -> None:
     answer = await send(cluster, "POST", cluster.path("configmaps"), YAML, "application/yaml", "Warn")
 
     assert answer.body["data"] == {"k": "w", "l": "c"}
     assert answer.warnings == ['line 5: key "k" already set in map', 'line 7: key "l" already set in map']
 
 
-async def test_nothing_is_told_where_it_is_to_be_ignored(cluster: Cluster) -> None:
+async def test_with_ignore_there_are_no_warnings(cluster: Cluster) -> None:
     answer = await send(cluster, "POST", cluster.path("configmaps"), JSON, "application/json", "Ignore")
 
     assert (answer.code, answer.warnings) == (201, [])
@@ -58,7 +58,9 @@ async def test_nothing_is_told_where_it_is_to_be_ignored(cluster: Cluster) -> No
         ),
     ],
 )
-async def test_strict_validation_refuses_them(cluster: Cluster, kind: str, body: str, words: str) -> None:
+async def test_repeated_fields_are_an_error_with_strict_validation(
+    cluster: Cluster, kind: str, body: str, words: str
+) -> None:
     answer = await send(cluster, "POST", cluster.path("configmaps"), body, kind, "Strict")
 
     assert answer.code == 400
@@ -81,7 +83,9 @@ async def test_strict_validation_refuses_them(cluster: Cluster, kind: str, body:
         ),
     ],
 )
-async def test_patches_are_read_so_too(cluster: Cluster, kind: str, body: str, told: list[str]) -> None:
+async def test_repeated_fields_in_patches_cause_warnings(
+    cluster: Cluster, kind: str, body: str, told: list[str]
+) -> None:
     await cluster.create("configmaps", config())
 
     answer = await send(cluster, "PATCH", cluster.path("configmaps", "a"), body, f"application/{kind}", "Warn")
@@ -90,7 +94,7 @@ async def test_patches_are_read_so_too(cluster: Cluster, kind: str, body: str, t
     assert answer.warnings == told
 
 
-async def test_a_strict_apply_has_words_of_its_own(cluster: Cluster) -> None:
+async def test_a_strict_apply_has_a_different_message(cluster: Cluster) -> None:
     body = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  x: a\n  x: b\n"
 
     answer = await send(
@@ -101,7 +105,7 @@ async def test_a_strict_apply_has_words_of_its_own(cluster: Cluster) -> None:
     assert answer.body["message"] == f"error strict decoding YAML: error converting YAML to JSON: {text}"
 
 
-async def test_a_definition_with_a_field_twice_is_told_of(cluster: Cluster) -> None:
+async def test_a_repeated_field_of_a_crd_causes_a_warning(cluster: Cluster) -> None:
     body = json.dumps(cluster.definition(), separators=(",", ":"))
     body = body.replace('"scope":"Namespaced"', '"scope":"Cluster","scope":"Namespaced"')
 

@@ -1,4 +1,4 @@
-"""``x-kubernetes-validations``: what rules refuse, in the words of kube-apiserver 1.36."""
+"""``x-kubernetes-validations``: the errors of rules, with the messages of kube-apiserver 1.36."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ SCHEMAS = [case[0] for case in [*CASES, *CHANGES]]
 
 
 @pytest.mark.parametrize(("schema", "good", "bad", "found"), CASES)
-async def test_a_rule_keeps_what_it_holds_for_and_refuses_the_rest(
+async def test_a_value_that_violates_a_rule_has_these_causes(
     widgets: Fields, schema: JSONObject, good: Any, bad: Any, found: list[Cause]
 ) -> None:
     assert await widgets.kept(schema, good) == good
@@ -175,13 +175,13 @@ async def test_a_rule_keeps_what_it_holds_for_and_refuses_the_rest(
 
 
 @pytest.mark.parametrize(("schema", "before", "after", "found"), CHANGES)
-async def test_rules_about_changes_are_for_what_was_there_before(
+async def test_rules_with_old_self_validate_updates(
     widgets: Fields, schema: JSONObject, before: Any, after: Any, found: list[str]
 ) -> None:
     assert await widgets.changed(schema, before, after) == found
 
 
-async def test_a_rule_on_the_whole_object_sees_its_name(cluster: Cluster) -> None:
+async def test_a_rule_on_the_whole_object_can_use_its_name(cluster: Cluster) -> None:
     rule = {"rule": "self.metadata.name.startsWith('c')", "message": "no"}
     schema = {"openAPIV3Schema": ruled(fields(), rule)}
     await cluster.define(cluster.definition(versions=[version(schema=schema)]))

@@ -1,4 +1,4 @@
-"""Several versions of one resource, each with a schema of its own; one of them stores."""
+"""Several versions of a resource with different schemas, one of which is the storage version."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def test_an_object_is_shown_without_the_fields_of_other_versions(cluster: 
     assert await _spec_of(cluster, "widgets.v1beta1") == {"a": "x"}
 
 
-async def test_what_the_storing_version_does_not_know_is_lost(cluster: Cluster) -> None:
+async def test_fields_that_the_storage_version_lacks_are_dropped(cluster: Cluster) -> None:
     await _two_versions(cluster)
 
     body = cluster.widget(api_version="v1beta1", spec={"a": "x", "old": "kept?"})
@@ -38,7 +38,7 @@ async def test_what_the_storing_version_does_not_know_is_lost(cluster: Cluster) 
     assert await _spec_of(cluster, "widgets.v1") == {"a": "x", "new": "n"}
 
 
-async def test_each_version_tells_its_own_unknown_fields(cluster: Cluster) -> None:
+async def test_unknown_fields_are_those_of_the_requested_version(cluster: Cluster) -> None:
     await _two_versions(cluster)
     body = cluster.widget(api_version="v1beta1", spec={"new": "x"})
 

@@ -1,4 +1,4 @@
-"""Writing an object again as it looks: nothing happens, unless the server would store something else than it has."""
+"""Updates with unchanged objects: they write only if the stored form would change."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.contract.schemas.kit import STRING, fields, reschema, serve
 
 
 async def _revisions(cluster: Cluster, resource: str = "widgets", times: int = 3) -> list[str]:
-    """The resourceVersion after each of several updates that change nothing."""
+    """Return the resourceVersion after each of several updates without changes."""
     found = []
     for _ in range(times):
         body = await cluster.get(resource, "w")
@@ -17,14 +17,14 @@ async def _revisions(cluster: Cluster, resource: str = "widgets", times: int = 3
     return found
 
 
-async def test_an_update_that_changes_nothing_writes_nothing(cluster: Cluster) -> None:
+async def test_an_update_without_changes_writes_nothing(cluster: Cluster) -> None:
     await serve(cluster, STRING)
     created = await cluster.create("widgets", cluster.widget(spec={"f": "x"}))
 
     assert set(await _revisions(cluster)) == {created["metadata"]["resourceVersion"]}
 
 
-async def test_nor_does_it_after_an_edit_of_the_schema_that_changes_no_object(cluster: Cluster) -> None:
+async def test_an_update_without_changes_writes_nothing_after_a_change_of_a_description(cluster: Cluster) -> None:
     await serve(cluster, STRING)
     created = await cluster.create("widgets", cluster.widget(spec={"f": "x"}))
     await reschema(cluster, {**STRING, "description": "another"})
@@ -32,7 +32,7 @@ async def test_nor_does_it_after_an_edit_of_the_schema_that_changes_no_object(cl
     assert set(await _revisions(cluster)) == {created["metadata"]["resourceVersion"]}
 
 
-async def test_a_default_that_came_later_is_stored_by_the_next_write(cluster: Cluster) -> None:
+async def test_the_next_write_stores_a_new_default(cluster: Cluster) -> None:
     await serve(cluster, fields(a=STRING))
     created = await cluster.create("widgets", cluster.widget(spec={"f": {"a": "x"}}))
     await reschema(cluster, fields(a=STRING, g={**STRING, "default": "d"}))
@@ -44,7 +44,7 @@ async def test_a_default_that_came_later_is_stored_by_the_next_write(cluster: Cl
     assert (await cluster.get("widgets", "w"))["metadata"]["generation"] == 1
 
 
-async def test_a_default_status_is_stored_by_the_second_write(cluster: Cluster) -> None:
+async def test_the_second_write_stores_a_default_status(cluster: Cluster) -> None:
     schema = fields(status={**fields(phase=STRING), "default": {"phase": "New"}})
     served = version(schema={"openAPIV3Schema": schema}, subresources={"status": {}})
     await cluster.define(cluster.definition(versions=[served]))
@@ -60,7 +60,7 @@ async def test_a_default_status_is_stored_by_the_second_write(cluster: Cluster) 
     assert set(others) == {first}
 
 
-async def test_objects_move_to_a_new_storage_version_by_being_written_again(cluster: Cluster) -> None:
+async def test_an_update_without_changes_stores_the_object_in_a_new_storage_version(cluster: Cluster) -> None:
     def versions(stored: str) -> list[JSONObject]:
         return [version(name, storage=name == stored) for name in ("v1", "v2")]
 

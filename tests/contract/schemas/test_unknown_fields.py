@@ -1,4 +1,4 @@
-"""Fields that no schema knows: dropped and told, as ``fieldValidation`` says, in kube-apiserver's words."""
+"""Unknown fields: ignored, dropped with a warning, or an error, depending on ``fieldValidation``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.contract.schemas.kit import ANYTHING, INTEGER, STRING, Fields, fields
 TOLD = pytest.mark.since("1.25", "nobody was told")
 LIST = {"type": "array", "items": fields(x=STRING)}
 EMBEDDED = {**fields(spec=fields(a=INTEGER)), "x-kubernetes-embedded-resource": True}
-# A schema, what is written, what is kept of it, and what its writer is told.
+# A schema, the value written, the value kept, and the unknown fields in warnings.
 PRUNED: list[tuple[JSONObject, Any, Any, list[str]]] = [
     (fields(a=STRING), {"a": "x", "b": 1}, {"a": "x"}, ["spec.f.b"]),
     (LIST, [{"x": "1", "y": 2}, {}], [{"x": "1"}, {}], ["spec.f[0].y"]),
@@ -34,7 +34,7 @@ PRUNED: list[tuple[JSONObject, Any, Any, list[str]]] = [
         ["spec.f.data", "spec.f.spec.b", "spec.f.metadata.x"],
     ),
 ]
-# A schema, what is applied, and why it is refused.
+# A schema, the value applied, and the error.
 APPLIED: list[tuple[JSONObject, Any, str]] = [
     (fields(a=STRING), {"b": 1}, ".spec.f.b: field not declared in schema"),
     (INTEGER, "x", ".spec.f: expected numeric (int or float), got string"),
@@ -57,7 +57,7 @@ SCHEMAS = [case[0] for case in [*PRUNED, *APPLIED]]
 
 
 @pytest.mark.parametrize(("schema", "written", "kept", "unknown"), PRUNED)
-async def test_what_the_schema_does_not_know_is_dropped_with_a_warning_for_each(
+async def test_each_unknown_field_is_dropped_with_a_warning(
     widgets: Fields, schema: JSONObject, written: object, kept: object, unknown: list[str]
 ) -> None:
     answer = await widgets.answer(schema, written)
@@ -67,7 +67,7 @@ async def test_what_the_schema_does_not_know_is_dropped_with_a_warning_for_each(
     assert told == ([f'unknown field "{path}"' for path in unknown] if widgets.cluster.version >= (1, 25) else [])
 
 
-async def test_unknown_fields_of_the_metadata_and_of_the_top_are_told_too(cluster: Cluster) -> None:
+async def test_unknown_fields_at_the_top_and_in_metadata_cause_warnings(cluster: Cluster) -> None:
     await serve(cluster, STRING)
     body = cluster.widget(more=1, spec={"f": "x", "g": 1})
     body["metadata"]["zork"] = 1
@@ -81,7 +81,7 @@ async def test_unknown_fields_of_the_metadata_and_of_the_top_are_told_too(cluste
 
 
 @TOLD
-async def test_nobody_is_told_where_field_validation_is_to_ignore_them(cluster: Cluster) -> None:
+async def test_with_ignore_there_are_no_warnings(cluster: Cluster) -> None:
     await serve(cluster, STRING)
     body, params = cluster.widget(spec={"g": 1}), {"fieldValidation": "Ignore"}
 
@@ -91,7 +91,7 @@ async def test_nobody_is_told_where_field_validation_is_to_ignore_them(cluster: 
 
 
 @TOLD
-async def test_strict_validation_refuses_all_of_them_at_once(cluster: Cluster) -> None:
+async def test_strict_validation_reports_all_unknown_fields_in_one_error(cluster: Cluster) -> None:
     await serve(cluster, STRING)
     body = cluster.widget(spec={"g": 1}, more=1)
 
@@ -105,7 +105,7 @@ async def test_strict_validation_refuses_all_of_them_at_once(cluster: Cluster) -
 
 
 @TOLD
-async def test_built_in_kinds_are_read_by_their_own_schemas(cluster: Cluster) -> None:
+async def test_unknown_fields_of_built_in_kinds_cause_warnings(cluster: Cluster) -> None:
     body = pod(containers=[{"name": "c", "image": "i", "fooo": 1}])
     body["metadata"]["zork"] = 1
 
@@ -124,7 +124,7 @@ async def test_built_in_kinds_are_read_by_their_own_schemas(cluster: Cluster) ->
         (STRATEGIC, {"spec": 1, "data": {"a": None}}, "map[data:map[a:<nil>] spec:1]"),
     ],
 )
-async def test_a_strict_patch_shows_what_it_would_have_come_to(
+async def test_the_error_of_a_strict_patch_has_the_patched_object(
     cluster: Cluster, content_type: str, patch: object, shown: str
 ) -> None:
     await cluster.create("configmaps", config())
@@ -137,7 +137,7 @@ async def test_a_strict_patch_shows_what_it_would_have_come_to(
     assert [cause.field for cause in caught.value.causes] == ["patch"]
 
 
-async def test_a_patch_with_unknown_fields_is_carried_out_without_them(cluster: Cluster) -> None:
+async def test_unknown_fields_of_a_patch_are_dropped_with_a_warning(cluster: Cluster) -> None:
     await serve(cluster, STRING)
     await cluster.create("widgets", cluster.widget(spec={"f": "x"}))
 
@@ -148,7 +148,7 @@ async def test_a_patch_with_unknown_fields_is_carried_out_without_them(cluster: 
 
 
 @pytest.mark.parametrize(("schema", "applied", "trouble"), APPLIED)
-async def test_an_apply_must_fit_the_schema_whatever_the_field_validation(
+async def test_an_apply_that_violates_the_schema_is_an_error(
     widgets: Fields, schema: JSONObject, applied: object, trouble: str
 ) -> None:
     cluster, body = widgets.cluster, widgets.widget(schema, applied)
@@ -166,7 +166,7 @@ async def test_an_apply_must_fit_the_schema_whatever_the_field_validation(
 
 
 @TOLD
-async def test_who_is_refused_is_told_too(cluster: Cluster) -> None:
+async def test_an_invalid_object_causes_warnings_too(cluster: Cluster) -> None:
     await serve(cluster, INTEGER)
 
     body = cluster.widget(spec={"f": "text", "g": 1})

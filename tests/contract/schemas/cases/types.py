@@ -1,4 +1,4 @@
-"""What each type takes, null, enumerations. Causes are those of kube-apiserver 1.36."""
+"""Types, null and enumerations. Causes are those of kube-apiserver 1.36."""
 
 from __future__ import annotations
 
