@@ -1,4 +1,4 @@
-"""Namespaces: their finalizers are changed through ``finalize`` alone, and their phase says whether they end."""
+"""Namespaces: only ``finalize`` changes their finalizers, and the phase shows whether they are being deleted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HELD = "example.com/hold"
 
 @pytest.fixture
 async def namespace(cluster: Cluster) -> AsyncIterator[JSONObject]:
-    """A namespace that a finalizer of nobody's keeps, besides the one of every namespace."""
+    """A namespace with a finalizer of the test, besides the one of every namespace."""
     name = f"{cluster.namespace}-more"
     created = await cluster.create("namespaces", {"metadata": {"name": name}, "spec": {"finalizers": [HELD]}})
     yield created
@@ -27,12 +27,12 @@ def _finalizers(namespace: JSONObject, *finalizers: str) -> JSONObject:
     return {**namespace, "spec": {"finalizers": list(finalizers)}}
 
 
-async def test_every_namespace_has_the_finalizer_of_its_content(cluster: Cluster, namespace: JSONObject) -> None:
+async def test_a_new_namespace_gets_the_finalizer_kubernetes(cluster: Cluster, namespace: JSONObject) -> None:
     assert namespace["spec"] == {"finalizers": [HELD, "kubernetes"]}
     assert namespace["status"] == {"phase": "Active"}
 
 
-async def test_finalizers_are_written_through_their_own_path(cluster: Cluster, namespace: JSONObject) -> None:
+async def test_only_the_finalize_path_writes_finalizers(cluster: Cluster, namespace: JSONObject) -> None:
     name = namespace["metadata"]["name"]
 
     through_object = await cluster.patch("namespaces", name, {"spec": {"finalizers": []}})
@@ -43,26 +43,28 @@ async def test_finalizers_are_written_through_their_own_path(cluster: Cluster, n
     assert await cluster.get("namespaces", name) == through_finalize
 
 
-async def test_finalizers_of_an_older_state_are_a_conflict(cluster: Cluster, namespace: JSONObject) -> None:
+async def test_finalize_with_an_old_resource_version_is_a_conflict(cluster: Cluster, namespace: JSONObject) -> None:
     await cluster.update("namespaces/finalize", _finalizers(namespace, HELD))
 
     with pytest.raises(Conflict, match="the object has been modified"):
         await cluster.update("namespaces/finalize", _finalizers(namespace))
 
 
-async def test_a_finalizer_without_a_domain_is_refused(cluster: Cluster, namespace: JSONObject) -> None:
+async def test_a_finalizer_without_a_domain_is_invalid(cluster: Cluster, namespace: JSONObject) -> None:
     with pytest.raises(Invalid, match="finalizers"):
         await cluster.update("namespaces/finalize", _finalizers(namespace, "bare"))
 
 
 @pytest.mark.parametrize("method", ["GET", "PATCH", "DELETE"])
-async def test_finalize_is_put(cluster: Cluster, namespace: JSONObject, method: str) -> None:
+async def test_finalize_supports_only_put(cluster: Cluster, namespace: JSONObject, method: str) -> None:
     path = cluster.path("namespaces/finalize", namespace["metadata"]["name"])
 
     assert (await cluster.call(method, path)).code == 405
 
 
-async def test_a_deleted_namespace_ends_when_it_has_no_finalizers(cluster: Cluster, namespace: JSONObject) -> None:
+async def test_a_terminating_namespace_is_deleted_when_it_has_no_finalizers(
+    cluster: Cluster, namespace: JSONObject
+) -> None:
     name = namespace["metadata"]["name"]
 
     marked = await cluster.delete("namespaces", name)
@@ -74,7 +76,7 @@ async def test_a_deleted_namespace_ends_when_it_has_no_finalizers(cluster: Clust
         await cluster.get("namespaces", name)
 
 
-async def test_a_namespace_that_ends_takes_nothing_new(cluster: Cluster, namespace: JSONObject) -> None:
+async def test_creating_an_object_in_a_terminating_namespace_is_a_403(cluster: Cluster, namespace: JSONObject) -> None:
     name = namespace["metadata"]["name"]
     await cluster.delete("namespaces", name)
 
@@ -87,7 +89,9 @@ async def test_a_namespace_that_ends_takes_nothing_new(cluster: Cluster, namespa
 
 
 @pytest.mark.parametrize("phase", ["Terminating", "Other"])
-async def test_the_phase_of_a_namespace_tells_what_it_is(cluster: Cluster, namespace: JSONObject, phase: str) -> None:
+async def test_the_phase_of_a_namespace_cannot_be_set_to_another_value(
+    cluster: Cluster, namespace: JSONObject, phase: str
+) -> None:
     with pytest.raises(Invalid) as caught:
         await cluster.patch("namespaces/status", namespace["metadata"]["name"], {"status": {"phase": phase}})
 

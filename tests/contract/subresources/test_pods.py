@@ -1,4 +1,4 @@
-"""Requests about pods that are objects of their own: a Binding assigns one to a node, an Eviction removes it."""
+"""The subresources ``binding`` and ``eviction`` of pods."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def test_a_binding_assigns_a_pod_to_its_node(cluster: Cluster, resource: s
     assert conditions(bound) == {"PodScheduled": ("True", "")}
 
 
-async def test_a_pod_is_bound_once(cluster: Cluster) -> None:
+async def test_binding_a_pod_twice_is_a_conflict(cluster: Cluster) -> None:
     await cluster.create("pods", pod())
     await cluster.create("pods/binding", _binding(), "p")
 
@@ -51,7 +51,7 @@ async def test_a_pod_is_bound_once(cluster: Cluster) -> None:
     assert (await cluster.get("pods", "p"))["spec"]["nodeName"] == "n1"
 
 
-async def test_annotations_of_a_binding_become_those_of_the_pod(cluster: Cluster) -> None:
+async def test_annotations_of_a_binding_are_merged_into_those_of_the_pod(cluster: Cluster) -> None:
     created = pod()
     created["metadata"]["annotations"] = {"a": "1", "b": "1"}
     await cluster.create("pods", created)
@@ -73,7 +73,7 @@ async def test_annotations_of_a_binding_become_those_of_the_pod(cluster: Cluster
         ),
     ],
 )
-async def test_a_binding_that_makes_no_sense_is_refused(
+async def test_an_invalid_binding_is_an_error(
     cluster: Cluster, binding: JSONObject, refusal: type[Exception], message: str
 ) -> None:
     await cluster.create("pods", pod())
@@ -84,7 +84,7 @@ async def test_a_binding_that_makes_no_sense_is_refused(
     assert caught.value.status.message == message  # type: ignore[attr-defined]  # an APIError each
 
 
-async def test_what_is_not_there_is_not_bound(cluster: Cluster) -> None:
+async def test_a_binding_of_a_missing_pod_is_a_404(cluster: Cluster) -> None:
     with pytest.raises(NotFound, match='pods "p" not found'):
         await cluster.create("pods/binding", _binding(), "p")
 
@@ -103,7 +103,7 @@ async def test_an_eviction_deletes_the_pod(cluster: Cluster) -> None:
 
 @pytest.mark.since("1.22", "evictions were policy/v1beta1 before")
 @pytest.mark.parametrize("version", ["v1", "v1beta1"])
-async def test_evictions_of_both_versions_are_taken(cluster: Cluster, version: str) -> None:
+async def test_evictions_can_have_both_api_versions(cluster: Cluster, version: str) -> None:
     await cluster.create("pods", pod())
 
     await cluster.create("pods/eviction", {**_eviction(cluster), "apiVersion": f"policy/{version}"}, "p")
@@ -111,7 +111,7 @@ async def test_evictions_of_both_versions_are_taken(cluster: Cluster, version: s
     assert await cluster.names("pods") == []
 
 
-async def test_an_eviction_gives_time_as_its_options_say(cluster: Cluster) -> None:
+async def test_an_eviction_uses_the_grace_period_of_its_options(cluster: Cluster) -> None:
     created = pod(nodeName="n")
     created["metadata"]["finalizers"] = HELD
     version = (await cluster.create("pods", created))["metadata"]["resourceVersion"]
@@ -125,7 +125,7 @@ async def test_an_eviction_gives_time_as_its_options_say(cluster: Cluster) -> No
     assert marked["object"]["metadata"]["deletionGracePeriodSeconds"] == 7
 
 
-async def test_a_dry_run_of_an_eviction_leaves_the_pod(cluster: Cluster) -> None:
+async def test_a_dry_run_of_an_eviction_keeps_the_pod(cluster: Cluster) -> None:
     created = await cluster.create("pods", pod())
 
     await cluster.create("pods/eviction", _eviction(cluster, dryRun=["All"]), "p")
@@ -141,7 +141,7 @@ async def test_a_dry_run_of_an_eviction_leaves_the_pod(cluster: Cluster) -> None
         ("z", "z", NotFound, 'pods "z" not found'),
     ],
 )
-async def test_an_eviction_of_another_pod_is_refused(
+async def test_an_eviction_of_another_or_a_missing_pod_is_an_error(
     cluster: Cluster, name: str, path: str, refusal: type[Exception], words: str
 ) -> None:
     await cluster.create("pods", pod())
@@ -150,7 +150,7 @@ async def test_an_eviction_of_another_pod_is_refused(
         await cluster.create("pods/eviction", _eviction(cluster, name), path)
 
 
-async def test_preconditions_of_an_eviction_are_those_of_its_delete(cluster: Cluster) -> None:
+async def test_preconditions_in_the_options_of_an_eviction_are_checked(cluster: Cluster) -> None:
     created = await cluster.create("pods", pod())
 
     with pytest.raises(Conflict, match=r"the UID in the precondition \(x\) does not match the UID in record"):

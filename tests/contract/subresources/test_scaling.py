@@ -1,4 +1,4 @@
-"""The ``scale`` of built-in kinds: the replicas of an object as an autoscaling/v1 Scale."""
+"""The ``scale`` subresource of built-in kinds."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ REPLICAS: JSONObject = {"f:spec": {"f:replicas": {}}}
 
 
 def _scalable(resource: str, **spec: Any) -> JSONObject:
-    """An object of that resource, of three replicas."""
+    """Return an object of the resource with three replicas."""
     made = {**workload(replicas=3, **spec), "kind": KINDS[resource]}
     if resource == "statefulsets":
         made["spec"]["serviceName"] = "s"
@@ -36,13 +36,13 @@ def _scale(cluster: Cluster, **fields: Any) -> JSONObject:
 
 @pytest.fixture
 async def scale(cluster: Cluster) -> JSONObject:
-    """The scale of a deployment ``d`` of three replicas."""
+    """The scale of a Deployment ``d`` with three replicas."""
     await cluster.create("deployments", _scalable("deployments"))
     return await cluster.get("deployments/scale", "d")
 
 
 @pytest.mark.parametrize("resource", KINDS)
-async def test_a_scale_is_a_window_on_its_object(cluster: Cluster, resource: str) -> None:
+async def test_a_scale_shows_metadata_replicas_and_selector_of_its_object(cluster: Cluster, resource: str) -> None:
     metadata = (await cluster.create(resource, _scalable(resource)))["metadata"]
 
     scale = await cluster.get(f"{resource}/scale", "d")
@@ -57,7 +57,7 @@ async def test_a_scale_is_a_window_on_its_object(cluster: Cluster, resource: str
 
 
 @pytest.mark.parametrize("resource", KINDS)
-async def test_who_writes_a_scale_writes_the_replicas_and_nothing_else(cluster: Cluster, resource: str) -> None:
+async def test_an_update_of_a_scale_writes_only_the_replicas(cluster: Cluster, resource: str) -> None:
     created = await cluster.create(resource, _scalable(resource))
     scale = await cluster.get(f"{resource}/scale", "d")
 
@@ -87,7 +87,7 @@ async def test_who_writes_a_scale_writes_the_replicas_and_nothing_else(cluster: 
         (MERGE, {"metadata": {"labels": {"a": "b"}}, "spec": {"replicas": 5}, "status": {"replicas": 2}}),
     ],
 )
-async def test_a_scale_is_patched_in_every_way(
+async def test_all_types_of_patches_can_change_a_scale(
     cluster: Cluster, scale: JSONObject, content_type: str, patch: object
 ) -> None:
     answer = await cluster.patch("deployments/scale", "d", patch, content_type)
@@ -97,14 +97,14 @@ async def test_a_scale_is_patched_in_every_way(
     assert (written["spec"]["replicas"], "labels" in written["metadata"]) == (5, False)
 
 
-async def test_a_scale_to_nothing_shows_no_number(cluster: Cluster, scale: JSONObject) -> None:
+async def test_a_scale_without_replicas_sets_them_to_zero(cluster: Cluster, scale: JSONObject) -> None:
     answer = await cluster.update("deployments/scale", _scale(cluster))
 
     assert answer["spec"] == {}
     assert (await cluster.get("deployments", "d"))["spec"]["replicas"] == 0
 
 
-async def test_the_same_scale_again_is_no_write(cluster: Cluster, scale: JSONObject) -> None:
+async def test_a_scale_without_changes_writes_nothing(cluster: Cluster, scale: JSONObject) -> None:
     scaled = await cluster.patch("deployments/scale", "d", {"spec": {"replicas": 4}})
     again = await cluster.patch("deployments/scale", "d", {"spec": {"replicas": 4}})
 
@@ -112,14 +112,14 @@ async def test_the_same_scale_again_is_no_write(cluster: Cluster, scale: JSONObj
     assert again == scaled
 
 
-async def test_a_dry_run_shows_the_scale_that_would_be(cluster: Cluster, scale: JSONObject) -> None:
+async def test_a_dry_run_returns_the_new_scale_and_writes_nothing(cluster: Cluster, scale: JSONObject) -> None:
     shown = await cluster.patch("deployments/scale", "d", {"spec": {"replicas": 5}}, params={"dryRun": "All"})
 
     assert shown["spec"] == {"replicas": 5}
     assert await cluster.get("deployments/scale", "d") == scale
 
 
-async def test_a_scale_of_an_older_state_is_a_conflict(cluster: Cluster, scale: JSONObject) -> None:
+async def test_a_scale_with_an_old_resource_version_is_a_conflict(cluster: Cluster, scale: JSONObject) -> None:
     await cluster.patch("deployments", "d", {"metadata": {"labels": {"a": "b"}}})
 
     with pytest.raises(Conflict, match=r'on deployments\.apps "d": the object has been modified'):
@@ -129,7 +129,7 @@ async def test_a_scale_of_an_older_state_is_a_conflict(cluster: Cluster, scale: 
         await cluster.patch("deployments/scale", "d", {"metadata": version, "spec": {"replicas": 5}})
 
 
-async def test_without_a_version_the_latest_state_is_scaled(cluster: Cluster, scale: JSONObject) -> None:
+async def test_a_scale_without_a_resource_version_has_no_precondition(cluster: Cluster, scale: JSONObject) -> None:
     await cluster.patch("deployments", "d", {"metadata": {"labels": {"a": "b"}}})
 
     answer = await cluster.update("deployments/scale", _scale(cluster, spec={"replicas": 5}))
@@ -138,7 +138,7 @@ async def test_without_a_version_the_latest_state_is_scaled(cluster: Cluster, sc
 
 
 @pytest.mark.parametrize("resource", KINDS)
-async def test_negative_replicas_are_refused(cluster: Cluster, resource: str) -> None:
+async def test_negative_replicas_are_invalid(cluster: Cluster, resource: str) -> None:
     await cluster.create(resource, _scalable(resource))
 
     with pytest.raises(Invalid) as caught:
@@ -164,7 +164,7 @@ async def test_negative_replicas_are_refused(cluster: Cluster, resource: str) ->
         ),
     ],
 )
-async def test_what_is_no_scale_of_the_object_is_refused(
+async def test_a_body_that_is_not_a_scale_of_the_object_is_a_400(
     cluster: Cluster, scale: JSONObject, fields: JSONObject, words: str
 ) -> None:
     with pytest.raises(BadRequest, match=words):
@@ -172,7 +172,7 @@ async def test_what_is_no_scale_of_the_object_is_refused(
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "PATCH"])
-async def test_what_is_not_there_has_no_scale(cluster: Cluster, method: str) -> None:
+async def test_the_scale_of_a_missing_object_is_a_404(cluster: Cluster, method: str) -> None:
     body = (
         None if method == "GET" else {**_scale(cluster), "metadata": {"name": "none", "namespace": cluster.namespace}}
     )
@@ -188,7 +188,7 @@ async def test_daemon_sets_have_no_scale(cluster: Cluster) -> None:
     assert (await cluster.call("GET", cluster.path("daemonsets/scale", "d"))).code == 404
 
 
-async def test_the_selector_of_a_workload_is_written_as_text(cluster: Cluster) -> None:
+async def test_the_selector_in_the_status_is_a_string(cluster: Cluster) -> None:
     expressions = [
         {"key": "tier", "operator": "In", "values": ["b", "a"]},
         {"key": "x", "operator": "Exists"},
@@ -205,7 +205,7 @@ async def test_the_selector_of_a_workload_is_written_as_text(cluster: Cluster) -
 
 
 @pytest.mark.since("1.22", "who writes through a subresource was not noted as that before")
-async def test_who_scales_owns_the_replicas(cluster: Cluster) -> None:
+async def test_scaling_owns_the_replicas(cluster: Cluster) -> None:
     await cluster.create("deployments", _scalable("deployments"), params={"fieldManager": "maker"})
     assert owners(await cluster.get("deployments", "d"))["maker:Update"]["f:spec"]["f:replicas"] == {}
 
@@ -217,7 +217,7 @@ async def test_who_scales_owns_the_replicas(cluster: Cluster) -> None:
 
 
 @pytest.mark.since("1.22", "who writes through a subresource was not noted as that before")
-async def test_who_applied_the_replicas_meets_who_scaled_them(cluster: Cluster) -> None:
+async def test_applying_replicas_that_were_scaled_is_a_conflict(cluster: Cluster) -> None:
     await cluster.apply("deployments", _scalable("deployments"), "owner")
     await cluster.patch("deployments/scale", "d", {"spec": {"replicas": 4}}, params={"fieldManager": "scaler"})
 

@@ -1,4 +1,4 @@
-"""The ``status`` of built-in kinds: written through its own path alone, with some of the metadata."""
+"""The ``status`` subresource of built-in kinds: only its path writes the status, and some metadata with it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.contract.cluster import STRATEGIC, Cluster
 from tests.contract.objects import conditions, owners, pod, workload
 
 
-async def test_the_status_of_a_pod_is_written_through_its_own_path(cluster: Cluster) -> None:
+async def test_only_the_status_path_writes_the_status_of_a_pod(cluster: Cluster) -> None:
     created = await cluster.create("pods", pod())
 
     through_object = await cluster.patch("pods", "p", {"status": {"phase": "Running"}})
@@ -22,7 +22,7 @@ async def test_the_status_of_a_pod_is_written_through_its_own_path(cluster: Clus
     assert await cluster.get("pods/status", "p") == await cluster.get("pods", "p") == through_status
 
 
-async def test_the_status_of_a_deployment_is_written_through_its_own_path(cluster: Cluster) -> None:
+async def test_the_status_path_of_a_deployment_writes_only_the_status(cluster: Cluster) -> None:
     created = await cluster.create("deployments", workload())
 
     changed = {**created, "spec": {**created["spec"], "replicas": 9}, "status": {"replicas": 3, "readyReplicas": 2}}
@@ -32,7 +32,7 @@ async def test_the_status_of_a_deployment_is_written_through_its_own_path(cluste
     assert written["metadata"]["generation"] == 1
 
 
-async def test_a_status_that_comes_with_a_new_object_is_dropped(cluster: Cluster) -> None:
+async def test_the_status_of_a_new_object_is_dropped(cluster: Cluster) -> None:
     made_pod = await cluster.create("pods", {**pod(), "status": {"phase": "Running", "podIP": "10.0.0.1"}})
     deployment = await cluster.create("deployments", {**workload(), "status": {"replicas": 3}})
 
@@ -53,7 +53,7 @@ async def test_most_metadata_is_written_with_the_status(cluster: Cluster, resour
     assert ("ownerReferences" in written) == (resource == "deployments")
 
 
-async def test_times_that_a_condition_does_not_tell_are_null(cluster: Cluster) -> None:
+async def test_missing_times_of_a_condition_are_null(cluster: Cluster) -> None:
     await cluster.create("pods", pod())
     await cluster.create("deployments", workload())
     condition = {"type": "Fine", "status": "True"}
@@ -74,7 +74,7 @@ async def test_conditions_are_merged_by_type(cluster: Cluster) -> None:
     assert conditions(await cluster.get("pods", "p")) == {"Ready": ("True", ""), "Fine": ("True", "")}
 
 
-async def test_a_status_of_negative_replicas_is_refused(cluster: Cluster) -> None:
+async def test_negative_replicas_in_a_status_are_invalid(cluster: Cluster) -> None:
     await cluster.create("deployments", workload())
 
     with pytest.raises(Invalid) as caught:
@@ -87,7 +87,7 @@ async def test_a_status_of_negative_replicas_is_refused(cluster: Cluster) -> Non
 
 
 @pytest.mark.since("1.22", "who writes through a subresource was not noted as that before")
-async def test_who_writes_the_status_owns_it(cluster: Cluster) -> None:
+async def test_writers_of_the_status_own_their_fields(cluster: Cluster) -> None:
     await cluster.create("deployments", workload(), params={"fieldManager": "maker"})
 
     applied = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}}

@@ -1,4 +1,4 @@
-"""Create: what the server sets, what it generates, what it refuses."""
+"""Create: fields that the server sets, dry runs, and errors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.contract.cluster import Cluster
 from tests.contract.objects import JSONObject, config, workload
 
 
-async def test_a_created_object_gets_its_identity_from_the_server(cluster: Cluster) -> None:
+async def test_the_server_sets_uid_version_and_creation_timestamp(cluster: Cluster) -> None:
     wanted = config(uid="mine", creationTimestamp="1999-01-01T00:00:00Z", selfLink="/there")
     created = await cluster.create("configmaps", wanted)
 
@@ -23,14 +23,14 @@ async def test_a_created_object_gets_its_identity_from_the_server(cluster: Clust
     assert await cluster.get("configmaps", "a") == created
 
 
-async def test_each_write_takes_a_higher_resource_version_whatever_it_writes(cluster: Cluster) -> None:
+async def test_resource_versions_increase_across_resources(cluster: Cluster) -> None:
     first = await cluster.create("configmaps", config())
     second = await cluster.create("serviceaccounts", {"metadata": {"name": "shop"}})
 
     assert int(second["metadata"]["resourceVersion"]) > int(first["metadata"]["resourceVersion"])
 
 
-async def test_a_taken_name_is_refused(cluster: Cluster) -> None:
+async def test_creating_an_existing_object_is_a_409(cluster: Cluster) -> None:
     await cluster.create("deployments", workload())
 
     with pytest.raises(AlreadyExists) as caught:
@@ -41,7 +41,7 @@ async def test_a_taken_name_is_refused(cluster: Cluster) -> None:
     assert (status.code, status.kind, status.name, status.group) == (409, "deployments", "d", "apps")
 
 
-async def test_a_name_whose_object_is_on_its_way_out_is_taken_still(cluster: Cluster) -> None:
+async def test_creating_an_object_that_is_being_deleted_is_a_409(cluster: Cluster) -> None:
     await cluster.create("configmaps", config(finalizers=["example.com/wait"]))
     await cluster.delete("configmaps", "a")
 
@@ -49,7 +49,7 @@ async def test_a_name_whose_object_is_on_its_way_out_is_taken_still(cluster: Clu
         await cluster.create("configmaps", config())
 
 
-async def test_a_dry_run_answers_and_stores_nothing(cluster: Cluster) -> None:
+async def test_a_dry_run_stores_nothing(cluster: Cluster) -> None:
     answer = await cluster.create("configmaps", config(), params={"dryRun": "All"})
 
     assert answer["metadata"]["uid"]
@@ -59,7 +59,7 @@ async def test_a_dry_run_answers_and_stores_nothing(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize(("name", "code"), [("a", 409), ("b", 201)])
-async def test_a_dry_run_is_refused_as_the_real_thing_would_be(cluster: Cluster, name: str, code: int) -> None:
+async def test_a_dry_run_has_the_same_errors(cluster: Cluster, name: str, code: int) -> None:
     await cluster.create("configmaps", config())
 
     answer = await cluster.call("POST", cluster.path("configmaps"), body=config(name), params={"dryRun": "All"})
@@ -67,7 +67,7 @@ async def test_a_dry_run_is_refused_as_the_real_thing_would_be(cluster: Cluster,
     assert answer.code == code
 
 
-async def test_built_in_objects_may_leave_out_their_type_and_custom_ones_may_not(cluster: Cluster) -> None:
+async def test_only_built_in_objects_can_omit_kind_and_api_version(cluster: Cluster) -> None:
     await cluster.define()
 
     created = await cluster.create("configmaps", {"metadata": {"name": "a"}})
@@ -76,7 +76,7 @@ async def test_built_in_objects_may_leave_out_their_type_and_custom_ones_may_not
         await cluster.create("widgets", {"apiVersion": f"{cluster.group}/v1", "metadata": {"name": "w"}})
 
 
-async def test_a_custom_object_is_of_the_version_and_kind_of_the_path(cluster: Cluster) -> None:
+async def test_version_and_kind_of_a_custom_resource_must_match_the_path(cluster: Cluster) -> None:
     await cluster.define()
 
     with pytest.raises(BadRequest, match=r"the API version in the data \(x/v1\) does not match the expected"):
@@ -100,21 +100,19 @@ async def test_a_custom_object_is_of_the_version_and_kind_of_the_path(cluster: C
         ({}, Invalid, 'ConfigMap "" is invalid: metadata.name: Required value: name or generateName'),
     ],
 )
-async def test_a_body_that_is_no_such_object_is_refused(
-    cluster: Cluster, body: Any, error: type[APIError], words: str
-) -> None:
+async def test_an_invalid_body_is_an_error(cluster: Cluster, body: Any, error: type[APIError], words: str) -> None:
     with pytest.raises(error, match=words):
         await cluster.create("configmaps", body)
 
 
 @pytest.mark.parametrize("version", ["0", "latest"])
-async def test_a_resource_version_that_is_none_is_overlooked(cluster: Cluster, version: str) -> None:
+async def test_an_invalid_or_zero_resource_version_is_ignored(cluster: Cluster, version: str) -> None:
     created = await cluster.create("configmaps", config(resourceVersion=version))
 
     assert created["metadata"]["resourceVersion"].isdecimal()
 
 
-async def test_a_namespace_that_is_not_there_takes_nothing(cluster: Cluster) -> None:
+async def test_creating_in_a_missing_namespace_is_a_404(cluster: Cluster) -> None:
     with pytest.raises(NotFound) as caught:
         await cluster.create("configmaps", config(), namespace=f"no-{cluster.namespace}")
 
@@ -123,7 +121,7 @@ async def test_a_namespace_that_is_not_there_takes_nothing(cluster: Cluster) -> 
     assert (status.kind, status.name) == ("namespaces", f"no-{cluster.namespace}")
 
 
-async def test_the_status_of_a_new_object_is_dropped_where_it_has_a_subresource(cluster: Cluster) -> None:
+async def test_the_status_of_a_new_object_is_dropped_if_there_is_a_status_subresource(cluster: Cluster) -> None:
     created: JSONObject = await cluster.create("deployments", {**workload(), "status": {"replicas": 7}})
 
     assert created["status"] == {}

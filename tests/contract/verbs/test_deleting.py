@@ -1,4 +1,4 @@
-"""Delete: at once or by finalizers, under preconditions."""
+"""Delete: immediately or after finalizers, with preconditions, and of collections."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.contract.objects import config, workload
 HELD = ["example.com/hold"]
 
 
-async def test_a_delete_answers_with_what_it_deleted(cluster: Cluster) -> None:
+async def test_the_response_to_a_delete_is_a_status_with_the_object_in_its_details(cluster: Cluster) -> None:
     created = await cluster.create("deployments", workload())
 
     answer = await cluster.delete("deployments", "d")
@@ -28,7 +28,7 @@ async def test_a_delete_answers_with_what_it_deleted(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize("resource", ["serviceaccounts", "podtemplates", "resourcequotas"])
-async def test_some_kinds_answer_with_the_object_that_went(cluster: Cluster, resource: str) -> None:
+async def test_the_response_for_some_kinds_is_the_deleted_object(cluster: Cluster, resource: str) -> None:
     template = {"template": {"spec": {"containers": [{"name": "a", "image": "b"}]}}}
     created = await cluster.create(
         resource, {"metadata": {"name": "a"}, **(template if resource == "podtemplates" else {})}
@@ -39,7 +39,7 @@ async def test_some_kinds_answer_with_the_object_that_went(cluster: Cluster, res
     assert (answer["kind"], answer["metadata"]["uid"]) == (created["kind"], created["metadata"]["uid"])
 
 
-async def test_finalizers_keep_a_deleted_object_until_the_last_is_gone(cluster: Cluster) -> None:
+async def test_an_object_with_finalizers_is_deleted_when_the_last_one_is_removed(cluster: Cluster) -> None:
     await cluster.create("configmaps", config(finalizers=HELD))
 
     marked = await cluster.delete("configmaps", "a")
@@ -52,7 +52,7 @@ async def test_finalizers_keep_a_deleted_object_until_the_last_is_gone(cluster: 
         await cluster.get("configmaps", "a")
 
 
-async def test_a_marked_object_can_still_be_written(cluster: Cluster) -> None:
+async def test_an_object_being_deleted_can_be_changed(cluster: Cluster) -> None:
     await cluster.create("configmaps", config(finalizers=HELD))
     await cluster.delete("configmaps", "a")
 
@@ -62,7 +62,7 @@ async def test_a_marked_object_can_still_be_written(cluster: Cluster) -> None:
     assert written["metadata"]["deletionTimestamp"]
 
 
-async def test_the_deletion_event_shows_the_object_as_it_was_stored_last(cluster: Cluster) -> None:
+async def test_the_deleted_event_has_the_last_stored_object(cluster: Cluster) -> None:
     await cluster.create("configmaps", config(finalizers=HELD))
     marked = await cluster.delete("configmaps", "a")
     version = marked["metadata"]["resourceVersion"]
@@ -75,7 +75,7 @@ async def test_the_deletion_event_shows_the_object_as_it_was_stored_last(cluster
     assert int(event["object"]["metadata"]["resourceVersion"]) > int(version)
 
 
-async def test_an_object_on_its_way_takes_no_new_finalizers(cluster: Cluster) -> None:
+async def test_adding_a_finalizer_to_an_object_being_deleted_is_a_422(cluster: Cluster) -> None:
     await cluster.create("configmaps", config(finalizers=[*HELD, "a.b/d"]))
     await cluster.delete("configmaps", "a")
     await cluster.patch("configmaps", "a", {"metadata": {"finalizers": HELD}})
@@ -86,9 +86,7 @@ async def test_an_object_on_its_way_takes_no_new_finalizers(cluster: Cluster) ->
 
 @pytest.mark.parametrize(("field", "word"), [("uid", "UID"), ("resourceVersion", "ResourceVersion")])
 @pytest.mark.parametrize("held", [True, False])
-async def test_a_precondition_that_does_not_hold_is_a_conflict(
-    cluster: Cluster, field: str, word: str, held: bool
-) -> None:
+async def test_a_failed_precondition_is_a_conflict(cluster: Cluster, field: str, word: str, held: bool) -> None:
     created = (await cluster.create("configmaps", config(finalizers=HELD if held else [])))["metadata"]
 
     with pytest.raises(Conflict) as caught:
@@ -99,7 +97,7 @@ async def test_a_precondition_that_does_not_hold_is_a_conflict(
     await cluster.delete("configmaps", "a", body={"preconditions": {field: created[field]}})
 
 
-async def test_namespaces_word_a_precondition_that_does_not_hold_in_their_own_way(cluster: Cluster) -> None:
+async def test_a_failed_precondition_of_a_namespace_has_another_message(cluster: Cluster) -> None:
     with pytest.raises(Conflict, match=r'namespaces ".*": Precondition failed: UID in precondition: x'):
         await cluster.delete("namespaces", cluster.namespace, body={"preconditions": {"uid": "x"}})
 
@@ -125,7 +123,7 @@ async def test_a_dry_run_deletes_nothing(cluster: Cluster, how: dict[str, Any], 
         ({"params": {"dryRun": ""}}, r'dryRun: Unsupported value: .*"".: supported values: "All"'),
     ],
 )
-async def test_options_that_make_no_sense_are_refused(cluster: Cluster, how: dict[str, Any], words: str) -> None:
+async def test_invalid_options_are_a_422(cluster: Cluster, how: dict[str, Any], words: str) -> None:
     await cluster.create("configmaps", config())
 
     with pytest.raises(Invalid, match=words) as caught:
@@ -133,14 +131,14 @@ async def test_options_that_make_no_sense_are_refused(cluster: Cluster, how: dic
     assert (caught.value.status.kind, caught.value.status.group) == ("DeleteOptions", "meta.k8s.io")
 
 
-async def test_a_body_that_is_no_delete_options_is_refused(cluster: Cluster) -> None:
+async def test_a_body_that_is_not_delete_options_is_an_error(cluster: Cluster) -> None:
     await cluster.create("configmaps", config())
 
     with pytest.raises(BadRequest if cluster.version >= (1, 27) else InternalError, match='no kind "ConfigMap" is reg'):
         await cluster.delete("configmaps", "a", body=config())
 
 
-async def test_a_delete_counts_as_a_generation_where_there_is_one(cluster: Cluster) -> None:
+async def test_marking_an_object_for_deletion_increases_its_generation(cluster: Cluster) -> None:
     deployment = workload()
     deployment["metadata"]["finalizers"] = HELD
     assert (await cluster.create("deployments", deployment))["metadata"]["generation"] == 1
@@ -148,7 +146,7 @@ async def test_a_delete_counts_as_a_generation_where_there_is_one(cluster: Clust
     assert (await cluster.delete("deployments", "d"))["metadata"]["generation"] == 2
 
 
-async def test_a_delete_changes_no_field_owners(cluster: Cluster) -> None:
+async def test_a_delete_does_not_change_managed_fields(cluster: Cluster) -> None:
     created = await cluster.create("configmaps", config(finalizers=HELD))
 
     marked = await cluster.delete("configmaps", "a")
@@ -156,7 +154,7 @@ async def test_a_delete_changes_no_field_owners(cluster: Cluster) -> None:
     assert marked["metadata"]["managedFields"] == created["metadata"]["managedFields"]
 
 
-async def test_a_collection_is_deleted_by_its_selectors(cluster: Cluster) -> None:
+async def test_a_collection_can_be_deleted_by_selectors(cluster: Cluster) -> None:
     for name, labels in (("a", {"x": "1"}), ("b", {"x": "2"}), ("c", {"x": "1"})):
         await cluster.create("configmaps", config(name, labels=labels))
     version = (await cluster.list_of("configmaps"))["metadata"]["resourceVersion"]
@@ -181,7 +179,7 @@ async def test_a_dry_run_of_a_collection_deletes_nothing(cluster: Cluster, param
     assert await cluster.names("configmaps", labelSelector="x") == ["b"]
 
 
-async def test_a_limit_deletes_that_many_of_a_collection(cluster: Cluster) -> None:
+async def test_deleting_a_collection_with_a_limit_deletes_that_many(cluster: Cluster) -> None:
     for name in "abc":
         await cluster.create("configmaps", config(name, labels={"x": "1"}))
 
@@ -191,7 +189,7 @@ async def test_a_limit_deletes_that_many_of_a_collection(cluster: Cluster) -> No
     assert await cluster.names("configmaps", labelSelector="x") == ["c"]
 
 
-async def test_of_a_collection_what_finalizers_hold_is_marked(cluster: Cluster) -> None:
+async def test_objects_of_a_deleted_collection_with_finalizers_are_marked(cluster: Cluster) -> None:
     await cluster.create("configmaps", config("a", labels={"x": "1"}))
     await cluster.create("configmaps", config("b", labels={"x": "1"}, finalizers=HELD))
 

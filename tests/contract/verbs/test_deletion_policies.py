@@ -1,7 +1,6 @@
-"""What a delete writes about dependents into the object: the policy of the caller, the object or its kind.
+"""Propagation policies of deletes, from the request, the object or its kind: the finalizers that they set.
 
-What becomes of the dependents is up to the garbage collector, which a kube-apiserver alone does not have: tests look at
-the answer.
+The garbage collector processes dependents, and is not part of kube-apiserver: so these tests assert only the response.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ HELD = "example.com/hold"
         (["foregroundDeletion"], {"propagationPolicy": "Orphan"}, ["orphan"]),
     ],
 )
-async def test_the_caller_overrides_the_object(
+async def test_the_policy_of_the_request_overrides_that_of_the_object(
     cluster: Cluster, before: list[str], options: dict[str, Any], after: list[str]
 ) -> None:
     await cluster.create("configmaps", config(finalizers=before))
@@ -43,7 +42,7 @@ async def test_the_caller_overrides_the_object(
     assert (bool(left["deletionTimestamp"]), left["deletionGracePeriodSeconds"]) == (True, 0)
 
 
-async def test_a_policy_may_let_go_what_a_finalizer_would_have_held(cluster: Cluster) -> None:
+async def test_a_policy_can_remove_the_finalizer_that_would_keep_the_object(cluster: Cluster) -> None:
     await cluster.create("configmaps", config(finalizers=["foregroundDeletion"]))
 
     answer = await cluster.delete("configmaps", "a", body={"propagationPolicy": "Background"})
@@ -53,7 +52,7 @@ async def test_a_policy_may_let_go_what_a_finalizer_would_have_held(cluster: Clu
         await cluster.get("configmaps", "a")
 
 
-async def test_the_policy_can_change_while_the_object_is_on_its_way(cluster: Cluster) -> None:
+async def test_the_policy_can_change_while_the_object_is_being_deleted(cluster: Cluster) -> None:
     await cluster.create("configmaps", config(finalizers=[HELD]))
     await cluster.delete("configmaps", "a")
 
@@ -64,14 +63,14 @@ async def test_the_policy_can_change_while_the_object_is_on_its_way(cluster: Clu
     assert sorted(then["metadata"]["finalizers"]) == [HELD, "orphan"]
 
 
-async def test_jobs_leave_their_dependents_behind_unless_told_otherwise(cluster: Cluster) -> None:
+async def test_the_default_policy_of_jobs_is_orphan(cluster: Cluster) -> None:
     spec = {"template": {"spec": pod(restartPolicy="Never")["spec"]}}
     await cluster.create("jobs", {"metadata": {"name": "a"}, "spec": spec})
 
     assert (await cluster.delete("jobs", "a"))["metadata"]["finalizers"] == ["orphan"]
 
 
-async def test_events_have_no_dependents_whatever_the_policy(cluster: Cluster) -> None:
+async def test_events_ignore_the_policy(cluster: Cluster) -> None:
     regarding = {"kind": "Pod", "name": "p", "namespace": cluster.namespace}
     await cluster.create("events", {"metadata": {"name": "a"}, "involvedObject": regarding})
 
@@ -86,7 +85,7 @@ async def test_events_have_no_dependents_whatever_the_policy(cluster: Cluster) -
         ({"orphanDependents": "yes"}, ["orphan"]),
     ],
 )
-async def test_options_may_come_in_the_query(cluster: Cluster, params: dict[str, str], left: list[str]) -> None:
+async def test_options_can_be_in_the_query(cluster: Cluster, params: dict[str, str], left: list[str]) -> None:
     await cluster.create("configmaps", config())
 
     answer = await cluster.delete("configmaps", "a", params=params)
@@ -94,7 +93,7 @@ async def test_options_may_come_in_the_query(cluster: Cluster, params: dict[str,
     assert answer["metadata"]["finalizers"] == left
 
 
-async def test_with_a_body_the_query_does_not_count(cluster: Cluster) -> None:
+async def test_the_query_is_ignored_if_there_is_a_body(cluster: Cluster) -> None:
     await cluster.create("configmaps", config())
 
     answer = await cluster.delete("configmaps", "a", params={"propagationPolicy": "Orphan"}, body={})
@@ -118,7 +117,9 @@ async def test_with_a_body_the_query_does_not_count(cluster: Cluster) -> None:
         ),
     ],
 )
-async def test_values_of_the_wrong_type_are_named(cluster: Cluster, body: dict[str, Any], words: str, old: str) -> None:
+async def test_the_error_for_a_value_of_the_wrong_type_has_its_field(
+    cluster: Cluster, body: dict[str, Any], words: str, old: str
+) -> None:
     await cluster.create("configmaps", config())
 
     with pytest.raises(BadRequest if cluster.version >= (1, 27) else InternalError) as caught:
@@ -131,7 +132,7 @@ async def test_values_of_the_wrong_type_are_named(cluster: Cluster, body: dict[s
         assert message.startswith(f"v1.DeleteOptions.{old}: ")
 
 
-async def test_preconditions_may_come_in_the_query_by_their_bare_names(cluster: Cluster) -> None:
+async def test_preconditions_can_be_in_the_query(cluster: Cluster) -> None:
     await cluster.create("configmaps", config())
 
     with pytest.raises(Conflict, match=r"UID in the precondition \(x\) does not match"):

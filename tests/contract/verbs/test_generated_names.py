@@ -1,4 +1,4 @@
-"""``generateName``: a base, and five characters behind it."""
+"""``generateName``: a base, followed by five random characters."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ async def test_a_generated_name_begins_with_its_base(cluster: Cluster) -> None:
         assert set(metadata["name"][4:]) <= set("bcdfghjklmnpqrstvwxz2456789")
 
 
-async def test_a_long_base_is_cut_so_that_a_label_can_hold_the_name(cluster: Cluster) -> None:
+async def test_a_long_base_is_cut_to_a_name_of_63_characters(cluster: Cluster) -> None:
     created = await cluster.create("configmaps", {"metadata": {"generateName": "x" * 100}})
 
     assert len(created["metadata"]["name"]) == 63
     assert created["metadata"]["name"].startswith("x" * 58)
 
 
-async def test_a_name_counts_more_than_a_base(cluster: Cluster) -> None:
+async def test_a_name_takes_precedence_over_generate_name(cluster: Cluster) -> None:
     created = await cluster.create("configmaps", config("own", generateName="job-"))
 
     assert created["metadata"]["name"] == "own"
 
 
-async def test_a_dry_run_generates_a_name_too(cluster: Cluster) -> None:
+async def test_a_dry_run_generates_a_name(cluster: Cluster) -> None:
     answer = await cluster.create("configmaps", {"metadata": {"generateName": "job-"}}, params={"dryRun": "All"})
 
     assert answer["metadata"]["name"].startswith("job-")
 
 
 @pytest.mark.parametrize("base", ["X_", "-a", "x" * 254])
-async def test_a_base_that_no_name_may_have_is_a_cause(cluster: Cluster, base: str) -> None:
+async def test_an_invalid_base_is_a_422(cluster: Cluster, base: str) -> None:
     with pytest.raises(Invalid) as caught:
         await cluster.create("configmaps", {"metadata": {"generateName": base}})
 
@@ -49,7 +49,7 @@ async def test_a_base_that_no_name_may_have_is_a_cause(cluster: Cluster, base: s
 
 
 @pytest.mark.since("1.30", "before, the answer was a 500 that asks to try again")
-async def test_a_taken_name_with_a_base_may_be_tried_again(cluster: Cluster) -> None:
+async def test_the_409_for_an_existing_name_with_a_base_has_retry_after(cluster: Cluster) -> None:
     await cluster.create("configmaps", config())
 
     with pytest.raises(AlreadyExists) as caught:

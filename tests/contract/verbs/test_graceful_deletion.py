@@ -1,4 +1,4 @@
-"""Pods are given time to end: how much is written down. Who has it is up to a kubelet, and to the clock."""
+"""Graceful deletion of pods: the grace periods that the server sets. There are no kubelets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HELD = "example.com/hold"
 
 
 def _held(**spec: Any) -> JSONObject:
-    """A pod that is still there when its time is over."""
+    """Return a pod with a finalizer, which keeps it after the grace period."""
     made = pod(**spec)
     made["metadata"]["finalizers"] = [HELD]
     return made
@@ -33,7 +33,7 @@ def _held(**spec: Any) -> JSONObject:
         ({"nodeName": "n"}, {"gracePeriodSeconds": 0}, 0),
     ],
 )
-async def test_a_scheduled_pod_gets_time(
+async def test_only_a_scheduled_pod_has_a_grace_period(
     cluster: Cluster, spec: dict[str, Any], options: dict[str, Any], seconds: int
 ) -> None:
     created = (await cluster.create("pods", _held(**spec)))["metadata"]
@@ -46,16 +46,16 @@ async def test_a_scheduled_pod_gets_time(
     assert marked.get("generation") == (2 if cluster.version >= (1, 33) else None)
 
 
-async def test_a_negative_period_is_the_shortest(cluster: Cluster) -> None:
+async def test_a_negative_grace_period_becomes_one_second(cluster: Cluster) -> None:
     await cluster.create("pods", _held(nodeName="n"))
 
     marked = await cluster.delete("pods", "p", body={"gracePeriodSeconds": -5})
 
-    shortest = 1 if cluster.version >= (1, 27) else -5  # an old server takes it as it is
+    shortest = 1 if cluster.version >= (1, 27) else -5  # old servers do not change it
     assert marked["metadata"]["deletionGracePeriodSeconds"] == shortest
 
 
-async def test_the_time_can_become_shorter_and_never_longer(cluster: Cluster, server: APIServer | None) -> None:
+async def test_a_second_delete_can_only_shorten_the_grace_period(cluster: Cluster, server: APIServer | None) -> None:
     if server is not None:
         pytest.skip("pods end at once, before anybody can ask again")
     await cluster.create("pods", _held(nodeName="n"))
@@ -69,7 +69,7 @@ async def test_the_time_can_become_shorter_and_never_longer(cluster: Cluster, se
 
 
 @pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
-async def test_a_pod_that_has_ended_gets_none(cluster: Cluster, phase: str) -> None:
+async def test_a_pod_that_has_ended_has_no_grace_period(cluster: Cluster, phase: str) -> None:
     await cluster.create("pods", _held(nodeName="n"))
     await cluster.patch("pods/status", "p", {"status": {"phase": phase}})
 
@@ -78,13 +78,13 @@ async def test_a_pod_that_has_ended_gets_none(cluster: Cluster, phase: str) -> N
     assert marked["metadata"]["deletionGracePeriodSeconds"] == 0
 
 
-async def test_watches_see_a_pod_marked_and_then_gone(cluster: Cluster) -> None:
+async def test_a_watch_sees_a_pod_modified_and_then_deleted(cluster: Cluster) -> None:
     created = await cluster.create("pods", pod(nodeName="n"))
 
     async with cluster.watch("pods", resourceVersion=created["metadata"]["resourceVersion"]) as events:
         answer = await cluster.delete("pods", "p", body={"gracePeriodSeconds": 500})
         marked = await events.next()
-        # What a kubelet says when the containers have ended. The embedded server has done so by itself.
+        # A kubelet sends this request when the containers have ended. The embedded server deletes the pod by itself.
         await cluster.call("DELETE", cluster.path("pods", "p"), body={"gracePeriodSeconds": 0})
         gone = await events.next()
         while gone["type"] != "DELETED":
@@ -95,7 +95,7 @@ async def test_watches_see_a_pod_marked_and_then_gone(cluster: Cluster) -> None:
     assert gone["object"]["metadata"]["name"] == "p"
 
 
-async def test_an_unscheduled_pod_is_answered_with_as_it_went(cluster: Cluster) -> None:
+async def test_the_response_to_deleting_an_unscheduled_pod_is_the_pod(cluster: Cluster) -> None:
     await cluster.create("pods", pod())
 
     answer = await cluster.delete("pods", "p", body={"gracePeriodSeconds": 7})
@@ -113,7 +113,7 @@ async def test_a_dry_run_shows_the_grace_period_and_changes_nothing(cluster: Clu
     assert await cluster.get("pods", "p") == created
 
 
-async def test_a_collection_of_pods_is_given_time_as_each_alone(cluster: Cluster) -> None:
+async def test_pods_of_a_deleted_collection_have_grace_periods(cluster: Cluster) -> None:
     await cluster.create("pods", _held(nodeName="n"))
     created = await cluster.create("pods", pod("unscheduled"))
 

@@ -1,4 +1,4 @@
-"""Fields that stay as they were created."""
+"""Immutable fields of built-in kinds."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ JOB = {"metadata": {"name": "j"}, "spec": {"template": {"spec": JOB_POD}}}
         ),
     ],
 )
-async def test_a_change_is_refused_with_its_field(
+async def test_a_change_of_an_immutable_field_is_a_422(
     cluster: Cluster, resource: str, body: JSONObject, patch: JSONObject, field: str, words: str
 ) -> None:
     await cluster.create("serviceaccounts", {"metadata": {"name": "default"}})
@@ -72,7 +72,7 @@ async def test_a_change_is_refused_with_its_field(
     assert words in {cause.field: cause.message for cause in caught.value.causes}[field]
 
 
-async def test_metadata_of_what_is_immutable_may_change(cluster: Cluster) -> None:
+async def test_metadata_of_an_immutable_object_can_change(cluster: Cluster) -> None:
     await cluster.create("configmaps", {**config(), "immutable": True})
 
     patched = await cluster.patch("configmaps", "a", {"metadata": {"labels": {"a": "b"}}})
@@ -80,7 +80,7 @@ async def test_metadata_of_what_is_immutable_may_change(cluster: Cluster) -> Non
     assert patched["metadata"]["labels"] == {"a": "b"}
 
 
-async def test_the_image_of_a_pod_may_change(cluster: Cluster) -> None:
+async def test_the_image_of_a_pod_can_change(cluster: Cluster) -> None:
     await cluster.create("serviceaccounts", {"metadata": {"name": "default"}})
     created = await cluster.create("pods", pod())
 

@@ -1,4 +1,4 @@
-"""What metadata may say: names, labels, annotations, finalizers, owners."""
+"""Validation of metadata: names, labels, annotations, finalizers and owner references."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ LONG = "x" * 64
         ),
     ],
 )
-async def test_what_metadata_may_not_say_is_a_cause_with_its_field(
+async def test_invalid_metadata_is_a_cause_with_its_field(
     cluster: Cluster, metadata: JSONObject, field: str, words: str
 ) -> None:
     with pytest.raises(Invalid) as caught:
@@ -57,7 +57,7 @@ async def test_what_metadata_may_not_say_is_a_cause_with_its_field(
     assert words in cause.message
 
 
-async def test_all_that_is_wrong_is_told_at_once(cluster: Cluster) -> None:
+async def test_all_errors_are_reported_together(cluster: Cluster) -> None:
     with pytest.raises(Invalid) as caught:
         await cluster.create("configmaps", config("A", labels={"-": "-"}, finalizers=["plain"]))
 
@@ -80,7 +80,7 @@ async def test_all_that_is_wrong_is_told_at_once(cluster: Cluster) -> None:
         ("serviceaccounts", "A", False),
     ],
 )
-async def test_each_kind_has_its_names(cluster: Cluster, resource: str, name: str, fine: bool) -> None:
+async def test_the_names_that_each_kind_allows(cluster: Cluster, resource: str, name: str, fine: bool) -> None:
     body = service(name) if resource == "services" else {"metadata": {"name": name}}
 
     answer = await cluster.call("POST", cluster.path(resource), body=body)
@@ -88,13 +88,13 @@ async def test_each_kind_has_its_names(cluster: Cluster, resource: str, name: st
     assert answer.code == (201 if fine else 422), answer.body
 
 
-async def test_annotations_may_be_written_in_capitals(cluster: Cluster) -> None:
+async def test_keys_of_annotations_can_have_capital_letters(cluster: Cluster) -> None:
     created = await cluster.create("configmaps", config(annotations={"Example.COM/key": "v"}))
 
     assert created["metadata"]["annotations"] == {"Example.COM/key": "v"}
 
 
-async def test_custom_resources_may_have_finalizers_of_any_name(cluster: Cluster) -> None:
+async def test_finalizers_of_custom_resources_can_have_any_name(cluster: Cluster) -> None:
     await cluster.define()
     body = cluster.widget(metadata={"name": "w", "finalizers": ["plain", "a.b/c"]})
 
@@ -106,7 +106,7 @@ async def test_custom_resources_may_have_finalizers_of_any_name(cluster: Cluster
 
 
 @pytest.mark.parametrize("verb", ["create", "update", "patch"])
-async def test_owners_that_are_there_twice_are_told_of_and_dropped(cluster: Cluster, verb: str) -> None:
+async def test_duplicate_owner_references_are_dropped_with_a_warning(cluster: Cluster, verb: str) -> None:
     body = config(ownerReferences=[OWNER, OWNER, {**OWNER, "name": "q"}])
     path = cluster.path("configmaps", "" if verb == "create" else "a")
     if verb != "create":
@@ -122,7 +122,7 @@ async def test_owners_that_are_there_twice_are_told_of_and_dropped(cluster: Clus
     assert "; duplicate UID(s) observed: u" in warning
 
 
-async def test_an_update_checks_metadata_as_a_creation_does(cluster: Cluster) -> None:
+async def test_an_update_validates_metadata_like_a_create(cluster: Cluster) -> None:
     await cluster.create("configmaps", config())
 
     with pytest.raises(Invalid) as caught:

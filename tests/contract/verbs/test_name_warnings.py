@@ -1,4 +1,4 @@
-"""Names that become host names: whoever gives one that is no DNS label is told so."""
+"""Warnings for names that are used as host names and are not DNS labels."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DOTS, LONG = "must not contain dots", "must be no more than 63 characters"
 
 
 def _named(resource: str, name: str) -> JSONObject:
-    """A new object of that resource."""
+    """Return an object of the resource."""
     if resource == "pods":
         return pod(name)
     made = workload(name)
@@ -33,7 +33,7 @@ def _named(resource: str, name: str) -> JSONObject:
 @pytest.mark.parametrize(
     ("name", "problems"), [("a", ""), ("a.b", DOTS), ("a" * 64, LONG), ("a." + "b" * 64, f"{LONG} {DOTS}")]
 )
-async def test_names_that_become_host_names_should_be_labels(
+async def test_a_name_that_is_not_a_dns_label_causes_a_warning(
     cluster: Cluster, resource: str, place: str, name: str, problems: str
 ) -> None:
     answer = await cluster.call("POST", cluster.path(resource), body=_named(resource, name))
@@ -44,7 +44,7 @@ async def test_names_that_become_host_names_should_be_labels(
 
 
 @pytest.mark.since("1.27", "warnings about names came after the old server")
-async def test_names_of_jobs_should_be_labels_too(cluster: Cluster) -> None:
+async def test_a_name_of_a_job_that_is_not_a_dns_label_causes_a_warning(cluster: Cluster) -> None:
     job = {"metadata": {"name": "a.b"}, "spec": {"template": {"spec": pod(restartPolicy="Never")["spec"]}}}
 
     answer = await cluster.call("POST", cluster.path("jobs"), body=job)
@@ -52,7 +52,7 @@ async def test_names_of_jobs_should_be_labels_too(cluster: Cluster) -> None:
     assert [warning.endswith(f"[{DOTS}]") for warning in answer.warnings] == [True]
 
 
-async def test_an_update_says_nothing_about_the_name(cluster: Cluster) -> None:
+async def test_an_update_causes_no_warning_about_the_name(cluster: Cluster) -> None:
     await cluster.create("pods", pod("a.b"))
 
     answer = await cluster.call("PUT", cluster.path("pods", "a.b"), body=await cluster.get("pods", "a.b"))

@@ -1,4 +1,4 @@
-"""Namespaces: what they are called by labels, which stay, and what can be done in one on its way out."""
+"""Namespaces: the label with their name, those that cannot be deleted, and objects in a terminating one."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from tests.contract.objects import config
 
 
 @pytest.mark.since("1.21", "namespaces had no labels of their own")
-async def test_a_namespace_is_labelled_with_its_name(cluster: Cluster) -> None:
+async def test_a_namespace_has_a_label_with_its_name(cluster: Cluster) -> None:
     found = await cluster.get("namespaces", cluster.namespace)
 
     assert found["metadata"]["labels"] == {"kubernetes.io/metadata.name": cluster.namespace}
 
 
-async def test_what_is_in_a_namespace_on_its_way_out_can_still_be_written_and_let_go(cluster: Cluster) -> None:
+async def test_objects_in_a_terminating_namespace_can_be_changed_and_deleted(cluster: Cluster) -> None:
     await cluster.create("configmaps", config(finalizers=["example.com/hold"]))
     await cluster.delete("namespaces", cluster.namespace)
 
@@ -29,7 +29,7 @@ async def test_what_is_in_a_namespace_on_its_way_out_can_still_be_written_and_le
 
 
 @pytest.mark.parametrize("name", ["default", "kube-system", "kube-public"])
-async def test_namespaces_that_a_cluster_needs_cannot_be_deleted(cluster: Cluster, name: str) -> None:
+async def test_system_namespaces_cannot_be_deleted(cluster: Cluster, name: str) -> None:
     with pytest.raises(Forbidden) as caught:
         await cluster.delete("namespaces", name, params={"dryRun": "All"})
 

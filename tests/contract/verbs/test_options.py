@@ -1,4 +1,4 @@
-"""Query parameters of writes: what they may say, who writes where nobody says so, and what is looked at first."""
+"""Query parameters of writes: validation, the default field manager, and the order of errors."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def refused(cluster: Cluster, options: str, params: dict[str, str]) -> JSO
         ),
     ],
 )
-async def test_what_options_may_not_say_is_a_cause(
+async def test_an_invalid_option_is_a_cause_with_its_field(
     cluster: Cluster, options: str, params: dict[str, str], field: str, words: str
 ) -> None:
     if cluster.version < (1, 27):
@@ -58,7 +58,7 @@ async def test_what_options_may_not_say_is_a_cause(
 
 @pytest.mark.since("1.25", "field validation came with 1.25")
 @pytest.mark.parametrize("options", WRITES)
-async def test_a_field_validation_that_is_none_is_told_last(cluster: Cluster, options: str) -> None:
+async def test_the_cause_of_an_invalid_field_validation_is_the_last(cluster: Cluster, options: str) -> None:
     params = {"fieldValidation": "Loose", "fieldManager": "x" * 129, "dryRun": "Some"}
 
     body = await refused(cluster, options, params)
@@ -80,13 +80,13 @@ async def test_a_field_validation_that_is_none_is_told_last(cluster: Cluster, op
         ("a\tb/1", "ab"),
     ],
 )
-async def test_the_manager_is_the_program_where_nobody_says(cluster: Cluster, agent: str, manager: str) -> None:
+async def test_the_default_manager_is_the_program_in_the_user_agent(cluster: Cluster, agent: str, manager: str) -> None:
     created = await cluster.create("configmaps", config(), headers={"User-Agent": agent})
 
     assert [entry["manager"] for entry in created["metadata"]["managedFields"]] == [manager]
 
 
-async def test_an_apply_needs_a_manager_and_other_patches_cannot_be_forced(cluster: Cluster) -> None:
+async def test_an_apply_requires_a_manager_and_other_patches_cannot_be_forced(cluster: Cluster) -> None:
     with pytest.raises(Invalid, match="fieldManager: Required value: is required for apply patch"):
         await cluster.patch("configmaps", "a", config(), APPLY)
     with pytest.raises(Invalid, match="force: Forbidden: may not be specified for non-apply patch"):
@@ -101,7 +101,7 @@ async def test_an_apply_needs_a_manager_and_other_patches_cannot_be_forced(clust
         ("PUT", "text/plain", Invalid),
     ],
 )
-async def test_the_content_type_comes_before_the_options_except_with_updates(
+async def test_the_content_type_is_checked_before_the_options_except_in_updates(
     cluster: Cluster, method: str, content_type: str, first: type[Any]
 ) -> None:
     path = cluster.path("configmaps", "" if method == "POST" else "a")
@@ -110,6 +110,6 @@ async def test_the_content_type_comes_before_the_options_except_with_updates(
         await cluster.ask(method, path, body="{}", content_type=content_type, params={"dryRun": "Some"})
 
 
-async def test_options_come_before_the_body(cluster: Cluster) -> None:
+async def test_options_are_checked_before_the_body(cluster: Cluster) -> None:
     with pytest.raises(Invalid, match="dryRun"):
         await cluster.ask("POST", cluster.path("configmaps"), body="{", params={"dryRun": "Some"})

@@ -1,4 +1,4 @@
-"""Verbs on a resource whose CRD was replaced since discovery was read: they go by the CRD that is there now."""
+"""Verbs on a resource whose CRD was replaced after the client has read discovery: they use the new CRD."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ VERBS: dict[str, Verb] = {
 
 
 async def replaced(cluster: Cluster, client: Client, **spec: Any) -> ResourceClient:
-    """The verbs of a client that has read the discovery of a CRD which was replaced since by one with ``spec``."""
+    """Return the verbs of a client that has read discovery before the CRD was replaced by one with ``spec``."""
     await cluster.define(cluster.definition(scope="Cluster"))
     widgets = client.resource(GVR(cluster.group, "v1", "widgets"))
     await widgets.list()
@@ -53,19 +53,21 @@ async def replaced(cluster: Cluster, client: Client, **spec: Any) -> ResourceCli
 
 
 @pytest.mark.parametrize("verb", VERBS)
-async def test_a_resource_that_has_become_namespaced_takes_a_namespace(
+async def test_verbs_with_a_namespace_work_after_the_resource_became_namespaced(
     cluster: Cluster, client: Client, verb: str
 ) -> None:
     widgets = await replaced(cluster, client)
     widget = cluster.widget(spec={"size": 1})
     live = await cluster.create("widgets", widget, params={"fieldManager": "hand"})
 
-    await VERBS[verb](widgets, live, cluster.namespace)  # which raised WrongScope
+    await VERBS[verb](widgets, live, cluster.namespace)  # raised WrongScope before
 
     assert (await widgets.resolve()).namespaced
 
 
-async def test_manifests_of_a_resource_that_has_become_namespaced_are_applied(cluster: Cluster, client: Client) -> None:
+async def test_manifests_with_a_namespace_are_applied_after_the_resource_became_namespaced(
+    cluster: Cluster, client: Client
+) -> None:
     await replaced(cluster, client)
     widget = cluster.widget()
     widget["metadata"]["namespace"] = cluster.namespace
@@ -75,7 +77,7 @@ async def test_manifests_of_a_resource_that_has_become_namespaced_are_applied(cl
     assert [(entry.outcome, entry.namespace) for entry in report] == [("created", cluster.namespace)]
 
 
-async def test_permission_is_asked_for_in_a_namespace_once_the_resource_has_them(
+async def test_auth_can_i_with_a_namespace_works_after_the_resource_became_namespaced(
     cluster: Cluster, client: Client
 ) -> None:
     widgets = await replaced(cluster, client)
@@ -86,7 +88,7 @@ async def test_permission_is_asked_for_in_a_namespace_once_the_resource_has_them
     assert f"in namespace {cluster.namespace}" in str(answer)
 
 
-async def test_an_object_of_the_kind_that_the_resource_has_now_is_taken(cluster: Cluster, client: Client) -> None:
+async def test_an_object_of_the_new_kind_can_be_created(cluster: Cluster, client: Client) -> None:
     widgets = await replaced(cluster, client, kind="Gadget", scope="Cluster")
     gadget = {**cluster.widget(), "kind": "Gadget"}
 
@@ -95,7 +97,9 @@ async def test_an_object_of_the_kind_that_the_resource_has_now_is_taken(cluster:
         await widgets.create(cluster.widget("v"))
 
 
-async def test_what_the_server_confirms_is_refused(cluster: Cluster, client: Client) -> None:
+async def test_a_namespace_is_an_error_if_the_resource_is_still_cluster_scoped(
+    cluster: Cluster, client: Client
+) -> None:
     widgets = await replaced(cluster, client, scope="Cluster")
 
     with pytest.raises(WrongScope, match="leave namespace='shop' out"):

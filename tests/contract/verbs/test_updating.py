@@ -1,4 +1,4 @@
-"""Update: optimistic locking, generations, what cannot be changed."""
+"""Update: optimistic concurrency, generations, and fields that cannot be changed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ async def widget(cluster: Cluster) -> JSONObject:
     return await cluster.create("widgets", cluster.widget(spec={"size": 1}, status={"ready": True}))
 
 
-async def test_an_update_replaces_the_object_under_a_new_version(cluster: Cluster, stored: JSONObject) -> None:
+async def test_an_update_replaces_the_object_and_its_resource_version(cluster: Cluster, stored: JSONObject) -> None:
     updated = await cluster.update("configmaps", {**stored, "data": {"k": "w"}})
 
     assert updated["data"] == {"k": "w"}
@@ -28,11 +28,11 @@ async def test_an_update_replaces_the_object_under_a_new_version(cluster: Cluste
     assert updated["metadata"]["uid"] == stored["metadata"]["uid"]
 
 
-async def test_an_update_that_changes_nothing_writes_nothing(cluster: Cluster, stored: JSONObject) -> None:
+async def test_an_update_without_changes_writes_nothing(cluster: Cluster, stored: JSONObject) -> None:
     assert await cluster.update("configmaps", stored) == stored
 
 
-async def test_an_update_of_an_older_version_is_a_conflict(cluster: Cluster, stored: JSONObject) -> None:
+async def test_an_update_with_an_old_resource_version_is_a_conflict(cluster: Cluster, stored: JSONObject) -> None:
     await cluster.update("configmaps", {**stored, "data": {}})
 
     with pytest.raises(Conflict) as caught:
@@ -47,7 +47,7 @@ async def test_an_update_of_an_older_version_is_a_conflict(cluster: Cluster, sto
 
 
 @pytest.mark.parametrize("version", ["", "0"])
-async def test_an_update_without_a_version_overwrites_built_in_objects(
+async def test_an_update_of_a_built_in_object_without_a_resource_version_succeeds(
     cluster: Cluster, stored: JSONObject, version: str
 ) -> None:
     await cluster.update("configmaps", {**stored, "data": {"k": "w"}})
@@ -57,7 +57,9 @@ async def test_an_update_without_a_version_overwrites_built_in_objects(
     assert updated["data"] == {"k": "v"}
 
 
-async def test_an_update_without_a_version_overwrites_no_custom_objects(cluster: Cluster, widget: JSONObject) -> None:
+async def test_an_update_of_a_custom_resource_without_a_resource_version_is_a_422(
+    cluster: Cluster, widget: JSONObject
+) -> None:
     for given in ({"name": "w"}, {"name": "w", "resourceVersion": "0"}):
         with pytest.raises(Invalid) as caught:
             await cluster.update("widgets", cluster.widget(metadata=given))
@@ -67,12 +69,12 @@ async def test_an_update_without_a_version_overwrites_no_custom_objects(cluster:
         assert caught.value.status.message.endswith(": must be specified for an update")
 
 
-async def test_a_version_that_is_no_number_is_an_error_of_the_server(cluster: Cluster, stored: JSONObject) -> None:
+async def test_a_resource_version_that_is_not_a_number_is_a_500(cluster: Cluster, stored: JSONObject) -> None:
     with pytest.raises(ServerError, match=r'strconv\.ParseUint: parsing "latest": invalid syntax'):
         await cluster.update("configmaps", config(resourceVersion="latest"))
 
 
-async def test_an_update_of_another_object_of_the_name_is_a_conflict(cluster: Cluster, stored: JSONObject) -> None:
+async def test_an_update_with_another_uid_is_a_conflict(cluster: Cluster, stored: JSONObject) -> None:
     with pytest.raises(Conflict) as caught:
         await cluster.update("configmaps", config(uid="x"))
 
@@ -84,14 +86,14 @@ async def test_an_update_of_another_object_of_the_name_is_a_conflict(cluster: Cl
     )
 
 
-async def test_an_update_cannot_rewrite_what_the_server_says(cluster: Cluster, stored: JSONObject) -> None:
+async def test_an_update_cannot_change_creation_timestamp_and_generation(cluster: Cluster, stored: JSONObject) -> None:
     body = {**stored, "metadata": {**stored["metadata"], "creationTimestamp": "1999-01-01T00:00:00Z", "generation": 7}}
 
     assert await cluster.update("configmaps", body) == stored
 
 
 @pytest.mark.parametrize("verb", ["update", "patch"])
-async def test_nobody_but_the_server_decides_when_an_object_goes(
+async def test_an_update_or_patch_cannot_set_the_deletion_timestamp(
     cluster: Cluster, verb: str, stored: JSONObject
 ) -> None:
     body = config(deletionTimestamp="1999-01-01T00:00:00Z", deletionGracePeriodSeconds=3)
@@ -105,7 +107,7 @@ async def test_nobody_but_the_server_decides_when_an_object_goes(
     assert all(cause.message.endswith(": field is immutable") for cause in caught.value.causes)
 
 
-async def test_a_body_names_the_object_of_the_path(cluster: Cluster, stored: JSONObject) -> None:
+async def test_name_and_namespace_in_the_body_must_match_the_path(cluster: Cluster, stored: JSONObject) -> None:
     path = cluster.path("configmaps", "b")
 
     with pytest.raises(BadRequest, match=r"name of the object \(a\) does not match the name on the URL \(b\)"):
@@ -116,7 +118,7 @@ async def test_a_body_names_the_object_of_the_path(cluster: Cluster, stored: JSO
         await cluster.ask("PUT", path, body=config("b", namespace="other"))
 
 
-async def test_an_update_does_not_create(cluster: Cluster) -> None:
+async def test_an_update_of_a_missing_object_is_a_404(cluster: Cluster) -> None:
     with pytest.raises(NotFound) as caught:
         await cluster.update("configmaps", config())
 
@@ -126,9 +128,7 @@ async def test_an_update_does_not_create(cluster: Cluster) -> None:
 @pytest.mark.parametrize(
     ("resource", "code"), [("configmaps", 404), ("leases", 201), ("endpoints", 201), ("roles", 201)]
 )
-async def test_an_update_creates_what_is_not_there_for_the_kinds_that_have_it_so(
-    cluster: Cluster, resource: str, code: int
-) -> None:
+async def test_an_update_creates_missing_objects_of_some_kinds(cluster: Cluster, resource: str, code: int) -> None:
     body = {"metadata": {"name": "l", "resourceVersion": "5"}}
 
     answer = await cluster.call("PUT", cluster.path(resource, "l"), body=body)
@@ -138,19 +138,19 @@ async def test_an_update_creates_what_is_not_there_for_the_kinds_that_have_it_so
         assert (await cluster.get(resource, "l"))["metadata"]["uid"]
 
 
-async def test_an_update_of_an_object_that_was_there_does_not_create_another(cluster: Cluster) -> None:
+async def test_an_update_with_a_uid_does_not_create_a_missing_object(cluster: Cluster) -> None:
     with pytest.raises(Conflict, match="UID in precondition: u, UID in object meta: "):
         await cluster.update("leases", {"metadata": {"name": "l", "uid": "u"}})
 
 
-async def test_leases_are_not_overwritten_without_their_version(cluster: Cluster) -> None:
+async def test_an_update_of_a_lease_without_a_resource_version_is_a_422(cluster: Cluster) -> None:
     await cluster.create("leases", {"metadata": {"name": "l"}})
 
     with pytest.raises(Invalid, match=r"metadata\.resourceVersion: Invalid value: .*must be specified for an update"):
         await cluster.update("leases", {"metadata": {"name": "l"}})
 
 
-async def test_a_dry_run_of_an_update_leaves_the_object(cluster: Cluster, stored: JSONObject) -> None:
+async def test_a_dry_run_of_an_update_does_not_change_the_object(cluster: Cluster, stored: JSONObject) -> None:
     answer = await cluster.update("configmaps", {**stored, "data": {}}, params={"dryRun": "All"})
 
     assert "data" not in answer
@@ -167,14 +167,14 @@ async def test_a_dry_run_of_an_update_creates_nothing(cluster: Cluster) -> None:
         await cluster.get("leases", "l")
 
 
-async def test_the_generation_counts_changes_of_the_spec_alone(cluster: Cluster, widget: JSONObject) -> None:
+async def test_only_changes_of_the_spec_increase_the_generation(cluster: Cluster, widget: JSONObject) -> None:
     labelled = await cluster.update("widgets", {**widget, "metadata": {**widget["metadata"], "labels": {"a": "b"}}})
     resized = await cluster.update("widgets", {**labelled, "spec": {"size": 2}})
 
     assert [obj["metadata"]["generation"] for obj in (widget, labelled, resized)] == [1, 1, 2]
 
 
-async def test_annotations_of_deployments_count_as_part_of_what_is_asked_for(cluster: Cluster) -> None:
+async def test_changed_annotations_of_a_deployment_increase_its_generation(cluster: Cluster) -> None:
     await cluster.create("deployments", workload())
     labelled = await cluster.patch("deployments", "d", {"metadata": {"labels": {"a": "b"}}})
     annotated = await cluster.patch("deployments", "d", {"metadata": {"annotations": {"a": "b"}}})
@@ -182,14 +182,14 @@ async def test_annotations_of_deployments_count_as_part_of_what_is_asked_for(clu
     assert [obj["metadata"]["generation"] for obj in (labelled, annotated)] == [1, 2]
 
 
-async def test_where_nobody_counts_changes_the_generation_is_as_created(cluster: Cluster) -> None:
+async def test_the_generation_of_a_config_map_stays_as_created(cluster: Cluster) -> None:
     created = await cluster.create("configmaps", config(generation=9))
     updated = await cluster.patch("configmaps", "a", {"metadata": {"generation": 3}, "data": {"k": "w"}})
 
     assert [obj["metadata"]["generation"] for obj in (created, updated)] == [9, 9]
 
 
-async def test_the_status_is_written_through_its_subresource_alone(cluster: Cluster, widget: JSONObject) -> None:
+async def test_only_the_status_subresource_writes_the_status(cluster: Cluster, widget: JSONObject) -> None:
     assert "status" not in widget
     assert "status" not in await cluster.update("widgets", {**widget, "status": {"ready": True}})
 
@@ -202,14 +202,14 @@ async def test_the_status_is_written_through_its_subresource_alone(cluster: Clus
     assert written["metadata"]["generation"] == 1
 
 
-async def test_a_status_is_locked_as_the_object_is(cluster: Cluster, widget: JSONObject) -> None:
+async def test_a_status_with_an_old_resource_version_is_a_conflict(cluster: Cluster, widget: JSONObject) -> None:
     await cluster.update("widgets/status", {**widget, "status": {"ready": True}})
 
     with pytest.raises(Conflict):
         await cluster.update("widgets/status", {**widget, "status": {"ready": False}})
 
 
-async def test_without_a_status_subresource_the_status_is_a_field_like_others(cluster: Cluster) -> None:
+async def test_without_a_status_subresource_status_is_a_normal_field(cluster: Cluster) -> None:
     await cluster.define()
     created = await cluster.create("widgets", cluster.widget(status={"ready": False}))
 
