@@ -1,4 +1,4 @@
-"""The columns of tables: of built-in kinds as they are on record, of custom resources as their definition says."""
+"""The columns of tables: the recorded ones of built-in kinds, and those of CRDs."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ RECORDED = Path(__file__).parents[2] / "testing" / "tables" / "recorded" / "buil
 
 
 def recorded() -> dict[tuple[str, str], list[str]]:
-    """The columns of each resource, ``name|type|format|priority``."""
+    """Return the recorded columns of each resource, as ``name|type|format|priority``."""
     return {(case["apiVersion"], case["resource"]): case["columns"] for case in load_cases(RECORDED)}
 
 
 async def columns(cluster: Cluster, group_version: str, plural: str) -> list[str]:
     resource = Resource(group_version=group_version, plural=plural, namespaced=False)
-    # Of all namespaces; nobody is called so, and there are no rows.
+    # In all namespaces; no object has this name, so there are no rows.
     nobody = {"fieldSelector": "metadata.name=no--one"}
     found = await cluster.ask("GET", resource.path(""), params=nobody, headers={"Accept": TABLE})
     return [f"{each['name']}|{each['type']}|{each['format']}|{each['priority']}" for each in found["columnDefinitions"]]
 
 
 @pytest.mark.since("1.36", "columns are on record for 1.36")
-async def test_the_columns_of_built_in_kinds_are_those_on_record(cluster: Cluster) -> None:
+async def test_the_columns_of_built_in_kinds_are_the_recorded_ones(cluster: Cluster) -> None:
     on_record = recorded()
 
     assert {kind: await columns(cluster, *kind) for kind in on_record} == on_record
@@ -36,7 +36,7 @@ async def test_the_columns_of_built_in_kinds_are_those_on_record(cluster: Cluste
 
 
 @pytest.mark.parametrize("plural", ["configmaps", "secrets", "pods", "services", "deployments", "jobs", "roles"])
-async def test_the_columns_that_everybody_sees_have_always_been_the_same(cluster: Cluster, plural: str) -> None:
+async def test_columns_of_priority_zero_are_the_same_in_all_versions(cluster: Cluster, plural: str) -> None:
     group_version = cluster.resources[plural].group_version
 
     def shown(told: list[str]) -> list[str]:
@@ -48,7 +48,7 @@ async def test_the_columns_that_everybody_sees_have_always_been_the_same(cluster
     assert shown(await columns(cluster, group_version, plural)) == expected
 
 
-async def test_custom_resources_have_the_columns_of_their_definition(cluster: Cluster) -> None:
+async def test_custom_resources_have_the_columns_of_their_crd(cluster: Cluster) -> None:
     printed = [
         {"name": "Color", "type": "string", "jsonPath": ".spec.color", "description": "Which it has."},
         {"name": "Size", "type": "integer", "jsonPath": ".spec.size", "priority": 1},

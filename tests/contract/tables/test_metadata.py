@@ -1,4 +1,4 @@
-"""Answers with the metadata alone: what metadata informers ask for."""
+"""Responses with only metadata (PartialObjectMetadata), which metadata informers request."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def two(cluster: Cluster) -> Cluster:
 
 
 @pytest.mark.parametrize("version", ["v1", "v1beta1"])
-async def test_an_object_is_its_metadata(two: Cluster, version: str) -> None:
+async def test_an_object_can_be_read_as_its_metadata(two: Cluster, version: str) -> None:
     headers = {"Accept": accepting("PartialObjectMetadata", version)}
 
     assert await two.get("configmaps", "a", headers=headers) == {
@@ -37,20 +37,20 @@ async def test_an_object_is_its_metadata(two: Cluster, version: str) -> None:
     }
 
 
-async def test_a_list_is_one_of_metadata_and_comes_in_chunks(two: Cluster) -> None:
+async def test_a_list_of_metadata_can_be_read_in_chunks(two: Cluster) -> None:
     path, headers = two.path("configmaps"), {"Accept": LIST}
     first = await two.ask("GET", path, params={"limit": "1"}, headers=headers)
     second = await two.ask("GET", path, params={"continue": first["metadata"]["continue"]}, headers=headers)
 
     assert (first["kind"], first["apiVersion"]) == ("PartialObjectMetadataList", "meta.k8s.io/v1")
-    # Old servers lost the count on the way.
+    # Old servers drop the count.
     assert first["metadata"].get("remainingItemCount") == (1 if two.version >= (1, 22) else None)
     (item,) = second["items"]
     assert item["kind"] == "PartialObjectMetadata"
     assert item["metadata"] == (await two.get("configmaps", "b"))["metadata"]
 
 
-async def test_a_watch_is_of_metadata(two: Cluster) -> None:
+async def test_a_watch_can_send_only_metadata(two: Cluster) -> None:
     start = (await two.get("configmaps", "a"))["metadata"]["resourceVersion"]
     params = {"watch": "1", "resourceVersion": start}
 
@@ -64,7 +64,7 @@ async def test_a_watch_is_of_metadata(two: Cluster) -> None:
 
 
 @pytest.mark.since("1.34", "servers did not stream lists unless told to")
-async def test_bookmarks_are_metadata_too(two: Cluster) -> None:
+async def test_bookmarks_of_a_metadata_watch_are_metadata(two: Cluster) -> None:
     async with two.stream(two.path("configmaps"), {"watch": "1", **STREAMING}, accept=ONE) as events:
         *_, bookmark = await events.take(3)
 
@@ -73,7 +73,7 @@ async def test_bookmarks_are_metadata_too(two: Cluster) -> None:
     assert bookmark["object"]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
 
 
-async def test_patches_and_deletes_answer_so_too(two: Cluster) -> None:
+async def test_patches_and_deletes_can_return_only_metadata(two: Cluster) -> None:
     headers = {"Accept": ONE}
     patch = {"metadata": {"labels": {"new": "1"}, "finalizers": ["example.com/stay"]}}
 
@@ -88,7 +88,7 @@ async def test_patches_and_deletes_answer_so_too(two: Cluster) -> None:
     assert (deleted["kind"], deleted["status"]) == ("Status", "Success")
 
 
-async def test_neither_form_fits_where_the_other_belongs(two: Cluster) -> None:
+async def test_requesting_the_object_form_of_a_list_or_the_list_form_of_an_object_is_a_406(two: Cluster) -> None:
     of_list = await two.call("GET", two.path("configmaps"), headers={"Accept": ONE})
     of_one = await two.call("GET", two.path("configmaps", "a"), headers={"Accept": LIST})
     grouped = await two.call("GET", two.path("roles"), headers={"Accept": ONE})
@@ -101,7 +101,7 @@ async def test_neither_form_fits_where_the_other_belongs(two: Cluster) -> None:
     ]
 
 
-async def test_custom_resources_have_metadata_alone_as_well(cluster: Cluster) -> None:
+async def test_a_custom_resource_can_be_read_as_its_metadata(cluster: Cluster) -> None:
     await cluster.define()
     created = await cluster.create("widgets", cluster.widget())
 

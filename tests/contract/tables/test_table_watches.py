@@ -1,4 +1,4 @@
-"""Watches in the form of tables."""
+"""Watches whose events are tables."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def test_only_the_first_event_of_a_watch_has_columns(cluster: Cluster) -> 
 
 
 @pytest.mark.since("1.34", "servers did not stream lists unless told to")
-async def test_the_end_of_the_initial_events_is_marked_in_the_row_of_a_bookmark(cluster: Cluster) -> None:
+async def test_the_row_of_a_bookmark_has_the_annotation_for_the_end_of_initial_events(cluster: Cluster) -> None:
     await cluster.create("configmaps", config("a"))
     params = {"watch": "1", "includeObject": "None", "fieldSelector": "metadata.name=a", **STREAMING}
 

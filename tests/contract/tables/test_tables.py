@@ -1,4 +1,4 @@
-"""Answers in the form of tables, as kubectl prints them: heads, rows, what rows carry, chunks and watches."""
+"""Responses in the form of tables, as kubectl requests them: columns, rows, objects in rows, and chunks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def columns(found: JSONObject) -> list[str]:
 
 
 def cells(found: JSONObject) -> list[list[Any]]:
-    """The cells of each row, without those that tell ages."""
+    """Return the cells of each row without ages."""
     ages = {index for index, name in enumerate(columns(found)) if name == "Age"}
     return [[cell for index, cell in enumerate(row["cells"]) if index not in ages] for row in found["rows"]]
 
@@ -53,7 +53,7 @@ async def test_an_empty_list_has_columns_and_no_rows(cluster: Cluster) -> None:
     assert found["rows"] == []
 
 
-async def test_a_column_tells_its_type_and_who_has_room_for_it(cluster: Cluster) -> None:
+async def test_a_column_has_type_format_priority_and_description(cluster: Cluster) -> None:
     name, *_, age = (await table(cluster, "configmaps"))["columnDefinitions"]
 
     assert (name["type"], name["format"], name["priority"]) == ("string", "name", 0)
@@ -71,7 +71,7 @@ async def test_a_single_object_is_a_table_of_one_row(three: Cluster) -> None:
     assert cells(found) == [["b", 1]]
 
 
-async def test_rows_carry_the_metadata_unless_told_otherwise(three: Cluster) -> None:
+async def test_include_object_selects_the_objects_in_rows(three: Cluster) -> None:
     stored = await three.get("configmaps", "a")
 
     (default,) = (await table(three, "configmaps", "a"))["rows"]
@@ -85,7 +85,7 @@ async def test_rows_carry_the_metadata_unless_told_otherwise(three: Cluster) -> 
     assert none["object"] is None
 
 
-async def test_what_rows_cannot_carry_is_refused(three: Cluster) -> None:
+async def test_an_invalid_include_object_is_a_400(three: Cluster) -> None:
     with pytest.raises(APIError) as caught:
         await table(three, "configmaps", includeObject="Foo")
 
@@ -96,7 +96,7 @@ async def test_what_rows_cannot_carry_is_refused(three: Cluster) -> None:
     )
 
 
-async def test_chunks_of_a_table_add_up(three: Cluster) -> None:
+async def test_tables_can_be_read_in_chunks(three: Cluster) -> None:
     first = await table(three, "configmaps", limit="2")
     second = await table(three, "configmaps", limit="2", **{"continue": first["metadata"]["continue"]})
 
@@ -106,12 +106,12 @@ async def test_chunks_of_a_table_add_up(three: Cluster) -> None:
     assert [row[0] for row in cells(first) + cells(second)] == ["a", "b", "c"]
 
 
-async def test_selectors_apply_to_tables_too(three: Cluster) -> None:
+async def test_selectors_apply_to_tables(three: Cluster) -> None:
     assert cells(await table(three, "configmaps", fieldSelector="metadata.name=b")) == [["b", 1]]
     assert cells(await table(three, "configmaps", labelSelector="none=such")) == []
 
 
-async def test_the_rows_of_workloads_tell_how_far_they_are(cluster: Cluster) -> None:
+async def test_the_rows_of_workloads_show_their_status(cluster: Cluster) -> None:
     await cluster.create("pods", pod())
     await cluster.create("deployments", workload(replicas=2))
     await cluster.create("services", service(type="NodePort"))
@@ -122,7 +122,7 @@ async def test_the_rows_of_workloads_tell_how_far_they_are(cluster: Cluster) -> 
 
 
 @pytest.mark.since("1.22", "Scales had no rows")
-async def test_a_scale_has_rows_of_its_own(cluster: Cluster) -> None:
+async def test_a_scale_has_its_own_columns(cluster: Cluster) -> None:
     await cluster.create("deployments", workload(replicas=3))
 
     found = await table(cluster, "deployments/scale", "d")
@@ -131,7 +131,7 @@ async def test_a_scale_has_rows_of_its_own(cluster: Cluster) -> None:
     assert cells(found) == [["d", 3, 0]]
 
 
-async def test_what_is_written_can_be_answered_as_a_table(cluster: Cluster) -> None:
+async def test_writes_can_return_tables(cluster: Cluster) -> None:
     headers = {"Accept": ACCEPT}
 
     created = await cluster.create("configmaps", config(), headers=headers)
@@ -142,13 +142,13 @@ async def test_what_is_written_can_be_answered_as_a_table(cluster: Cluster) -> N
     assert dry["metadata"] == {}, "what is not stored has no version"
 
 
-async def test_a_delete_answers_with_its_status_in_spite_of_the_form(three: Cluster) -> None:
+async def test_a_delete_returns_a_status_even_if_a_table_is_requested(three: Cluster) -> None:
     deleted = await three.delete("configmaps", "a", headers={"Accept": ACCEPT})
 
     assert (deleted["kind"], deleted["status"]) == ("Status", "Success")
 
 
-async def test_a_review_has_no_rows(cluster: Cluster) -> None:
+async def test_a_review_as_a_table_is_a_406(cluster: Cluster) -> None:
     body = {"spec": {"resourceAttributes": {"verb": "get", "resource": "pods"}}}
     path = cluster.path("selfsubjectaccessreviews")
 
@@ -159,7 +159,7 @@ async def test_a_review_has_no_rows(cluster: Cluster) -> None:
     assert (or_json.code, or_json.body["kind"]) == (201, "SelfSubjectAccessReview")
 
 
-async def test_what_is_not_there_is_a_status_in_any_form(cluster: Cluster) -> None:
+async def test_a_404_is_a_status_even_if_a_table_is_requested(cluster: Cluster) -> None:
     answer = await cluster.call("GET", cluster.path("pods", "none"), headers={"Accept": TABLE})
 
     assert (answer.code, answer.body["kind"], answer.body["reason"]) == (404, "Status", "NotFound")

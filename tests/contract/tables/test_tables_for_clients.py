@@ -1,4 +1,4 @@
-"""Tables as a client of ours reads them: the same objects as in a list, and the cells beside them."""
+"""Tables of the dynkube client: the objects of a list, and their cells."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def three(cluster: Cluster) -> Cluster:
     return cluster
 
 
-async def test_a_table_holds_the_objects_that_a_list_has(three: Cluster, client: dynkube.Client) -> None:
+async def test_a_table_has_the_objects_of_the_list(three: Cluster, client: dynkube.Client) -> None:
     configs = client.resource("configmaps")
 
     table, listed = await configs.table(namespace=three.namespace), await configs.list(namespace=three.namespace)
@@ -39,20 +39,20 @@ async def test_a_table_holds_the_objects_that_a_list_has(three: Cluster, client:
     assert table.server_columns
 
 
-async def test_whatever_can_be_listed_has_a_table(client: dynkube.Client) -> None:
+async def test_every_resource_that_can_be_listed_has_a_table(client: dynkube.Client) -> None:
     served = await client.api_resources(verb="list")
-    if "ipaddresses" in {each.gvr.resource for each in served}:  # in rows with more cells than columns
+    if "ipaddresses" in {each.gvr.resource for each in served}:  # their rows have more cells than there are columns
         await client["ipaddresses"].apply(ADDRESS)
 
     for each in served:
         try:
             table = await client.get(each, limit=50)
-        except NotFound:  # another test's definition
+        except NotFound:  # the CRD of another test
             continue
         assert all(len(row) == len(table.columns) for row in table.cells), each
 
 
-async def test_pages_selectors_and_limits_count(three: Cluster, client: dynkube.Client) -> None:
+async def test_tables_support_pages_selectors_and_limits(three: Cluster, client: dynkube.Client) -> None:
     configs, here = client.resource("configmaps"), three.namespace
 
     paged = await configs.table(namespace=here, page_size=2)
@@ -65,7 +65,7 @@ async def test_pages_selectors_and_limits_count(three: Cluster, client: dynkube.
     assert (first.remaining_item_count, first.column("name"), rest.column("name")) == (1, ("a", "b"), ("c",))
 
 
-async def test_columns_of_wide_screens_are_there_and_marked(cluster: Cluster, client: dynkube.Client) -> None:
+async def test_columns_of_wide_output_are_marked(cluster: Cluster, client: dynkube.Client) -> None:
     await cluster.create("deployments", workload("web"))
 
     table = await client.resource("deployments").table(namespace=cluster.namespace)
@@ -80,7 +80,7 @@ async def test_columns_of_wide_screens_are_there_and_marked(cluster: Cluster, cl
     assert table.column("Images") == ("app:1",)
 
 
-async def test_printer_columns_of_a_definition_are_its_columns(cluster: Cluster, client: dynkube.Client) -> None:
+async def test_the_columns_are_the_printer_columns_of_the_crd(cluster: Cluster, client: dynkube.Client) -> None:
     printed = [{"name": "Size", "type": "integer", "jsonPath": ".spec.size", "priority": 1}]
     await cluster.define(cluster.definition(versions=[version(additionalPrinterColumns=printed)]))
     await cluster.create("widgets", cluster.widget("w", spec={"size": 3}))
@@ -93,7 +93,7 @@ async def test_printer_columns_of_a_definition_are_its_columns(cluster: Cluster,
     assert table.cells == (("w", 3),)
 
 
-async def test_a_data_frame_has_the_times_that_a_table_rounds(cluster: Cluster, client: dynkube.Client) -> None:
+async def test_a_data_frame_has_exact_times_instead_of_rounded_ages(cluster: Cluster, client: dynkube.Client) -> None:
     printed = [
         {"name": "Last", "type": "date", "jsonPath": ".spec.last"},
         {"name": "Size", "type": "integer", "jsonPath": ".spec.size"},
@@ -110,7 +110,7 @@ async def test_a_data_frame_has_the_times_that_a_table_rounds(cluster: Cluster, 
     assert frame.columns == ["Namespace", "Name", "Last", "Size"]
 
 
-async def test_ages_become_times_of_creation(three: Cluster, client: dynkube.Client) -> None:
+async def test_ages_become_creation_times_in_a_data_frame(three: Cluster, client: dynkube.Client) -> None:
     table = await client.get("cm", namespace=three.namespace)
 
     frame = table.to_pandas()
@@ -121,7 +121,7 @@ async def test_ages_become_times_of_creation(three: Cluster, client: dynkube.Cli
     assert frame["Created"].tolist() == created
 
 
-async def test_what_has_no_rows_has_columns(cluster: Cluster, client: dynkube.Client) -> None:
+async def test_an_empty_table_has_columns(cluster: Cluster, client: dynkube.Client) -> None:
     table = await client.resource("pods").table(namespace=cluster.namespace)
 
     assert (len(table), table.cells) == (0, ())

@@ -1,4 +1,4 @@
-"""What watches are opened on."""
+"""The objects for tests of watches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a watch begins: every combination of resourceVersion, sendInitialEvents and bookmarks.
+"""The first events of a watch, for all combinations of resourceVersion, sendInitialEvents and bookmarks.
 
 https://kubernetes.io/docs/reference/using-api/api-concepts/#semantics-for-watch
 """
@@ -19,7 +19,7 @@ MARK = "z"
 
 
 def briefly(event: JSONObject) -> str:
-    """The name of what was added, ``.`` for the mark behind the initial events."""
+    """Return the name of the added object, or ``.`` for the bookmark after the initial events."""
     metadata = event["object"]["metadata"]
     if event["type"] == "BOOKMARK":
         assert metadata["annotations"] == {"k8s.io/initial-events-end": "true"}
@@ -30,14 +30,14 @@ def briefly(event: JSONObject) -> str:
 
 
 async def begin(three: Cluster, **params: str) -> str:
-    """What a watch shows before an object that is created once it is open."""
+    """Return the events of a watch before that of an object that is created after the watch was opened."""
     first = (await three.get("configmaps", "a"))["metadata"]["resourceVersion"]
     query = {key: value.format(first=first) for key, value in params.items()}
     async with three.watch("configmaps", **query) as events:
         await three.create("configmaps", config(MARK))
         shown = "".join(briefly(event) for event in await events.until(MARK))
     assert shown.endswith(MARK)
-    # The watch cache of old servers has no order.
+    # The watch cache of old servers is not sorted.
     return "".join(sorted(shown[:-1])) if three.version < (1, 31) else shown[:-1]
 
 
@@ -55,7 +55,7 @@ async def begin(three: Cluster, **params: str) -> str:
         ({"watch": ""}, "abc"),
     ],
 )
-async def test_a_watch_begins_with_what_is_there_or_behind_its_version(
+async def test_a_watch_starts_with_the_existing_objects_or_after_its_version(
     three: Cluster, params: dict[str, str], events: str
 ) -> None:
     assert await begin(three, **params) == events
@@ -77,7 +77,7 @@ async def test_a_watch_begins_with_what_is_there_or_behind_its_version(
         ({**DECLINED, "resourceVersion": "{first}"}, "bc"),
     ],
 )
-async def test_initial_events_end_with_an_annotated_bookmark_where_servers_stream_lists(
+async def test_initial_events_end_with_an_annotated_bookmark(
     three: Cluster, params: dict[str, str], events: str
 ) -> None:
     if three.version >= (1, 34):
@@ -90,7 +90,7 @@ async def test_initial_events_end_with_an_annotated_bookmark_where_servers_strea
 
 
 @pytest.mark.since("1.34", "servers did not stream lists unless told to")
-async def test_the_end_of_the_initial_events_has_the_version_they_are_of(cluster: Cluster) -> None:
+async def test_the_bookmark_after_the_initial_events_has_their_version(cluster: Cluster) -> None:
     async with cluster.watch("configmaps", **STREAMING, **BOOKMARKS) as events:
         (end,) = await events.take(1)
 
@@ -101,7 +101,7 @@ async def test_the_end_of_the_initial_events_has_the_version_they_are_of(cluster
     assert 0 < int(end["object"]["metadata"]["resourceVersion"]) <= int(latest)
 
 
-async def test_a_list_and_a_watch_from_its_version_miss_nothing_and_show_nothing_twice(three: Cluster) -> None:
+async def test_a_watch_from_the_version_of_a_list_sends_each_later_change_once(three: Cluster) -> None:
     start = (await three.list_of("configmaps"))["metadata"]["resourceVersion"]
     await three.create("configmaps", config("d"))
     await three.patch("configmaps", "a", {"data": {"k": "w"}})
@@ -114,7 +114,7 @@ async def test_a_list_and_a_watch_from_its_version_miss_nothing_and_show_nothing
     assert shown == [("ADDED", "d"), ("MODIFIED", "a"), ("DELETED", "b"), ("ADDED", MARK)]
 
 
-async def test_a_version_of_the_future_is_waited_for(three: Cluster) -> None:
+async def test_a_watch_from_a_future_version_sends_no_earlier_events(three: Cluster) -> None:
     async with three.watch("configmaps", resourceVersion="9223372036854775807", timeoutSeconds="1") as events:
         await three.create("configmaps", config(MARK))
 
@@ -122,7 +122,7 @@ async def test_a_version_of_the_future_is_waited_for(three: Cluster) -> None:
 
 
 @pytest.mark.since("1.34", "servers did not stream lists unless told to")
-async def test_initial_events_of_the_future_are_an_error_event(cluster: Cluster) -> None:
+async def test_initial_events_of_a_future_version_are_an_error_event(cluster: Cluster) -> None:
     async with cluster.watch("configmaps", **STREAMING, resourceVersion="9223372036854775807") as events:
         (error,) = await events.rest()
 
@@ -131,7 +131,7 @@ async def test_initial_events_of_the_future_are_an_error_event(cluster: Cluster)
     assert error["object"]["details"]["retryAfterSeconds"] == 1
 
 
-async def test_a_version_that_is_gone_is_an_error_event_in_a_good_answer(cluster: Cluster) -> None:
+async def test_a_compacted_version_is_an_error_event_in_a_200(cluster: Cluster) -> None:
     await cluster.define()
 
     async with cluster.watch("widgets", resourceVersion="1") as events:

@@ -1,4 +1,4 @@
-"""How watches end, and the bookmarks shortly before."""
+"""The ends of watches, and the bookmarks shortly before them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.contract.events import seen
 from tests.contract.objects import config, version
 
 
-async def test_a_watch_ends_in_good_order_when_its_time_is_over(cluster: Cluster) -> None:
+async def test_a_watch_ends_cleanly_after_timeout_seconds(cluster: Cluster) -> None:
     begin = trio.current_time()
 
     async with cluster.watch("configmaps", timeoutSeconds="1") as events:
@@ -20,7 +20,7 @@ async def test_a_watch_ends_in_good_order_when_its_time_is_over(cluster: Cluster
     assert trio.current_time() - begin >= 1
 
 
-async def test_bookmarks_come_shortly_before_the_end_and_tell_how_far_it_got(cluster: Cluster) -> None:
+async def test_a_bookmark_shortly_before_the_end_has_the_latest_version(cluster: Cluster) -> None:
     start = (await cluster.list_of("configmaps"))["metadata"]["resourceVersion"]
     plain = {"resourceVersion": start, "timeoutSeconds": "5"}
     asked = {**plain, "allowWatchBookmarks": "true"}
@@ -39,7 +39,7 @@ async def test_bookmarks_come_shortly_before_the_end_and_tell_how_far_it_got(clu
     assert int(told["metadata"]["resourceVersion"]) >= int(created["metadata"]["resourceVersion"])
 
 
-async def test_a_change_of_the_definition_ends_watches_and_they_cannot_be_taken_up_again(cluster: Cluster) -> None:
+async def test_a_change_of_the_crd_ends_watches_and_makes_their_versions_expire(cluster: Cluster) -> None:
     definition = await cluster.define()
     await cluster.create("widgets", cluster.widget())
     start = (await cluster.list_of("widgets"))["metadata"]["resourceVersion"]

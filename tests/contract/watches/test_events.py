@@ -1,4 +1,4 @@
-"""What a watch tells: each change once, in order, as its selection sees it."""
+"""The events of watches: each change once, in order, and relative to the selectors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ async def latest(cluster: Cluster) -> str:
     return version
 
 
-async def test_events_carry_whole_objects_as_they_were_then(cluster: Cluster) -> None:
+async def test_events_have_the_complete_object_of_each_version(cluster: Cluster) -> None:
     async with cluster.watch("configmaps", resourceVersion=await latest(cluster)) as events:
         created = await cluster.create("configmaps", config())
         changed = await cluster.patch("configmaps", "a", {"data": {"k": "w"}})
@@ -31,7 +31,7 @@ async def test_events_carry_whole_objects_as_they_were_then(cluster: Cluster) ->
     assert (deleted["object"]["kind"], deleted["object"]["apiVersion"]) == ("ConfigMap", "v1")
 
 
-async def test_what_is_deleted_has_the_version_of_its_deletion(cluster: Cluster) -> None:
+async def test_a_deleted_event_has_the_version_of_the_deletion(cluster: Cluster) -> None:
     created = await cluster.create("configmaps", config())
     async with cluster.watch("configmaps", resourceVersion=str(version_of(created))) as events:
         await cluster.delete("configmaps", "a")
@@ -42,7 +42,7 @@ async def test_what_is_deleted_has_the_version_of_its_deletion(cluster: Cluster)
     assert deleted["object"]["metadata"]["uid"] == created["metadata"]["uid"]
 
 
-async def test_an_object_that_waits_for_finalizers_is_modified_before_it_is_deleted(cluster: Cluster) -> None:
+async def test_an_object_with_finalizers_is_modified_before_it_is_deleted(cluster: Cluster) -> None:
     created = await cluster.create("configmaps", config(finalizers=["example.com/hold"]))
     async with cluster.watch("configmaps", resourceVersion=str(version_of(created))) as events:
         await cluster.delete("configmaps", "a")
@@ -54,7 +54,7 @@ async def test_an_object_that_waits_for_finalizers_is_modified_before_it_is_dele
     assert deleted["object"]["metadata"]["finalizers"] == ["example.com/hold"], "it was never stored without"
 
 
-async def test_a_write_that_changes_nothing_is_no_event(cluster: Cluster) -> None:
+async def test_a_write_without_changes_causes_no_event(cluster: Cluster) -> None:
     created = await cluster.create("configmaps", config())
     async with cluster.watch("configmaps", resourceVersion=str(version_of(created))) as events:
         await cluster.patch("configmaps", "a", {"data": {"k": "v"}})
@@ -64,7 +64,7 @@ async def test_a_write_that_changes_nothing_is_no_event(cluster: Cluster) -> Non
         assert seen(await events.until("z")) == [("ADDED", "z")]
 
 
-async def test_a_change_of_the_status_is_one_of_the_object(cluster: Cluster) -> None:
+async def test_a_change_of_the_status_is_a_modified_event(cluster: Cluster) -> None:
     created = await cluster.create("pods", pod())
     async with cluster.watch("pods", resourceVersion=str(version_of(created))) as events:
         await cluster.patch("pods/status", "p", {"status": {"phase": "Running"}})
@@ -73,7 +73,7 @@ async def test_a_change_of_the_status_is_one_of_the_object(cluster: Cluster) -> 
     assert (event["type"], event["object"]["status"]["phase"]) == ("MODIFIED", "Running")
 
 
-async def test_an_object_that_enters_or_leaves_the_selection_is_added_or_deleted(cluster: Cluster) -> None:
+async def test_an_object_that_starts_or_stops_matching_labels_is_added_or_deleted(cluster: Cluster) -> None:
     async def label(on: str, x: str = "") -> JSONObject:
         return await cluster.patch("configmaps", "a", {"metadata": {"labels": {"on": on, "x": x}}})
 
@@ -93,7 +93,7 @@ async def test_an_object_that_enters_or_leaves_the_selection_is_added_or_deleted
     assert version_of(found[1]["object"]) == version_of(entered)
 
 
-async def test_selections_by_fields_are_entered_and_left_as_well(cluster: Cluster) -> None:
+async def test_an_object_that_starts_or_stops_matching_fields_is_added_or_deleted(cluster: Cluster) -> None:
     async def phase(name: str) -> JSONObject:
         return await cluster.patch("pods/status", "p", {"status": {"phase": name}})
 
@@ -107,7 +107,7 @@ async def test_selections_by_fields_are_entered_and_left_as_well(cluster: Cluste
     assert (added["type"], added["object"]) == ("ADDED", entered)
 
 
-async def test_what_is_deleted_outside_of_the_selection_is_not_seen(cluster: Cluster) -> None:
+async def test_deleting_an_object_that_does_not_match_causes_no_event(cluster: Cluster) -> None:
     start = str(version_of(await cluster.create("configmaps", config(labels={"on": "0"}))))
     async with cluster.watch("configmaps", resourceVersion=start, labelSelector="on=1") as events:
         await cluster.delete("configmaps", "a")
@@ -116,7 +116,7 @@ async def test_what_is_deleted_outside_of_the_selection_is_not_seen(cluster: Clu
         assert seen(await events.until("z")) == [("ADDED", "z")]
 
 
-async def test_one_object_is_watched_by_its_name(cluster: Cluster) -> None:
+async def test_one_object_can_be_watched_by_its_name(cluster: Cluster) -> None:
     for name in "ab":
         await cluster.create("configmaps", config(name))
     async with cluster.watch("configmaps", fieldSelector="metadata.name=b") as events:
@@ -127,7 +127,7 @@ async def test_one_object_is_watched_by_its_name(cluster: Cluster) -> None:
         assert seen(await events.take(3)) == [("ADDED", "b"), ("DELETED", "b"), ("ADDED", "b")]
 
 
-async def test_a_namespace_is_watched_alone_or_all_are(cluster: Cluster) -> None:
+async def test_one_namespace_or_all_can_be_watched(cluster: Cluster) -> None:
     other = f"{cluster.namespace}-b"
     await cluster.create("namespaces", {"metadata": {"name": other}})
     mine, start = f"of={cluster.namespace}", await latest(cluster)
@@ -143,23 +143,23 @@ async def test_a_namespace_is_watched_alone_or_all_are(cluster: Cluster) -> None
         assert seen(await everywhere.take(4)) == [("ADDED", "a"), ("ADDED", "b"), ("ADDED", "z"), ("ADDED", "z")]
 
 
-async def test_a_watch_of_a_namespace_that_comes_later_waits_for_it(cluster: Cluster) -> None:
+async def test_a_watch_can_be_opened_before_its_namespace_exists(cluster: Cluster) -> None:
     later = f"{cluster.namespace}-later"
     async with cluster.watch("configmaps", namespace=later) as events:
         await cluster.create("namespaces", {"metadata": {"name": later}})
         await cluster.create("configmaps", config("mine"), namespace=later)
 
-        # Controllers of a cluster may write there too.
+        # Controllers may create ConfigMaps there too.
         assert (await events.until("mine"))[-1]["type"] == "ADDED"
 
 
 async def changes(events: Events) -> list[tuple[str, str, int]]:
-    """Type, name and version of each event up to the mark."""
+    """Return the type, name and version of each event up to the marker."""
     shown = await events.until("z")
     return [(event["type"], event["object"]["metadata"]["name"], version_of(event["object"])) for event in shown]
 
 
-async def test_all_watches_see_one_order(cluster: Cluster) -> None:
+async def test_all_watches_have_the_same_order(cluster: Cluster) -> None:
     start = await latest(cluster)
     async with (
         cluster.watch("configmaps", resourceVersion=start) as first,
@@ -180,7 +180,7 @@ async def test_all_watches_see_one_order(cluster: Cluster) -> None:
     assert versions == sorted(set(versions))
 
 
-async def test_each_watch_has_its_own_resource(cluster: Cluster) -> None:
+async def test_a_watch_has_only_events_of_its_resource(cluster: Cluster) -> None:
     start = await latest(cluster)
     async with cluster.watch("configmaps", resourceVersion=start) as events:
         await cluster.create("secrets", {"metadata": {"name": "s"}})

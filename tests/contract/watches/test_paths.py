@@ -1,4 +1,4 @@
-"""The paths below ``watch/``, which watches had before there was a parameter for them."""
+"""The deprecated paths of watches, below ``watch/``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.contract.objects import config
 
 
 @pytest.mark.parametrize("params", [{}, {"watch": "0"}, {"watch": "1"}])
-async def test_what_is_below_is_watched_whatever_the_parameter_says(three: Cluster, params: dict[str, str]) -> None:
+async def test_the_path_opens_a_watch_with_any_value_of_the_parameter(three: Cluster, params: dict[str, str]) -> None:
     async with three.stream(old_path(three, "configmaps"), params) as events:
         await three.create("configmaps", config("z"))
         shown = seen(await events.until("z"))
@@ -19,7 +19,7 @@ async def test_what_is_below_is_watched_whatever_the_parameter_says(three: Clust
     assert sorted(shown) == [("ADDED", name) for name in "abcz"]
 
 
-async def test_one_object_is_watched_by_its_path(three: Cluster) -> None:
+async def test_one_object_can_be_watched_by_its_path(three: Cluster) -> None:
     async with three.stream(old_path(three, "configmaps", "b"), {"timeoutSeconds": "1"}) as events:
         await three.patch("configmaps", "a", {"data": {"k": "w"}})
         await three.delete("configmaps", "b")
@@ -27,12 +27,12 @@ async def test_one_object_is_watched_by_its_path(three: Cluster) -> None:
         assert seen(await events.rest()) == [("ADDED", "b"), ("DELETED", "b")]
 
 
-async def test_a_namespace_is_an_object_like_others(cluster: Cluster) -> None:
+async def test_a_namespace_can_be_watched_by_its_path(cluster: Cluster) -> None:
     async with cluster.stream(f"/api/v1/watch/namespaces/{cluster.namespace}", {}) as events:
         assert seen(await events.take(1)) == [("ADDED", cluster.namespace)]
 
 
-async def test_selectors_and_versions_mean_what_they_mean_elsewhere(cluster: Cluster) -> None:
+async def test_selectors_and_resource_version_can_be_used_with_these_paths(cluster: Cluster) -> None:
     await cluster.create("configmaps", config("a", labels={"color": "red"}))
     await cluster.create("configmaps", config("b", labels={"color": "blue"}))
     last = await cluster.create("configmaps", config("c", labels={"color": "red"}))
@@ -47,7 +47,7 @@ async def test_selectors_and_versions_mean_what_they_mean_elsewhere(cluster: Clu
         assert seen(await later.until("z")) == [("ADDED", "z")]
 
 
-async def test_custom_resources_have_such_paths_too(cluster: Cluster) -> None:
+async def test_custom_resources_have_these_paths(cluster: Cluster) -> None:
     await cluster.define()
     await cluster.create("widgets", cluster.widget())
     path = cluster.path("widgets", "w").replace("/v1/", "/v1/watch/")
@@ -58,7 +58,7 @@ async def test_custom_resources_have_such_paths_too(cluster: Cluster) -> None:
         assert seen(await events.take(2)) == [("ADDED", "w"), ("DELETED", "w")]
 
 
-async def test_nobody_marks_where_the_initial_events_end(three: Cluster) -> None:
+async def test_there_is_no_bookmark_after_the_initial_events(three: Cluster) -> None:
     params = {"allowWatchBookmarks": "true", "timeoutSeconds": "1"}
 
     async with three.stream(old_path(three, "configmaps"), params) as events:
@@ -74,7 +74,7 @@ async def test_nobody_marks_where_the_initial_events_end(three: Cluster) -> None
         ("", {"labelSelector": "a b"}, 400, "unable to parse requirement: found 'b'"),
     ],
 )
-async def test_parameters_are_read_as_those_of_lists(
+async def test_invalid_parameters_are_an_error(
     cluster: Cluster, name: str, params: dict[str, str], code: int, words: str
 ) -> None:
     with pytest.raises(APIError) as caught:
@@ -84,7 +84,7 @@ async def test_parameters_are_read_as_those_of_lists(
     assert words in caught.value.status.message
 
 
-async def test_a_selector_may_repeat_the_name_in_the_path(three: Cluster) -> None:
+async def test_a_field_selector_can_repeat_the_name_in_the_path(three: Cluster) -> None:
     async with three.stream(old_path(three, "configmaps", "b"), {"fieldSelector": "metadata.name=b"}) as events:
         assert seen(await events.take(1)) == [("ADDED", "b")]
 
@@ -102,13 +102,13 @@ async def test_a_selector_may_repeat_the_name_in_the_path(three: Cluster) -> Non
         ("OPTIONS", "/api/v1/watch/configmaps", 405),
     ],
 )
-async def test_other_paths_and_methods_lead_nowhere(cluster: Cluster, method: str, path: str, code: int) -> None:
+async def test_other_paths_and_methods_are_an_error(cluster: Cluster, method: str, path: str, code: int) -> None:
     response = await cluster.http.request(method, path.format(namespace=cluster.namespace))
 
     assert response.status_code == code
 
 
-async def test_it_takes_the_right_to_watch(cluster: Cluster) -> None:
+async def test_these_paths_require_permission_to_watch(cluster: Cluster) -> None:
     with pytest.raises(Forbidden, match='cannot watch resource "configmaps" in API group "" in the namespace'):
         await cluster.acting_as("nobody").ask("GET", old_path(cluster, "configmaps"))
 

@@ -1,4 +1,4 @@
-"""Watches that are refused before they begin."""
+"""Watches with invalid parameters, whose response is an error."""
 
 from __future__ import annotations
 
@@ -29,9 +29,7 @@ STREAMING = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"
     ],
 )
 @pytest.mark.since("1.34", "servers did not stream lists unless told to")
-async def test_parameters_that_contradict_each_other_are_invalid(
-    cluster: Cluster, params: dict[str, str], causes: list[str]
-) -> None:
+async def test_contradictory_parameters_are_a_422(cluster: Cluster, params: dict[str, str], causes: list[str]) -> None:
     answer = await cluster.call("GET", cluster.path("configmaps"), params={"watch": "1", **params})
 
     assert (answer.code, answer.body["reason"]) == (422, "Invalid")
@@ -52,7 +50,7 @@ async def test_parameters_that_contradict_each_other_are_invalid(
         ({"fieldSelector": "spec.x=a"}, 400, '"spec.x" is not a known field selector'),
     ],
 )
-async def test_parameters_that_do_not_parse_are_refused_before_the_watch_begins(
+async def test_parameters_that_cannot_be_parsed_are_an_error_response(
     cluster: Cluster, params: dict[str, str], code: int, words: str
 ) -> None:
     with pytest.raises(APIError) as caught:
@@ -64,7 +62,7 @@ async def test_parameters_that_do_not_parse_are_refused_before_the_watch_begins(
 
 
 @pytest.mark.parametrize("value", ["0", "false", "False"])
-async def test_a_watch_can_be_declined_by_word(cluster: Cluster, value: str) -> None:
+async def test_watch_false_is_a_list(cluster: Cluster, value: str) -> None:
     found = await cluster.list_of("configmaps", watch=value)
 
     assert found["kind"] == "ConfigMapList"

@@ -1,4 +1,4 @@
-"""Long answers are compressed for clients that take gzip; short ones and watches are not."""
+"""Large responses are compressed for clients that accept gzip; small ones and watches are not."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def big(size: int, name: str = "big") -> JSONObject:
 
 
 @pytest.mark.parametrize("accept", ["application/json", "application/yaml"])
-async def test_a_long_object_is_compressed(cluster: Cluster, accept: str) -> None:
+async def test_a_large_object_is_compressed(cluster: Cluster, accept: str) -> None:
     await cluster.create("configmaps", big(200_000))
     path = cluster.path("configmaps", "big")
 
@@ -32,7 +32,7 @@ async def test_a_long_object_is_compressed(cluster: Cluster, accept: str) -> Non
 
 
 @pytest.mark.parametrize(("size", "compressed"), [(100_000, False), (131_072, True)])
-async def test_128_kilobytes_are_long(cluster: Cluster, size: int, compressed: bool) -> None:
+async def test_responses_of_128_kilobytes_or_more_are_compressed(cluster: Cluster, size: int, compressed: bool) -> None:
     await cluster.create("configmaps", big(size))
 
     answer = await cluster.http.get(cluster.path("configmaps", "big"), headers=GZIP)
@@ -40,14 +40,14 @@ async def test_128_kilobytes_are_long(cluster: Cluster, size: int, compressed: b
     assert ("content-encoding" in answer.headers) is compressed
 
 
-async def test_what_is_created_long_is_answered_compressed(cluster: Cluster) -> None:
+async def test_the_response_to_the_create_of_a_large_object_is_compressed(cluster: Cluster) -> None:
     headers = {**GZIP, "Content-Type": "application/json"}
     answer = await cluster.http.post(cluster.path("configmaps"), content=json.dumps(big(200_000)), headers=headers)
 
     assert (answer.status_code, answer.headers["content-encoding"]) == (201, "gzip")
 
 
-async def test_a_long_list_is_compressed(cluster: Cluster) -> None:
+async def test_a_large_list_is_compressed(cluster: Cluster) -> None:
     for name in "abc":
         await cluster.create("configmaps", big(60_000, name))
 
@@ -70,7 +70,9 @@ async def test_a_watch_is_never_compressed(cluster: Cluster) -> None:
 @pytest.mark.parametrize(
     ("accepted", "compressed"), [("gzip", True), ("gzip;q=1.0", False), ("br", False), ("*", False)]
 )
-async def test_gzip_is_for_those_who_name_it_plainly(cluster: Cluster, accepted: str, compressed: bool) -> None:
+async def test_only_gzip_without_parameters_in_accept_encoding_enables_compression(
+    cluster: Cluster, accepted: str, compressed: bool
+) -> None:
     await cluster.create("configmaps", big(200_000))
 
     answer = await cluster.http.get(cluster.path("configmaps", "big"), headers={"Accept-Encoding": accepted})
@@ -78,7 +80,7 @@ async def test_gzip_is_for_those_who_name_it_plainly(cluster: Cluster, accepted:
     assert ("content-encoding" in answer.headers) is compressed
 
 
-async def test_a_compressed_request_is_not_understood(cluster: Cluster) -> None:
+async def test_a_compressed_request_is_a_400(cluster: Cluster) -> None:
     headers = {"Content-Encoding": "gzip"}
     answer = await cluster.call("POST", cluster.path("configmaps"), body=gzip.compress(b"{}"), headers=headers)
 

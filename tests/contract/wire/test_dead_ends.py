@@ -1,4 +1,4 @@
-"""Requests that lead nowhere: by their path, their method, or their size."""
+"""Errors for unknown paths, unsupported methods and too large bodies."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PAGE = "404 page not found\n"
         ("/api/v2", STATUS),
     ],
 )
-async def test_a_path_that_leads_nowhere_is_not_found(cluster: Cluster, path: str, told: str) -> None:
+async def test_an_unknown_path_of_an_api_is_a_404(cluster: Cluster, path: str, told: str) -> None:
     await cluster.define()
 
     answer = await cluster.call("GET", path.format(group=cluster.group))
@@ -45,7 +45,7 @@ async def test_a_path_that_leads_nowhere_is_not_found(cluster: Cluster, path: st
 
 
 @pytest.mark.parametrize("path", ["/nowhere", "/favicon.ico"])
-async def test_a_path_of_no_api_is_not_found_either(cluster: Cluster, path: str) -> None:
+async def test_an_unknown_path_outside_of_the_apis_is_a_404(cluster: Cluster, path: str) -> None:
     answer = await cluster.call("GET", path)
 
     assert answer.code == 404
@@ -68,14 +68,14 @@ async def test_a_path_of_no_api_is_not_found_either(cluster: Cluster, path: str)
         ("DELETE", "/api/v1/namespaces"),
     ],
 )
-async def test_a_method_that_a_path_does_not_take_is_not_allowed(cluster: Cluster, method: str, path: str) -> None:
+async def test_an_unsupported_method_is_a_405(cluster: Cluster, method: str, path: str) -> None:
     answer = await cluster.call(method, path.format(namespace=cluster.namespace))
 
     assert (answer.code, answer.body["reason"]) == (405, "MethodNotAllowed")
     assert answer.body["message"] == "the server does not allow this method on the requested resource"
 
 
-async def test_a_user_without_rights_learns_nothing_about_paths(cluster: Cluster) -> None:
+async def test_an_unknown_path_is_a_403_without_permission(cluster: Cluster) -> None:
     nobody = cluster.acting_as("nobody")
 
     for path in ("/api/v1/unicorns", "/apis/none/v1/things", "/nowhere"):
@@ -83,7 +83,7 @@ async def test_a_user_without_rights_learns_nothing_about_paths(cluster: Cluster
         assert (answer.code, answer.body["reason"]) == (403, "Forbidden")
 
 
-async def test_a_body_over_three_megabytes_is_too_large(cluster: Cluster) -> None:
+async def test_a_body_over_three_megabytes_is_a_413(cluster: Cluster) -> None:
     limit = 3 * 1024 * 1024
 
     answer = await cluster.call("POST", cluster.path("configmaps"), body=" " * (limit + 1))

@@ -1,4 +1,4 @@
-"""Headers of answers, and methods that mean nothing."""
+"""Headers of responses, and unsupported methods."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.contract.objects import config, version
 @pytest.mark.parametrize(
     "path", ["{configmaps}", "{configmaps}/a", "{configmaps}/none", "/version", "/nowhere", "/api"]
 )
-async def test_no_answer_may_be_kept(cluster: Cluster, path: str) -> None:
+async def test_responses_must_not_be_cached(cluster: Cluster, path: str) -> None:
     await cluster.create("configmaps", config())
 
     answer = await cluster.http.get(path.format(configmaps=cluster.path("configmaps")))
@@ -20,7 +20,7 @@ async def test_no_answer_may_be_kept(cluster: Cluster, path: str) -> None:
 
 
 @pytest.mark.since("1.25", "requests had no number that their answers tell")
-async def test_an_answer_tells_the_number_of_its_request(cluster: Cluster) -> None:
+async def test_a_response_has_the_audit_id_of_its_request(cluster: Cluster) -> None:
     first, second = await cluster.http.get("/version"), await cluster.http.get("/nowhere")
     named = await cluster.http.get("/version", headers={"Audit-ID": "mine"})
 
@@ -28,7 +28,7 @@ async def test_an_answer_tells_the_number_of_its_request(cluster: Cluster) -> No
     assert named.headers["audit-id"] == "mine"
 
 
-async def test_short_answers_tell_their_length(cluster: Cluster) -> None:
+async def test_small_responses_have_a_content_length(cluster: Cluster) -> None:
     await cluster.create("configmaps", config())
 
     answer = await cluster.http.get(cluster.path("configmaps", "a"))
@@ -36,7 +36,7 @@ async def test_short_answers_tell_their_length(cluster: Cluster) -> None:
     assert int(answer.headers["content-length"]) == len(answer.content)
 
 
-async def test_a_watch_has_no_length_and_is_json(cluster: Cluster) -> None:
+async def test_a_watch_has_no_content_length_and_is_json(cluster: Cluster) -> None:
     params = {"watch": "1", "timeoutSeconds": "1"}
 
     answer = await cluster.http.get(cluster.path("configmaps"), params=params)
@@ -45,7 +45,7 @@ async def test_a_watch_has_no_length_and_is_json(cluster: Cluster) -> None:
     assert answer.headers["content-type"] == "application/json"
 
 
-async def test_a_custom_resource_answers_head_without_a_body(cluster: Cluster) -> None:
+async def test_head_of_a_custom_resource_has_no_body(cluster: Cluster) -> None:
     await cluster.define()
 
     listed = await cluster.http.head(cluster.path("widgets"))
@@ -56,7 +56,7 @@ async def test_a_custom_resource_answers_head_without_a_body(cluster: Cluster) -
 
 
 @pytest.mark.parametrize("method", ["HEAD", "OPTIONS", "FOO", "PUT", "PATCH"])
-async def test_a_built_in_collection_has_no_other_methods(cluster: Cluster, method: str) -> None:
+async def test_other_methods_on_a_built_in_collection_are_a_405(cluster: Cluster, method: str) -> None:
     answer = await cluster.call(method, cluster.path("configmaps"), headers={"Accept": "application/json"})
 
     assert answer.code == 405
@@ -66,7 +66,7 @@ async def test_a_built_in_collection_has_no_other_methods(cluster: Cluster, meth
 
 
 @pytest.mark.parametrize("method", ["HEAD", "OPTIONS", "FOO", "POST"])
-async def test_nor_has_a_built_in_object(cluster: Cluster, method: str) -> None:
+async def test_other_methods_on_a_built_in_object_are_a_405(cluster: Cluster, method: str) -> None:
     await cluster.create("configmaps", config())
 
     assert (await cluster.call(method, cluster.path("configmaps", "a"))).code == 405
@@ -74,7 +74,9 @@ async def test_nor_has_a_built_in_object(cluster: Cluster, method: str) -> None:
 
 @pytest.mark.parametrize("method", ["OPTIONS", "FOO"])
 @pytest.mark.parametrize("name", ["", "w"])
-async def test_a_custom_resource_refuses_methods_in_its_own_words(cluster: Cluster, method: str, name: str) -> None:
+async def test_other_methods_on_a_custom_resource_are_a_405_with_another_message(
+    cluster: Cluster, method: str, name: str
+) -> None:
     await cluster.define()
 
     answer = await cluster.call(method, cluster.path("widgets", name))
@@ -84,7 +86,9 @@ async def test_a_custom_resource_refuses_methods_in_its_own_words(cluster: Clust
 
 
 @pytest.mark.parametrize("method", ["PUT", "PATCH"])
-async def test_a_custom_collection_misses_the_name_of_what_is_to_be_written(cluster: Cluster, method: str) -> None:
+async def test_writing_to_a_collection_of_custom_resources_without_a_name_is_a_400(
+    cluster: Cluster, method: str
+) -> None:
     await cluster.define()
     content_type = "application/merge-patch+json" if method == "PATCH" else "application/json"
 
@@ -93,7 +97,7 @@ async def test_a_custom_collection_misses_the_name_of_what_is_to_be_written(clus
     assert (answer.code, answer.body["message"]) == (400, "name must be provided")
 
 
-async def test_a_custom_resource_is_created_at_any_name_as_its_body_says(cluster: Cluster) -> None:
+async def test_a_post_to_the_path_of_a_custom_resource_creates_the_object_of_the_body(cluster: Cluster) -> None:
     await cluster.define()
 
     created = await cluster.ask("POST", cluster.path("widgets", "elsewhere"), body=cluster.widget("here"))
@@ -101,7 +105,7 @@ async def test_a_custom_resource_is_created_at_any_name_as_its_body_says(cluster
     assert created["metadata"]["name"] == "here"
 
 
-async def test_a_deprecated_version_says_so_in_every_answer(cluster: Cluster) -> None:
+async def test_each_response_of_a_deprecated_version_has_a_warning(cluster: Cluster) -> None:
     old = version(deprecated=True, deprecationWarning="use v2, it is better")
     await cluster.define(cluster.definition(versions=[old]))
 
@@ -115,7 +119,7 @@ async def test_a_deprecated_version_says_so_in_every_answer(cluster: Cluster) ->
 
 
 @pytest.mark.since("1.33", "Endpoints were not deprecated yet")
-async def test_a_deprecated_built_in_kind_says_so_too(cluster: Cluster) -> None:
+async def test_responses_of_a_deprecated_built_in_kind_have_a_warning(cluster: Cluster) -> None:
     answer = await cluster.call("GET", cluster.path("endpoints"))
 
     told = '299 - "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"'

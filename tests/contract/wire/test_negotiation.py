@@ -1,4 +1,4 @@
-"""The Accept header decides the form of an answer, and how it is written."""
+"""The Accept header selects the form and the media type of a response."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.contract.objects import config
 JSON, YAML = "application/json", "application/yaml"
 METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 PROTOBUF = "application/vnd.kubernetes.protobuf"
-# Of these a server may have more than another: the embedded one writes no protobuf.
+# Real servers list further types; the embedded one does not write protobuf.
 ACCEPTED = "application/json, application/yaml"
 
 
@@ -51,9 +51,7 @@ async def one(cluster: Cluster) -> Cluster:
         (f"{METADATA},application/json", JSON, "PartialObjectMetadata"),
     ],
 )
-async def test_the_best_form_that_can_be_produced_is_chosen(
-    one: Cluster, accept: str, content_type: str, kind: str
-) -> None:
+async def test_the_first_supported_form_is_chosen(one: Cluster, accept: str, content_type: str, kind: str) -> None:
     answer = await ask(one, accept)
 
     assert (answer.status_code, answer.headers["content-type"]) == (200, content_type)
@@ -69,7 +67,7 @@ async def test_the_best_form_that_can_be_produced_is_chosen(
         "application/json;stream=foo",
     ],
 )
-async def test_a_form_that_nobody_has_is_refused(one: Cluster, accept: str) -> None:
+async def test_an_unknown_form_is_a_406(one: Cluster, accept: str) -> None:
     answer = await ask(one, accept)
 
     assert (answer.status_code, answer.headers["content-type"]) == (406, JSON)
@@ -78,7 +76,7 @@ async def test_a_form_that_nobody_has_is_refused(one: Cluster, accept: str) -> N
 
 
 @pytest.mark.parametrize("accept", ["text/html", "application/*", "APPLICATION/JSON", "application/cbor"])
-async def test_a_built_in_resource_is_had_only_by_the_exact_media_type(one: Cluster, accept: str) -> None:
+async def test_built_in_resources_require_an_exact_media_type(one: Cluster, accept: str) -> None:
     answer = await ask(one, accept)
 
     available = f"\n\nAvailable representations: {ACCEPTED}" if one.version >= (1, 22) else ""
@@ -86,7 +84,7 @@ async def test_a_built_in_resource_is_had_only_by_the_exact_media_type(one: Clus
     assert answer.json()["message"].startswith(f"406: Not Acceptable{available}")
 
 
-async def test_a_custom_resource_is_found_by_a_wildcard_too(cluster: Cluster) -> None:
+async def test_custom_resources_support_wildcards(cluster: Cluster) -> None:
     await cluster.define()
     await cluster.create("widgets", cluster.widget())
 
@@ -107,7 +105,7 @@ async def test_custom_resources_are_never_protobuf(cluster: Cluster) -> None:
     assert (or_json.status_code, or_json.headers["content-type"]) == (200, JSON)
 
 
-async def test_only_json_can_be_streamed(cluster: Cluster) -> None:
+async def test_a_watch_as_yaml_is_a_406(cluster: Cluster) -> None:
     await cluster.define()
     params = {"watch": "1", "timeoutSeconds": "1"}
     answer = await cluster.http.get(cluster.path("widgets"), params=params, headers={"Accept": YAML})
@@ -130,7 +128,7 @@ async def test_only_json_can_be_streamed(cluster: Cluster) -> None:
         (JSON, {"pretty": "false"}, "curl/8.1", False),
     ],
 )
-async def test_json_is_indented_for_people(
+async def test_json_is_indented_for_browsers_and_curl_or_by_the_parameter_pretty(
     one: Cluster, accept: str, params: dict[str, str], agent: str, indented: bool
 ) -> None:
     headers = {"Accept": accept, "User-Agent": agent}
@@ -140,14 +138,14 @@ async def test_json_is_indented_for_people(
 
 
 @pytest.mark.parametrize("accept", [TABLE, "text/html", METADATA])
-async def test_a_refusal_is_written_in_any_case(one: Cluster, accept: str) -> None:
+async def test_an_error_response_is_json_if_its_form_is_not_supported(one: Cluster, accept: str) -> None:
     answer = await one.http.get(one.path("configmaps", "none"), headers={"Accept": accept})
 
     assert answer.headers["content-type"] == JSON
     assert answer.json()["kind"] == "Status"
 
 
-async def test_a_refusal_can_be_yaml(one: Cluster) -> None:
+async def test_an_error_response_can_be_yaml(one: Cluster) -> None:
     answer = await one.http.get(one.path("configmaps", "none"), headers={"Accept": YAML})
 
     assert (answer.status_code, answer.headers["content-type"]) == (404, YAML)
