@@ -63,9 +63,8 @@ def _requests(draw: Draw, subject: Subject) -> Request:
 def _object(draw: Draw, subject: Subject, resource: str) -> JSONObject:
     metadata = {"name": "a", **draw(_METADATA)}
     if subject.locked and metadata.get("labels") == {}:
-        del metadata[
-            "labels"
-        ]  # a custom resource stores null labels without showing them, so the next write counts as a change
+        # Custom resources store empty labels without showing them, so the next write would count as a change.
+        del metadata["labels"]
     return {
         "apiVersion": subject.resources[resource],
         "kind": subject.kind,
@@ -134,7 +133,7 @@ def _merge(draw: Draw, subject: Subject) -> Request:
 
 
 def _reset(draw: Draw, subject: Subject) -> Request:
-    """Return a strategy for requests that empty, remove or replace ``managedFields``."""
+    """Draw a request that empties, removes or replaces ``managedFields``."""
     resource = draw(st.sampled_from(list(subject.resources)))
     entry = {**_ENTRY, "apiVersion": subject.resources[resource]}
     values: Sequence[object] = [[], [{}], None, [entry], [{**entry, "operation": "Update"}], [{**entry, "time": "x"}]]

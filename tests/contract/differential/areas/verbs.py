@@ -174,14 +174,14 @@ def _object(draw: Draw, kind: Kind, resource: str, name: str) -> JSONObject:
 
 
 def _based(draw: Draw, body: Any) -> Any:
-    """Return a strategy that may add a resourceVersion to ``body``, which need not be valid."""
+    """Return ``body`` with or without a resourceVersion; it need not be a valid object."""
     if isinstance(body, dict) and isinstance(body.get("metadata"), dict):
         return {**body, "metadata": {**body["metadata"], **_versions(draw)}}
     return body
 
 
 def _spoiled(draw: Draw, value: Any, kind: Kind) -> Any:
-    """Return a strategy that adds or removes a field, or changes its type, at a random place."""
+    """Return ``value`` with a field added, removed or given another type, at a random place."""
     if isinstance(value, list) and value:
         index = draw(st.integers(0, len(value) - 1))
         return [_spoiled(draw, item, kind) if at == index else item for at, item in enumerate(value)]
