@@ -128,7 +128,7 @@ def test_user_functions_are_called_only_in_the_listed_places() -> None:
     found = set(calls())
 
     assert found - known == set()
-    assert known - found == set(), "no longer there"
+    assert known - found == set(), "these calls no longer exist"
 
 
 def test_every_parameter_that_accepts_a_function_is_listed() -> None:

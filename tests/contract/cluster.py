@@ -262,7 +262,7 @@ class Cluster:
             while not await so():  # noqa: ASYNC110 - there is no event to wait for
                 await trio.sleep(0.01)
             return
-        raise AssertionError(f"it is still not so: {so.__qualname__}")
+        raise AssertionError(f"this condition did not become true: {so.__qualname__}")
 
     async def until_served(self, resource: str) -> None:
         """Wait for the paths of a resource and for its watch cache: until then responses are 404, then 429."""

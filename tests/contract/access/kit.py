@@ -63,7 +63,7 @@ async def decided(cluster: Cluster, user: str, asked: JSONObject, *, namespace: 
         if review["status"]["allowed"] is allowed:
             return
         await trio.sleep(0.01)
-    raise AssertionError(f"the server has not heard of a change of rights: {spec}")
+    raise AssertionError(f"the server does not use the changed permissions: {spec}")
 
 
 def _attributes(asked: JSONObject, namespace: str) -> JSONObject:

@@ -19,14 +19,14 @@ async def _who(cluster: Cluster, **headers: str) -> Any:
     return answer.body["status"]["userInfo"]
 
 
-@pytest.mark.since("1.28", "who somebody is can be asked since then")
+@pytest.mark.since("1.28", "SelfSubjectReview came with 1.28")
 async def test_the_administrator_can_impersonate_any_user(cluster: Cluster) -> None:
     who = await _who(cluster, User="u", Uid="7", Group="g", **{"Extra-a%2fB": "c"})
 
     assert who == {"username": "u", "uid": "7", "groups": ["g", "system:authenticated"], "extra": {"a/b": ["c"]}}
 
 
-@pytest.mark.since("1.28", "who somebody is can be asked since then")
+@pytest.mark.since("1.28", "SelfSubjectReview came with 1.28")
 @pytest.mark.parametrize(
     ("user", "groups"),
     [
@@ -104,7 +104,7 @@ async def test_impersonating_a_uid_requires_a_permission_for_uids(cluster: Clust
     assert answer.code == code
 
 
-@pytest.mark.since("1.36", "constrained impersonation is on by default since then")
+@pytest.mark.since("1.36", "constrained impersonation is enabled since 1.36")
 @pytest.mark.parametrize(("path", "code"), [("pods", 200), ("pods?watch=1", 403), ("secrets", 403)])
 async def test_constrained_impersonation_allows_only_the_listed_requests(
     cluster: Cluster, path: str, code: int

@@ -137,7 +137,7 @@ async def test_a_local_review_must_be_of_its_own_namespace(cluster: Cluster) -> 
         assert (status["code"], status["message"]) == (400, why)
 
 
-@pytest.mark.since("1.22", "decoding errors name Go's types since then")
+@pytest.mark.since("1.22", "decoding errors have Go's types since 1.22")
 @pytest.mark.parametrize(
     ("path", "kind", "spec", "why"),
     [

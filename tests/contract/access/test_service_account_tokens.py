@@ -141,7 +141,7 @@ async def test_a_modified_token_is_invalid(cluster: Cluster, bot: JSONObject) ->
             {"metadata": {"name": "other"}},
             "bot",
             'metadata.name: Invalid value: "other": must match the service account name if specified',
-            marks=pytest.mark.since("1.21", "1.20 passes over the name"),
+            marks=pytest.mark.since("1.21", "1.20 ignores the name"),
         ),
     ],
 )

@@ -97,7 +97,7 @@ async def _may_patch(cluster: Cluster) -> bool:
     return answer.code == 404
 
 
-@pytest.mark.since("1.22", "before that nobody owned what was written through scale")
+@pytest.mark.since("1.22", "fields written through scale had no owner")
 async def test_an_apply_to_scale_takes_a_scale(cluster: Cluster, client: Client) -> None:
     template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template}
@@ -126,7 +126,7 @@ async def test_an_unknown_field_is_an_error_with_any_field_validation(
         )
 
 
-@pytest.mark.since("1.25", "before that there was no validation of fields")
+@pytest.mark.since("1.25", "field validation came with 1.25")
 async def test_repeated_keys_are_an_error_only_with_strict_field_validation(cluster: Cluster, client: Client) -> None:
     maps = client.resource("configmaps")
     twice = '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": "1", "a": "2"}}'

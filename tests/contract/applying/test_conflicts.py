@@ -101,7 +101,7 @@ async def test_conflicts_in_one_list_item_have_their_own_paths(cluster: Cluster,
     ]
 
 
-@pytest.mark.since("1.22", "before that writes through scale owned nothing")
+@pytest.mark.since("1.22", "writes through scale owned nothing")
 async def test_a_conflict_has_the_subresource_of_its_manager(cluster: Cluster, client: Client) -> None:
     deployments = client.resource("deployments")
     options: dict[str, Any] = {"namespace": cluster.namespace}

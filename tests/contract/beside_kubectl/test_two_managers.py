@@ -13,7 +13,7 @@ from tests.contract.beside_kubectl.conftest import Kubectl
 pytestmark = [
     pytest.mark.real_time,
     pytest.mark.timeout(240),
-    pytest.mark.since("1.21", "the CRD of HTTPRoutes is refused: its defaults of '' arrive as null"),
+    pytest.mark.since("1.21", "the CRD of HTTPRoutes is invalid, as defaults of '' become null"),
 ]
 
 API = {"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute"}

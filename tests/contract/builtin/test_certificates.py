@@ -59,7 +59,7 @@ async def test_changes_of_the_spec_are_ignored(cluster: Cluster, pem: str) -> No
 _FORM = "must be a fully qualified domain and path of the form 'example.com/signer-name'"
 
 
-@pytest.mark.since("1.22", "values are quoted as JSON since then")
+@pytest.mark.since("1.22", "messages quote values as JSON since 1.22")
 @pytest.mark.parametrize(
     ("spec", "field", "message"),
     [

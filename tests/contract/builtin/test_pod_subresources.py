@@ -172,7 +172,7 @@ async def test_resize_changes_only_the_resources_of_containers(cluster: Cluster)
     assert (container["image"], container["resources"]) == ("x", {"requests": {"cpu": "2"}})
 
 
-@pytest.mark.since("1.23", "the subresource takes a pod since then")
+@pytest.mark.since("1.23", "the subresource accepts a Pod since 1.23")
 async def test_ephemeral_containers_are_added_through_their_subresource(cluster: Cluster) -> None:
     await _call(cluster, "POST", PODS, POD)
     spec = {"nodeName": "ignored", "ephemeralContainers": [{"name": "debug", "image": "b"}]}

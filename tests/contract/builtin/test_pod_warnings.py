@@ -9,7 +9,7 @@ import pytest
 from tests.contract.cluster import Answer, Cluster
 from tests.contract.objects import JSONObject, pod, workload
 
-pytestmark = pytest.mark.since("1.36", "older servers tell less, or use other words")
+pytestmark = pytest.mark.since("1.36", "older servers have fewer warnings or other messages")
 
 NO_SELECTOR = "a null labelSelector results in matching no pod"
 BETA_OS = 'deprecated since v1.14; use "kubernetes.io/os" instead'
@@ -47,22 +47,22 @@ CLASS = "volume.beta.kubernetes.io/storage-class"
 HIDDEN = '@.containers[0].env[1]: hides previous definition of "A", which may be dropped when using apply'
 
 CONTAINERS: dict[str, tuple[JSONObject, list[str]]] = {
-    "a variable twice": (variables({"name": "A", "value": "2"}), [HIDDEN]),
-    "a variable that is its former value": (variables({"name": "A", "value": "$(A)"}), [HIDDEN]),
-    "a variable from elsewhere": (
+    "a duplicate variable": (variables({"name": "A", "value": "2"}), [HIDDEN]),
+    "a duplicate variable with the former value": (variables({"name": "A", "value": "$(A)"}), [HIDDEN]),
+    "a duplicate variable from a field": (
         variables({"name": "A", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}),
         [HIDDEN],
     ),
-    "a variable that goes on from what it was": (variables({"name": "A", "value": "$(A),2"}), []),
-    "a port twice": (
+    "a duplicate variable that extends the former value": (variables({"name": "A", "value": "$(A),2"}), []),
+    "a duplicate port": (
         {"ports": [{"containerPort": 80, "name": "a"}, {"containerPort": 80, "name": "b"}]},
         ["@.containers[0].ports[1]: duplicate port definition with @.containers[0].ports[0]"],
     ),
-    "a port of the host, and the same without": (
+    "a port with and without a host port": (
         {"ports": [{"containerPort": 80}, {"containerPort": 80, "hostPort": 81}]},
         ["@.containers[0].ports[1]: overlapping port definition with @.containers[0].ports[0]"],
     ),
-    "a port of one address of the host, and of all": (
+    "a host port on one address and on all": (
         {
             "ports": [
                 {"containerPort": 80, "hostPort": 81, "hostIP": "127.0.0.1"},
@@ -71,12 +71,12 @@ CONTAINERS: dict[str, tuple[JSONObject, list[str]]] = {
         },
         ["@.containers[0].ports[1]: dangerously ambiguous port definition with @.containers[0].ports[0]"],
     ),
-    "an address without a port": (
+    "a host address without a host port": (
         {"ports": [{"containerPort": 80, "hostIP": "127.0.0.1"}]},
         [f"@.containers[0].ports[0]: hostIP set without hostPort: {IN_GO}"],
     ),
     "a port of another protocol": ({"ports": [{"containerPort": 80}, {"containerPort": 80, "protocol": "UDP"}]}, []),
-    "parts of bytes": (
+    "fractional bytes": (
         {"resources": {"limits": {"memory": "1500m", "cpu": "1500m"}, "requests": {"memory": "100m"}}},
         [
             '@.containers[0].resources.limits[memory]: fractional byte value "1500m" is invalid, must be an integer',
@@ -86,11 +86,11 @@ CONTAINERS: dict[str, tuple[JSONObject, list[str]]] = {
 }
 
 SPECS: dict[str, tuple[JSONObject, list[str]]] = {
-    "a label that nodes had": (
+    "a deprecated node label": (
         {"nodeSelector": {"beta.kubernetes.io/os": "linux"}},
         [f"@.nodeSelector[beta.kubernetes.io/os]: {BETA_OS}"],
     ),
-    "the same in an affinity": (
+    "a deprecated node label in an affinity": (
         {
             "affinity": {
                 "nodeAffinity": {
@@ -113,7 +113,7 @@ SPECS: dict[str, tuple[JSONObject, list[str]]] = {
             f"{NODES}.{PREFERRED}[0].preference.matchExpressions[0].values[0]: - is invalid, {LABEL_VALUE}",
         ],
     ),
-    "pods that are kept apart from none": (
+    "affinities without a selector": (
         {
             "affinity": {
                 "podAffinity": {REQUIRED: [term()]},
@@ -133,15 +133,15 @@ SPECS: dict[str, tuple[JSONObject, list[str]]] = {
             f"@.affinity.podAntiAffinity.{PREFERRED}[0].podAffinityTerm.labelSelector: {NO_SELECTOR}",
         ],
     ),
-    "a volume of a sort that is no more": (
+    "a removed volume type": (
         volume(gitRepo={"repository": "r"}),
         ["@.volumes[0].gitRepo: deprecated in v1.11, and disabled by default in v1.33+"],
     ),
-    "another": (
+    "another removed volume type": (
         volume(storageos={"volumeName": "v"}),
         ["@.volumes[0].storageOS: deprecated in v1.22, non-functional in v1.25+"],
     ),
-    "names that are there twice, or empty": (
+    "duplicate and empty names": (
         {
             "hostAliases": [{"ip": "10.0.0.1", "hostnames": ["a"]}, {"ip": "10.0.0.1", "hostnames": ["b"]}],
             "imagePullSecrets": [{"name": "a"}, {"name": "a"}, {}],
@@ -152,7 +152,7 @@ SPECS: dict[str, tuple[JSONObject, list[str]]] = {
             '@.imagePullSecrets[2].name: invalid empty name ""',
         ],
     ),
-    "port names of two containers": (
+    "a port name in two containers": (
         {
             "containers": [
                 {"name": name, "image": "i", "ports": [{"name": "web", "containerPort": port}]}
@@ -161,7 +161,7 @@ SPECS: dict[str, tuple[JSONObject, list[str]]] = {
         },
         [f'@.containers[1].ports[0]: duplicate port name "web" with {FIRST_PORT}, {CHOICE} {FIRST_PORT}'],
     ),
-    "part of a byte for a claim": (
+    "fractional bytes in a claim": (
         volume(
             ephemeral={
                 "volumeClaimTemplate": {
@@ -174,12 +174,12 @@ SPECS: dict[str, tuple[JSONObject, list[str]]] = {
 }
 
 OVERLAPS: dict[str, tuple[JSONObject, list[str]]] = {
-    "a file in the place of a folder": (
+    "a file with the path of a folder": (
         volume(configMap=files("a/", "a/b", name="c")),
         ['volume "v" (ConfigMap "c"): overlapping paths: "a/b" with "a"'],
     ),
-    "files beside each other": (volume(configMap=files("a", "ab", name="c")), []),
-    "a file twice": (
+    "different files": (volume(configMap=files("a", "ab", name="c")), []),
+    "a duplicate file": (
         volume(secret=files("a", "a", secretName="s")),
         ['volume "v" (Secret "s"): overlapping paths: "a" with "a"'],
     ),

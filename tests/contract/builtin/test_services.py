@@ -52,7 +52,7 @@ async def test_a_node_port_outside_of_the_range_is_an_error(cluster: Cluster) ->
         await cluster.create("services", service(type="NodePort", ports=[{"port": 80, "nodePort": 80}]))
 
 
-@pytest.mark.since("1.25", "it was the other way round before")
+@pytest.mark.since("1.25", "validation came first")
 async def test_node_ports_are_allocated_before_validation(cluster: Cluster) -> None:
     with pytest.raises(Invalid) as refused:
         await cluster.create("services", service(type="NodePort", ports=[{"port": 0, "nodePort": 80}]))
@@ -68,7 +68,7 @@ async def test_one_port_with_two_protocols_gets_one_node_port(cluster: Cluster) 
     assert len({port["nodePort"] for port in created["spec"]["ports"]}) == 1
 
 
-@pytest.mark.since("1.25", "other ones were given before")
+@pytest.mark.since("1.25", "other node ports were allocated")
 async def test_a_port_keeps_its_node_port_by_name(cluster: Cluster) -> None:
     ports = [{"port": 80, "name": "a"}, {"port": 81, "name": "b"}]
     before = (await cluster.create("services", service(type="NodePort", ports=ports)))["spec"]["ports"]
@@ -78,7 +78,7 @@ async def test_a_port_keeps_its_node_port_by_name(cluster: Cluster) -> None:
     assert after["spec"]["ports"][0]["nodePort"] == before[1]["nodePort"]
 
 
-@pytest.mark.since("1.25", "fields of a former type were left before")
+@pytest.mark.since("1.25", "fields of a former type stayed")
 async def test_a_change_of_type_removes_the_fields_of_the_former_type(cluster: Cluster) -> None:
     local = {"type": "LoadBalancer", "externalTrafficPolicy": "Local", "loadBalancerClass": "e.com/x"}
     created = await cluster.create("services", service(**local))
@@ -92,7 +92,7 @@ async def test_a_change_of_type_removes_the_fields_of_the_former_type(cluster: C
     assert plain["spec"]["clusterIP"] == created["spec"]["clusterIP"]
 
 
-@pytest.mark.since("1.25", "fields of a former type were left before")
+@pytest.mark.since("1.25", "fields of a former type stayed")
 async def test_an_external_name_has_no_address(cluster: Cluster) -> None:
     await cluster.create("services", service())
 
@@ -113,23 +113,23 @@ async def test_a_health_check_node_port_that_is_in_use_is_an_error(cluster: Clus
 
 _SEVERAL = "must be 'RequireDualStack' or 'PreferDualStack'"
 _FAMILIES: dict[str, tuple[JSONObject, str, str]] = {
-    "both": (
+    "two families": (
         {"ipFamilyPolicy": "RequireDualStack"},
         "spec.ipFamilyPolicy",
         'Invalid value: "RequireDualStack": this cluster is not configured for dual-stack services',
     ),
-    "the other": (
+    "another family": (
         {"ipFamilies": ["IPv6"]},
         "spec.ipFamilies[0]",
         'Invalid value: "IPv6": not configured on this cluster',
     ),
-    "twice": ({"ipFamilies": ["IPv4", "IPv4"]}, "spec.ipFamilies[1]", 'Duplicate value: "IPv4"'),
-    "two for one": (
+    "a duplicate family": ({"ipFamilies": ["IPv4", "IPv4"]}, "spec.ipFamilies[1]", 'Duplicate value: "IPv4"'),
+    "two families with SingleStack": (
         {"ipFamilies": ["IPv4", "IPv6"], "ipFamilyPolicy": "SingleStack"},
         "spec.ipFamilyPolicy",
         f'Invalid value: "SingleStack": {_SEVERAL} when multiple IP families are specified',
     ),
-    "another's address": (
+    "an address of another family": (
         {"clusterIP": "10.96.0.99", "ipFamilies": ["IPv6"]},
         "spec.clusterIPs[0]",
         'Invalid value: "10.96.0.99": expected an IPv6 value as indicated by `ipFamilies[0]`',
@@ -137,7 +137,7 @@ _FAMILIES: dict[str, tuple[JSONObject, str, str]] = {
 }
 
 
-@pytest.mark.since("1.25", "services had one family")
+@pytest.mark.since("1.25", "services had one IP family")
 @pytest.mark.parametrize("case", _FAMILIES)
 async def test_ip_families_that_the_cluster_lacks_are_an_error(cluster: Cluster, case: str) -> None:
     spec, field, message = _FAMILIES[case]
@@ -148,7 +148,7 @@ async def test_ip_families_that_the_cluster_lacks_are_an_error(cluster: Cluster,
     assert _causes(refused.value) == [(field, message)]
 
 
-@pytest.mark.since("1.25", "services had one family")
+@pytest.mark.since("1.25", "services had one IP family")
 async def test_a_headless_service_without_selector_has_both_ip_families(cluster: Cluster) -> None:
     created = await cluster.create("services", service(clusterIP="None"))
 
@@ -157,19 +157,19 @@ async def test_a_headless_service_without_selector_has_both_ip_families(cluster:
 
 
 _WARNINGS: dict[str, tuple[JSONObject, str]] = {
-    "name": (
+    "external name": (
         {"externalName": "example.com"},
         'spec.externalName is ignored when spec.type is not "ExternalName"',
     ),
-    "outer address": (
+    "external address": (
         {"externalIPs": ["192.0.2.1"]},
         "spec.externalIPs is deprecated and may no longer be implemented in some clusters",
     ),
-    "outer address without address": (
+    "external address of a headless service": (
         {"externalIPs": ["192.0.2.1"], "clusterIP": "None"},
         "spec.externalIPs is ignored for headless services",
     ),
-    "affinity": (
+    "session affinity of a headless service": (
         {"sessionAffinity": "ClientIP", "clusterIP": "None"},
         "spec.SessionAffinity is ignored for headless services",
     ),
@@ -186,7 +186,7 @@ async def test_fields_without_effect_cause_a_warning(cluster: Cluster, case: str
     assert (answer.code, answer.warnings) == (201, [warning])
 
 
-@pytest.mark.since("1.25", "the status was not checked before")
+@pytest.mark.since("1.25", "the status was not validated")
 async def test_only_load_balancers_may_have_an_address_in_their_status(cluster: Cluster) -> None:
     await cluster.create("services", service())
     status = {"status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.7"}]}}}
@@ -199,7 +199,7 @@ async def test_only_load_balancers_may_have_an_address_in_their_status(cluster: 
     assert written["status"]["loadBalancer"]["ingress"] == [{"ip": "192.0.2.7", "ipMode": "VIP"}]
 
 
-@pytest.mark.since("1.25", "the fields that a status has no say in were on record too")
+@pytest.mark.since("1.25", "managedFields had fields that the status does not write")
 async def test_writing_the_status_of_a_missing_service_creates_it_without_an_address(cluster: Cluster) -> None:
     body = service("a")
     body["metadata"]["labels"] = {"x": "y"}

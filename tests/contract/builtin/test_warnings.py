@@ -7,7 +7,7 @@ import pytest
 from tests.contract.cluster import APPLY, Answer, Cluster
 from tests.contract.objects import JSONObject, pod, workload
 
-pytestmark = pytest.mark.since("1.36", "older servers tell less, or use other words")
+pytestmark = pytest.mark.since("1.36", "older servers have fewer warnings or other messages")
 
 BETA_OS = 'deprecated since v1.14; use "kubernetes.io/os" instead'
 FRACTION = 'fractional byte value "1500m" is invalid, must be an integer'

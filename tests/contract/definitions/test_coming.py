@@ -138,7 +138,7 @@ async def test_the_server_owns_the_status_that_it_writes(cluster: Cluster) -> No
         assert entry["subresource"] == "status"
 
 
-@pytest.mark.since("1.31", "certificates were looked at by the first conversion alone")
+@pytest.mark.since("1.31", "certificates were only validated at the first conversion")
 async def test_a_crd_with_an_invalid_ca_bundle_is_established_when_it_is_removed(cluster: Cluster) -> None:
     client = {"url": "https://hook.example.com", "caBundle": "YWJj"}
     webhook = {"clientConfig": client, "conversionReviewVersions": ["v1"]}

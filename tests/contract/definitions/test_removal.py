@@ -70,7 +70,7 @@ async def test_an_object_with_a_finalizer_keeps_its_crd_which_allows_no_creates(
     await cluster.gone(CRDS, going)
 
 
-@pytest.mark.since("1.25", "patches and applies made objects meanwhile")
+@pytest.mark.since("1.25", "patches and applies created objects meanwhile")
 async def test_an_apply_cannot_create_objects_of_a_terminating_crd(cluster: Cluster) -> None:
     defined = await _defined_with_a_held_object(cluster)
 
@@ -126,7 +126,7 @@ async def test_a_crd_can_be_recreated_with_another_kind_and_version(cluster: Clu
     assert (await cluster.call("GET", old)).code == 404
 
 
-@pytest.mark.since("1.25", "it took up to a minute before")
+@pytest.mark.since("1.25", "it took up to a minute")
 async def test_deleting_a_crd_without_served_versions_deletes_its_objects(cluster: Cluster) -> None:
     defined = await cluster.define()
     await cluster.create("widgets", cluster.widget())

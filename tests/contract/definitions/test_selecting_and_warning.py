@@ -9,8 +9,8 @@ from tests.contract.cluster import MERGE, Cluster
 from tests.contract.events import seen
 from tests.contract.objects import CRDS, structural, version
 
-SINCE = pytest.mark.since("1.31", "no fields could be made selectable")
-TOLD = pytest.mark.since("1.25", "nobody was told")
+SINCE = pytest.mark.since("1.31", "there was no selectableFields")
+TOLD = pytest.mark.since("1.25", "there were no warnings")
 
 
 async def _selectable(cluster: Cluster) -> None:

@@ -76,7 +76,7 @@ _POD = {"metadata": {"name": "a"}, "spec": {"containers": [{"name": "a", "image"
 KNOWN: tuple[Known, ...] = (
     Known(
         name="types in strategic patches",
-        reason="a real server converts there without JSON, and speaks of Go's types; code and field are the same",
+        reason="a real server does not convert by JSON, and its message has Go types; code and field are the same",
         area="services",
         script=(
             request("POST", "services", {"metadata": {"name": "a"}, "spec": {"ports": [{"port": 80}]}}),
@@ -85,15 +85,15 @@ KNOWN: tuple[Known, ...] = (
         covers=_converted,
     ),
     Known(
-        name="a service without a name",
-        reason="a real server fails to note whose its address is before it looks at the name",
+        name="services without a name",
+        reason="a real server creates the service's IPAddress, which fails, before it validates the name",
         area="services",
         script=(request("POST", "services", {"metadata": {}, "spec": {"ports": [{"port": 80}]}}),),
         covers=_nameless,
     ),
     Known(
-        name="the comparison in refused changes of pods",
-        reason="it shows Go's internal types field by field",
+        name="the diff in errors about changed pods",
+        reason="it shows the fields of Go's internal types",
         area="pods",
         script=(
             request("POST", "pods", _POD),
@@ -103,7 +103,7 @@ KNOWN: tuple[Known, ...] = (
     ),
     Known(
         name="descriptions of columns",
-        reason="the texts of built-in fields are not in the package",
+        reason="the package does not have the descriptions of built-in fields",
         area="data",
         script=(request("GET", "configmaps", accept=TABLE),),
         covers=_descriptions,
@@ -211,15 +211,15 @@ _FORGED = {
 # Differences of 1.20, apart from features that it lacks.
 OLDER: tuple[Known, ...] = (
     Known(
-        name="what is empty in an apply",
-        reason="who applied a null, or an empty map or list, did not own it",
+        name="empty values in an apply",
+        reason="applied nulls and empty maps and lists were not owned",
         area="applies-configs",
         script=(request("PATCH", "configmaps/a", {**_CONFIG, "data": {}}, content_type=APPLY, fieldManager="m"),),
         covers=_empty_applied,
     ),
     Known(
         name="the time of an apply that changes nothing",
-        reason="there was one before 1.27",
+        reason="before 1.27 the time was updated",
         area="applies-configs",
         script=(
             request("POST", "configmaps", {**_CONFIG, "data": {"k": "v"}}),
@@ -229,7 +229,7 @@ OLDER: tuple[Known, ...] = (
     ),
     Known(
         name="the order of lists",
-        reason="before 1.21 what is there came first: https://github.com/kubernetes/kubernetes/issues/104641",
+        reason="before 1.21 existing items came first: https://github.com/kubernetes/kubernetes/issues/104641",
         area="applies-configs",
         script=(
             request("POST", "configmaps", _listed("e.com/f")),
@@ -238,8 +238,8 @@ OLDER: tuple[Known, ...] = (
         covers=_other_order,
     ),
     Known(
-        name="owners of what was updated",
-        reason="sets of fields were mixed up, so that others than who wrote them last were told to own them",
+        name="owners of updated fields",
+        reason="sets of fields were mixed up, so that managers other than the last writer owned them",
         area="applies-configs",
         script=(
             request("PATCH", "configmaps/a", _annotated(), content_type=APPLY, fieldManager="m2"),
@@ -250,8 +250,8 @@ OLDER: tuple[Known, ...] = (
         covers=_other_owners,
     ),
     Known(
-        name="what is beside what is taken away",
-        reason="since then a map goes with the last of it that is owned, also where others have put something into it",
+        name="fields beside a removed field",
+        reason="newer servers remove a map with its last owned field, even if it has other fields",
         area="applies-configs",
         script=(
             request("PATCH", "configmaps/a", _labelled("b"), content_type=APPLY, fieldManager="m2"),
@@ -261,8 +261,8 @@ OLDER: tuple[Known, ...] = (
         covers=_other_labels,
     ),
     Known(
-        name="times that are none",
-        reason="Go has other words for them",
+        name="invalid times",
+        reason="newer versions of Go have other messages",
         area="applies-configs",
         script=(
             request("POST", "configmaps", _CONFIG),

@@ -23,7 +23,7 @@ def test_both_servers_respond_equally(area: str, backend: Backend, effort: Effor
     So the usual run compares only with 1.36, and surveys compare a few areas with older releases too.
     """
     if backend.version < (1, 36) and not (AREAS[area].older and effort.survey):
-        pytest.skip("the embedded server answers in the words of 1.36")
+        pytest.skip("the embedded server has the messages of 1.36")
     if AREAS[area].left and not effort.survey:
         pytest.skip(f"left: {AREAS[area].left}")
     found: dict[str, Difference] = {}

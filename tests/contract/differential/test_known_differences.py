@@ -14,9 +14,9 @@ from tests.contract.differential.stage import stage
 @pytest.mark.parametrize("known", [*KNOWN, *OLDER], ids=lambda known: known.name.replace(" ", "-"))
 def test_an_accepted_difference_still_occurs(known: Known, backend: Backend) -> None:
     if not backend.real:
-        pytest.skip("only a real server shows it")
+        pytest.skip("needs a real server")
     if (backend.version < (1, 36)) != (known in OLDER):
-        pytest.skip("the table is about another release")
+        pytest.skip("the difference is that of another release")
 
     with stage(backend, AREAS[known.area].ground, [known]) as play, stage(backend, AREAS[known.area].ground) as bare:
         assert play(known.script) is None

@@ -35,7 +35,7 @@ async def test_a_namespace_filter_on_namespaces_uses_their_labels(cluster: Clust
 
         await drop_namespace(cluster, selected)
         events = await recorder.until(f"delete/{selected}")
-        assert set(events[:-1]) <= {f"update/{selected}"}, "what is being deleted changes before it goes"
+        assert set(events[:-1]) <= {f"update/{selected}"}, "an object being deleted may change"
         assert (namespaces.list(), recorder.untaken) == ([], [])
 
 

@@ -56,7 +56,7 @@ async def test_the_selectable_fields_of_pods(cluster: Cluster) -> None:
         assert await cluster.names("pods", fieldSelector=selector) == names, selector
 
 
-@pytest.mark.since("1.30", "pods could not be selected by spec.hostNetwork")
+@pytest.mark.since("1.30", "spec.hostNetwork was not supported")
 async def test_the_values_of_a_boolean_field_are_true_and_false(cluster: Cluster) -> None:
     await cluster.create("pods", pod("a", hostNetwork=True))
     await cluster.create("pods", pod("b"))
@@ -163,7 +163,7 @@ async def test_without_selectable_fields_custom_resources_are_selected_only_by_n
         await cluster.list_of("widgets", fieldSelector="spec.color=red")
 
 
-@pytest.mark.since("1.31", "selectableFields came with 1.30, and are on since 1.31")
+@pytest.mark.since("1.31", "selectableFields came with 1.30, and are enabled since 1.31")
 async def test_custom_resources_can_be_selected_by_the_selectable_fields_of_their_crd(cluster: Cluster) -> None:
     schema = structural(color={"type": "string"}, size={"type": "integer"}, big={"type": "boolean"})
     selectable = [{"jsonPath": f".spec.{name}"} for name in ("color", "size", "big")]

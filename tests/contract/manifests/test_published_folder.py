@@ -47,7 +47,7 @@ def folder(tmp_path: Path) -> Path:
 async def _clean(backend: Backend, client: dynkube.Client) -> AsyncIterator[None]:
     """Delete the CRDs afterwards. Namespaces remain, so these tests run only on servers that the suite has started."""
     if backend.real and backend.plane is None:
-        pytest.skip("it would leave namespaces behind on a cluster that the suite has not started")
+        pytest.skip("it would leave namespaces on a cluster that the suite has not started")
     yield
     for resource in POLICIES:  # they would reject requests of other tests to these CRDs
         with suppress(NotFound):

@@ -140,7 +140,7 @@ class Member:
             found = {obj.key for obj in self.informer.by_index("team", team)}
             assert found == {key for key, obj in listed.items() if obj.labels.get("team") == team}
         stable = {key: count for key, count in self.subscription.told.items() if key[1].startswith("stable")}
-        assert set(stable.values()) == {1}, "what nobody has touched was told of once"
+        assert set(stable.values()) == {1}, "untouched objects caused one event"
 
 
 def versions(objects: dict[Key, Unstructured]) -> dict[Key, tuple[str, str]]:

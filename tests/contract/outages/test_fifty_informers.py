@@ -21,7 +21,7 @@ pytestmark = pytest.mark.timeout(240)
 @pytest.fixture(autouse=True)
 def _ours(backend: Backend) -> None:
     if backend.real and backend.plane is None:
-        pytest.skip("the processes behind a kubeconfig are not ours to kill: name the folder of their programs")
+        pytest.skip("tests must not kill the processes behind a kubeconfig: pass a folder of binaries")
 
 
 @pytest.mark.scenario("F22", "P13")

@@ -19,16 +19,16 @@ pytestmark = pytest.mark.timeout(300)
 
 TWO_KILLS = Options(kills=2, informers=40, etcd_every=2, longest_outage=0.0, rest=0.0, restores=0, discovery_poll=3.0)
 ONE_BACKUP = replace(TWO_KILLS, kills=0, restores=1)
-RIGHTS = pytest.mark.parametrize("crd_rights", [True, False], ids=["rights on CRDs", "no rights on CRDs"])
+RIGHTS = pytest.mark.parametrize("crd_rights", [True, False], ids=["with CRD permissions", "without CRD permissions"])
 
 
 @pytest.fixture
 def plane(backend: Backend) -> ControlPlane:
     """The processes of the server, if the suite has started them and so may kill them."""
     if not backend.real:
-        pytest.skip("the embedded server has no processes: tests/informers shows what it can do instead")
+        pytest.skip("the embedded server has no processes: see tests/informers")
     if backend.plane is None:
-        pytest.skip("the processes behind a kubeconfig are not ours to kill: name the folder of their programs")
+        pytest.skip("tests must not kill the processes behind a kubeconfig: pass a folder of binaries")
     return backend.plane
 
 

@@ -21,37 +21,37 @@ class Add(Apply):
 Case = tuple[Sequence[Apply | Update], JSONObject, dict[str, str]]
 
 SETS: dict[str, Case] = {
-    "what was applied stays": (
+    "applied items stay": (
         [Apply("one", {"set": ["a"]}), Add("one", {"set": ["b"]})],
         {"set": ["a", "b"]},
         {"one": "set[a] set[b]"},
     ),
-    "also where nothing was there before": (
+    "items added to a missing object stay": (
         [Add("one", {"set": ["a"]}), Add("one", {"set": ["b"]})],
         {"set": ["a", "b"]},
         {"one": "set[a] set[b]"},
     ),
-    "until it is applied without": (
+    "an item that is not applied again is removed": (
         [Add("one", {"set": ["a"]}), Apply("one", {"set": ["b"]})],
         {"set": ["b"]},
         {"one": "set[b]"},
     ),
-    "what others have taken out does not come back": (
+    "items that others have removed do not come back": (
         [Apply("one", {"set": ["a"]}), Update("ctl", {"set": ["b"]}), Add("one", {"set": ["c"]})],
         {"set": ["b", "c"]},
         {"one": "set[c]", "ctl:Update": "set[b]"},
     ),
-    "what others have added stays theirs": (
+    "items that others have added stay theirs": (
         [Apply("one", {"set": ["a"]}), Update("ctl", {"set": ["a", "b"]}), Add("one", {"set": ["c"]})],
         {"set": ["a", "b", "c"]},
         {"one": "set[a] set[c]", "ctl:Update": "set[b]"},
     ),
-    "so does what they have applied": (
+    "items that others have applied stay theirs": (
         [Apply("one", {"set": ["a"]}), Apply("two", {"set": ["a", "b"]}), Add("one", {"set": ["c"]})],
         {"set": ["a", "b", "c"]},
         {"one": "set[a] set[c]", "two": "set[a] set[b]"},
     ),
-    "and what they give up is kept": (
+    "items that others give up stay with their other owner": (
         [
             Apply("one", {"set": ["a"]}),
             Apply("two", {"set": ["a", "b"]}),
@@ -64,17 +64,17 @@ SETS: dict[str, Case] = {
 }
 
 WHOLE: dict[str, Case] = {
-    "an empty map is of who applied it, whatever others put in": (
+    "an empty map stays owned when others add keys": (
         [Add("one", {"map": {}}), Apply("two", {"map": {"a": "1", "b": "1"}})],
         {"map": {"a": "1", "b": "1"}},
         {"one": "map", "two": "map.a map.b"},
     ),
-    "and stays so when they take out some": (
+    "an empty map stays owned when others remove keys": (
         [Add("one", {"map": {}}), Apply("two", {"map": {"a": "1", "b": "1"}}), Apply("two", {"map": {"b": "1"}})],
         {"map": {"b": "1"}},
         {"one": "map", "two": "map.b"},
     ),
-    "until its owner puts in something too": (
+    "an empty map is replaced by the keys that its owner adds": (
         [
             Add("one", {"map": {}}),
             Apply("two", {"map": {"a": "1", "b": "1"}}),
@@ -84,7 +84,7 @@ WHOLE: dict[str, Case] = {
         {"map": {"b": "1", "c": "1"}},
         {"one": "map.c", "two": "map.b"},
     ),
-    "lists and maps that are one value": (
+    "atomic lists and maps": (
         [Add("one", {"array": ["b", "a"], "atom": {"a": "1"}}), Add("one", {"text": "x"})],
         {"array": ["b", "a"], "atom": {"a": "1"}, "text": "x"},
         {"one": "array atom text"},
@@ -119,7 +119,7 @@ async def test_adding_items_to_a_set(
     assert (sorted(obj["spec"]["set"]), owned(obj)) == (sorted(spec["set"]), words(owners))
 
 
-@pytest.mark.since("1.22", "who applied an empty map did not own it, and maps were merged in any case")
+@pytest.mark.since("1.22", "applied empty maps were not owned, and atomic maps were merged")
 @pytest.mark.parametrize(("steps", "spec", "owners"), WHOLE.values(), ids=WHOLE)
 async def test_adding_empty_maps_and_atomic_values(
     widgets: Cluster, steps: Sequence[Apply | Update], spec: JSONObject, owners: dict[str, str]

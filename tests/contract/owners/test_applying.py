@@ -10,7 +10,7 @@ from dynkube.errors import APIError, ApplyConflict, BadRequest, Conflict, Invali
 from tests.contract.cluster import APPLY, Cluster
 from tests.contract.objects import JSONObject, config, owners, version
 
-TOLD = pytest.mark.since("1.22", "it was told in other words")
+TOLD = pytest.mark.since("1.22", "the message was different")
 
 
 def applied(**data: str) -> JSONObject:
@@ -179,7 +179,7 @@ async def test_lists_of_custom_resources_merge_by_the_type_in_their_schema(clust
         await cluster.apply("widgets", cluster.widget(spec={"whole": ["y"]}), "two")
 
 
-@pytest.mark.since("1.22", "owners were not told apart by subresource")
+@pytest.mark.since("1.22", "entries did not have a subresource")
 async def test_the_status_is_applied_through_its_subresource(cluster: Cluster) -> None:
     await cluster.define(cluster.definition(versions=[version(subresources={"status": {}})]))
     await cluster.apply("widgets", cluster.widget(spec={"a": 1}, status={"ready": True}), "one")

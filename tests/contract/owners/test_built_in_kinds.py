@@ -49,7 +49,7 @@ LISTS: dict[str, tuple[object, JSONObject]] = {
 }
 
 
-@pytest.mark.since("1.22", "references and selectors were merged")
+@pytest.mark.since("1.22", "object references and selectors were not atomic")
 @pytest.mark.parametrize("field", LISTS)
 async def test_lists_and_maps_of_a_pod_template_merge_or_are_atomic(cluster: Cluster, field: str) -> None:
     value, fields = LISTS[field]
@@ -90,7 +90,7 @@ async def test_a_port_that_is_no_longer_applied_is_removed(cluster: Cluster) -> 
 @pytest.mark.parametrize(
     ("port", "key"),
     [
-        pytest.param({"port": 80, "name": "a"}, "80,TCP", marks=pytest.mark.since("1.21", "it had to be said")),
+        pytest.param({"port": 80, "name": "a"}, "80,TCP", marks=pytest.mark.since("1.21", "the protocol was required")),
         ({"port": 80, "name": "a", "protocol": "TCP"}, "80,TCP"),
         ({"port": 80, "name": "a", "protocol": "UDP"}, "80,UDP"),
     ],
@@ -102,7 +102,7 @@ async def test_the_keys_of_service_ports_are_number_and_protocol(cluster: Cluste
     assert owned(obj)["me"] == {f"ports[{key}]", *given}
 
 
-@pytest.mark.since("1.21", "the protocol had to be said")
+@pytest.mark.since("1.21", "the protocol was required")
 async def test_two_managers_can_own_different_ports(cluster: Cluster) -> None:
     await cluster.apply("services", service(ports=[{"port": 80, "name": "a"}]), "one")
 
@@ -113,7 +113,7 @@ async def test_two_managers_can_own_different_ports(cluster: Cluster) -> None:
     assert (code, refused["details"]["causes"][0]["field"]) == (409, '.spec.ports[port=80,protocol="TCP"].name')
 
 
-@pytest.mark.since("1.22", "it was merged")
+@pytest.mark.since("1.22", "selectors were not atomic")
 async def test_a_selector_is_atomic(cluster: Cluster) -> None:
     await cluster.apply("services", service(selector={"a": "1"}), "one")
 
@@ -133,7 +133,7 @@ async def test_arguments_are_atomic_and_the_environment_merges_by_name(cluster: 
     assert mine["f:env"] == {'k:{"name":"A"}': {".": {}, "f:name": {}, "f:value": {}}}
 
 
-@pytest.mark.since("1.29", "its items had to have a name")
+@pytest.mark.since("1.29", "the name was required")
 async def test_the_key_of_a_reference_without_a_name_is_the_empty_string(cluster: Cluster) -> None:
     obj = await cluster.apply("deployments", template(imagePullSecrets=[{}]), "me")
 

@@ -67,7 +67,7 @@ async def test_writing_managed_fields_can_rename_a_manager(cluster: Cluster, ope
     assert (await applied(cluster, "configmaps", changed, "new"))[0] == (200 if operation == "Apply" else 409)
 
 
-@pytest.mark.since("1.22", "owners were not told apart by subresource")
+@pytest.mark.since("1.22", "entries did not have a subresource")
 async def test_entries_of_two_subresources_can_be_merged_by_writing_managed_fields(cluster: Cluster) -> None:
     """The last of two entries that then have the same identity wins."""
     await cluster.apply("deployments", workload(), "maker")
@@ -121,7 +121,7 @@ async def test_applying_an_extracted_configuration_changes_nothing(widgets: Clus
     assert again == obj
 
 
-@pytest.mark.since("1.21", "a null was left of the set")
+@pytest.mark.since("1.21", "the set became null")
 async def test_a_field_removed_from_an_extracted_configuration_is_removed(widgets: Cluster) -> None:
     obj = await play(widgets, [Apply("one", SPEC)])
     mine = extracted(obj, "one")

@@ -10,7 +10,7 @@ from tests.contract.cluster import Cluster
 from tests.contract.objects import JSONObject, owners
 from tests.contract.owners.kit import TEXT, Apply, applied, keyed, owned, play, served, struct, words
 
-pytestmark = pytest.mark.since("1.25", "rules of the keys of lists were others")
+pytestmark = pytest.mark.since("1.25", "the rules for keys of lists were different")
 
 
 def number(default: float) -> JSONObject:

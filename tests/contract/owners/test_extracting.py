@@ -122,7 +122,7 @@ async def test_applying_an_extracted_configuration_removes_and_adds_fields(clust
     assert list(map(str, fields_of(changed, "one"))) == [".data.b", ".data.d"]
 
 
-@pytest.mark.since("1.22", "managers were not told apart by subresource")
+@pytest.mark.since("1.22", "entries did not have a subresource")
 async def test_extract_separates_the_configurations_of_subresources(cluster: Cluster) -> None:
     await cluster.define(cluster.definition(versions=[version(subresources={"status": {}})]))
     await cluster.apply("widgets", cluster.widget(spec={"a": 1}), "one")

@@ -13,62 +13,62 @@ from tests.contract.owners.kit import Apply, Update, applied, force, owned, play
 A, B = {"text": "a"}, {"text": "b"}
 
 CASES: dict[str, tuple[Sequence[Apply | Update], JSONObject, dict[str, str]]] = {
-    "applying more adds to it": (
+    "applying more fields adds them": (
         [Apply("one", A), Apply("one", {"text": "b", "number": 1, "flag": True})],
         {"text": "b", "number": 1, "flag": True},
         {"one": "text number flag"},
     ),
-    "applying less takes away": (
+    "applying fewer fields removes the others": (
         [Apply("one", {"text": "a", "number": 1, "flag": True}), Apply("one", A)],
         A,
         {"one": "text"},
     ),
-    "another version of the definition is no other manager": (
+    "applies in two versions are of one manager": (
         [Apply("one", {"text": "a", "number": 1}), Apply("one", A, version="v2")],
         A,
         {"one": "text"},
     ),
-    "an update of other fields is in nobody's way": (
+    "an update of other fields causes no conflict": (
         [Apply("one", A), Update("ctl", {"text": "a", "number": 2}), Apply("one", {"text": "c"})],
         {"text": "c", "number": 2},
         {"one": "text", "ctl:Update": "number"},
     ),
-    "an update takes what it changes": (
+    "an update takes over the fields that it changes": (
         [Apply("one", {"text": "a", "number": 1}), Update("ctl", {"text": "b", "number": 1})],
         {"text": "b", "number": 1},
         {"one": "number", "ctl:Update": "text"},
     ),
-    "what an update has changed is in the way of who applied it": (
+    "a field changed by an update is a conflict": (
         [Apply("one", A), Update("ctl", B), Apply("one", {"text": "c"}, refused={"text": "ctl"})],
         B,
         {"ctl:Update": "text"},
     ),
-    "also through another version": (
+    "a field changed by an update in another version is a conflict": (
         [Apply("one", A), Update("ctl", B, version="v2"), Apply("one", {"text": "c"}, refused={"text": "ctl"})],
         B,
         {"ctl:Update": "text"},
     ),
-    "unless it is forced": (
+    "a forced apply takes over a field changed by an update": (
         [Apply("one", A), Update("ctl", B), force("one", {"text": "c"})],
         {"text": "c"},
         {"one": "text"},
     ),
-    "or the same value is applied, which both own then": (
+    "applying the value of an update adds an owner": (
         [Apply("one", A), Update("ctl", B), Apply("one", B)],
         B,
         {"one": "text", "ctl:Update": "text"},
     ),
-    "what an update takes away nobody owns": (
+    "a field removed by an update has no owner": (
         [Apply("one", {"text": "a", "number": 1}), Update("ctl", {"number": 1})],
         {"number": 1},
         {"one": "number"},
     ),
-    "what was created, and is not applied, stays": (
+    "created fields stay when they are no longer applied": (
         [Update("ctl", {"text": "a", "number": 1}), Apply("one", {"number": 1}), Apply("one", {})],
         {"text": "a", "number": 1},
         {"ctl:Update": "text number"},
     ),
-    "what another has updated since stays too": (
+    "updated fields stay when they are no longer applied": (
         [
             Apply("one", {"text": "a", "number": 1}),
             Update("ctl", {"text": "b", "number": 1}),
@@ -82,7 +82,7 @@ CASES: dict[str, tuple[Sequence[Apply | Update], JSONObject, dict[str, str]]] = 
         {"number": 1},
         {"one": "number", "two": "number"},
     ),
-    "a list that is one value changes as one": (
+    "an atomic list conflicts as a whole": (
         [Apply("one", {"array": ["a"]}), Apply("two", {"array": ["a", "b"]}, refused={"array": "one"})],
         {"array": ["a"]},
         {"one": "array"},
@@ -91,12 +91,12 @@ CASES: dict[str, tuple[Sequence[Apply | Update], JSONObject, dict[str, str]]] = 
 
 
 ATOMS: dict[str, tuple[Sequence[Apply | Update], JSONObject, dict[str, str]]] = {
-    "it changes as one": (
+    "an atomic map conflicts as a whole": (
         [Apply("one", {"atom": {"a": "1"}}), Apply("two", {"atom": {"b": "1"}}, refused={"atom": "one"})],
         {"atom": {"a": "1"}},
         {"one": "atom"},
     ),
-    "whoever forces it replaces all of it": (
+    "a forced apply replaces the whole map": (
         [Apply("one", {"atom": {"a": "1"}}), force("two", {"atom": {"b": "1"}})],
         {"atom": {"b": "1"}},
         {"two": "atom"},
@@ -114,7 +114,7 @@ async def test_owners_of_scalars_and_atomic_lists(
     assert owned(obj) == {who: fields for who, fields in words(owners).items() if fields}
 
 
-@pytest.mark.since("1.22", "such maps were merged like others")
+@pytest.mark.since("1.22", "atomic maps were merged")
 @pytest.mark.parametrize(("steps", "spec", "owners"), ATOMS.values(), ids=ATOMS)
 async def test_owners_of_an_atomic_map(
     widgets: Cluster, steps: Sequence[Apply | Update], spec: JSONObject, owners: dict[str, str]
@@ -124,7 +124,7 @@ async def test_owners_of_an_atomic_map(
     assert (obj["spec"], owned(obj)) == (spec, words(owners))
 
 
-@pytest.mark.since("1.21", "a null was left of it in any case")
+@pytest.mark.since("1.21", "the spec always became null")
 async def test_an_empty_spec_becomes_null_which_is_invalid(widgets: Cluster) -> None:
     await play(widgets, [Apply("one", A)])
 

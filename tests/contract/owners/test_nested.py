@@ -27,7 +27,7 @@ INSIDE: dict[str, Case] = {
         lists(a=["y"]),
         {"one": "lists[a] lists[a].name lists[a].values[y]"},
     ),
-    "a set and the item it is in": (
+    "a set and its item": (
         [Apply("one", lists(a=["x"])), Apply("one", lists(b=["y"]))],
         lists(b=["y"]),
         {"one": "lists[b] lists[b].name lists[b].values[y]"},
@@ -37,7 +37,7 @@ INSIDE: dict[str, Case] = {
         maps(a={"x": "2"}),
         {"one": "maps[a] maps[a].name maps[a].values.x"},
     ),
-    "a map and the item it is in": (
+    "a map and its item": (
         [Apply("one", maps(a={"x": "1"})), Apply("one", maps(b={"x": "2"}))],
         maps(b={"x": "2"}),
         {"one": "maps[b] maps[b].name maps[b].values.x"},
@@ -47,7 +47,7 @@ INSIDE: dict[str, Case] = {
         {"mapOfLists": {"a": ["y"]}},
         {"one": "mapOfLists.a mapOfLists.a[y]"},
     ),
-    "a set and the key it is under": (
+    "a set and its key": (
         [Apply("one", {"mapOfLists": {"a": ["x"]}}), Apply("one", {"mapOfLists": {"b": ["y"]}})],
         {"mapOfLists": {"b": ["y"]}},
         {"one": "mapOfLists.b mapOfLists.b[y]"},
@@ -57,17 +57,17 @@ INSIDE: dict[str, Case] = {
         {"mapOfMaps": {"a": {"x": "2"}}},
         {"one": "mapOfMaps.a mapOfMaps.a.x"},
     ),
-    "a key in the middle": (
+    "a key with a map": (
         [Apply("one", {"mapOfMaps": {"a": {"x": "1"}}}), Apply("one", {"mapOfMaps": {"b": {"x": "1"}}})],
         {"mapOfMaps": {"b": {"x": "1"}}},
         {"one": "mapOfMaps.b mapOfMaps.b.x"},
     ),
-    "an empty list that is applied is in it, and nobody's": (
+    "an empty list is stored without an owner": (
         [Apply("one", {"set": [], "text": "x"})],
         {"set": [], "text": "x"},
         {"one": "text"},
     ),
-    "names with dots are names": (
+    "names with dots are not paths": (
         [Apply("one", {"map": {"a.b/c": "1"}}), Apply("two", {"map": {"a.b/c": "2"}}, refused={"map.a.b/c": "one"})],
         {"map": {"a.b/c": "1"}},
         {"one": "map.a.b/c"},
@@ -75,22 +75,22 @@ INSIDE: dict[str, Case] = {
 }
 
 STRUCTS: dict[str, Case] = {
-    "a struct, of which all goes that is not applied": (
+    "fields of a struct that are no longer applied": (
         [Apply("one", {"struct": {"a": "1", "inner": {"c": "1"}}}), Apply("one", {"struct": {"b": "1"}})],
         {"struct": {"b": "1"}},
         {"one": "struct.b"},
     ),
-    "a struct that is not applied any more": (
+    "a struct that is no longer applied": (
         [Apply("one", {"struct": {"a": "1"}, "text": "x"}), Apply("one", {"text": "x"})],
         {"text": "x"},
         {"one": "text"},
     ),
-    "an empty map is owned, and so is an empty struct": (
+    "empty maps and structs are owned": (
         [Apply("one", {"map": {}, "struct": {}})],
         {"map": {}, "struct": {}},
         {"one": "map struct"},
     ),
-    "what is in it is owned in its place": (
+    "their contents are owned instead": (
         [Apply("one", {"map": {}, "struct": {}}), Apply("one", {"map": {"a": "1"}, "struct": {"a": "1"}})],
         {"map": {"a": "1"}, "struct": {"a": "1"}},
         {"one": "map.a struct.a"},
@@ -98,7 +98,7 @@ STRUCTS: dict[str, Case] = {
 }
 
 LEFT: dict[str, Case] = {
-    "of a struct that others have updated, what they wrote": (
+    "fields of a struct that others have updated stay": (
         [
             Apply("one", {"struct": {"a": "1"}, "text": "x"}),
             Update("ctl", {"struct": {"a": "1", "inner": {"c": "1"}}, "text": "x"}),
@@ -107,7 +107,7 @@ LEFT: dict[str, Case] = {
         {"struct": {"inner": {"c": "1"}}, "text": "x"},
         {"one": "text", "ctl:Update": "struct.inner struct.inner.c"},
     ),
-    "all of a struct that others have taken over": (
+    "all of a struct stays if others have taken it over": (
         [
             Apply("one", {"struct": {"inner": {"c": "1"}}, "text": "x"}),
             Update("ctl", {"struct": {"inner": {"c": "2"}}, "text": "x"}),
@@ -116,7 +116,7 @@ LEFT: dict[str, Case] = {
         {"struct": {"inner": {"c": "2"}}, "text": "x"},
         {"one": "text", "ctl:Update": "struct.inner.c"},
     ),
-    "of a map, the keys of others": (
+    "keys of a map that others own stay": (
         [
             Apply("one", {"map": {"a": "1", "b": "1"}}),
             Apply("two", {"map": {"b": "1", "c": "1"}}),
@@ -125,7 +125,7 @@ LEFT: dict[str, Case] = {
         {"map": {"a": "1", "b": "1", "c": "1"}},
         {"one": "map.a", "two": "map.b map.c"},
     ),
-    "of maps in maps, what another applied below": (
+    "keys of nested maps that others have applied stay": (
         [
             Apply("one", {"mapOfMaps": {"a": {"x": "1"}, "c": {"x": "1"}}}),
             Apply("two", {"mapOfMaps": {"a": {"y": "1"}, "b": {"x": "1"}}}),
@@ -134,7 +134,7 @@ LEFT: dict[str, Case] = {
         {"mapOfMaps": {"a": {"y": "1"}, "b": {"x": "1"}}, "text": "x"},
         {"one": "text", "two": "mapOfMaps.a mapOfMaps.a.y mapOfMaps.b mapOfMaps.b.x"},
     ),
-    "of an item, the fields of who applied it too": (
+    "fields of an item that others have applied stay": (
         [
             Apply("one", maps(a={"x": "1", "y": "1"}, b={"x": "1"})),
             Apply("two", maps(a={"z": "1"})),
@@ -143,7 +143,7 @@ LEFT: dict[str, Case] = {
         maps(a={"z": "1"}, b={"x": "1"}),
         {"one": "maps[b] maps[b].name maps[b].values.x", "two": "maps[a] maps[a].name maps[a].values.z"},
     ),
-    "nothing of an item that another has only updated": (
+    "an item that others have only updated is removed": (
         [
             Apply("one", maps(a={"x": "1"}, b={"x": "1"})),
             Update("ctl", maps(a={"x": "1", "y": "1"}, b={"x": "1"})),
@@ -164,7 +164,7 @@ async def test_owners_of_values_in_nested_lists_and_maps(
     assert (obj["spec"], owned(obj)) == (spec, words(owners))
 
 
-@pytest.mark.since("1.22", "of structs a null was left, and who applied an empty one did not own it")
+@pytest.mark.since("1.22", "removed structs became null, and applied empty structs were not owned")
 @pytest.mark.parametrize(("steps", "spec", "owners"), STRUCTS.values(), ids=STRUCTS)
 async def test_owners_of_structs_and_empty_maps(
     widgets: Cluster, steps: Sequence[Apply | Update], spec: JSONObject, owners: dict[str, str]

@@ -43,9 +43,9 @@ def a_second(cluster: Cluster, backend: Backend) -> Wait:
 DEFAULTED = {"ref": whole(struct(name=TEXT, namespace={**TEXT, "default": "here"})), "text": {**TEXT, "default": "x"}}
 OBJECTS: dict[str, tuple[str, JSONObject]] = {
     "a config map": ("configmaps", config()),
-    "one with empty maps": ("configmaps", {**config(labels={}, annotations={}), "data": {}}),
-    "a deployment, with all its defaults": ("deployments", workload()),
-    "one that says some defaults": (
+    "a config map with empty maps": ("configmaps", {**config(labels={}, annotations={}), "data": {}}),
+    "a deployment without defaulted fields": ("deployments", workload()),
+    "a deployment with some defaults": (
         "deployments",
         workload(template={"metadata": {"labels": {"app": "d"}}, "spec": {**pod()["spec"], "securityContext": {}}}),
     ),
@@ -62,7 +62,7 @@ async def test_a_repeated_apply_writes_nothing(cluster: Cluster, a_second: Wait,
     assert again == first
 
 
-@pytest.mark.since("1.31", "the time was written again, as that of what is completed")
+@pytest.mark.since("1.31", "the time was updated, as for all objects with defaults")
 async def test_a_repeated_apply_of_a_quantity_that_is_normalized_writes_nothing(
     cluster: Cluster, a_second: Wait
 ) -> None:
@@ -86,7 +86,7 @@ async def test_a_repeated_apply_of_an_atomic_map_with_defaults_writes_nothing(cl
     assert await play(cluster, steps) == first
 
 
-@pytest.mark.since("1.22", "the first of another manager was a write, and all after it")
+@pytest.mark.since("1.22", "all applies of another manager were writes")
 async def test_only_the_first_apply_of_another_manager_is_a_write(cluster: Cluster, a_second: Wait) -> None:
     created = await cluster.apply("configmaps", config(), "me")
     first = await cluster.apply("configmaps", config(), "other")
@@ -129,7 +129,7 @@ async def test_an_update_with_values_that_are_normalized_writes_nothing(cluster:
     assert revision(created) == revision(updated)
 
 
-@pytest.mark.since("1.22", "who applied an empty struct did not own it")
+@pytest.mark.since("1.22", "applied empty structs were not owned")
 async def test_giving_up_a_field_that_becomes_its_default_is_a_write(cluster: Cluster) -> None:
     """The manager owned the emptyDir that it had applied, and gives it up."""
     body = workload()
@@ -143,7 +143,7 @@ async def test_giving_up_a_field_that_becomes_its_default_is_a_write(cluster: Cl
     assert revision(again) != revision(first)
 
 
-@pytest.mark.since("1.27", "the time of the apply was written")
+@pytest.mark.since("1.27", "the time of the apply was updated")
 async def test_a_creation_timestamp_in_an_apply_is_ignored(cluster: Cluster) -> None:
     first = await cluster.apply("configmaps", config(), "me")
 
@@ -177,7 +177,7 @@ async def test_the_time_of_an_owner_is_that_of_its_last_write(
     cluster: Cluster, backend: Backend, a_second: Wait
 ) -> None:
     if not backend.real:
-        pytest.skip("the embedded server is asked on a clock of its own")
+        pytest.skip("the embedded server runs in virtual time")
     first = await cluster.apply("configmaps", config(), "me")
     await a_second()
     other = await cluster.patch("configmaps", "a", {"data": {"l": "w"}}, params={"fieldManager": "other"})

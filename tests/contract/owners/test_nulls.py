@@ -37,7 +37,7 @@ async def test_a_null_for_a_value_of_another_manager_is_a_conflict(cluster: Clus
     assert (code, refused["details"]["causes"][0]["field"]) == (409, ".data.a")
 
 
-@pytest.mark.since("1.25", "it was kept and shown before")
+@pytest.mark.since("1.25", "it was stored")
 async def test_a_null_that_the_schema_does_not_allow_is_owned_and_dropped(cluster: Cluster) -> None:
     anything = {"x-kubernetes-preserve-unknown-fields": True}
     await cluster.define(cluster.definition(versions=[served({"any": anything, "text": TEXT})]))

@@ -11,7 +11,7 @@ from tests.contract.cluster import MERGE, STRATEGIC, Cluster
 from tests.contract.objects import JSONObject, config, owners, pod, version, workload
 
 ENTRY = {"manager": "x", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": {}}
-READ = pytest.mark.since("1.22", "such entries were dropped, and so were all others")
+READ = pytest.mark.since("1.22", "with such an entry all entries were dropped")
 
 
 def by(manager: str, **more: str) -> dict[str, str]:
@@ -39,7 +39,7 @@ async def test_a_create_owns_the_defaults(cluster: Cluster) -> None:
     container = spec["f:containers"]['k:{"name":"app"}']
     assert set(container) >= {".", "f:name", "f:image", "f:imagePullPolicy", "f:resources"}
     assert set(spec) >= {"f:dnsPolicy", "f:restartPolicy", "f:schedulerName"}
-    assert "." not in spec, "there is a spec in any Pod, so nobody owns it"
+    assert "." not in spec, "each Pod has a spec, so it has no owner"
 
 
 async def test_an_update_takes_the_fields_that_it_changes_from_others(cluster: Cluster) -> None:
@@ -99,7 +99,7 @@ async def test_an_apply_conflicts_with_the_creator(cluster: Cluster) -> None:
     assert caught.value.causes[0].message == 'conflict with "maker" using v1'
 
 
-@pytest.mark.since("1.22", "owners were not told apart by subresource")
+@pytest.mark.since("1.22", "entries did not have a subresource")
 async def test_the_status_is_owned_through_its_subresource(cluster: Cluster) -> None:
     await cluster.define(cluster.definition(versions=[version(subresources={"status": {}})]))
     created = await cluster.create("widgets", cluster.widget(spec={"a": 1}, status={"x": 1}), params=by("one"))
@@ -219,7 +219,7 @@ async def test_managed_fields_cannot_be_set_through_the_status(cluster: Cluster)
     assert "one:Update" in owners(patched)
 
 
-@pytest.mark.since("1.27", "a first apply counted as a write before")
+@pytest.mark.since("1.27", "a first apply without changes was a write")
 async def test_an_apply_that_changes_nothing_has_no_time(cluster: Cluster) -> None:
     await cluster.create("configmaps", config(), params=by("one"))
 

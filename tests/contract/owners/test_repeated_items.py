@@ -11,7 +11,7 @@ from tests.contract.cluster import Cluster
 from tests.contract.objects import JSONObject, owners, workload
 from tests.contract.owners.kit import applied
 
-pytestmark = pytest.mark.since("1.29", "whoever wrote such a list wiped out all owners, and nobody could apply then")
+pytestmark = pytest.mark.since("1.29", "writing duplicates removed all owners, and then every apply failed")
 A, B, OTHER_B = ({"name": name, "value": value} for name, value in (("A", "1"), ("B", "1"), ("B", "2")))
 
 
@@ -129,23 +129,23 @@ async def written(cluster: Cluster, *states: list[JSONObject]) -> JSONObject:
 
 
 UPDATES: dict[str, tuple[list[list[JSONObject]], dict[str, dict[str, set[str]]]]] = {
-    "other values of them": (
+    "another value of a duplicate": (
         [[A, B, OTHER_B], [A, B, env("B", "3")]],
         {"first:Update": {"A": EACH}, "second:Update": {"B": set()}},
     ),
-    "another field of one": (
+    "another field of a duplicate": (
         [[A, B, OTHER_B], [A, B, env("B", field="metadata.name")]],
         {"first:Update": {"A": EACH}, "second:Update": {"B": set()}},
     ),
-    "one more, with another field": (
+    "a new duplicate with another field": (
         [[A, B], [A, B, env("B", field="metadata.name")]],
         {"first:Update": {"A": EACH}, "second:Update": {"B": set()}},
     ),
-    "an item beside them": (
+    "a new item beside duplicates": (
         [[B, OTHER_B], [B, OTHER_B, A]],
         {"first:Update": {"B": set()}, "second:Update": {"A": EACH}},
     ),
-    "another value beside them": (
+    "another value of an item beside duplicates": (
         [[A, B, OTHER_B], [env("A", "2"), B, OTHER_B]],
         {"first:Update": {"A": {"f:name"}, "B": set()}, "second:Update": {"A": {"f:value"}}},
     ),

@@ -10,7 +10,7 @@ from tests.contract.cluster import Cluster
 from tests.contract.objects import JSONObject, config, owners
 from tests.contract.owners.kit import applied
 
-pytestmark = pytest.mark.since("1.29", "whoever wrote such a list wiped out all owners, and nobody could apply then")
+pytestmark = pytest.mark.since("1.29", "writing duplicates removed all owners, and then every apply failed")
 
 A, B, C = "a.b/a", "a.b/b", "a.b/c"
 

@@ -8,7 +8,7 @@ from tests.contract.cluster import Cluster
 from tests.contract.objects import JSONObject, owners, version, workload
 from tests.contract.owners.kit import applied
 
-pytestmark = pytest.mark.since("1.22", "owners were not told apart by subresource")
+pytestmark = pytest.mark.since("1.22", "entries did not have a subresource")
 
 TEMPLATE, SELECTOR = workload()["spec"]["template"], {"matchLabels": {"app": "d"}}
 KINDS: dict[str, tuple[str, str, JSONObject]] = {

@@ -47,7 +47,7 @@ async def define(cluster: Cluster, spec: JSONObject) -> None:
     await cluster.define(cluster.definition(versions=[served(spec)]))
 
 
-@pytest.mark.since("1.22", "what became one value had an owner no more")
+@pytest.mark.since("1.22", "values that became atomic lost their owners")
 async def test_the_owner_of_a_part_owns_the_whole_after_it_becomes_atomic(cluster: Cluster) -> None:
     await define(cluster, APART)
     before = await play(cluster, [Apply("one", VALUES), Update("ctl", {**VALUES, "pair": {"a": "1", "b": "1"}})])
@@ -65,7 +65,7 @@ async def test_the_owner_of_a_part_owns_the_whole_after_it_becomes_atomic(cluste
     assert owned(obj) == words({"one": "pair list", "ctl:Update": "pair"})
 
 
-@pytest.mark.since("1.22", "a map was merged in any case")
+@pytest.mark.since("1.22", "atomic maps were merged")
 async def test_the_owner_of_an_atomic_value_owns_no_parts_after_it_becomes_granular(cluster: Cluster) -> None:
     await define(cluster, TOGETHER)
     before = await play(cluster, [Apply("one", VALUES)])
@@ -78,7 +78,7 @@ async def test_the_owner_of_an_atomic_value_owns_no_parts_after_it_becomes_granu
     assert owned(obj) == words({"one": "pair list", "two": "pair.a"})
 
 
-@pytest.mark.since("1.22", "a map was merged in any case")
+@pytest.mark.since("1.22", "atomic maps were merged")
 async def test_the_owner_of_a_formerly_atomic_value_owns_its_parts_after_the_next_apply(cluster: Cluster) -> None:
     await define(cluster, TOGETHER)
     await play(cluster, [Apply("one", VALUES)])
@@ -89,7 +89,7 @@ async def test_the_owner_of_a_formerly_atomic_value_owns_its_parts_after_the_nex
     assert (obj["spec"], owned(obj)) == (VALUES, words({"one": EACH}))
 
 
-@pytest.mark.since("1.25", "rules of the keys of lists were others")
+@pytest.mark.since("1.25", "the rules for keys of lists were different")
 async def test_items_are_found_by_a_new_key_with_a_default(cluster: Cluster) -> None:
     port = struct(port={"type": "integer"}, protocol={**TEXT, "default": "TCP"}, name=TEXT)
     await define(cluster, {"ports": keyed(port, "port")})
@@ -120,7 +120,7 @@ NEW_KEYS: dict[str, tuple[list[JSONObject], list[JSONObject]]] = {
 }
 
 
-@pytest.mark.since("1.25", "rules of the keys of lists were others")
+@pytest.mark.since("1.25", "the rules for keys of lists were different")
 @pytest.mark.parametrize(("before", "after"), NEW_KEYS.values(), ids=NEW_KEYS)
 async def test_items_are_identified_by_an_additional_key(
     cluster: Cluster, before: list[JSONObject], after: list[JSONObject]
@@ -135,7 +135,7 @@ async def test_items_are_identified_by_an_additional_key(
     assert (obj["spec"]["list"], owned(obj)) == (after, told(*after))
 
 
-@pytest.mark.since("1.22", "what became one value had an owner no more")
+@pytest.mark.since("1.22", "values that became atomic lost their owners")
 async def test_a_manager_without_parts_does_not_own_the_whole_after_it_becomes_atomic(cluster: Cluster) -> None:
     await define(cluster, APART)
     await play(cluster, [Apply("one", {"pair": {"a": "1"}}), force("two", {"pair": {"a": "2"}})])

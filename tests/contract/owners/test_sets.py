@@ -18,22 +18,22 @@ def named(**values: str) -> JSONObject:
 
 
 SETS: dict[str, Case] = {
-    "who applies what is there owns it too": (
+    "applying an existing item adds an owner": (
         [Apply("one", {"set": ["a", "c"]}), Update("ctl", {"set": ["a", "b", "c", "d"]}), Apply("one", {"set": ["b"]})],
         {"set": ["b", "d"]},
         {"one": "set[b]", "ctl:Update": "set[b] set[d]"},
     ),
-    "items no longer applied go": (
+    "items that are no longer applied are removed": (
         [Apply("one", {"set": ["a", "b", "c", "d"]}), Apply("one", {"set": ["a", "c"]}, version="v2")],
         {"set": ["a", "c"]},
         {"one": "set[a] set[c]"},
     ),
-    "but for those of others": (
+    "items of others stay": (
         [Apply("one", {"set": ["a", "b"]}), Apply("two", {"set": ["b", "c"]}), Apply("one", {"set": ["a"]})],
         {"set": ["a", "b", "c"]},
         {"one": "set[a]", "two": "set[b] set[c]"},
     ),
-    "numbers are told apart by value": (
+    "numbers are compared by value": (
         [Apply("one", {"numbers": [1, 2.5]}), Apply("two", {"numbers": [1.0]}), Apply("one", {"numbers": [2.5]})],
         {"numbers": [1, 2.5]},
         {"one": "numbers[2.5]", "two": "numbers[1]"},
@@ -41,12 +41,12 @@ SETS: dict[str, Case] = {
 }
 
 ORDERS: dict[str, Case] = {
-    "new items come where they are applied": (
+    "new items keep their applied position": (
         [Apply("one", {"set": ["a", "c"]}), Apply("one", {"set": ["a", "aprime", "c", "cprime"]})],
         {"set": ["a", "aprime", "c", "cprime"]},
         {"one": "set[a] set[aprime] set[c] set[cprime]"},
     ),
-    "and those of others stay where they were": (
+    "items of others keep their position": (
         [
             Apply("one", {"set": ["a", "c"]}),
             Update("ctl", {"set": ["a", "b", "c", "d"]}),
@@ -55,12 +55,12 @@ ORDERS: dict[str, Case] = {
         {"set": ["a", "b", "aprime", "c", "d", "cprime"]},
         {"one": "set[a] set[aprime] set[c] set[cprime]", "ctl:Update": "set[b] set[d]"},
     ),
-    "another order is a change that nobody is asked about": (
+    "another order causes no conflict": (
         [Apply("one", {"set": ["a", "b", "c", "d"]}), Apply("one", {"set": ["a", "d", "c", "b"]})],
         {"set": ["a", "d", "c", "b"]},
         {"one": "set[a] set[b] set[c] set[d]"},
     ),
-    "nor is an update's": (
+    "another order of an update causes no conflict": (
         [
             Apply("one", {"set": ["a", "b", "c"]}),
             Update("ctl", {"set": ["a", "d", "c", "b"]}),
@@ -69,7 +69,7 @@ ORDERS: dict[str, Case] = {
         {"set": ["a", "d", "b", "c"]},
         {"one": "set[a] set[b] set[c]", "ctl:Update": "set[d]"},
     ),
-    "items with keys likewise": (
+    "items of lists of type map": (
         [
             Update("ctl", named(x="1", a="1", y="1", b="1", z="1")),
             Apply("one", named(b="1", n="1", a="1")),
@@ -83,17 +83,17 @@ ORDERS: dict[str, Case] = {
 }
 
 LISTS: dict[str, Case] = {
-    "items are told apart by their keys": (
+    "items are identified by their keys": (
         [Apply("one", named(a="1")), Apply("two", named(b="2"))],
         named(a="1", b="2"),
         {"one": "list[a] list[a].name list[a].value", "two": "list[b] list[b].name list[b].value"},
     ),
-    "an item may have fields of several": (
+    "an item can have fields of several managers": (
         [Apply("one", named(a="1")), Apply("two", {"list": [{"name": "a", "more": "2"}]})],
         {"list": [{"name": "a", "value": "1", "more": "2"}]},
         {"one": "list[a] list[a].name list[a].value", "two": "list[a] list[a].name list[a].more"},
     ),
-    "and stays until the last of them gives it up, without the fields of the first": (
+    "an item stays until its last owner gives it up": (
         [
             Apply("one", named(a="1")),
             Apply("two", {"list": [{"name": "a", "more": "2"}]}),
@@ -102,17 +102,17 @@ LISTS: dict[str, Case] = {
         {"list": [{"name": "a", "more": "2"}], "text": "x"},
         {"one": "text", "two": "list[a] list[a].name list[a].more"},
     ),
-    "another value of a field is a conflict about that field": (
+    "another value of a field is a conflict of that field": (
         [Apply("one", named(a="1")), Apply("two", named(a="2", b="2"), refused={'list[name="a"].value': "one"})],
         named(a="1"),
         {"one": "list[a] list[a].name list[a].value"},
     ),
-    "forced, the field goes over and the item is of both": (
+    "a forced apply takes over the field and shares the item": (
         [Apply("one", named(a="1")), force("two", named(a="2"))],
         named(a="2"),
         {"one": "list[a] list[a].name", "two": "list[a] list[a].name list[a].value"},
     ),
-    "a key that is left out is told by its default": (
+    "an omitted key has its default": (
         [
             Apply("one", {"ports": [{"port": 80}]}),
             Apply("two", {"ports": [{"port": 80, "protocol": "TCP", "name": "x"}]}),
@@ -123,7 +123,7 @@ LISTS: dict[str, Case] = {
             "two": "ports[80,TCP] ports[80,TCP].port ports[80,TCP].protocol ports[80,TCP].name",
         },
     ),
-    "and so is what is in the way": (
+    "conflicts have the default of an omitted key": (
         [
             Apply("one", {"ports": [{"port": 80, "name": "x"}]}),
             Apply(
@@ -135,7 +135,7 @@ LISTS: dict[str, Case] = {
         {"ports": [{"port": 80, "protocol": "TCP", "name": "x"}]},
         {"one": "ports[80,TCP] ports[80,TCP].port ports[80,TCP].name"},
     ),
-    "an item is another one under another key": (
+    "items with different keys are different": (
         [Apply("one", {"ports": [{"port": 80}]}), Apply("one", {"ports": [{"port": 80, "protocol": "UDP"}]})],
         {"ports": [{"port": 80, "protocol": "UDP"}]},
         {"one": "ports[80,UDP] ports[80,UDP].port ports[80,UDP].protocol"},
@@ -181,7 +181,7 @@ async def test_an_item_with_fields_of_an_update_is_removed_and_leaves_an_invalid
     assert (code, refused["details"]["causes"][0]["field"]) == (422, "spec.list")
 
 
-@pytest.mark.since("1.22", "a map in a list was merged")
+@pytest.mark.since("1.22", "atomic maps in lists were merged")
 async def test_atomic_items_are_replaced(widgets: Cluster) -> None:
     pairs = {"pairs": [{"name": "a", "value": "1"}]}
     obj = await play(widgets, [Apply("one", pairs), force("two", {"pairs": [{"name": "a"}]})])

@@ -8,7 +8,7 @@ from tests.contract.cluster import Cluster
 from tests.contract.objects import JSONObject, owners, pod, service, workload
 from tests.contract.owners.kit import applied, owned
 
-pytestmark = pytest.mark.since("1.22", "owners were not told apart by subresource")
+pytestmark = pytest.mark.since("1.22", "entries did not have a subresource")
 
 SELECTOR = {"matchLabels": {"app": "d"}}
 TEMPLATE = workload()["spec"]["template"]

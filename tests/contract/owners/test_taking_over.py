@@ -38,7 +38,7 @@ async def test_other_managers_get_a_conflict(cluster: Cluster, settings: JSONObj
     assert 'conflict with "kubectl-client-side-apply" using v1' in caught.value.status.message
 
 
-@pytest.mark.since("1.22", "kubectl's own entry was told as well")
+@pytest.mark.since("1.22", "the conflict also had kubectl's entry")
 async def test_a_field_changed_by_another_manager_is_a_conflict_for_kubectl(
     cluster: Cluster, settings: JSONObject
 ) -> None:

@@ -11,67 +11,67 @@ from tests.contract.objects import JSONObject, version
 from tests.contract.owners.kit import Apply, Update, force, owned, play, words
 
 CASES: dict[str, tuple[Sequence[Apply | Update], JSONObject, dict[str, str]]] = {
-    "values are owned one by one": (
+    "values are owned separately": (
         [Apply("one", {"a": 1, "b": "x"}), Apply("one", {"a": 2, "c": True})],
         {"a": 2, "c": True},
         {"one": "a c"},
     ),
-    "others may add to it": (
+    "others can add values": (
         [Apply("one", {"a": 1}), Update("ctl", {"a": 1, "b": 1}), Apply("one", {"a": 2})],
         {"a": 2, "b": 1},
         {"one": "a", "ctl:Update": "b"},
     ),
-    "and are in the way": (
+    "changed values are a conflict": (
         [Apply("one", {"a": 1}), Update("ctl", {"a": 2}), Apply("one", {"a": 3}, refused={"a": "ctl"})],
         {"a": 2},
         {"ctl:Update": "a"},
     ),
-    "a list is one value": (
+    "a list is atomic": (
         [Apply("one", {"a": [1, 1]}), Apply("two", {"a": [1]}, refused={"a": "one"}), force("two", {"a": [2]})],
         {"a": [2]},
         {"two": "a"},
     ),
-    "also where it holds maps": (
+    "a list of maps is atomic": (
         [Apply("one", {"a": [{"name": "x"}]}), force("two", {"a": [{"name": "y"}]})],
         {"a": [{"name": "y"}]},
         {"two": "a"},
     ),
-    "maps merge, and count as owned": (
+    "maps merge and are owned themselves": (
         [Apply("one", {"a": {"b": {"c": 1}}}), Apply("two", {"a": {"b": {"d": 1}}})],
         {"a": {"b": {"c": 1, "d": 1}}},
         {"one": "a a.b a.b.c", "two": "a a.b a.b.d"},
     ),
-    "and stay as long as one of their owners wants them": (
+    "maps stay until their last owner gives them up": (
         [Apply("one", {"a": {"b": {"c": 1}}, "x": 1}), Apply("two", {"a": {"b": {"d": 1}}}), Apply("one", {"x": 1})],
         {"a": {"b": {"d": 1}}, "x": 1},
         {"one": "x", "two": "a a.b a.b.d"},
     ),
-    "what an update added in a map goes with the map": (
+    "a value that an update added is removed with its map": (
         [Apply("one", {"a": {"b": 1}, "x": 1}), Update("ctl", {"a": {"b": 1, "c": 1}, "x": 1}), Apply("one", {"x": 1})],
         {"x": 1},
         {"one": "x"},
     ),
-    "a map in the place of a value is a conflict": (
+    "a map instead of a scalar is a conflict": (
         [Apply("one", {"a": 1}), Apply("two", {"a": {"b": 1}}, refused={"a": "one"})],
         {"a": 1},
         {"one": "a"},
     ),
-    "a value in the place of a map is one too": (
+    "a scalar instead of a map is a conflict": (
         [Apply("one", {"a": {"b": 1}}), Apply("two", {"a": "x"}, refused={"a": "one"}), force("two", {"a": "x"})],
         {"a": "x"},
         {"two": "a"},
     ),
-    "another type is another value": (
+    "values of different types differ": (
         [Apply("one", {"a": 1}), Apply("two", {"a": "1"}, refused={"a": "one"})],
         {"a": 1},
         {"one": "a"},
     ),
-    "true is not 1": (
+    "true and 1 differ": (
         [Apply("one", {"a": 1}), Apply("two", {"a": True}, refused={"a": "one"})],
         {"a": 1},
         {"one": "a"},
     ),
-    "versions are alike": (
+    "applies in two versions are one entry": (
         [Apply("one", {"a": {"b": 1}}), Apply("one", {"a": {"c": 1}}, version="v2")],
         {"a": {"c": 1}},
         {"one": "a a.c"},
@@ -84,7 +84,7 @@ def nested(number: int, items: list[int], value: int) -> JSONObject:
 
 
 NESTED: dict[str, tuple[Sequence[Apply | Update], JSONObject, dict[str, str]]] = {
-    "all that is in maps at once": (
+    "scalars, lists and maps in nested maps": (
         [
             Apply("one", {"a": 1, "b": nested(2, [1, 2], 1)}),
             Update("ctl", {"a": 1, "b": nested(3, [1, 2, 3], 2), "g": 5}),
@@ -99,7 +99,7 @@ NESTED: dict[str, tuple[Sequence[Apply | Update], JSONObject, dict[str, str]]] =
         {"a": 2, "b": nested(2, [2, 1], 1), "g": 5},
         {"one": "a b b.c b.c.d b.c.e b.c.f", "ctl:Update": "g"},
     ),
-    "maps in maps, of two who apply and two who update": (
+    "nested maps of two appliers and two updaters": (
         [
             Apply("one", {"a": {"b": {}}, "c": {"d": {}}}),
             Apply("two", {"a": {}, "c": {"d": {}}}, version="v2"),
@@ -111,7 +111,7 @@ NESTED: dict[str, tuple[Sequence[Apply | Update], JSONObject, dict[str, str]]] =
         {"a": None, "c": {"d": {"e": {"f": {"g": {}}}}}},
         {"two": "a c c.d", "ctl:Update": "c.d.e c.d.e.f.g", "ctm:Update": "c.d.e.f"},
     ),
-    "values of two who apply, and of one who updates": (
+    "values of two appliers and one updater": (
         [
             Apply("one", {"a": {"b": 1}, "c": 1}),
             Update("ctl", {"a": {"b": 1, "d": 1}, "c": 1}),
@@ -135,7 +135,7 @@ async def test_owners_without_a_schema(
     assert (obj["spec"], owned(obj)) == (spec, words(owners))
 
 
-@pytest.mark.since("1.22", "other conflicts were told, and other fields left")
+@pytest.mark.since("1.22", "conflicts and remaining fields were different")
 @pytest.mark.parametrize(("steps", "spec", "owners"), NESTED.values(), ids=NESTED)
 async def test_owners_of_nested_values_without_a_schema(
     cluster: Cluster, steps: Sequence[Apply | Update], spec: JSONObject, owners: dict[str, str]

@@ -47,7 +47,7 @@ async def test_replacing_an_atomic_list_does_not_conflict_with_owners_of_items(d
     assert (obj["spec"]["set"], owned(obj)) == (["b"], words({"two": "set text"}))
 
 
-@pytest.mark.since("1.29", "nobody could apply where items are repeated")
+@pytest.mark.since("1.29", "applies to objects with duplicates failed")
 async def test_duplicates_in_a_list_that_is_a_set_in_another_version_break_applies(differing: Cluster) -> None:
     twice = differing.widget(api_version="v2", spec={"set": ["a", "a"], "text": "y"})
     await differing.create("widgets.v2", twice, params={"fieldManager": "maker"})

@@ -10,7 +10,7 @@ from dynkube.errors import APIError, BadRequest, Invalid
 from tests.contract.cluster import JSON, Cluster
 from tests.contract.objects import JSONObject, config, pod
 
-MENDED = pytest.mark.since("1.25", "older servers break down at it")
+MENDED = pytest.mark.since("1.25", "older servers crash")
 DATA = {"a": "1", "b": "2"}
 ARGS = "/template/spec/containers/0/args"
 
@@ -120,7 +120,7 @@ async def test_an_operation_that_fails_is_a_422_without_causes(
         ("[", "error decoding patch: .*unexpected end of JSON input"),
     ],
 )
-@pytest.mark.since("1.25", "the operations were not looked at before")
+@pytest.mark.since("1.25", "the operations were not validated")
 async def test_a_body_that_is_not_a_list_of_operations_is_a_400(
     cluster: Cluster, stored: JSONObject, patch: Any, words: str
 ) -> None:

@@ -10,7 +10,7 @@ from dynkube.errors import APIError, BadRequest, Conflict, InternalError, Invali
 from tests.contract.cluster import JSON, MERGE, STRATEGIC, Cluster
 from tests.contract.objects import config, version
 
-READ_FIRST = pytest.mark.since("1.25", "patches were not looked at before they were carried out")
+READ_FIRST = pytest.mark.since("1.25", "patches were not validated before they were applied")
 
 
 async def test_a_merge_patch_merges_objects_replaces_other_values_and_deletes_by_null(cluster: Cluster) -> None:

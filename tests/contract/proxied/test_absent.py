@@ -30,7 +30,7 @@ async def test_informers_of_a_thousand_absent_resources_share_two_watches(
                 await informer.wait_state(ABSENT)
             await proxy.wait_open_watches(2)
         begin = len(proxy.audit)
-        assert begin < 100, "old servers tell of each group apart"
+        assert begin < 100, "old servers need a request for each group"
 
         await trio.sleep(5)
 

@@ -63,7 +63,7 @@ async def test_an_open_watch_that_ends_in_any_way_loses_no_events(
         last = await ours(cluster, "c")
 
         await check(configs, subscription, last, ["b", "c"])
-        assert configs.statistics().lists <= 1, "it goes on where it was"
+        assert configs.statistics().lists <= 1, "the watch resumes"
 
 
 @pytest.mark.scenario("F18", "F19", "P13")
@@ -89,14 +89,14 @@ LISTS: dict[str, Effect] = {
     "reset": Cut("reset", after_bytes=100),
     "cut": Cut("cut", after_bytes=100),
     "mid-chunk": Cut("mid-chunk", after_bytes=100),
-    "too short": Cut("clean", after_bytes=100),
-    "no answer": Disconnect("reset"),
+    "truncated": Cut("clean", after_bytes=100),
+    "no response": Disconnect("reset"),
     "silent": Cut("silent", after_bytes=100),
     "hanging": Hang(),
-    "dripping": Drip(5_000),
-    "late": Delay(0.3),
+    "slow": Drip(5_000),
+    "delayed": Delay(0.3),
     "HTML": Refuse(502, body="<html>Bad Gateway</html>"),
-    "HTML that looks well": Refuse(200, body="<html>Sign in</html>"),
+    "HTML with status 200": Refuse(200, body="<html>Sign in</html>"),
     "busy": Refuse(429, retry_after=1),
 }
 

@@ -42,7 +42,7 @@ async def test_a_json_patch_with_more_than_ten_thousand_operations_is_a_413(clus
     )
 
 
-@pytest.mark.since("1.36", "1.20 works on the create for longer than a client waits")
+@pytest.mark.since("1.36", "the create of 1.20 takes longer than the client's timeout")
 async def test_objects_can_be_nested_280_levels_deep(cluster: Cluster) -> None:
     nested: object = 1
     for _ in range(280):

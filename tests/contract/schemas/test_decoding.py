@@ -12,7 +12,7 @@ from tests.contract.cluster import Cluster
 from tests.contract.objects import JSONObject, config
 from tests.contract.schemas.kit import STRING, Fields
 
-pytestmark = pytest.mark.since("1.25", "the decoder was another one, with words of its own")
+pytestmark = pytest.mark.since("1.25", "the decoder was another one with other messages")
 
 SCHEMAS = [STRING]
 

@@ -14,39 +14,45 @@ from tests.contract.cluster import Cluster
 from tests.contract.objects import JSONObject, structural, version
 from tests.contract.schemas.kit import INTEGER, STRING, fields, redefine, reschema, serve
 
-pytestmark = pytest.mark.since("1.30", "every value was looked at by every update")
+pytestmark = pytest.mark.since("1.30", "updates validated unchanged values, too")
 
 SHORT = {**STRING, "maxLength": 3}
 STRINGS = {"type": "array", "items": STRING}
 NAMED = {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"]}
 # The schema before and after, the value before and after, and the fields that are invalid then.
 CASES: dict[str, tuple[JSONObject, JSONObject, Any, Any, list[str]]] = {
-    "the same": (STRING, SHORT, "long ago", "long ago", []),
-    "another": (STRING, SHORT, "long ago", "long since", ["spec.f"]),
-    "one beside it": (
+    "an unchanged value": (STRING, SHORT, "long ago", "long ago", []),
+    "a changed value": (STRING, SHORT, "long ago", "long since", ["spec.f"]),
+    "a change beside an unchanged value": (
         fields(a=STRING, b=INTEGER),
         fields(a=SHORT, b=INTEGER),
         {"a": "long ago"},
         {"a": "long ago", "b": 1},
         [],
     ),
-    "a field that is needed": (
+    "a new required field": (
         fields(a=STRING),
         fields(["b"], a=STRING, b=STRING),
         {"a": "x"},
         {"a": "y"},
         ["spec.f.b"],
     ),
-    "an item": (STRINGS, {**STRINGS, "items": SHORT}, ["long ago"], ["long ago", "new"], ["spec.f[0]"]),
-    "an item with a key": (
+    "a new item": (STRINGS, {**STRINGS, "items": SHORT}, ["long ago"], ["long ago", "new"], ["spec.f[0]"]),
+    "an unchanged item with a key": (
         {**NAMED, "items": fields(["k"], k=STRING, v=STRING)},
         {**NAMED, "items": fields(["k"], k=STRING, v=SHORT)},
         [{"k": "a", "v": "long ago"}],
         [{"k": "b", "v": "x"}, {"k": "a", "v": "long ago"}],
         [],
     ),
-    "a rule": (STRING, {**STRING, "x-kubernetes-validations": [{"rule": "self != 'bad'"}]}, "bad", "bad", []),
-    "something twice": (
+    "an unchanged value that violates a rule": (
+        STRING,
+        {**STRING, "x-kubernetes-validations": [{"rule": "self != 'bad'"}]},
+        "bad",
+        "bad",
+        [],
+    ),
+    "an unchanged set with duplicates": (
         STRINGS,
         {**STRINGS, "x-kubernetes-list-type": "set"},
         ["a", "a"],

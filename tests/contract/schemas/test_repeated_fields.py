@@ -9,7 +9,7 @@ import pytest
 from tests.contract.cluster import Answer, Cluster
 from tests.contract.objects import CRDS, config
 
-pytestmark = pytest.mark.since("1.25", "nobody was told")
+pytestmark = pytest.mark.since("1.25", "there were no warnings")
 
 JSON = '{"metadata":{"name":"a","name":"a"},"data":{"k":"v","k":"w","l":"\\":"}}'
 YAML = "metadata:\n  name: a\ndata:\n  k: v\n  k: w\n  l: b\n  l: c\n"

@@ -11,7 +11,7 @@ from tests.contract.cluster import JSON, MERGE, STRATEGIC, Cluster
 from tests.contract.objects import JSONObject, config, pod
 from tests.contract.schemas.kit import ANYTHING, INTEGER, STRING, Fields, fields, serve
 
-TOLD = pytest.mark.since("1.25", "nobody was told")
+TOLD = pytest.mark.since("1.25", "there were no warnings")
 LIST = {"type": "array", "items": fields(x=STRING)}
 EMBEDDED = {**fields(spec=fields(a=INTEGER)), "x-kubernetes-embedded-resource": True}
 # A schema, the value written, the value kept, and the unknown fields in warnings.

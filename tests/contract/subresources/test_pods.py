@@ -101,7 +101,7 @@ async def test_an_eviction_deletes_the_pod(cluster: Cluster) -> None:
     assert await cluster.names("pods") == []
 
 
-@pytest.mark.since("1.22", "evictions were policy/v1beta1 before")
+@pytest.mark.since("1.22", "evictions were policy/v1beta1")
 @pytest.mark.parametrize("version", ["v1", "v1beta1"])
 async def test_evictions_can_have_both_api_versions(cluster: Cluster, version: str) -> None:
     await cluster.create("pods", pod())

@@ -204,7 +204,7 @@ async def test_the_selector_in_the_status_is_a_string(cluster: Cluster) -> None:
     assert shown["status"] == {"replicas": 0, "selector": "app=d,tier in (a,b),x,!y,z notin (c)"}
 
 
-@pytest.mark.since("1.22", "who writes through a subresource was not noted as that before")
+@pytest.mark.since("1.22", "entries did not have a subresource")
 async def test_scaling_owns_the_replicas(cluster: Cluster) -> None:
     await cluster.create("deployments", _scalable("deployments"), params={"fieldManager": "maker"})
     assert owners(await cluster.get("deployments", "d"))["maker:Update"]["f:spec"]["f:replicas"] == {}
@@ -216,7 +216,7 @@ async def test_scaling_owns_the_replicas(cluster: Cluster) -> None:
     assert "f:replicas" not in found["maker:Update"]["f:spec"]
 
 
-@pytest.mark.since("1.22", "who writes through a subresource was not noted as that before")
+@pytest.mark.since("1.22", "entries did not have a subresource")
 async def test_applying_replicas_that_were_scaled_is_a_conflict(cluster: Cluster) -> None:
     await cluster.apply("deployments", _scalable("deployments"), "owner")
     await cluster.patch("deployments/scale", "d", {"spec": {"replicas": 4}}, params={"fieldManager": "scaler"})

@@ -86,7 +86,7 @@ async def test_negative_replicas_in_a_status_are_invalid(cluster: Cluster) -> No
     )
 
 
-@pytest.mark.since("1.22", "who writes through a subresource was not noted as that before")
+@pytest.mark.since("1.22", "entries did not have a subresource")
 async def test_writers_of_the_status_own_their_fields(cluster: Cluster) -> None:
     await cluster.create("deployments", workload(), params={"fieldManager": "maker"})
 

@@ -27,7 +27,7 @@ async def columns(cluster: Cluster, group_version: str, plural: str) -> list[str
     return [f"{each['name']}|{each['type']}|{each['format']}|{each['priority']}" for each in found["columnDefinitions"]]
 
 
-@pytest.mark.since("1.36", "columns are on record for 1.36")
+@pytest.mark.since("1.36", "the columns of 1.36 are recorded")
 async def test_the_columns_of_built_in_kinds_are_the_recorded_ones(cluster: Cluster) -> None:
     on_record = recorded()
 

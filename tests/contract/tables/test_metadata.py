@@ -63,7 +63,7 @@ async def test_a_watch_can_send_only_metadata(two: Cluster) -> None:
     assert {event["object"]["kind"] for event in shown} == {"PartialObjectMetadata"}
 
 
-@pytest.mark.since("1.34", "servers did not stream lists unless told to")
+@pytest.mark.since("1.34", "streaming lists were disabled by default")
 async def test_bookmarks_of_a_metadata_watch_are_metadata(two: Cluster) -> None:
     async with two.stream(two.path("configmaps"), {"watch": "1", **STREAMING}, accept=ONE) as events:
         *_, bookmark = await events.take(3)

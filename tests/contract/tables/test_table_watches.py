@@ -25,7 +25,7 @@ async def test_only_the_first_event_of_a_watch_has_columns(cluster: Cluster) -> 
     assert [bool(event["object"]["columnDefinitions"]) for event in shown] == [True, False, False]
 
 
-@pytest.mark.since("1.34", "servers did not stream lists unless told to")
+@pytest.mark.since("1.34", "streaming lists were disabled by default")
 async def test_the_row_of_a_bookmark_has_the_annotation_for_the_end_of_initial_events(cluster: Cluster) -> None:
     await cluster.create("configmaps", config("a"))
     params = {"watch": "1", "includeObject": "None", "fieldSelector": "metadata.name=a", **STREAMING}

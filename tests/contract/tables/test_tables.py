@@ -121,7 +121,7 @@ async def test_the_rows_of_workloads_show_their_status(cluster: Cluster) -> None
     assert cells(await table(cluster, "services"))[0][:2] == ["s", "NodePort"]
 
 
-@pytest.mark.since("1.22", "Scales had no rows")
+@pytest.mark.since("1.22", "Scales could not be tables")
 async def test_a_scale_has_its_own_columns(cluster: Cluster) -> None:
     await cluster.create("deployments", workload(replicas=3))
 
@@ -139,7 +139,7 @@ async def test_writes_can_return_tables(cluster: Cluster) -> None:
     dry = await cluster.create("configmaps", config("b"), headers=headers, params={"dryRun": "All"})
 
     assert [cells(found) for found in (created, patched, dry)] == [[["a", 1]], [["a", 2]], [["b", 1]]]
-    assert dry["metadata"] == {}, "what is not stored has no version"
+    assert dry["metadata"] == {}, "an object that is not stored has no version"
 
 
 async def test_a_delete_returns_a_status_even_if_a_table_is_requested(three: Cluster) -> None:

@@ -48,7 +48,7 @@ async def test_an_invalid_base_is_a_422(cluster: Cluster, base: str) -> None:
     assert caught.value.causes[0].field == "metadata.generateName"
 
 
-@pytest.mark.since("1.30", "before, the answer was a 500 that asks to try again")
+@pytest.mark.since("1.30", "the response was a 500 with retry-after")
 async def test_the_409_for_an_existing_name_with_a_base_has_retry_after(cluster: Cluster) -> None:
     await cluster.create("configmaps", config())
 

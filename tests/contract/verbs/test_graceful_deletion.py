@@ -57,7 +57,7 @@ async def test_a_negative_grace_period_becomes_one_second(cluster: Cluster) -> N
 
 async def test_a_second_delete_can_only_shorten_the_grace_period(cluster: Cluster, server: APIServer | None) -> None:
     if server is not None:
-        pytest.skip("pods end at once, before anybody can ask again")
+        pytest.skip("the embedded server deletes pods before a second request")
     await cluster.create("pods", _held(nodeName="n"))
 
     periods = []

@@ -9,7 +9,7 @@ from tests.contract.cluster import Cluster
 from tests.contract.objects import config
 
 
-@pytest.mark.since("1.21", "namespaces had no labels of their own")
+@pytest.mark.since("1.21", "namespaces did not get a label")
 async def test_a_namespace_has_a_label_with_its_name(cluster: Cluster) -> None:
     found = await cluster.get("namespaces", cluster.namespace)
 

@@ -83,13 +83,13 @@ async def test_initial_events_end_with_an_annotated_bookmark(
     if three.version >= (1, 34):
         assert await begin(three, **params) == events
     elif "resourceVersionMatch" not in params:
-        assert await begin(three, **params) == "abc", "and nobody says where they end"
+        assert await begin(three, **params) == "abc", "there is no bookmark at their end"
     else:
         with pytest.raises(Invalid, match="resourceVersionMatch is forbidden for watch"):
             await begin(three, **params)
 
 
-@pytest.mark.since("1.34", "servers did not stream lists unless told to")
+@pytest.mark.since("1.34", "streaming lists were disabled by default")
 async def test_the_bookmark_after_the_initial_events_has_their_version(cluster: Cluster) -> None:
     async with cluster.watch("configmaps", **STREAMING, **BOOKMARKS) as events:
         (end,) = await events.take(1)
@@ -121,7 +121,7 @@ async def test_a_watch_from_a_future_version_sends_no_earlier_events(three: Clus
         assert await events.rest() == []
 
 
-@pytest.mark.since("1.34", "servers did not stream lists unless told to")
+@pytest.mark.since("1.34", "streaming lists were disabled by default")
 async def test_initial_events_of_a_future_version_are_an_error_event(cluster: Cluster) -> None:
     async with cluster.watch("configmaps", **STREAMING, resourceVersion="9223372036854775807") as events:
         (error,) = await events.rest()

@@ -28,7 +28,7 @@ async def test_a_bookmark_shortly_before_the_end_has_the_latest_version(cluster:
     async with cluster.watch("configmaps", **asked) as events, cluster.watch("configmaps", **plain) as unasked:
         created = await cluster.create("configmaps", config())
         shown = await events.rest()
-        assert seen(await unasked.rest()) == [("ADDED", "a")], "only who asks for them gets them"
+        assert seen(await unasked.rest()) == [("ADDED", "a")], "bookmarks must be requested"
 
     assert [event["type"] for event in shown][:2] == ["ADDED", "BOOKMARK"]
     assert {event["type"] for event in shown[1:]} == {"BOOKMARK"}

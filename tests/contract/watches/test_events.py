@@ -51,7 +51,7 @@ async def test_an_object_with_finalizers_is_modified_before_it_is_deleted(cluste
 
     assert [event["type"] for event in (modified, deleted)] == ["MODIFIED", "DELETED"]
     assert "deletionTimestamp" in modified["object"]["metadata"]
-    assert deleted["object"]["metadata"]["finalizers"] == ["example.com/hold"], "it was never stored without"
+    assert deleted["object"]["metadata"]["finalizers"] == ["example.com/hold"], "it was never stored without finalizers"
 
 
 async def test_a_write_without_changes_causes_no_event(cluster: Cluster) -> None:
@@ -88,8 +88,8 @@ async def test_an_object_that_starts_or_stops_matching_labels_is_added_or_delete
 
     assert [event["type"] for event in found] == ["DELETED", "ADDED", "MODIFIED", "DELETED"]
     gone = found[0]["object"]
-    assert gone["metadata"]["labels"] == {"on": "1"}, "it is as it was in the selection last"
-    assert version_of(gone) == version_of(left), "and has the version of when it left"
+    assert gone["metadata"]["labels"] == {"on": "1"}, "the object is the last one that matched"
+    assert version_of(gone) == version_of(left), "its version is that of the change"
     assert version_of(found[1]["object"]) == version_of(entered)
 
 

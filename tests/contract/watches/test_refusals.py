@@ -28,7 +28,7 @@ STREAMING = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"
         ({"continue": "x"}, ["Forbidden: {match} is forbidden when continue is provided"]),
     ],
 )
-@pytest.mark.since("1.34", "servers did not stream lists unless told to")
+@pytest.mark.since("1.34", "streaming lists were disabled by default")
 async def test_contradictory_parameters_are_a_422(cluster: Cluster, params: dict[str, str], causes: list[str]) -> None:
     answer = await cluster.call("GET", cluster.path("configmaps"), params={"watch": "1", **params})
 
@@ -55,7 +55,7 @@ async def test_parameters_that_cannot_be_parsed_are_an_error_response(
 ) -> None:
     with pytest.raises(APIError) as caught:
         async with cluster.watch("configmaps", **params):
-            raise AssertionError("it is open")
+            raise AssertionError("the watch was opened")
 
     assert caught.value.code == code
     assert caught.value.status.message.startswith(words)

@@ -19,7 +19,7 @@ async def test_responses_must_not_be_cached(cluster: Cluster, path: str) -> None
     assert answer.headers["cache-control"] == "no-cache, private"
 
 
-@pytest.mark.since("1.25", "requests had no number that their answers tell")
+@pytest.mark.since("1.25", "responses had no Audit-ID")
 async def test_a_response_has_the_audit_id_of_its_request(cluster: Cluster) -> None:
     first, second = await cluster.http.get("/version"), await cluster.http.get("/nowhere")
     named = await cluster.http.get("/version", headers={"Audit-ID": "mine"})

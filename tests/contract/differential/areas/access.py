@@ -175,7 +175,7 @@ async def _until_allowed(cluster: Cluster, question: JSONObject) -> None:
         if (await cluster.ask("POST", cluster.path("subjectaccessreviews"), body=question))["status"]["allowed"]:
             return
         await trio.sleep(0.01)
-    raise AssertionError("the authorizer has not seen what was written")
+    raise AssertionError("the authorizer has not seen all writes")
 
 
 GROUND = Ground(

@@ -123,6 +123,6 @@ CASES = [
             ("spec.f.c", REQUIRED, "Required value"),
         ],
         id="several",
-        marks=pytest.mark.since("1.25", "a wrong count hid what is inside"),
+        marks=pytest.mark.since("1.25", "a wrong number of items hid errors inside"),
     ),
 ]

@@ -111,7 +111,7 @@ CASES = [
         "<a>",
         [("spec.f", TOO_LONG, "Too long: may not be more than 0 bytes")],
         id="html",
-        marks=pytest.mark.since("1.25", "an empty text under maxLength 0 was refused as null"),
+        marks=pytest.mark.since("1.25", "an empty string under maxLength 0 was invalid as null"),
     ),
     pytest.param(
         {"type": "string", "pattern": "^a$"},
