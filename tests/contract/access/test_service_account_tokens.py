@@ -31,7 +31,7 @@ async def _review(cluster: Cluster, token: str, *audiences: str) -> Any:
     return (await cluster.ask("POST", _REVIEWS, body=body))["status"]
 
 
-async def _dies(cluster: Cluster, token: str) -> None:
+async def _wait_until_invalid(cluster: Cluster, token: str) -> None:
     """Wait until a token is invalid: a real server's caches may lag, and it caches authentications for ten seconds."""
 
     async def unknown() -> bool:
@@ -112,7 +112,7 @@ async def test_a_token_becomes_invalid_when_its_account_is_deleted(cluster: Clus
     await cluster.delete("serviceaccounts", "bot")
     await cluster.create("serviceaccounts", {"metadata": {"name": "bot"}})
 
-    await _dies(cluster, token)  # although there is a new account of that name
+    await _wait_until_invalid(cluster, token)  # although there is a new account of that name
 
 
 async def test_a_modified_token_is_invalid(cluster: Cluster, bot: JSONObject) -> None:
@@ -176,7 +176,7 @@ async def test_a_token_bound_to_a_pod_becomes_invalid_when_the_pod_is_deleted(
     token = request["status"]["token"]
     await cluster.delete("pods", "p", params={"gracePeriodSeconds": "0"})
 
-    await _dies(cluster, token)
+    await _wait_until_invalid(cluster, token)
     assert _claims(token)["kubernetes.io"]["pod"] == {"name": "p", "uid": uid}
 
 

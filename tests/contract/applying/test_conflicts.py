@@ -33,7 +33,7 @@ async def refused(resource: ResourceClient, obj: dict[str, Any], manager: str = 
     return caught.value
 
 
-def told(conflicts: tuple[FieldConflict, ...]) -> list[tuple[str, str, str, object, object]]:
+def as_tuples(conflicts: tuple[FieldConflict, ...]) -> list[tuple[str, str, str, object, object]]:
     return sorted((each.path, each.manager, each.operation, each.ours, each.live) for each in conflicts)
 
 
@@ -45,7 +45,7 @@ async def test_each_conflict_has_its_manager_and_both_values(cluster: Cluster, c
 
     error = await refused(maps, config(a="3", b="3", c="1"), **options)
 
-    assert told(error.conflicts) == [
+    assert as_tuples(error.conflicts) == [
         (".data.a", "applier", "Apply", "3", "1"),
         (".data.b", 'an "editor"', "Update", "3", "2"),
     ]
@@ -64,7 +64,7 @@ async def test_the_live_value_is_read_from_the_server_even_if_an_older_object_is
 
     error = await refused(maps, config(a="1"), live=seen, force=force, **options)
 
-    assert told(error.conflicts) == [(".data.a", "editor", "Apply", "1", "2")]
+    assert as_tuples(error.conflicts) == [(".data.a", "editor", "Apply", "1", "2")]
     assert 'yours "1", live "2"' in str(error)
 
 
@@ -76,7 +76,7 @@ async def test_names_with_dots_and_list_items_are_quoted_in_paths(cluster: Clust
 
     error = await refused(deployments, changed, namespace=cluster.namespace)
 
-    assert told(error.conflicts) == [
+    assert as_tuples(error.conflicts) == [
         ('.spec.template.metadata.labels["app.kubernetes.io/name"]', "first", "Apply", "other", "web"),
         ('.spec.template.spec.containers[name="web"].image', "first", "Apply", "web:2", "web:1"),
     ]
@@ -93,7 +93,7 @@ async def test_conflicts_in_one_list_item_have_their_own_paths(cluster: Cluster,
     error = await refused(deployments, second, namespace=cluster.namespace)
 
     web = '.spec.template.spec.containers[name="web"]'
-    assert told(error.conflicts) == [
+    assert as_tuples(error.conflicts) == [
         (f"{web}.args", "first", "Apply", ["b"], ["a"]),
         (f"{web}.image", "first", "Apply", "web:2", "web:1"),
         (f"{web}.resources.limits.cpu", "first", "Apply", "2", "1"),
@@ -124,7 +124,7 @@ async def test_an_apply_to_status_can_conflict(cluster: Cluster, client: Client)
     error = await refused(deployments, {**head, "status": {"replicas": 2}}, subresource="status", **options)
     forced = await deployments.apply({**head, "status": {"replicas": 2}}, force=True, subresource="status", **options)
 
-    assert told(error.conflicts) == [(".status.replicas", "first", "Apply", 2, 1)]
+    assert as_tuples(error.conflicts) == [(".status.replicas", "first", "Apply", 2, 1)]
     assert (forced["status"]["replicas"], forced.changed) == (2, True)
 
 
@@ -136,7 +136,7 @@ async def test_conflicts_hide_the_values_of_secrets(cluster: Cluster, client: Cl
 
     error = await refused(secrets, {**secret, "data": {"password": "c3dvcmRmaXNo"}}, **options)
 
-    assert told(error.conflicts) == [(".data.password", "first", "Apply", "***", "***")]
+    assert as_tuples(error.conflicts) == [(".data.password", "first", "Apply", "***", "***")]
     assert not any(value in f"{error}{error.table()}{error._repr_html_()}" for value in ("aHVudGVyMg", "c3dvcmRmaXNo"))
 
 
@@ -151,7 +151,7 @@ async def test_a_conflict_has_the_api_version_of_its_manager(cluster: Cluster, c
     wanted = cluster.widget(api_version="v2", spec={"size": 2, "color": "blue"})
     error = await refused(new, wanted, namespace=cluster.namespace)
 
-    assert told(error.conflicts) == [
+    assert as_tuples(error.conflicts) == [
         (".spec.color", "old", "Update", "blue", "red"),
         (".spec.size", "old", "Apply", 2, 1),
     ]

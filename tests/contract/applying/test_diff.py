@@ -22,7 +22,7 @@ def deployment(**container: Any) -> dict[str, Any]:
     return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"}, "spec": spec}
 
 
-def told(diff: Diff) -> list[tuple[str, Any, Any]]:
+def as_tuples(diff: Diff) -> list[tuple[str, Any, Any]]:
     return sorted((str(each.path), each.before, each.after) for each in diff.changes)
 
 
@@ -37,7 +37,7 @@ async def test_a_diff_lists_each_changed_field_and_writes_nothing(cluster: Clust
 
     diff = await maps.diff(config(a="1", b="2", d="1"), **options)
 
-    assert told(diff) == [(".data.b", "1", "2"), (".data.c", "1", MISSING), (".data.d", MISSING, "1")]
+    assert as_tuples(diff) == [(".data.b", "1", "2"), (".data.c", "1", MISSING), (".data.d", MISSING, "1")]
     assert diff.subject == f"ConfigMap {cluster.namespace}/a"
     assert (await maps.get("a", namespace=cluster.namespace)).json == before.json
 
@@ -58,7 +58,7 @@ async def test_a_diff_of_an_applied_object_is_empty(cluster: Cluster, client: Cl
 async def test_all_fields_of_a_missing_object_are_new(cluster: Cluster, maps: ResourceClient) -> None:
     diff = await maps.diff(config(a="1"), namespace=cluster.namespace)
 
-    assert (".data.a", MISSING, "1") in told(diff)
+    assert (".data.a", MISSING, "1") in as_tuples(diff)
     assert diff.before is None
     assert "+  a: '1'" in str(diff)
     assert not {".metadata.uid", ".metadata.resourceVersion", ".metadata.managedFields"} & {
@@ -73,7 +73,7 @@ async def test_a_diff_names_the_managers_of_changed_fields(cluster: Cluster, cli
     diff = await deployments.diff(deployment(args=["b"], image="web:2"), namespace=namespace, field_manager="second")
 
     web = '.spec.template.spec.containers[name="web"]'
-    assert told(diff) == [(f"{web}.args[0]", "a", "b"), (f"{web}.image", "web:1", "web:2")]
+    assert as_tuples(diff) == [(f"{web}.args[0]", "a", "b"), (f"{web}.image", "web:1", "web:2")]
     assert [[manager.name for manager in each.managers] for each in diff.changes] == [["first"], ["first"]]
     assert {each.path for each in diff.conflicts} == {f"{web}.args", f"{web}.image"}
     assert diff.table().endswith("2 fields are owned by other managers: an apply without force fails with a conflict.")
@@ -96,7 +96,7 @@ async def test_a_diff_of_a_secret_shows_which_values_differ_and_hides_them(clust
 
     diff = await secrets.diff({**secret, "data": {"p": "dHdv", "q": "b25l", "r": "dHdv"}}, namespace=namespace)
 
-    assert told(diff) == [(".data.p", "*** (before)", "*** (after)"), (".data.r", MISSING, "***")]
+    assert as_tuples(diff) == [(".data.p", "*** (before)", "*** (after)"), (".data.r", MISSING, "***")]
     shown = f"{diff!r}{diff}{diff.table()}{diff._repr_html_()}"
     assert not any(value in shown for value in ("b25l", "dHdv"))
 
@@ -108,7 +108,9 @@ async def test_a_diff_hides_the_last_applied_configuration_of_a_secret(cluster: 
 
     diff = await secrets.diff(secret, namespace=namespace)
 
-    assert ('.metadata.annotations["kubectl.kubernetes.io/last-applied-configuration"]', MISSING, "***") in told(diff)
+    assert ('.metadata.annotations["kubectl.kubernetes.io/last-applied-configuration"]', MISSING, "***") in as_tuples(
+        diff
+    )
     assert "b25l" not in f"{diff!r}{diff}{diff.table()}{diff._repr_html_()}"
 
 
@@ -119,7 +121,7 @@ async def test_a_status_is_compared_through_the_subresource(cluster: Cluster, cl
 
     diff = await deployments.diff(status, namespace=namespace, subresource="status")
 
-    assert told(diff) == [(".status.replicas", MISSING, 2)]
+    assert as_tuples(diff) == [(".status.replicas", MISSING, 2)]
 
 
 async def test_a_diff_with_an_object_that_was_read_is_an_error(cluster: Cluster, maps: ResourceClient) -> None:

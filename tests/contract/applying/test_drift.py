@@ -24,7 +24,7 @@ def deployment(**container: Any) -> dict[str, Any]:
     }
 
 
-def told(diff: Diff) -> list[tuple[str, Any, Any, list[str]]]:
+def as_tuples(diff: Diff) -> list[tuple[str, Any, Any, list[str]]]:
     return sorted(
         (str(each.path), each.before, each.after, [manager.name for manager in each.managers]) for each in diff.changes
     )
@@ -55,7 +55,7 @@ async def test_drift_has_the_managers_that_changed_or_removed_fields(client: Cli
     drift = await deployments.diff_applied(deployment(), "me", **options)
 
     web = '.spec.template.spec.containers[name="web"]'
-    assert told(drift) == [
+    assert as_tuples(drift) == [
         (".metadata.labels.x", "y", MISSING, []),
         (".spec.replicas", 1, 5, ["editor"]),
         (f"{web}.image", "web:1", "web:2", ["editor"]),
@@ -76,9 +76,9 @@ async def test_a_live_object_can_be_passed_with_or_without_managed_fields(
     owned = await deployments.diff_applied(deployment(), "me", live=live, **options)
     bare = await deployments.diff_applied(deployment(), "me", live=drop_managed_fields(live), **options)
 
-    assert told(owned) == [(".spec.replicas", 1, 5, ["dynkube"])]
+    assert as_tuples(owned) == [(".spec.replicas", 1, 5, ["dynkube"])]
     cpu: Any = (".spec.template.spec.containers[0].resources.limits.cpu", "1000m", "1", [])
-    assert told(bare) == [(".spec.replicas", 1, 5, []), cpu]  # the server normalizes quantities
+    assert as_tuples(bare) == [(".spec.replicas", 1, 5, []), cpu]  # the server normalizes quantities
     with pytest.raises(InvalidInput, match=r"live is <Deployment .*/other rv=.*>, not <"):
         await deployments.diff_applied(deployment(), live=live.transform(["metadata", "name"], "other"), **options)
 
@@ -90,7 +90,7 @@ async def test_all_fields_of_a_deleted_object_are_drift(client: Client, options:
     drift = await deployments.diff_applied(obj, "me", **options)
 
     assert drift.after is None
-    assert (".metadata.labels.x", "y", MISSING, []) in told(drift)
+    assert (".metadata.labels.x", "y", MISSING, []) in as_tuples(drift)
 
 
 async def test_write_only_fields_are_no_drift(cluster: Cluster, client: Client) -> None:
@@ -113,4 +113,4 @@ async def test_removed_fields_are_drift_after_a_migration_of_managed_fields(clie
 
     assert not before
     changed = await deployments.diff_applied(deployment(), "me", **where)
-    assert told(changed) == [(".metadata.labels.x", "y", MISSING, [])]
+    assert as_tuples(changed) == [(".metadata.labels.x", "y", MISSING, [])]

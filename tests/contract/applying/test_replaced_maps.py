@@ -19,7 +19,7 @@ async def widgets(cluster: Cluster, client: Client) -> ResourceClient:
     return client.resource(GVR(cluster.group, "v1", "widgets"))
 
 
-def told(conflicts: tuple[FieldConflict, ...]) -> list[tuple[str, str, object, object]]:
+def as_tuples(conflicts: tuple[FieldConflict, ...]) -> list[tuple[str, str, object, object]]:
     return [(each.path, each.manager, each.ours, each.live) for each in conflicts]
 
 
@@ -50,7 +50,7 @@ async def test_the_conflict_is_the_replaced_field_itself(
         await widgets.apply(mine, field_manager="me", force=[f"{field}.x"], **options)
 
     assert [(each.path, each.manager) for each in diff.conflicts] == [(field, "other")]
-    assert told(diff.conflicts) == told(caught.value.conflicts) == told(partly.value.conflicts)
+    assert as_tuples(diff.conflicts) == as_tuples(caught.value.conflicts) == as_tuples(partly.value.conflicts)
 
 
 async def test_fields_inside_a_replaced_map_are_no_further_conflicts(cluster: Cluster, widgets: ResourceClient) -> None:
@@ -64,7 +64,7 @@ async def test_fields_inside_a_replaced_map_are_no_further_conflicts(cluster: Cl
         await widgets.apply(mine, field_manager="me", **options)
 
     assert [(each.path, each.manager) for each in caught.value.conflicts] == [(".spec.open.field", "other")]
-    assert told(diff.conflicts) == told(caught.value.conflicts)
+    assert as_tuples(diff.conflicts) == as_tuples(caught.value.conflicts)
 
 
 async def test_a_map_without_an_owner_is_replaced_without_a_conflict(cluster: Cluster, widgets: ResourceClient) -> None:

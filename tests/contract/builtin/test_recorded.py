@@ -35,7 +35,7 @@ def _collection(cluster: Cluster, row: JSONObject) -> str:
     return f"{base}{place}/{row['resource']}"
 
 
-def _told(answer: Answer) -> JSONObject:
+def _compared(answer: Answer) -> JSONObject:
     """Return the object without UIDs, addresses and times; or the code, message and causes of the error."""
     text = json.dumps(_refusal(answer) if answer.code >= 400 else _content(answer))
     for pattern, replacement in _IDENTITIES:
@@ -74,7 +74,7 @@ async def test_a_create_gives_the_same_defaults_or_errors_as_kube_apiserver(
             filled = judge.filled(row)
             path = _collection(cluster, filled)
             answer = await cluster.call("POST", path, body=filled["body"], params={"dryRun": "All"})
-            judge.judge(table, row, _told(answer))
+            judge.judge(table, row, _compared(answer))
 
 
 async def test_an_update_gives_the_same_object_or_errors_as_kube_apiserver(
@@ -88,4 +88,4 @@ async def test_an_update_gives_the_same_object_or_errors_as_kube_apiserver(
             answer = await cluster.call("PATCH", path, body=row["patch"], content_type=MERGE)
             if row["resource"] not in _NAMESPACED and created.code < 400:
                 await cluster.call("DELETE", path)
-            judge.judge(_UPDATES, row, _told(answer))
+            judge.judge(_UPDATES, row, _compared(answer))

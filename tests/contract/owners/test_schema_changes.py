@@ -106,7 +106,7 @@ def item(**more: object) -> JSONObject:
     return {"name": "a", **more}
 
 
-def told(*items: JSONObject) -> dict[str, set[str]]:
+def owned_items(*items: JSONObject) -> dict[str, set[str]]:
     """Return the owners after ``one`` has applied these items; keys are name, and id if there is one."""
     names = ["list[" + ",".join(str(each[key]) for key in ("id", "name") if key in each) + "]" for each in items]
     fields = [f"{name}.{field}" for name, each in zip(names, items, strict=True) for field in each]
@@ -132,7 +132,7 @@ async def test_items_are_identified_by_an_additional_key(
     await redefine(cluster, {"list": keyed(fields, "name", "id")})
     obj = await play(cluster, [Apply("one", {"list": after})])
 
-    assert (obj["spec"]["list"], owned(obj)) == (after, told(*after))
+    assert (obj["spec"]["list"], owned(obj)) == (after, owned_items(*after))
 
 
 @pytest.mark.since("1.22", "values that became atomic lost their owners")

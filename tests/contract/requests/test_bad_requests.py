@@ -57,10 +57,10 @@ async def _ask(cluster: Cluster, row: JSONObject) -> JSONObject:
     if not body.startswith(b"{"):
         return {"code": code, "text": body.decode()}
     status = json.loads(body)
-    return _told(code, status) if "status" in status else {"code": code}  # in old versions a 404 may list all paths
+    return _compared(code, status) if "status" in status else {"code": code}  # in old versions a 404 may list all paths
 
 
-def _told(code: int, status: JSONObject) -> JSONObject:
+def _compared(code: int, status: JSONObject) -> JSONObject:
     """Return the compared parts of an error response."""
     assert (status["kind"], status["status"], status["code"]) == ("Status", "Failure", code)
     details = {"details": status["details"]} if "details" in status else {}
