@@ -200,7 +200,7 @@ def _labels(prefix: str) -> Iterator[str]:
 
 def _client_of(kubeconfig: Path) -> httpx2.AsyncClient:
     server, headers, context = _credentials(kubeconfig)
-    # A stream of httpx2's own transport that is closed before its end leaves an async generator suspended.
+    # A stream of httpx2's own transport that is closed before its end is not cleaned up completely.
     transport = PoolTransport(ssl_context=context, proxy_url=None, max_connections=None, keepalive=60, http2=False)
     return httpx2.AsyncClient(transport=transport, base_url=server, headers=headers, timeout=GIVE_UP)
 
