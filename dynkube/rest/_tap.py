@@ -17,8 +17,12 @@ from __future__ import annotations
 
 import re
 import ssl
+from contextlib import suppress
 
 import httpcore2
+import trio
+
+from dynkube.rest._bursts import Burst
 
 _READ_BYTES = 1 << 18  # measured: a larger buffer costs less than the wake-ups it saves
 _HEAD_END = re.compile(rb"\n\r?\n")  # as lenient as h11, so that both find the same end
@@ -44,6 +48,8 @@ class TappedStream(httpcore2.AsyncNetworkStream):
         self._tail = b""  # last bytes of the current head, where its end may have begun
         self._left: int | None = None  # bytes of the body that may still be passed to the parser; None: no limit
         self._in_trailers = False
+        self._burst = Burst()
+        self._pause = 0.0  # seconds before the next read of a body
         self.at_body = False
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
@@ -90,9 +96,30 @@ class TappedStream(httpcore2.AsyncNetworkStream):
         self._left = size
 
     async def read_body(self) -> bytes:
-        """Read bytes of the body, bypassing the parser; ``b""`` if the connection ended."""
+        """Read what has arrived of the body, bypassing the parser; ``b""`` if the connection ended.
+
+        While a body arrives in many small pieces, this waits a few milliseconds before it reads.
+        """
         data, self._kept = self._kept, b""
-        return data or await self._inner.read(_READ_BYTES)
+        if data:
+            return data
+        if self._pause:
+            await trio.sleep(self._pause)
+        began = trio.current_time()
+        data = await self._inner.read(_READ_BYTES) + self._decrypted()
+        self._pause = self._burst.pause_after(len(data), trio.current_time() - began)
+        return data
+
+    def _decrypted(self) -> bytes:
+        """Return what TLS has received and not returned: it returns one record a read, of at most 16 KiB."""
+        ssl_object = self._inner.get_extra_info("ssl_object")
+        if not isinstance(ssl_object, ssl.SSLObject):
+            return b""
+        parts: list[bytes] = []
+        with suppress(OSError, ValueError):  # nothing is left, or the next read raises it again
+            while part := ssl_object.read(_READ_BYTES):
+                parts.append(part)
+        return b"".join(parts)
 
     def give_back(self, data: bytes) -> None:
         """Pass ``data`` to the parser next.
