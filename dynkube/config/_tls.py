@@ -12,7 +12,8 @@ from pathlib import Path
 import httpx2
 
 from dynkube.config._certificates import expiries
-from dynkube.errors import ConfigError, CredentialError
+from dynkube.errors import ConfigError, CredentialError, InvalidInput
+from dynkube.meta._arguments import a_type
 
 
 class InsecureTLSWarning(UserWarning):
@@ -28,10 +29,17 @@ class ClientCertificate:
     """A client certificate and its private key, both PEM.
 
     The leaf certificate is first, followed by intermediate ones. The repr shows neither certificate nor key.
+
+    Raises:
+        InvalidInput: one of them is not bytes.
     """
 
     certificate_pem: bytes = field(repr=False)
     key_pem: bytes = field(repr=False)
+
+    def __post_init__(self) -> None:
+        _check_bytes("certificate_pem", self.certificate_pem)
+        _check_bytes("key_pem", self.key_pem)
 
     def expires_at(self) -> datetime:
         """Return the notAfter of the leaf certificate.
@@ -56,6 +64,9 @@ class TLSSettings:
         server_name: the name for SNI and verification, if it is not the host of the URL.
         certificate: default client certificate, used if the credential has none.
         context: a ready-made context, used unchanged; of the other attributes only ``server_name`` applies then.
+
+    Raises:
+        InvalidInput: ``ca_data`` is not bytes.
     """
 
     verify: bool = True
@@ -64,6 +75,10 @@ class TLSSettings:
     server_name: str | None = None
     certificate: ClientCertificate | None = None
     context: ssl.SSLContext | None = None
+
+    def __post_init__(self) -> None:
+        if self.ca_data is not None:
+            _check_bytes("ca_data", self.ca_data)
 
     def ssl_context(
         self, certificate: ClientCertificate | None = None, *, now: datetime | None = None
@@ -183,3 +198,8 @@ def _load_client_certificate(context: ssl.SSLContext, certificate: ClientCertifi
                 f"client certificate and private key do not match or are not PEM ({error.reason or error}): "
                 "check client-certificate(-data) and client-key(-data)"
             ) from error
+
+
+def _check_bytes(name: str, given: object) -> None:
+    if not isinstance(given, bytes):
+        raise InvalidInput(f"{name} is {a_type(given)}: pass PEM as bytes, as Path(...).read_bytes() returns it")

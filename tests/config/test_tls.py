@@ -6,6 +6,7 @@ import ssl
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trustme
@@ -14,7 +15,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from dynkube.config import ClientCertificate, TLSSettings
-from dynkube.errors import ConfigError, CredentialError
+from dynkube.errors import ConfigError, CredentialError, InvalidInput
 
 FAR = datetime(2999, 1, 1, tzinfo=UTC)
 
@@ -162,6 +163,14 @@ def test_the_error_for_an_expired_ca_has_its_path_and_the_time(authority: trustm
 def test_a_ca_that_is_not_pem_is_rejected(content: bytes) -> None:
     with pytest.raises(ConfigError, match=r"certificate-authority-data .*must contain the cluster's CA as PEM"):
         TLSSettings(ca_data=content).ssl_context()
+
+
+@pytest.mark.parametrize("given", ["/etc/ca.crt", "-----BEGIN CERTIFICATE-----"])
+def test_pem_as_a_string_is_rejected_with_advice(given: Any) -> None:
+    with pytest.raises(InvalidInput, match="ca_data is a str: pass PEM as bytes"):
+        TLSSettings(ca_data=given)
+    with pytest.raises(InvalidInput, match="key_pem is a str: pass PEM as bytes"):
+        ClientCertificate(b"", given)
 
 
 def test_a_key_that_does_not_match_is_rejected(issue: Callable[[datetime], ClientCertificate]) -> None:
