@@ -141,7 +141,7 @@ async def open_cluster(backend: Backend, server: APIServer | None) -> AsyncItera
     label = next(backend.labels)
     async with backend.connect(server) as client:
         cluster = Cluster(http=client, namespace=f"ns-{label}", group=f"{label}.example.com", version=backend.version)
-        await cluster.ask("POST", "/api/v1/namespaces", body={"metadata": {"name": cluster.namespace}})
+        await cluster.request("POST", "/api/v1/namespaces", body={"metadata": {"name": cluster.namespace}})
         yield cluster
         await cluster.clean_up()
         if backend.real and backend.plane is None:  # a plane is deleted with its namespaces

@@ -74,7 +74,7 @@ class Cluster:
         query = dict(params) if params else None  # an empty query would replace the path's query
         return _answer(await self.http.request(method, path, params=query, content=content, headers=sent))
 
-    async def ask(self, method: str, path: str, **options: Any) -> JSONObject:
+    async def request(self, method: str, path: str, **options: Any) -> JSONObject:
         """Send a request and return the response's document.
 
         Raises:
@@ -82,7 +82,7 @@ class Cluster:
         """
         answer = await self.call(method, path, **options)
         if answer.code >= 400:
-            raise _refusal(answer, f"{method} {path}")
+            raise _error_of(answer, f"{method} {path}")
         assert isinstance(answer.body, dict), answer
         return answer.body
 
@@ -96,19 +96,19 @@ class Cluster:
         self, resource: str, body: object, name: str = "", *, namespace: str | None = None, **options: Any
     ) -> JSONObject:
         """Create an object; ``name`` is only for subresources, such as ``serviceaccounts/token``."""
-        created = await self.ask("POST", self.path(resource, name, namespace), body=body, **options)
+        created = await self.request("POST", self.path(resource, name, namespace), body=body, **options)
         if "/" not in resource and not self.resources[resource].namespaced and "name" in created.get("metadata", {}):
             self.leftovers.append(self.path(resource, created["metadata"]["name"]))
         return created
 
     async def get(self, resource: str, name: str, *, namespace: str | None = None, **options: Any) -> JSONObject:
-        return await self.ask("GET", self.path(resource, name, namespace), **options)
+        return await self.request("GET", self.path(resource, name, namespace), **options)
 
     async def update(
         self, resource: str, body: JSONObject, *, namespace: str | None = None, **options: Any
     ) -> JSONObject:
         path = self.path(resource, body["metadata"]["name"], namespace)
-        return await self.ask("PUT", path, body=body, **options)
+        return await self.request("PUT", path, body=body, **options)
 
     async def patch(
         self,
@@ -121,7 +121,7 @@ class Cluster:
         **options: Any,
     ) -> JSONObject:
         path = self.path(resource, name, namespace)
-        return await self.ask("PATCH", path, body=body, content_type=content_type, **options)
+        return await self.request("PATCH", path, body=body, content_type=content_type, **options)
 
     async def apply(
         self, resource: str, body: JSONObject, manager: str, *, force: bool = False, **options: Any
@@ -130,13 +130,13 @@ class Cluster:
         return await self.patch(resource, body["metadata"]["name"], body, APPLY, params=params, **options)
 
     async def delete(self, resource: str, name: str, *, namespace: str | None = None, **options: Any) -> JSONObject:
-        return await self.ask("DELETE", self.path(resource, name, namespace), **options)
+        return await self.request("DELETE", self.path(resource, name, namespace), **options)
 
     async def delete_all(self, resource: str, *, namespace: str | None = None, **params: str) -> JSONObject:
-        return await self.ask("DELETE", self.path(resource, namespace=namespace), params=params)
+        return await self.request("DELETE", self.path(resource, namespace=namespace), params=params)
 
     async def list_of(self, resource: str, *, namespace: str | None = None, **params: str) -> JSONObject:
-        return await self.ask("GET", self.path(resource, namespace=namespace), params=params)
+        return await self.request("GET", self.path(resource, namespace=namespace), params=params)
 
     async def names(self, resource: str, *, namespace: str | None = None, **params: str) -> list[str]:
         found = await self.list_of(resource, namespace=namespace, **params)
@@ -161,7 +161,7 @@ class Cluster:
         async with self.http.stream("GET", path, params=dict(params), headers=headers, timeout=None) as response:
             if response.status_code >= 400:
                 await response.aread()
-                raise _refusal(_answer(response), f"GET {path}")
+                raise _error_of(_answer(response), f"GET {path}")
             chunks = aiter(response.stream)  # type: ignore[arg-type]  # typed for the sync half as well
             assert isinstance(chunks, AsyncGenerator)
             async with aclosing(chunks):  # closing aiter_raw() would leave the generator under it suspended
@@ -169,9 +169,7 @@ class Cluster:
 
     # ── CRDs ──────────────────────────────────────────────────────────────────────────────
 
-    def definition(
-        self, plural: str = "widgets", kind: str = "Widget", scope: str = "Namespaced", **spec: Any
-    ) -> JSONObject:
+    def crd(self, plural: str = "widgets", kind: str = "Widget", scope: str = "Namespaced", **spec: Any) -> JSONObject:
         """Return a CustomResourceDefinition in the test's group."""
         names = {"plural": plural, "kind": kind}
         return {
@@ -181,14 +179,14 @@ class Cluster:
             "spec": {"group": self.group, "scope": scope, "names": names, "versions": [version()], **spec},
         }
 
-    async def define(self, definition: JSONObject | None = None) -> JSONObject:
+    async def create_crd(self, crd: JSONObject | None = None) -> JSONObject:
         """Create a CRD (by default that of Widgets), wait until it is served, and return it as it is then.
 
         Afterwards ``widgets`` means its first served version, and ``widgets.v2`` its version v2.
         """
-        created = await self.create(CRDS, self.definition() if definition is None else definition)
-        self.know(created)
-        established = await self._backdated(await self.becomes(CRDS, created, _established))
+        created = await self.create(CRDS, self.crd() if crd is None else crd)
+        self.register_crd(created)
+        established = await self._backdated(await self.wait_for(CRDS, created, _established))
         await self.until_served(created["spec"]["names"]["plural"])
         return established
 
@@ -206,7 +204,7 @@ class Cluster:
             return await self.patch(f"{CRDS}/status", established["metadata"]["name"], body)
         return established
 
-    async def undefine(self, plural: str = "widgets") -> None:
+    async def delete_crd(self, plural: str = "widgets") -> None:
         """Delete a CRD, and wait until it is gone: a real server deletes its objects first."""
         name = f"{plural}.{self.group}"
         found = await self.get(CRDS, name)
@@ -219,9 +217,9 @@ class Cluster:
             while (await events.next())["type"] != "DELETED":
                 pass
 
-    def know(self, definition: JSONObject) -> None:
+    def register_crd(self, crd: JSONObject) -> None:
         """Add the resources of a CRD: ``PLURAL`` is its first served version, ``PLURAL.VERSION`` that version."""
-        spec = definition["spec"]
+        spec = crd["spec"]
         plural, namespaced = spec["names"]["plural"], spec["scope"] == "Namespaced"
         for entry in reversed([entry for entry in spec["versions"] if entry["served"]]):
             group_version = f"{spec['group']}/{entry['name']}"
@@ -234,17 +232,17 @@ class Cluster:
 
     # ── waiting ───────────────────────────────────────────────────────────────────────────
 
-    async def becomes(self, resource: str, obj: JSONObject, what: Callable[[JSONObject], bool]) -> JSONObject:
-        """Wait until ``what`` is true of an object, starting with the given version, and return that version."""
-        if what(obj):
+    async def wait_for(self, resource: str, obj: JSONObject, condition: Callable[[JSONObject], bool]) -> JSONObject:
+        """Wait until ``condition`` is true of an object, from the given version on, and return it as it is then."""
+        if condition(obj):
             return obj
         async with self._watch_one(resource, obj) as events:
             while True:
                 latest: JSONObject = (await events.next())["object"]
-                if what(latest):
+                if condition(latest):
                     return latest
 
-    async def gone(self, resource: str, obj: JSONObject) -> JSONObject:
+    async def wait_gone(self, resource: str, obj: JSONObject) -> JSONObject:
         """Wait until an object that is being deleted is gone, and return its last version."""
         async with self._watch_one(resource, obj) as events:
             event = await events.next()
@@ -253,16 +251,16 @@ class Cluster:
             last: JSONObject = event["object"]
             return last
 
-    async def until(self, so: Callable[[], Awaitable[bool]]) -> None:
-        """Poll until ``so`` returns true; only for conditions without an event.
+    async def until(self, condition: Callable[[], Awaitable[bool]]) -> None:
+        """Poll until ``condition`` returns true; only for conditions without an event.
 
         For example, a real server serves the paths of a CRD some milliseconds after watches show the CRD.
         """
         with trio.move_on_after(GIVE_UP):
-            while not await so():  # noqa: ASYNC110 - there is no event to wait for
+            while not await condition():  # noqa: ASYNC110 - there is no event to wait for
                 await trio.sleep(0.01)
             return
-        raise AssertionError(f"this condition did not become true: {so.__qualname__}")
+        raise AssertionError(f"this condition did not become true: {condition.__qualname__}")
 
     async def until_served(self, resource: str) -> None:
         """Wait for the paths of a resource and for its watch cache: until then responses are 404, then 429."""
@@ -316,7 +314,7 @@ class Cluster:
         )
         listed: JSONObject = {"items": []}
         with suppress(APIError):  # its names may not have been accepted
-            listed = await self.ask("GET", found.path(""))
+            listed = await self.request("GET", found.path(""))
         for metadata in [item["metadata"] for item in listed["items"]]:
             if metadata.get("finalizers"):
                 path = found.path(metadata.get("namespace", ""), metadata["name"])
@@ -338,12 +336,12 @@ def _answer(response: httpx2.Response) -> Answer:
     )
 
 
-def _refusal(answer: Answer, request: str) -> APIError:
+def _error_of(answer: Answer, request: str) -> APIError:
     """Return the error for an error response; a body that is not an object (``404 page not found``) is its message."""
     given = answer.body if isinstance(answer.body, dict) else {"message": answer.body}
     return APIError.from_status(Status.from_mapping(given, code=answer.code), request=request)
 
 
-def _established(definition: JSONObject) -> bool:
-    entries = definition.get("status", {}).get("conditions") or []
+def _established(crd: JSONObject) -> bool:
+    entries = crd.get("status", {}).get("conditions") or []
     return any(entry["type"] == "Established" and entry["status"] == "True" for entry in entries)

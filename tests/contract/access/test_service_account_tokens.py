@@ -28,7 +28,7 @@ async def _token(cluster: Cluster, **spec: object) -> JSONObject:
 
 async def _review(cluster: Cluster, token: str, *audiences: str) -> Any:
     body = {"spec": {"token": token, "audiences": list(audiences)}}
-    return (await cluster.ask("POST", _REVIEWS, body=body))["status"]
+    return (await cluster.request("POST", _REVIEWS, body=body))["status"]
 
 
 async def _wait_until_invalid(cluster: Cluster, token: str) -> None:

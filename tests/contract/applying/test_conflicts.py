@@ -141,9 +141,9 @@ async def test_conflicts_hide_the_values_of_secrets(cluster: Cluster, client: Cl
 
 
 async def test_a_conflict_has_the_api_version_of_its_manager(cluster: Cluster, client: Client) -> None:
-    versions = [{**cluster.definition()["spec"]["versions"][0], "name": name} for name in ("v1", "v2")]
+    versions = [{**cluster.crd()["spec"]["versions"][0], "name": name} for name in ("v1", "v2")]
     versions[1]["storage"] = False
-    await cluster.define(cluster.definition(versions=versions))
+    await cluster.create_crd(cluster.crd(versions=versions))
     old, new = (client.resource(f"widgets.{name}.{cluster.group}") for name in ("v1", "v2"))
     await old.apply(cluster.widget(spec={"size": 1}), namespace=cluster.namespace, field_manager="old")
     await old.patch("w", {"spec": {"color": "red"}}, namespace=cluster.namespace, field_manager="old")

@@ -16,7 +16,7 @@ async def obj(request: pytest.FixtureRequest, cluster: Cluster) -> dict[str, Any
     """A ConfigMap or custom resource with one field besides its name."""
     if request.param == "built-in":
         return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": "1"}}
-    await cluster.define()
+    await cluster.create_crd()
     return cluster.widget("a", spec={"color": "red"})
 
 
@@ -72,7 +72,7 @@ async def test_a_release_beside_other_managers_keeps_their_entries(
 @pytest.fixture
 async def widgets(cluster: Cluster, client: Client) -> ResourceClient:
     """Widgets with map fields; ``team`` has applied one Widget."""
-    await cluster.define(cluster.definition(versions=[served()]))
+    await cluster.create_crd(cluster.crd(versions=[served()]))
     widgets = client.resource(GVR(cluster.group, "v1", "widgets"))
     widget = cluster.widget(spec={"text": "t", "struct": {"a": "1", "b": "1"}})
     await widgets.apply(widget, namespace=cluster.namespace, field_manager="team")

@@ -15,7 +15,7 @@ from tests.contract.owners.kit import served
 @pytest.fixture
 async def widgets(cluster: Cluster, client: Client) -> ResourceClient:
     """Widgets with a field ``open`` that allows any content."""
-    await cluster.define(cluster.definition(versions=[served()]))
+    await cluster.create_crd(cluster.crd(versions=[served()]))
     return client.resource(GVR(cluster.group, "v1", "widgets"))
 
 

@@ -85,5 +85,5 @@ async def routes(cluster: Cluster, client: dynkube.Client) -> dynkube.ResourceCl
     """The Gateway API's HTTPRoutes, whose CRD is installed for the test."""
     if not CRD.exists():
         pytest.skip(f"the CRD of HTTPRoutes is not there: {CRD}")
-    await cluster.define(yaml.safe_load(CRD.read_text()))
+    await cluster.create_crd(yaml.safe_load(CRD.read_text()))
     return client.resource("httproutes.v1.gateway.networking.k8s.io")

@@ -35,7 +35,7 @@ async def routes(cluster: Cluster, client: Client) -> ResourceClient:
     """A custom resource similar to the HTTPRoutes of the Gateway API."""
     schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": _SPEC}}}
     version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
-    await cluster.define(cluster.definition("routes", "Route", versions=[version]))
+    await cluster.create_crd(cluster.crd("routes", "Route", versions=[version]))
     return client.resource(f"routes.v1.{cluster.group}")
 
 

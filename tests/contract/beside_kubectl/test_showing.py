@@ -57,7 +57,7 @@ async def test_a_table_has_the_columns_and_rows_that_kubectl_prints(
 async def test_api_resources_are_those_that_kubectl_lists(
     cluster: Cluster, client: dynkube.Client, kubectl: Kubectl
 ) -> None:
-    await cluster.define(cluster.definition(versions=[version(), version("v2", storage=False)]))
+    await cluster.create_crd(cluster.crd(versions=[version(), version("v2", storage=False)]))
 
     found = await client.api_resources(group=cluster.group)
     every = await client.api_resources()

@@ -46,7 +46,7 @@ async def test_an_informer_runs_between_the_calls(elsewhere: Elsewhere[object]) 
 async def test_an_informer_becomes_live_when_its_crd_is_installed(
     cluster: Cluster, elsewhere: Elsewhere[object]
 ) -> None:
-    definition = cluster.definition()
+    crd = cluster.crd()
     gvr = dynkube.GVR(cluster.group, "v1", "widgets")
 
     def cells(k: dynkube.sync.Client) -> object:
@@ -54,21 +54,21 @@ async def test_an_informer_becomes_live_when_its_crd_is_installed(
         widgets.wait_synced(timeout=60)
         absent = widgets.state.phase
         crds = k.resource("customresourcedefinitions")
-        crds.create(definition)
+        crds.create(crd)
         live = widgets.wait_state(dynkube.LIVE, timeout=60).phase
-        crds.delete(definition["metadata"]["name"])
+        crds.delete(crd["metadata"]["name"])
         return absent, live, widgets.wait_state(dynkube.ABSENT, timeout=60).phase
 
     assert await elsewhere(cells) == (dynkube.ABSENT, dynkube.LIVE, dynkube.ABSENT)
 
 
 async def test_availability_has_the_conditions_of_the_crd(cluster: Cluster, elsewhere: Elsewhere[object]) -> None:
-    definition = cluster.definition()
+    crd = cluster.crd()
 
     def cells(k: dynkube.sync.Client) -> object:
         widgets = k[f"widgets.{cluster.group}"]
         before = widgets.availability()
-        k.resources.customresourcedefinitions.create(definition)
+        k.resources.customresourcedefinitions.create(crd)
         with k.informer(dynkube.GVR(cluster.group, "v1", "widgets")) as informer:
             informer.wait_state(dynkube.LIVE, timeout=60)
             after = widgets.availability()

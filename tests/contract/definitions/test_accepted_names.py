@@ -12,15 +12,15 @@ from tests.contract.objects import CRDS, JSONObject, conditions
 
 
 def _named(cluster: Cluster, plural: str, kind: str, **names: Any) -> JSONObject:
-    return cluster.definition(plural, kind, names={"plural": plural, "kind": kind, **names})
+    return cluster.crd(plural, kind, names={"plural": plural, "kind": kind, **names})
 
 
-def _judged(definition: JSONObject) -> bool:
-    return "NamesAccepted" in conditions(definition)
+def _judged(crd: JSONObject) -> bool:
+    return "NamesAccepted" in conditions(crd)
 
 
-def _accepted(definition: JSONObject) -> bool:
-    return conditions(definition).get("Established", ("", ""))[0] == "True"
+def _accepted(crd: JSONObject) -> bool:
+    return conditions(crd).get("Established", ("", ""))[0] == "True"
 
 
 def _message(found: JSONObject) -> str:
@@ -30,11 +30,11 @@ def _message(found: JSONObject) -> str:
 
 
 async def test_a_name_in_use_is_accepted_when_it_is_free_again(cluster: Cluster) -> None:
-    first = await cluster.define()
+    first = await cluster.create_crd()
     second = await cluster.create(CRDS, _named(cluster, "gadgets", "Gadget", singular="widget"))
-    cluster.know(second)
+    cluster.register_crd(second)
 
-    refused = await cluster.becomes(CRDS, second, _judged)
+    refused = await cluster.wait_for(CRDS, second, _judged)
     assert conditions(refused) == {
         "NamesAccepted": ("False", "SingularConflict"),
         "Established": ("False", "NotAccepted"),
@@ -44,16 +44,16 @@ async def test_a_name_in_use_is_accepted_when_it_is_free_again(cluster: Cluster)
         await cluster.list_of("gadgets")
 
     await cluster.delete(CRDS, first["metadata"]["name"])
-    freed = await cluster.becomes(CRDS, refused, _accepted)
+    freed = await cluster.wait_for(CRDS, refused, _accepted)
     assert freed["status"]["acceptedNames"]["singular"] == "widget"
     await cluster.until_served("gadgets")
 
 
 async def test_all_conflicts_of_short_names_are_reported_and_other_names_are_accepted(cluster: Cluster) -> None:
-    await cluster.define(_named(cluster, "foos", "Foo", shortNames=["f"]))
+    await cluster.create_crd(_named(cluster, "foos", "Foo", shortNames=["f"]))
 
     second = _named(cluster, "bars", "Bar", shortNames=["f", "foos"], categories=["all"])
-    refused = await cluster.becomes(CRDS, await cluster.create(CRDS, second), _judged)
+    refused = await cluster.wait_for(CRDS, await cluster.create(CRDS, second), _judged)
 
     assert list(conditions(refused).items()) == [
         ("NamesAccepted", ("False", "ShortNamesConflict")),
@@ -65,10 +65,10 @@ async def test_all_conflicts_of_short_names_are_reported_and_other_names_are_acc
 
 
 async def test_only_the_last_of_several_conflicts_is_reported(cluster: Cluster) -> None:
-    await cluster.define(_named(cluster, "foos", "Foo"))
+    await cluster.create_crd(_named(cluster, "foos", "Foo"))
 
     second = _named(cluster, "others", "Foo", listKind="FooList")
-    refused = await cluster.becomes(CRDS, await cluster.create(CRDS, second), _judged)
+    refused = await cluster.wait_for(CRDS, await cluster.create(CRDS, second), _judged)
 
     assert conditions(refused)["NamesAccepted"] == ("False", "ListKindConflict")
     assert _message(refused) == '"FooList" is already in use'
@@ -76,25 +76,25 @@ async def test_only_the_last_of_several_conflicts_is_reported(cluster: Cluster) 
 
 
 async def test_a_removed_short_name_is_accepted_for_the_crd_that_waits_for_it(cluster: Cluster) -> None:
-    foos = await cluster.define(_named(cluster, "foos", "Foo", shortNames=["f"]))
+    foos = await cluster.create_crd(_named(cluster, "foos", "Foo", shortNames=["f"]))
     bars = await cluster.create(CRDS, _named(cluster, "bars", "Bar", shortNames=["f"]))
-    refused = await cluster.becomes(CRDS, bars, _judged)
+    refused = await cluster.wait_for(CRDS, bars, _judged)
 
     await cluster.patch(CRDS, foos["metadata"]["name"], {"spec": {"names": {"shortNames": None}}})
 
-    accepted = await cluster.becomes(CRDS, refused, _accepted)
+    accepted = await cluster.wait_for(CRDS, refused, _accepted)
     assert conditions(accepted)["Established"] == ("True", "InitialNamesAccepted")
     assert accepted["status"]["acceptedNames"]["shortNames"] == ["f"]
 
 
 async def test_new_names_of_an_established_crd_are_accepted_unless_they_are_in_use(cluster: Cluster) -> None:
-    await cluster.define(_named(cluster, "foos", "Foo", shortNames=["f"]))
-    bars = await cluster.define(_named(cluster, "bars", "Bar", shortNames=["b"]))
+    await cluster.create_crd(_named(cluster, "foos", "Foo", shortNames=["f"]))
+    bars = await cluster.create_crd(_named(cluster, "bars", "Bar", shortNames=["b"]))
 
     patch = {"spec": {"names": {"shortNames": ["f"], "categories": ["all"]}}}
     await cluster.patch(CRDS, bars["metadata"]["name"], patch)
 
-    edited = await cluster.becomes(CRDS, bars, lambda found: conditions(found)["NamesAccepted"][0] == "False")
+    edited = await cluster.wait_for(CRDS, bars, lambda found: conditions(found)["NamesAccepted"][0] == "False")
     assert conditions(edited) == {
         "NamesAccepted": ("False", "ShortNamesConflict"),
         "Established": ("True", "InitialNamesAccepted"),
@@ -104,11 +104,11 @@ async def test_new_names_of_an_established_crd_are_accepted_unless_they_are_in_u
 
 
 async def test_the_same_names_in_another_group_do_not_conflict(cluster: Cluster) -> None:
-    await cluster.define(_named(cluster, "foos", "Foo", shortNames=["f"]))
+    await cluster.create_crd(_named(cluster, "foos", "Foo", shortNames=["f"]))
 
     group = f"other.{cluster.group}"
     body = _named(cluster, "foos", "Foo", shortNames=["f"])
     body = {**body, "metadata": {"name": f"foos.{group}"}, "spec": {**body["spec"], "group": group}}
-    second = await cluster.define(body)
+    second = await cluster.create_crd(body)
 
     assert conditions(second)["NamesAccepted"] == ("True", "NoConflicts")

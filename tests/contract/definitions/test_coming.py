@@ -12,7 +12,7 @@ from tests.contract.objects import CRDS, conditions, config, structural, version
 
 async def test_a_watch_sees_that_a_crd_is_accepted_and_then_established(cluster: Cluster) -> None:
     async with cluster.watch(CRDS, fieldSelector=f"metadata.name=widgets.{cluster.group}") as events:
-        created = await cluster.create(CRDS, cluster.definition())
+        created = await cluster.create(CRDS, cluster.crd())
 
         added, *changes = await events.take(3)
     assert created["status"] == {
@@ -31,7 +31,7 @@ async def test_a_watch_sees_that_a_crd_is_accepted_and_then_established(cluster:
 
 
 async def test_a_crd_gets_defaults(cluster: Cluster) -> None:
-    created = await cluster.create(CRDS, cluster.definition())
+    created = await cluster.create(CRDS, cluster.crd())
 
     assert created["spec"]["conversion"] == {"strategy": "None"}
     assert created["metadata"]["generation"] == 1
@@ -40,7 +40,7 @@ async def test_a_crd_gets_defaults(cluster: Cluster) -> None:
 
 async def test_an_update_changes_the_served_versions_and_ends_watches(cluster: Cluster) -> None:
     versions = [version("v1"), version("v2", storage=False)]
-    await cluster.define(cluster.definition(versions=versions))
+    await cluster.create_crd(cluster.crd(versions=versions))
     await cluster.create("widgets.v2", cluster.widget(api_version="v2"))
 
     async with cluster.watch("widgets.v2") as ended, cluster.watch("configmaps") as other:
@@ -56,7 +56,7 @@ async def test_an_update_changes_the_served_versions_and_ends_watches(cluster: C
 
 
 async def test_a_new_label_on_a_crd_ends_no_watches(cluster: Cluster) -> None:
-    await cluster.define()
+    await cluster.create_crd()
 
     async with cluster.watch("widgets") as events:
         await cluster.patch(CRDS, f"widgets.{cluster.group}", {"metadata": {"labels": {"a": "b"}}})
@@ -65,7 +65,7 @@ async def test_a_new_label_on_a_crd_ends_no_watches(cluster: Cluster) -> None:
 
 
 async def test_a_new_schema_ends_watches_and_validates_later_requests(cluster: Cluster) -> None:
-    await cluster.define()
+    await cluster.create_crd()
 
     async with cluster.watch("widgets") as events:
         schema = structural(size={"type": "integer", "maximum": 3})
@@ -78,7 +78,7 @@ async def test_a_new_schema_ends_watches_and_validates_later_requests(cluster: C
 
 
 async def test_only_changes_of_the_spec_increase_the_generation(cluster: Cluster) -> None:
-    defined = await cluster.define()
+    defined = await cluster.create_crd()
     name = defined["metadata"]["name"]
 
     labelled = await cluster.patch(CRDS, name, {"metadata": {"labels": {"a": "b"}}})
@@ -88,7 +88,7 @@ async def test_only_changes_of_the_spec_increase_the_generation(cluster: Cluster
 
 
 async def test_an_update_with_an_old_resource_version_is_a_conflict(cluster: Cluster) -> None:
-    created = await cluster.create(CRDS, cluster.definition())
+    created = await cluster.create(CRDS, cluster.crd())
     await cluster.patch(CRDS, created["metadata"]["name"], {"metadata": {"labels": {"a": "c"}}})
 
     with pytest.raises(Conflict):
@@ -97,25 +97,25 @@ async def test_an_update_with_an_old_resource_version_is_a_conflict(cluster: Clu
 
 async def test_a_crd_in_a_kubernetes_group_has_a_condition_about_its_approval(cluster: Cluster) -> None:
     kind, group = "KubernetesAPIApprovalPolicyConformant", f"{cluster.group.partition('.')[0]}.k8s.io"
-    body = cluster.definition(group=group)
+    body = cluster.crd(group=group)
     note = {"annotations": {"api-approved.kubernetes.io": "unapproved, experimental"}}
     body["metadata"] = {"name": f"widgets.{group}", **note}
 
     created = await cluster.create(CRDS, body)
-    refused = await cluster.becomes(CRDS, created, lambda found: kind in conditions(found))
+    refused = await cluster.wait_for(CRDS, created, lambda found: kind in conditions(found))
     url = "https://github.com/kubernetes/enhancements/pull/1"
     note = {"annotations": {"api-approved.kubernetes.io": url}}
     await cluster.patch(CRDS, created["metadata"]["name"], {"metadata": note})
 
     assert conditions(refused)[kind] == ("False", "UnapprovedAnnotation")
-    approved = await cluster.becomes(CRDS, refused, lambda found: conditions(found)[kind][0] == "True")
+    approved = await cluster.wait_for(CRDS, refused, lambda found: conditions(found)[kind][0] == "True")
     assert conditions(approved)[kind] == ("True", "ApprovedAnnotation")
     (message,) = [entry["message"] for entry in approved["status"]["conditions"] if entry["type"] == kind]
     assert message == f"approved in {url}"
 
 
 async def test_a_crd_in_a_kubernetes_group_requires_an_approval(cluster: Cluster) -> None:
-    body = cluster.definition(group="widgets.k8s.io")
+    body = cluster.crd(group="widgets.k8s.io")
     body["metadata"] = {"name": "widgets.widgets.k8s.io"}
 
     with pytest.raises(Invalid) as caught:
@@ -128,9 +128,9 @@ async def test_a_crd_in_a_kubernetes_group_requires_an_approval(cluster: Cluster
 
 
 async def test_the_server_owns_the_status_that_it_writes(cluster: Cluster) -> None:
-    created = await cluster.create(CRDS, cluster.definition())
+    created = await cluster.create(CRDS, cluster.crd())
 
-    established = await cluster.becomes(CRDS, created, lambda found: "Established" in conditions(found))
+    established = await cluster.wait_for(CRDS, created, lambda found: "Established" in conditions(found))
 
     (entry,) = [entry for entry in established["metadata"]["managedFields"] if entry["manager"] == "kube-apiserver"]
     assert {"f:acceptedNames", "f:conditions"} <= set(entry["fieldsV1"]["f:status"])
@@ -142,13 +142,13 @@ async def test_the_server_owns_the_status_that_it_writes(cluster: Cluster) -> No
 async def test_a_crd_with_an_invalid_ca_bundle_is_established_when_it_is_removed(cluster: Cluster) -> None:
     client = {"url": "https://hook.example.com", "caBundle": "YWJj"}
     webhook = {"clientConfig": client, "conversionReviewVersions": ["v1"]}
-    body = cluster.definition(conversion={"strategy": "Webhook", "webhook": webhook})
+    body = cluster.crd(conversion={"strategy": "Webhook", "webhook": webhook})
     created = await cluster.create(CRDS, body)
     bad = ("False", "InvalidCABundle")
-    refused = await cluster.becomes(CRDS, created, lambda found: conditions(found).get("Established") == bad)
+    refused = await cluster.wait_for(CRDS, created, lambda found: conditions(found).get("Established") == bad)
 
     patch = {"spec": {"conversion": {"webhook": {"clientConfig": {"caBundle": None}}}}}
     await cluster.patch(CRDS, created["metadata"]["name"], patch)
 
-    mended = await cluster.becomes(CRDS, refused, lambda found: conditions(found)["Established"][0] == "True")
+    mended = await cluster.wait_for(CRDS, refused, lambda found: conditions(found)["Established"][0] == "True")
     assert conditions(mended)["Established"] == ("True", "InitialNamesAccepted")

@@ -20,11 +20,11 @@ async def _found(cluster: Cluster, path: str) -> JSONObject:
         return (await cluster.call("GET", path)).code == 200
 
     await cluster.until(there)
-    return await cluster.ask("GET", path)
+    return await cluster.request("GET", path)
 
 
 async def _lists_group(cluster: Cluster) -> bool:
-    found = await cluster.ask("GET", "/apis")
+    found = await cluster.request("GET", "/apis")
     return cluster.group in {group["name"] for group in found["groups"]}
 
 
@@ -32,7 +32,7 @@ async def test_a_version_lists_its_resource_with_all_of_its_names(cluster: Clust
     names = {"plural": "widgets", "kind": "Widget", "shortNames": ["wd", "wdg"], "categories": ["all", "mine"]}
     scale = {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}
     served = version(subresources={"status": {}, "scale": scale})
-    await cluster.define(cluster.definition(names=names, versions=[served]))
+    await cluster.create_crd(cluster.crd(names=names, versions=[served]))
 
     found = await _found(cluster, f"/apis/{cluster.group}/v1")
 
@@ -53,7 +53,7 @@ async def test_a_version_lists_its_resource_with_all_of_its_names(cluster: Clust
 async def test_versions_are_sorted_by_stability_and_the_first_is_preferred(cluster: Cluster) -> None:
     names = ["v1alpha1", "v10beta3", "v2", "v3beta1", "v11alpha2", "foo1", "v10", "v1", "foo10", "v12alpha1"]
     versions = [version(name, storage=name == "v1alpha1") for name in names]
-    await cluster.define(cluster.definition(versions=[*versions, version("v20", storage=False, served=False)]))
+    await cluster.create_crd(cluster.crd(versions=[*versions, version("v20", storage=False, served=False)]))
 
     found = await _found(cluster, f"/apis/{cluster.group}")
 
@@ -63,7 +63,7 @@ async def test_versions_are_sorted_by_stability_and_the_first_is_preferred(clust
 
 
 async def test_discovery_shows_new_short_names(cluster: Cluster) -> None:
-    defined = await cluster.define()
+    defined = await cluster.create_crd()
     await cluster.patch(CRDS, defined["metadata"]["name"], {"spec": {"names": {"shortNames": ["wd"]}}})
 
     async def shown() -> bool:
@@ -74,14 +74,14 @@ async def test_discovery_shows_new_short_names(cluster: Cluster) -> None:
 
 
 async def test_a_version_that_is_no_longer_served_is_no_longer_listed(cluster: Cluster) -> None:
-    defined = await cluster.define(cluster.definition(versions=[version("v1"), version("v2", storage=False)]))
+    defined = await cluster.create_crd(cluster.crd(versions=[version("v1"), version("v2", storage=False)]))
     await _found(cluster, f"/apis/{cluster.group}/v2")
 
     patch = {"spec": {"versions": [version("v1"), version("v2", storage=False, served=False)]}}
     await cluster.patch(CRDS, defined["metadata"]["name"], patch)
 
     async def alone() -> bool:
-        found = await cluster.ask("GET", f"/apis/{cluster.group}")
+        found = await cluster.request("GET", f"/apis/{cluster.group}")
         return [entry["version"] for entry in found["versions"]] == ["v1"]
 
     await cluster.until(alone)
@@ -89,37 +89,37 @@ async def test_a_version_that_is_no_longer_served_is_no_longer_listed(cluster: C
 
 
 async def test_a_group_is_listed_until_its_last_crd_is_deleted(cluster: Cluster) -> None:
-    first = await cluster.define()
-    second = await cluster.define(cluster.definition("gadgets", "Gadget"))
+    first = await cluster.create_crd()
+    second = await cluster.create_crd(cluster.crd("gadgets", "Gadget"))
     await cluster.until(lambda: _lists_group(cluster))
 
-    await cluster.gone(CRDS, await cluster.delete(CRDS, first["metadata"]["name"]))
+    await cluster.wait_gone(CRDS, await cluster.delete(CRDS, first["metadata"]["name"]))
 
     async def gadgets_alone() -> bool:
-        found = await cluster.ask("GET", f"/apis/{cluster.group}/v1")
+        found = await cluster.request("GET", f"/apis/{cluster.group}/v1")
         return [resource["name"] for resource in found["resources"]] == ["gadgets"]
 
     await cluster.until(gadgets_alone)
-    await cluster.gone(CRDS, await cluster.delete(CRDS, second["metadata"]["name"]))
+    await cluster.wait_gone(CRDS, await cluster.delete(CRDS, second["metadata"]["name"]))
 
-    async def gone() -> bool:
+    async def not_listed() -> bool:
         return (await cluster.call("GET", f"/apis/{cluster.group}")).code == 404 and not await _lists_group(cluster)
 
-    await cluster.until(gone)
+    await cluster.until(not_listed)
     answer = await cluster.call("GET", f"/apis/{cluster.group}/v1")
     assert (answer.code, answer.body) == (404, "404 page not found\n")
 
 
 async def _aggregated(cluster: Cluster) -> list[JSONObject]:
     """Return the resources of the test's group in aggregated discovery."""
-    found = await cluster.ask("GET", "/apis", headers={"Accept": AGGREGATED})
+    found = await cluster.request("GET", "/apis", headers={"Accept": AGGREGATED})
     groups = [group for group in found["items"] if group["metadata"]["name"] == cluster.group]
     return [resource for group in groups for entry in group["versions"] for resource in entry["resources"]]
 
 
 @pytest.mark.since("1.30", "aggregated discovery is v2 since 1.30")
 async def test_aggregated_discovery_has_a_resource_until_its_crd_is_deleted(cluster: Cluster) -> None:
-    defined = await cluster.define()
+    defined = await cluster.create_crd()
 
     async def there() -> bool:
         return bool(await _aggregated(cluster))
@@ -133,18 +133,18 @@ async def test_aggregated_discovery_has_a_resource_until_its_crd_is_deleted(clus
         "singularResource": "widget",
         "verbs": VERBS,
     }
-    await cluster.gone(CRDS, await cluster.delete(CRDS, defined["metadata"]["name"]))
+    await cluster.wait_gone(CRDS, await cluster.delete(CRDS, defined["metadata"]["name"]))
 
-    async def gone() -> bool:
+    async def not_listed() -> bool:
         return not await there()
 
-    await cluster.until(gone)
+    await cluster.until(not_listed)
 
 
 @pytest.mark.since("1.27", "there was no OpenAPI v3")
 async def test_openapi_has_the_schema_until_the_crd_is_deleted(cluster: Cluster) -> None:
     served = version(schema=structural(size={"type": "integer", "description": "How large."}))
-    defined = await cluster.define(cluster.definition(versions=[served]))
+    defined = await cluster.create_crd(cluster.crd(versions=[served]))
     place = f"apis/{cluster.group}/v1"
 
     async def listed() -> bool:
@@ -152,14 +152,14 @@ async def test_openapi_has_the_schema_until_the_crd_is_deleted(cluster: Cluster)
         return place in json.loads(index.body)["paths"]
 
     await cluster.until(listed)
-    document = await cluster.ask("GET", f"/openapi/v3/{place}")
+    document = await cluster.request("GET", f"/openapi/v3/{place}")
     (schema,) = [found for name, found in document["components"]["schemas"].items() if name.endswith(".v1.Widget")]
     assert schema["properties"]["spec"]["properties"]["size"] == {"type": "integer", "description": "How large."}
     assert f"/apis/{cluster.group}/v1/namespaces/{{namespace}}/widgets/{{name}}" in document["paths"]
 
-    await cluster.gone(CRDS, await cluster.delete(CRDS, defined["metadata"]["name"]))
+    await cluster.wait_gone(CRDS, await cluster.delete(CRDS, defined["metadata"]["name"]))
 
-    async def gone() -> bool:
+    async def not_listed() -> bool:
         return not await listed()
 
-    await cluster.until(gone)
+    await cluster.until(not_listed)

@@ -8,7 +8,7 @@ from tests.contract.objects import version
 
 async def _serve(cluster: Cluster, plural: str, kind: str) -> None:
     """Serve a custom resource with a status subresource; ``plural`` then means it instead of the built-in resource."""
-    await cluster.define(cluster.definition(plural, kind, versions=[version(subresources={"status": {}})]))
+    await cluster.create_crd(cluster.crd(plural, kind, versions=[version(subresources={"status": {}})]))
 
 
 async def test_a_node_of_another_group_is_created_without_its_status(cluster: Cluster) -> None:

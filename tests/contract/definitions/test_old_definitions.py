@@ -41,14 +41,14 @@ async def test_a_non_structural_schema_has_a_condition_and_is_served(cluster: Cl
     schema = {"openAPIV3Schema": {"properties": {"spec": {"properties": {"a": {"type": "string"}}}}}}
     body = _old(cluster, validation=schema)
 
-    await cluster.ask("POST", PATH, body=body)
+    await cluster.request("POST", PATH, body=body)
     cluster.leftovers.append(f"{PATH}/widgets.{cluster.group}")
 
     created = await cluster.get(CRDS, f"widgets.{cluster.group}")
-    told = await cluster.becomes(CRDS, created, lambda found: "NonStructuralSchema" in conditions(found))
+    told = await cluster.wait_for(CRDS, created, lambda found: "NonStructuralSchema" in conditions(found))
     assert conditions(told)["NonStructuralSchema"] == ("True", "Violations")
     assert told["spec"]["preserveUnknownFields"] is True
-    cluster.know(told)
+    cluster.register_crd(told)
     await cluster.until_served("widgets")
     kept = await cluster.create("widgets", cluster.widget(spec={"a": "x", "b": 1}))
     assert kept["spec"] == {"a": "x", "b": 1}

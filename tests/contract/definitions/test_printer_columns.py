@@ -15,9 +15,9 @@ def _column(name: str, kind: str, path: str, **more: Any) -> JSONObject:
 async def _table(cluster: Cluster, *columns: JSONObject, **spec: Any) -> JSONObject:
     """Return the table of one Widget with this ``spec``, whose CRD has these columns."""
     served = version() | ({"additionalPrinterColumns": list(columns)} if columns else {})
-    await cluster.define(cluster.definition(versions=[served]))
+    await cluster.create_crd(cluster.crd(versions=[served]))
     await cluster.create("widgets", cluster.widget(spec=spec))
-    return await cluster.ask("GET", cluster.path("widgets"), headers={"Accept": TABLE})
+    return await cluster.request("GET", cluster.path("widgets"), headers={"Accept": TABLE})
 
 
 def _headings(table: JSONObject) -> list[tuple[str, str, str, int]]:
@@ -97,11 +97,11 @@ async def test_each_version_has_its_own_columns(cluster: Cluster) -> None:
         version("v1", additionalPrinterColumns=[_column("A", "string", ".spec.a")]),
         version("v2", storage=False, additionalPrinterColumns=[_column("B", "string", ".spec.b")]),
     ]
-    await cluster.define(cluster.definition(versions=versions))
+    await cluster.create_crd(cluster.crd(versions=versions))
     await cluster.create("widgets", cluster.widget(spec={"a": "x", "b": "y"}))
 
     paths = [cluster.path("widgets.v1"), cluster.path("widgets.v2")]
-    tables = [await cluster.ask("GET", path, headers={"Accept": TABLE}) for path in paths]
+    tables = [await cluster.request("GET", path, headers={"Accept": TABLE}) for path in paths]
 
     assert [_cells(table) for table in tables] == [["w", "x"], ["w", "y"]]
     assert [_headings(table)[1][0] for table in tables] == ["A", "B"]

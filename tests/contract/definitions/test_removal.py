@@ -14,13 +14,13 @@ HOLD = "example.com/hold"
 
 async def _defined_with_a_held_object(cluster: Cluster) -> JSONObject:
     """Define Widgets, and create one with a finalizer."""
-    defined = await cluster.define()
+    defined = await cluster.create_crd()
     await cluster.create("widgets", cluster.widget(metadata={"name": "w", "finalizers": [HOLD]}))
     return defined
 
 
 async def test_objects_are_deleted_before_watches_end_and_the_crd_is_gone(cluster: Cluster) -> None:
-    defined = await cluster.define()
+    defined = await cluster.create_crd()
     for name in ("a", "b"):
         await cluster.create("widgets", cluster.widget(name))
     start = (await cluster.list_of("widgets"))["metadata"]["resourceVersion"]
@@ -33,15 +33,15 @@ async def test_objects_are_deleted_before_watches_end_and_the_crd_is_gone(cluste
     assert answer["metadata"]["finalizers"] == ["customresourcecleanup.apiextensions.k8s.io"]
     assert "deletionTimestamp" in answer["metadata"]
     assert sorted(seen(gone)) == [("DELETED", "a"), ("DELETED", "b")]
-    last = await cluster.gone(CRDS, answer)
+    last = await cluster.wait_gone(CRDS, answer)
     assert int(last["metadata"]["resourceVersion"]) > int(gone[-1]["object"]["metadata"]["resourceVersion"])
     with pytest.raises(NotFound):
         await cluster.get(CRDS, defined["metadata"]["name"])
 
 
 async def test_the_paths_of_a_deleted_crd_are_404(cluster: Cluster) -> None:
-    defined = await cluster.define()
-    await cluster.gone(CRDS, await cluster.delete(CRDS, defined["metadata"]["name"]))
+    defined = await cluster.create_crd()
+    await cluster.wait_gone(CRDS, await cluster.delete(CRDS, defined["metadata"]["name"]))
     await cluster.until_not_served("widgets")
 
     for method in ("GET", "POST", "DELETE"):
@@ -53,7 +53,7 @@ async def test_an_object_with_a_finalizer_keeps_its_crd_which_allows_no_creates(
     defined = await _defined_with_a_held_object(cluster)
 
     answer = await cluster.delete(CRDS, defined["metadata"]["name"])
-    going = await cluster.becomes(
+    going = await cluster.wait_for(
         CRDS, answer, lambda found: conditions(found)["Terminating"][1] != "InstanceDeletionPending"
     )
 
@@ -63,11 +63,11 @@ async def test_an_object_with_a_finalizer_keeps_its_crd_which_allows_no_creates(
     with pytest.raises(refusal, match="create not allowed while custom resource definition is terminating"):
         await cluster.create("widgets", cluster.widget("new"))
     with pytest.raises(AlreadyExists, match=r"object is being deleted: .* already exists"):
-        await cluster.create(CRDS, cluster.definition())
+        await cluster.create(CRDS, cluster.crd())
 
     await cluster.patch("widgets", "w", {"metadata": {"labels": {"a": "b"}}})
     await cluster.patch("widgets", "w", {"metadata": {"finalizers": None}})
-    await cluster.gone(CRDS, going)
+    await cluster.wait_gone(CRDS, going)
 
 
 @pytest.mark.since("1.25", "patches and applies created objects meanwhile")
@@ -75,7 +75,7 @@ async def test_an_apply_cannot_create_objects_of_a_terminating_crd(cluster: Clus
     defined = await _defined_with_a_held_object(cluster)
 
     answer = await cluster.delete(CRDS, defined["metadata"]["name"])
-    await cluster.becomes(CRDS, answer, lambda found: conditions(found)["Terminating"][1] != "InstanceDeletionPending")
+    await cluster.wait_for(CRDS, answer, lambda found: conditions(found)["Terminating"][1] != "InstanceDeletionPending")
 
     with pytest.raises(Forbidden, match="create not allowed while custom resource definition is terminating"):
         await cluster.apply("widgets", cluster.widget("new"), "me")
@@ -90,7 +90,7 @@ async def test_discovery_shows_a_terminating_resource_without_writing_verbs(clus
     verbs = ["delete", "deletecollection", "get", "list", "watch"]
 
     async def shown() -> bool:
-        found = await cluster.ask("GET", f"/apis/{cluster.group}/v1")
+        found = await cluster.request("GET", f"/apis/{cluster.group}/v1")
         return bool(found["resources"][0]["verbs"] == verbs)
 
     await cluster.until(shown)
@@ -98,12 +98,12 @@ async def test_discovery_shows_a_terminating_resource_without_writing_verbs(clus
 
 
 async def test_a_crd_can_be_recreated_with_another_scope_and_has_no_objects(cluster: Cluster) -> None:
-    before = await cluster.define()
+    before = await cluster.create_crd()
     await cluster.create("widgets", cluster.widget())
-    await cluster.gone(CRDS, await cluster.delete(CRDS, before["metadata"]["name"]))
+    await cluster.wait_gone(CRDS, await cluster.delete(CRDS, before["metadata"]["name"]))
     await cluster.until_not_served("widgets")
 
-    after = await cluster.define(cluster.definition(scope="Cluster"))
+    after = await cluster.create_crd(cluster.crd(scope="Cluster"))
 
     assert after["metadata"]["uid"] != before["metadata"]["uid"]
     assert await cluster.names("widgets") == []
@@ -113,12 +113,12 @@ async def test_a_crd_can_be_recreated_with_another_scope_and_has_no_objects(clus
 
 
 async def test_a_crd_can_be_recreated_with_another_kind_and_version(cluster: Cluster) -> None:
-    before = await cluster.define()
+    before = await cluster.create_crd()
     await cluster.create("widgets", cluster.widget())
-    await cluster.gone(CRDS, await cluster.delete(CRDS, before["metadata"]["name"]))
+    await cluster.wait_gone(CRDS, await cluster.delete(CRDS, before["metadata"]["name"]))
     await cluster.until_not_served("widgets")
 
-    await cluster.define(cluster.definition(kind="Gizmo", versions=[version("v2")]))
+    await cluster.create_crd(cluster.crd(kind="Gizmo", versions=[version("v2")]))
 
     listed = await cluster.list_of("widgets")
     assert (listed["kind"], listed["apiVersion"], listed["items"]) == ("GizmoList", f"{cluster.group}/v2", [])
@@ -128,49 +128,49 @@ async def test_a_crd_can_be_recreated_with_another_kind_and_version(cluster: Clu
 
 @pytest.mark.since("1.25", "it took up to a minute")
 async def test_deleting_a_crd_without_served_versions_deletes_its_objects(cluster: Cluster) -> None:
-    defined = await cluster.define()
+    defined = await cluster.create_crd()
     await cluster.create("widgets", cluster.widget())
     name = defined["metadata"]["name"]
     (stored,) = (await cluster.get(CRDS, name))["spec"]["versions"]
     await cluster.patch(CRDS, name, {"spec": {"versions": [{**stored, "served": False}]}})
     await cluster.until_not_served("widgets")
 
-    await cluster.gone(CRDS, await cluster.delete(CRDS, name))
-    await cluster.define()
+    await cluster.wait_gone(CRDS, await cluster.delete(CRDS, name))
+    await cluster.create_crd()
 
     assert await cluster.names("widgets") == []
 
 
 async def test_a_crd_with_its_own_finalizer_stays_without_objects(cluster: Cluster) -> None:
-    body = cluster.definition()
+    body = cluster.crd()
     body["metadata"]["finalizers"] = [HOLD]
-    defined = await cluster.define(body)
+    defined = await cluster.create_crd(body)
     name = defined["metadata"]["name"]
 
     answer = await cluster.delete(CRDS, name)
 
-    kept = await cluster.becomes(CRDS, answer, lambda found: found["metadata"]["finalizers"] == [HOLD])
+    kept = await cluster.wait_for(CRDS, answer, lambda found: found["metadata"]["finalizers"] == [HOLD])
     assert conditions(kept)["Terminating"] == ("False", "InstanceDeletionCompleted")
     await cluster.patch(CRDS, name, {"metadata": {"finalizers": None}})
-    await cluster.gone(CRDS, kept)
+    await cluster.wait_gone(CRDS, kept)
 
 
 async def test_crds_can_be_deleted_by_selector(cluster: Cluster) -> None:
-    labelled = cluster.definition()
+    labelled = cluster.crd()
     labelled["metadata"]["labels"] = {"going": cluster.namespace}
-    first, second = await cluster.define(labelled), await cluster.define(cluster.definition("gadgets", "Gadget"))
+    first, second = await cluster.create_crd(labelled), await cluster.create_crd(cluster.crd("gadgets", "Gadget"))
     await cluster.create("widgets", cluster.widget())
 
     await cluster.delete_all(CRDS, labelSelector=f"going={cluster.namespace}")
 
-    await cluster.gone(CRDS, first)
+    await cluster.wait_gone(CRDS, first)
     kept = await cluster.get(CRDS, second["metadata"]["name"])
     assert "deletionTimestamp" not in kept["metadata"]
     await cluster.until_not_served("widgets")
 
 
 async def test_a_delete_with_another_uid_is_a_conflict(cluster: Cluster) -> None:
-    defined = await cluster.define()
+    defined = await cluster.create_crd()
 
     with pytest.raises(Conflict, match="Precondition failed: UID in precondition: other"):
         await cluster.delete(CRDS, defined["metadata"]["name"], body={"preconditions": {"uid": "other"}})
@@ -179,9 +179,9 @@ async def test_a_delete_with_another_uid_is_a_conflict(cluster: Cluster) -> None
 
 
 async def test_a_second_delete_does_not_change_the_deletion_timestamp(cluster: Cluster) -> None:
-    body = cluster.definition()
+    body = cluster.crd()
     body["metadata"]["finalizers"] = [HOLD]
-    defined = await cluster.define(body)
+    defined = await cluster.create_crd(body)
     name = defined["metadata"]["name"]
 
     first = await cluster.delete(CRDS, name)
@@ -192,7 +192,7 @@ async def test_a_second_delete_does_not_change_the_deletion_timestamp(cluster: C
 
 
 async def test_a_dry_run_deletes_nothing(cluster: Cluster) -> None:
-    defined = await cluster.define()
+    defined = await cluster.create_crd()
     await cluster.create("widgets", cluster.widget())
 
     await cluster.delete(CRDS, defined["metadata"]["name"], params={"dryRun": "All"})

@@ -16,7 +16,7 @@ TOLD = pytest.mark.since("1.25", "there were no warnings")
 async def _selectable(cluster: Cluster) -> None:
     schema = structural(s={"type": "string"}, i={"type": "integer"}, b={"type": "boolean"})
     selectable = [{"jsonPath": f".spec.{name}"} for name in "sib"]
-    await cluster.define(cluster.definition(versions=[version(schema=schema, selectableFields=selectable)]))
+    await cluster.create_crd(cluster.crd(versions=[version(schema=schema, selectableFields=selectable)]))
 
 
 @SINCE
@@ -81,9 +81,9 @@ async def test_an_unknown_format_warns_once_and_on_update_only_if_it_is_new(clus
         c={"type": "integer", "format": "uuid"},
         d={"type": "string", "format": "date-time"},
     )
-    await cluster.define(cluster.definition(versions=[version(schema=schema)]))
+    await cluster.create_crd(cluster.crd(versions=[version(schema=schema)]))
     name, path = f"widgets.{cluster.group}", cluster.path(CRDS)
-    other = {**cluster.definition("gadgets", "Gadget", versions=[version(schema=schema)])}
+    other = {**cluster.crd("gadgets", "Gadget", versions=[version(schema=schema)])}
 
     created = await cluster.call("POST", path, body=other, params={"dryRun": "All"})
     more = structural(a={"type": "string", "format": "color"}, e={"type": "number", "format": "money"})
@@ -97,7 +97,7 @@ async def test_an_unknown_format_warns_once_and_on_update_only_if_it_is_new(clus
 @TOLD
 async def test_each_unknown_field_is_dropped_with_a_warning(cluster: Cluster) -> None:
     schema = {"openAPIV3Schema": {"type": "object", "properties": {"a": {"type": "string", "colour": "red"}}}}
-    body = {**cluster.definition(versions=[version(schema=schema, foo=1)], flavour="x"), "bar": 2}
+    body = {**cluster.crd(versions=[version(schema=schema, foo=1)], flavour="x"), "bar": 2}
 
     answer = await cluster.call("POST", cluster.path(CRDS), body=body, params={"dryRun": "All"})
 
@@ -114,14 +114,14 @@ async def test_each_unknown_field_is_dropped_with_a_warning(cluster: Cluster) ->
 
 @TOLD
 async def test_unknown_fields_are_an_error_with_strict_validation(cluster: Cluster) -> None:
-    body = cluster.definition(flavour="x")
+    body = cluster.crd(flavour="x")
 
     with pytest.raises(BadRequest, match=r'strict decoding error: unknown field "spec.flavour"'):
         await cluster.create(CRDS, body, params={"fieldValidation": "Strict"})
 
 
 async def test_null_labels_and_annotations_become_empty_strings(cluster: Cluster) -> None:
-    body = cluster.definition()
+    body = cluster.crd()
     body["metadata"] |= {"labels": {"a": None}, "annotations": {"b": None}}
 
     metadata = (await cluster.create(CRDS, body, params={"dryRun": "All"}))["metadata"]

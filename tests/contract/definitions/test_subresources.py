@@ -26,7 +26,7 @@ def _version(**subresources: Any) -> JSONObject:
 
 
 async def _scaled(cluster: Cluster, **spec: Any) -> JSONObject:
-    await cluster.define(cluster.definition(versions=[_version(status={}, scale=SCALE)]))
+    await cluster.create_crd(cluster.crd(versions=[_version(status={}, scale=SCALE)]))
     return await cluster.create("widgets", cluster.widget(spec=spec))
 
 
@@ -62,7 +62,7 @@ async def test_changes_of_metadata_and_status_do_not_increase_the_generation(clu
 
 
 async def test_without_the_subresource_status_is_a_normal_field_and_has_no_path(cluster: Cluster) -> None:
-    await cluster.define(cluster.definition(versions=[_version()]))
+    await cluster.create_crd(cluster.crd(versions=[_version()]))
     await cluster.create("widgets", cluster.widget(status={"replicas": 1}))
 
     changed = await cluster.patch("widgets", "w", {"status": {"replicas": 2}})
@@ -151,12 +151,12 @@ async def test_subresources_support_only_get_patch_and_update(
     await _scaled(cluster)
 
     with pytest.raises(refusal):
-        await cluster.ask(method, cluster.path(resource, "w"), body={} if method == "POST" else None)
+        await cluster.request(method, cluster.path(resource, "w"), body={} if method == "POST" else None)
 
 
 async def test_each_version_has_its_own_subresources(cluster: Cluster) -> None:
     versions = [_version(status={}), {**_version(), "name": "v2", "storage": False}]
-    await cluster.define(cluster.definition(versions=versions))
+    await cluster.create_crd(cluster.crd(versions=versions))
     await cluster.create("widgets.v1", cluster.widget(status={"replicas": 1}))
 
     await cluster.patch("widgets.v2", "w", {"status": {"replicas": 2}})

@@ -24,7 +24,7 @@ async def _stored(cluster: Cluster) -> list[str]:
 
 
 async def test_a_new_storage_version_is_added_to_the_stored_versions(cluster: Cluster) -> None:
-    await cluster.define()
+    await cluster.create_crd()
 
     await cluster.patch(CRDS, _name(cluster), _versions(version("v1", storage=False), version("v2")))
 
@@ -32,7 +32,7 @@ async def test_a_new_storage_version_is_added_to_the_stored_versions(cluster: Cl
 
 
 async def test_a_version_can_be_removed_when_it_is_not_in_stored_versions(cluster: Cluster) -> None:
-    await cluster.define(cluster.definition(versions=[version("v1"), version("v2", storage=False)]))
+    await cluster.create_crd(cluster.crd(versions=[version("v1"), version("v2", storage=False)]))
     await cluster.patch(CRDS, _name(cluster), _versions(version("v1", storage=False), version("v2")))
     words = "v1 was previously a storage version" if cluster.version >= (1, 25) else "must appear in spec.versions"
     with pytest.raises(Invalid, match=rf"status.storedVersions\[0\]: .*{words}"):
@@ -46,7 +46,7 @@ async def test_a_version_can_be_removed_when_it_is_not_in_stored_versions(cluste
 
 
 async def test_the_next_write_adds_the_storage_version_to_stored_versions(cluster: Cluster) -> None:
-    await cluster.define(cluster.definition(versions=[version("v1"), version("v2", storage=False)]))
+    await cluster.create_crd(cluster.crd(versions=[version("v1"), version("v2", storage=False)]))
 
     await cluster.patch(f"{CRDS}/status", _name(cluster), {"status": {"storedVersions": ["v2"]}})
 
@@ -56,7 +56,7 @@ async def test_the_next_write_adds_the_storage_version_to_stored_versions(cluste
 
 
 async def test_empty_stored_versions_become_the_storage_version(cluster: Cluster) -> None:
-    await cluster.define()
+    await cluster.create_crd()
 
     await cluster.patch(f"{CRDS}/status", _name(cluster), {"status": {"storedVersions": []}})
 
@@ -64,7 +64,7 @@ async def test_empty_stored_versions_become_the_storage_version(cluster: Cluster
 
 
 async def test_an_unknown_stored_version_makes_the_next_write_invalid(cluster: Cluster) -> None:
-    await cluster.define()
+    await cluster.create_crd()
 
     await cluster.patch(f"{CRDS}/status", _name(cluster), {"status": {"storedVersions": ["v7"]}})
 
@@ -74,7 +74,7 @@ async def test_an_unknown_stored_version_makes_the_next_write_invalid(cluster: C
 
 
 async def test_a_write_to_status_changes_metadata_and_not_the_spec(cluster: Cluster) -> None:
-    await cluster.define()
+    await cluster.create_crd()
 
     patch = {"metadata": {"labels": {"a": "b"}}, "spec": {"scope": "Cluster"}}
     written = await cluster.patch(f"{CRDS}/status", _name(cluster), patch)
@@ -96,7 +96,7 @@ async def test_a_write_to_status_changes_metadata_and_not_the_spec(cluster: Clus
 async def test_group_names_and_scope_of_an_established_crd_are_immutable(
     cluster: Cluster, patch: JSONObject, cause: str
 ) -> None:
-    await cluster.define()
+    await cluster.create_crd()
 
     with pytest.raises(Invalid) as caught:
         await cluster.patch(CRDS, _name(cluster), {"spec": patch})
@@ -106,7 +106,7 @@ async def test_group_names_and_scope_of_an_established_crd_are_immutable(
 
 async def test_an_object_is_read_in_every_served_version(cluster: Cluster) -> None:
     versions = [version("v1"), version("v1beta1", storage=False), version("v3", storage=False, served=False)]
-    await cluster.define(cluster.definition(versions=versions))
+    await cluster.create_crd(cluster.crd(versions=versions))
     await cluster.create("widgets.v1beta1", cluster.widget(api_version="v1beta1", spec={"a": 1}))
 
     for name in ("v1", "v1beta1"):
@@ -117,7 +117,7 @@ async def test_an_object_is_read_in_every_served_version(cluster: Cluster) -> No
 
 
 async def test_watches_and_lists_return_objects_in_the_requested_version(cluster: Cluster) -> None:
-    await cluster.define(cluster.definition(versions=[version("v1"), version("v1beta1", storage=False)]))
+    await cluster.create_crd(cluster.crd(versions=[version("v1"), version("v1beta1", storage=False)]))
 
     async with cluster.watch("widgets.v1beta1") as events:
         await cluster.create("widgets.v1", cluster.widget(spec={"a": 1}))
@@ -130,7 +130,7 @@ async def test_watches_and_lists_return_objects_in_the_requested_version(cluster
 
 
 async def test_a_body_of_another_version_is_a_400(cluster: Cluster) -> None:
-    await cluster.define(cluster.definition(versions=[version("v1"), version("v1beta1", storage=False)]))
+    await cluster.create_crd(cluster.crd(versions=[version("v1"), version("v1beta1", storage=False)]))
 
     answer = await cluster.call("POST", cluster.path("widgets.v1"), body=cluster.widget(api_version="v1beta1"))
 
@@ -161,7 +161,7 @@ async def test_the_warning_of_a_deprecated_version_names_a_newer_one_if_there_is
         version("v2", storage=False, served=asked == "v2"),
         version("v3", storage=False, deprecated=True),
     ]
-    await cluster.define(cluster.definition(versions=versions))
+    await cluster.create_crd(cluster.crd(versions=versions))
 
     answer = await cluster.call("GET", cluster.path(f"widgets.{asked}"))
 

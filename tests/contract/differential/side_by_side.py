@@ -37,7 +37,7 @@ class Ground:
         owned: further resources whose objects are deleted between sequences, each with the label selector of these
             objects; ``""`` for all in the namespace.
         watches: the selectors of the watches of each kind, which start before the sequence.
-        define: returns the CRDs to create.
+        crds: returns the CRDs to create.
         settle: called after every write; waits until its effects are visible.
         warned: whether warnings are compared.
     """
@@ -45,7 +45,7 @@ class Ground:
     marks: dict[str, JSONObject] = field(default_factory=dict)
     owned: dict[str, str] = field(default_factory=dict)
     watches: Sequence[dict[str, str]] = ({},)
-    define: Callable[[Cluster], list[JSONObject]] = lambda _: []
+    crds: Callable[[Cluster], list[JSONObject]] = lambda _: []
     settle: Callable[[Cluster], Awaitable[None]] = _at_once
     warned: bool = True
 
@@ -92,9 +92,9 @@ class SideBySide:
     async def prepare(self) -> None:
         """Create the namespace and the CRDs on both servers."""
         for side in (self.embedded, self.reference):
-            await side.ask("POST", "/api/v1/namespaces", body={"metadata": {"name": side.namespace}})
-            for definition in self.ground.define(side):
-                await side.define(definition)
+            await side.request("POST", "/api/v1/namespaces", body={"metadata": {"name": side.namespace}})
+            for crd in self.ground.crds(side):
+                await side.create_crd(crd)
 
     async def tidy(self) -> None:
         """Delete everything on both servers, including the namespace."""

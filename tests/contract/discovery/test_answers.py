@@ -85,7 +85,7 @@ async def test_the_version_is_indented_json(cluster: Cluster) -> None:
 
 @pytest.mark.since("1.34", "the fields are new")
 async def test_the_version_includes_the_emulated_and_the_minimum_version(cluster: Cluster) -> None:
-    version = await cluster.ask("GET", "/version")
+    version = await cluster.request("GET", "/version")
 
     before = str(int(version["minor"]) - 1)
     assert (version["emulationMajor"], version["emulationMinor"]) == (version["major"], version["minor"])
@@ -129,7 +129,7 @@ async def test_checks_can_be_excluded(cluster: Cluster) -> None:
 
 
 async def test_the_root_lists_the_paths(cluster: Cluster) -> None:
-    paths = (await cluster.ask("GET", "/"))["paths"]
+    paths = (await cluster.request("GET", "/"))["paths"]
 
     assert {"/api", "/api/v1", "/apis", "/apis/apps", "/apis/apps/v1", "/version"} <= set(paths)
     assert {"/healthz/ping", "/livez/etcd", "/readyz/informer-sync"} <= set(paths)

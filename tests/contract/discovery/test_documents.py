@@ -13,26 +13,26 @@ since_aggregated = pytest.mark.since("1.30", "aggregated discovery is v2 since 1
 async def legacy(cluster: Cluster, group_version: str) -> dict[str, JSONObject]:
     """Return the resources of a group version by name, from unaggregated discovery."""
     path = f"/apis/{group_version}" if "/" in group_version else f"/api/{group_version}"
-    document = await cluster.ask("GET", path)
+    document = await cluster.request("GET", path)
     assert (document["kind"], document["groupVersion"]) == ("APIResourceList", group_version)
     return {entry["name"]: entry for entry in document["resources"]}
 
 
 async def aggregated(cluster: Cluster, group: str) -> JSONObject:
     """Return a group from aggregated discovery."""
-    document = await cluster.ask("GET", "/apis" if group else "/api", headers={"Accept": AGGREGATED})
+    document = await cluster.request("GET", "/apis" if group else "/api", headers={"Accept": AGGREGATED})
     found: JSONObject = next(item for item in document["items"] if item["metadata"].get("name", "") == group)
     return found
 
 
 async def test_the_core_group_is_a_list_of_versions(cluster: Cluster) -> None:
-    document = await cluster.ask("GET", "/api")
+    document = await cluster.request("GET", "/api")
 
     assert (document["kind"], document["versions"]) == ("APIVersions", ["v1"])
 
 
 async def test_groups_have_their_versions_and_the_preferred_one(cluster: Cluster) -> None:
-    document = await cluster.ask("GET", "/apis")
+    document = await cluster.request("GET", "/apis")
 
     groups = {group["name"]: group for group in document["groups"]}
     assert (document["kind"], document["apiVersion"]) == ("APIGroupList", "v1")
@@ -43,9 +43,9 @@ async def test_groups_have_their_versions_and_the_preferred_one(cluster: Cluster
 
 
 async def test_a_single_group_is_equal_to_that_in_the_list(cluster: Cluster) -> None:
-    listed = (await cluster.ask("GET", "/apis"))["groups"]
+    listed = (await cluster.request("GET", "/apis"))["groups"]
 
-    alone = await cluster.ask("GET", "/apis/apps")
+    alone = await cluster.request("GET", "/apis/apps")
 
     assert alone == {"kind": "APIGroup", "apiVersion": "v1", **next(g for g in listed if g["name"] == "apps")}
 
@@ -90,7 +90,7 @@ async def test_subresources_follow_their_resource(cluster: Cluster) -> None:
 
 
 async def test_only_the_list_of_the_core_group_has_no_api_version(cluster: Cluster) -> None:
-    core, apps = await cluster.ask("GET", "/api/v1"), await cluster.ask("GET", "/apis/apps/v1")
+    core, apps = await cluster.request("GET", "/api/v1"), await cluster.request("GET", "/apis/apps/v1")
 
     assert list(core) == ["kind", "groupVersion", "resources"]
     assert list(apps) == ["kind", "apiVersion", "groupVersion", "resources"]
@@ -114,7 +114,7 @@ async def test_a_stored_resource_has_a_storage_version_hash(
 
 async def test_a_crd_adds_its_group_version_and_resources(cluster: Cluster) -> None:
     names = {"plural": "widgets", "kind": "Widget", "singular": "widget", "shortNames": ["wdg"], "categories": ["all"]}
-    await cluster.define(cluster.definition(names=names, versions=[version(subresources={"status": {}})]))
+    await cluster.create_crd(cluster.crd(names=names, versions=[version(subresources={"status": {}})]))
 
     found = await legacy(cluster, f"{cluster.group}/v1")
 
@@ -128,16 +128,16 @@ async def test_a_crd_adds_its_group_version_and_resources(cluster: Cluster) -> N
 
 async def test_versions_are_sorted_by_priority_and_the_first_is_preferred(cluster: Cluster) -> None:
     entries = [version(name, storage=name == "v1") for name in ("v1alpha1", "v1", "v2beta1", "v10", "v2", "other")]
-    await cluster.define(cluster.definition(versions=entries))
+    await cluster.create_crd(cluster.crd(versions=entries))
 
-    document = await cluster.ask("GET", f"/apis/{cluster.group}")
+    document = await cluster.request("GET", f"/apis/{cluster.group}")
 
     assert [entry["version"] for entry in document["versions"]] == ["v10", "v2", "v1", "v2beta1", "v1alpha1", "other"]
     assert document["preferredVersion"] == {"groupVersion": f"{cluster.group}/v10", "version": "v10"}
 
 
 async def test_all_versions_of_a_crd_have_the_same_storage_version_hash(cluster: Cluster) -> None:
-    await cluster.define(cluster.definition(versions=[version(), version("v2", storage=False)]))
+    await cluster.create_crd(cluster.crd(versions=[version(), version("v2", storage=False)]))
 
     first, second = [(await legacy(cluster, f"{cluster.group}/{name}"))["widgets"] for name in ("v1", "v2")]
 
@@ -145,9 +145,9 @@ async def test_all_versions_of_a_crd_have_the_same_storage_version_hash(cluster:
 
 
 async def test_a_version_that_is_not_served_is_not_listed(cluster: Cluster) -> None:
-    await cluster.define(cluster.definition(versions=[version(), version("v2", storage=False, served=False)]))
+    await cluster.create_crd(cluster.crd(versions=[version(), version("v2", storage=False, served=False)]))
 
-    document = await cluster.ask("GET", f"/apis/{cluster.group}")
+    document = await cluster.request("GET", f"/apis/{cluster.group}")
 
     assert [entry["version"] for entry in document["versions"]] == ["v1"]
     assert (await cluster.call("GET", f"/apis/{cluster.group}/v2")).code == 404

@@ -62,7 +62,7 @@ async def drop_namespace(cluster: Cluster, name: str) -> None:
     await cluster.delete_all("configmaps", namespace=name)
     body = {**gone, "apiVersion": "v1", "kind": "Namespace", "spec": {"finalizers": []}}
     with suppress(NotFound, Conflict):
-        await cluster.ask("PUT", f"/api/v1/namespaces/{name}/finalize", body=body)
+        await cluster.request("PUT", f"/api/v1/namespaces/{name}/finalize", body=body)
 
 
 async def live(*informers: Informer) -> None:

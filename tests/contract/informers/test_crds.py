@@ -22,7 +22,7 @@ async def test_a_crd_created_while_its_informer_starts_is_followed_once(
     async def define_soon() -> None:
         for _ in range(steps):
             await trio.lowlevel.checkpoint()
-        await cluster.define()
+        await cluster.create_crd()
 
     recorder = Recorder()
     async with client.informer(resource(cluster)) as widgets:
@@ -39,7 +39,7 @@ async def test_a_crd_created_while_its_informer_starts_is_followed_once(
 
 @pytest.mark.scenario("K19")
 async def test_informers_of_an_existing_a_missing_and_a_later_crd(cluster: Cluster, client: Client) -> None:
-    await cluster.define()
+    await cluster.create_crd()
     widget, gadget = client.informer(resource(cluster)), client.informer(resource(cluster, "gadgets"))
     async with widget, gadget:
         await live(widget)
@@ -48,7 +48,7 @@ async def test_informers_of_an_existing_a_missing_and_a_later_crd(cluster: Clust
         async with client.informer(resource(cluster), namespace=cluster.namespace) as known:
             assert (await known.wait_state(LIVE)).reason == "Watching"
 
-        await cluster.define(cluster.definition("gadgets", "Gadget"))
+        await cluster.create_crd(cluster.crd("gadgets", "Gadget"))
         await live(gadget)
         followed = gadget.statistics()
         assert followed.watches - followed.failures == 1
@@ -58,15 +58,15 @@ def recent(obj: Unstructured) -> bool:
     return obj.annotations.get("bundle-version", "v0") >= "v1.1"
 
 
-def bundled(definition: JSONObject, bundle: str) -> JSONObject:
-    return {**definition, "metadata": {**definition["metadata"], "annotations": {"bundle-version": bundle}}}
+def bundled(crd: JSONObject, bundle: str) -> JSONObject:
+    return {**crd, "metadata": {**crd["metadata"], "annotations": {"bundle-version": bundle}}}
 
 
 @pytest.mark.scenario("K20")
 async def test_a_filtered_crd_is_followed_when_its_annotation_passes_the_filter(
     cluster: Cluster, connect: Callable[..., Client]
 ) -> None:
-    await cluster.define(bundled(cluster.definition(), "v1.0"))
+    await cluster.create_crd(bundled(cluster.crd(), "v1.0"))
     settings = dynkube.InformerSettings(crd_filter=recent)
     async with connect(settings=settings) as client, client.informer(resource(cluster)) as widgets:
         assert (await widgets.wait_state(ABSENT)).reason == "CRDFiltered"
@@ -83,7 +83,7 @@ async def test_the_crd_filter_can_be_any_function(cluster: Cluster, connect: Cal
         return obj.name.startswith("meters.") or (not obj.name.startswith("virtuals.") and recent(obj))
 
     for plural, bundle in (("meters", "v1.0"), ("gateways", "v1.1"), ("virtuals", "v1.1"), ("policies", "v1.0")):
-        await cluster.define(bundled(cluster.definition(plural, plural.capitalize()), bundle))
+        await cluster.create_crd(bundled(cluster.crd(plural, plural.capitalize()), bundle))
     settings = dynkube.InformerSettings(crd_filter=wanted)
     async with connect(settings=settings) as client:
         for plural in ("meters", "gateways"):
@@ -111,7 +111,7 @@ async def test_a_filter_applies_when_the_crd_is_created_later(cluster: Cluster, 
     recorder = Recorder()
     async with client.informer(resource(cluster), filter=lambda obj: obj.namespace == cluster.namespace) as widgets:
         recorder.attach(widgets)
-        await cluster.define()
+        await cluster.create_crd()
         await put_widget(cluster, "a")
         await cluster.create("widgets", cluster.widget("b"), namespace="default")
         await live(widgets)
@@ -124,15 +124,15 @@ async def test_a_filter_applies_when_the_crd_is_created_later(cluster: Cluster, 
 
 @pytest.mark.scenario("G1", "F2", "P8")
 async def test_a_crd_with_names_in_use_is_absent_until_they_are_free(cluster: Cluster, client: Client) -> None:
-    await cluster.define()
-    rival = cluster.definition("rivals", "Widget")
+    await cluster.create_crd()
+    rival = cluster.crd("rivals", "Widget")
     async with client.informer(resource(cluster, "rivals")) as rivals:
         await rivals.wait_synced()
         await cluster.create(CRDS, rival)
         assert (await until_reason(rivals, "NamesNotAccepted")).phase is ABSENT
         assert (rivals.statistics().lists, rivals.statistics().watches) == (0, 0)
 
-        await cluster.undefine()
+        await cluster.delete_crd()
 
         assert (await rivals.wait_state(LIVE)).reason == "Watching"
 
@@ -142,8 +142,8 @@ async def test_a_version_is_absent_until_it_is_served(cluster: Cluster, client: 
     def served(*served: str) -> list[JSONObject]:
         return [version(name, storage=name == "v1beta1", served=name in served) for name in ("v1beta1", "v1")]
 
-    definition = cluster.definition(versions=served("v1beta1"))
-    await cluster.define(definition)
+    crd = cluster.crd(versions=served("v1beta1"))
+    await cluster.create_crd(crd)
     await cluster.create("widgets", cluster.widget("a", api_version="v1beta1"))
     recorder = Recorder()
     async with client.informer(resource(cluster)) as widgets:
@@ -165,7 +165,7 @@ async def test_a_version_is_absent_until_it_is_served(cluster: Cluster, client: 
 async def test_a_deleted_crd_deletes_its_objects_and_is_followed_again_when_recreated(
     cluster: Cluster, client: Client
 ) -> None:
-    await cluster.define()
+    await cluster.create_crd()
     recorder = Recorder()
     async with client.informer(resource(cluster), indexes={"n": "{.spec.n}"}) as widgets:
         recorder.attach(widgets)
@@ -173,12 +173,12 @@ async def test_a_deleted_crd_deletes_its_objects_and_is_followed_again_when_recr
             await put_widget(cluster, name, n=1)
         await recorder.take(2)
 
-        await cluster.undefine()
+        await cluster.delete_crd()
         await widgets.wait_state(ABSENT)
         assert sorted(await recorder.take(2)) == ["delete/a", "delete/b"]
         assert (widgets.list(), widgets.by_index("n", "1")) == ([], [])
 
-        await cluster.define()
+        await cluster.create_crd()
         await put_widget(cluster, "c", n=1)
         await live(widgets)
         assert await recorder.take(1) == ["add/c"]
@@ -187,15 +187,15 @@ async def test_a_deleted_crd_deletes_its_objects_and_is_followed_again_when_recr
 
 @pytest.mark.scenario("G4", "F7", "P7")
 async def test_a_replaced_crd_causes_deletes_and_adds(cluster: Cluster, client: Client) -> None:
-    await cluster.define()
+    await cluster.create_crd()
     await put_widget(cluster, "a")
     recorder = Recorder()
     async with client.informer(resource(cluster)) as widgets:
         recorder.attach(widgets)
         assert await recorder.take(1) == ["add/a"]
 
-        await cluster.undefine()
-        await cluster.define()
+        await cluster.delete_crd()
+        await cluster.create_crd()
         await put_widget(cluster, "a")
         await put_widget(cluster, "b")
 
@@ -205,16 +205,16 @@ async def test_a_replaced_crd_causes_deletes_and_adds(cluster: Cluster, client: 
 
 @pytest.mark.scenario("P7", "F7")
 async def test_a_crd_can_be_recreated_with_another_scope(cluster: Cluster, client: Client) -> None:
-    await cluster.define()
+    await cluster.create_crd()
     await put_widget(cluster, "a")
     recorder = Recorder()
     async with client.informer(resource(cluster)) as widgets:
         recorder.attach(widgets)
         assert await recorder.take(1) == ["add/a"]
 
-        await cluster.undefine()
+        await cluster.delete_crd()
         await widgets.wait_state(ABSENT)
-        await cluster.define(cluster.definition(scope="Cluster"))
+        await cluster.create_crd(cluster.crd(scope="Cluster"))
         await live(widgets)
         await put_widget(cluster, "wide")
 

@@ -20,8 +20,8 @@ HOLD = "example.com/hold"
 async def test_2_a_name_conflict_of_an_established_crd_does_not_affect_its_informer(
     cluster: Cluster, client: Client
 ) -> None:
-    await cluster.define(cluster.definition("gadgets", "Gadget", names=named("gadgets", "Gadget", "wd")))
-    defined = await cluster.define()
+    await cluster.create_crd(cluster.crd("gadgets", "Gadget", names=named("gadgets", "Gadget", "wd")))
+    defined = await cluster.create_crd()
     await put_widget(cluster, "a")
     recorder = Recorder()
     async with client.informer(resource(cluster)) as widgets:
@@ -31,7 +31,7 @@ async def test_2_a_name_conflict_of_an_established_crd_does_not_affect_its_infor
         edited = await cluster.patch(
             CRDS, defined["metadata"]["name"], {"spec": {"names": named("widgets", "Widget", "wd")}}
         )
-        await cluster.becomes(CRDS, edited, lambda found: conditions(found)["NamesAccepted"][0] == "False")
+        await cluster.wait_for(CRDS, edited, lambda found: conditions(found)["NamesAccepted"][0] == "False")
         await put_widget(cluster, "b")
 
         assert await recorder.take(2) == ["add/a", "add/b"]
@@ -50,7 +50,7 @@ def versions(*names: str, stored: str, served: tuple[str, ...] | None = None) ->
 async def test_4_a_new_preferred_version_does_not_affect_an_informer_with_a_version(
     cluster: Cluster, client: Client
 ) -> None:
-    defined = await cluster.define(cluster.definition(versions=versions("v1beta1", stored="v1beta1")))
+    defined = await cluster.create_crd(cluster.crd(versions=versions("v1beta1", stored="v1beta1")))
     await cluster.create("widgets", cluster.widget("a", api_version="v1beta1"))
     recorder = Recorder()
     async with client.informer(resource(cluster, version="v1beta1")) as old:
@@ -80,7 +80,7 @@ async def test_4_a_new_preferred_version_does_not_affect_an_informer_with_a_vers
 async def test_4_an_informer_without_a_version_changes_to_the_new_preferred_version(
     cluster: Cluster, client: Client
 ) -> None:
-    defined = await cluster.define(cluster.definition(versions=versions("v1beta1", stored="v1beta1")))
+    defined = await cluster.create_crd(cluster.crd(versions=versions("v1beta1", stored="v1beta1")))
     await cluster.create("widgets", cluster.widget("a", api_version="v1beta1"))
     recorder = Recorder()
     async with client.informer(f"widgets.{cluster.group}") as widgets:
@@ -102,7 +102,7 @@ async def test_4_an_informer_without_a_version_changes_to_the_new_preferred_vers
 async def test_5_objects_of_a_terminating_crd_are_followed_until_they_are_deleted(
     cluster: Cluster, client: Client
 ) -> None:
-    defined = await cluster.define()
+    defined = await cluster.create_crd()
     await put_widget(cluster, "a")
     await cluster.create("widgets", cluster.widget("held", metadata={"name": "held", "finalizers": [HOLD]}))
     recorder = Recorder()
@@ -125,7 +125,7 @@ async def test_5_objects_of_a_terminating_crd_are_followed_until_they_are_delete
 async def test_5_an_informer_started_on_a_terminating_crd_shows_the_remaining_objects(
     cluster: Cluster, client: Client
 ) -> None:
-    defined = await cluster.define()
+    defined = await cluster.create_crd()
     await cluster.create("widgets", cluster.widget("held", metadata={"name": "held", "finalizers": [HOLD]}))
     await cluster.delete(CRDS, defined["metadata"]["name"])
     recorder = Recorder()
@@ -143,7 +143,7 @@ async def test_5_an_informer_started_on_a_terminating_crd_shows_the_remaining_ob
 
 @pytest.mark.scenario("F10", "P9")
 async def test_10_a_storage_migration_is_one_update_of_each_object(cluster: Cluster, client: Client) -> None:
-    defined = await cluster.define(cluster.definition(versions=versions("v1", "v2", stored="v1")))
+    defined = await cluster.create_crd(cluster.crd(versions=versions("v1", "v2", stored="v1")))
     for number in range(10):
         await put_widget(cluster, f"w{number}", n=number)
     async with client.informer(resource(cluster), indexes={"n": "{.spec.n}"}) as widgets:

@@ -24,7 +24,7 @@ async def test_an_index_added_before_the_crd_works_after_it(cluster: Cluster, cl
         await widgets.wait_synced()
         assert widgets.by_index("secret", "one") == []
 
-        await cluster.define()
+        await cluster.create_crd()
         await put_widget(cluster, "a", secret="one")
         last = await put_widget(cluster, "b", secret="two")
         await widgets.wait_state(LIVE)
@@ -41,7 +41,7 @@ async def test_an_informer_and_a_crd_created_before_the_client_is_entered(
     client = connect()
     widgets = client.informer(resource(cluster))
     recorder.attach(widgets)
-    await cluster.define()
+    await cluster.create_crd()
 
     async with client, widgets, trio.open_nursery() as nursery:
         nursery.start_soon(read_all_the_time, widgets)
@@ -61,7 +61,7 @@ async def read_all_the_time(informer: Informer) -> None:
 
 @pytest.mark.scenario("K3")
 async def test_a_crd_created_before_the_informer(cluster: Cluster, client: Client) -> None:
-    await cluster.define()
+    await cluster.create_crd()
     recorder = Recorder()
     async with client.informer(resource(cluster, "gadgets")) as other:
         await other.wait_synced()
@@ -83,7 +83,7 @@ async def test_a_crd_created_after_the_informer_has_started(cluster: Cluster, cl
         await widgets.wait_synced()
         assert (widgets.has_synced, widgets.list(), widgets.state.phase) == (True, [], ABSENT)
 
-        await cluster.define()
+        await cluster.create_crd()
         await put_widget(cluster, "name")
 
         await widgets.wait_state(LIVE)
@@ -98,7 +98,7 @@ async def test_an_informer_that_is_not_entered_is_stopped_and_empty(cluster: Clu
     recorder.attach(widgets)
     assert (widgets.has_synced, widgets.list(), widgets.state.phase) == (False, [], STOPPED)
 
-    await cluster.define()
+    await cluster.create_crd()
     async with widgets:
         await widgets.wait_synced()
         await put_widget(cluster, "name")
@@ -121,7 +121,7 @@ async def test_a_built_in_resource_without_a_crd_is_listed_and_watched(cluster: 
 async def test_an_informer_has_synced_when_handlers_have_processed_the_initial_objects(
     cluster: Cluster, client: Client
 ) -> None:
-    await cluster.define()
+    await cluster.create_crd()
     await put_widget(cluster, "a")
     called, go_on = trio.Event(), trio.Event()
     handled = []

@@ -60,7 +60,7 @@ async def test_a_filter_is_changed_on_informers_with_and_without_a_resource(clus
             informer.set_filter(NamespaceFilter(f"team={cluster.namespace}"))
         assert (await told.take(1), len(plain)) == (["delete/d1"], 1)
 
-        await cluster.define()
+        await cluster.create_crd()
         await put_widget(cluster, "name3")
         await cluster.create("widgets", cluster.widget("name4"), namespace=selected)
         await live(late)

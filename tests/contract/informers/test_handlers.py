@@ -108,7 +108,7 @@ async def test_handlers_added_before_and_after_the_crd_can_be_removed(cluster: C
         early = before.attach(widgets)
         stays.attach(widgets)
         await widgets.wait_state(ABSENT)
-        await cluster.define()
+        await cluster.create_crd()
         await live(widgets)
         late = after.attach(widgets)
         await late.wait_synced()
@@ -128,7 +128,7 @@ async def test_a_handler_added_while_the_resource_is_created_is_called(
     recorder = Recorder()
     async with client.informer(resource(cluster)) as widgets:
         await widgets.wait_state(ABSENT)
-        await cluster.define()
+        await cluster.create_crd()
         await put_widget(cluster, "a")
         for _ in range(steps):
             await trio.lowlevel.checkpoint()

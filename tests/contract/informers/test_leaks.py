@@ -105,7 +105,7 @@ async def watches_after_a_moment(cluster: Cluster, server: APIServer | None) -> 
 @pytest.mark.scenario("F36", "G8", "K22")
 @pytest.mark.timeout(240)
 async def test_a_thousand_informers_leak_nothing(cluster: Cluster, client: Client, server: APIServer | None) -> None:
-    await cluster.define()
+    await cluster.create_crd()
     for name in ("a", "b"):
         await put_widget(cluster, name, n=1)
     widgets = resource(cluster)

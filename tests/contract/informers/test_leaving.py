@@ -53,7 +53,7 @@ async def test_31_a_crd_can_be_created_at_any_moment_while_an_informer_stops(
     async with client.informer(resource(cluster)) as widgets:
         await widgets.wait_synced()
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(cluster.define)
+            nursery.start_soon(cluster.create_crd)
             for _ in range(steps):
                 await trio.lowlevel.checkpoint()
             await widgets.aclose()
@@ -70,7 +70,7 @@ async def test_an_informer_is_stopped_when_the_scope_around_it_is_cancelled(clus
     with trio.CancelScope() as scope:
         async with client.informer(resource(cluster)) as widgets:
             await widgets.wait_state(ABSENT)
-            await cluster.define()
+            await cluster.create_crd()
             await live(widgets)
             scope.cancel()
             await trio.sleep_forever()

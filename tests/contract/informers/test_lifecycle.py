@@ -15,7 +15,7 @@ from tests.contract.objects import CRDS, version
 
 @pytest.mark.scenario("F9")
 async def test_9_no_event_is_lost_when_the_spec_of_a_crd_changes(cluster: Cluster, client: Client) -> None:
-    await cluster.define()
+    await cluster.create_crd()
     await put_widget(cluster, "before")
     recorder = Recorder()
     async with client.informer(resource(cluster)) as widgets:
@@ -33,7 +33,7 @@ async def test_9_no_event_is_lost_when_the_spec_of_a_crd_changes(cluster: Cluste
 
 @pytest.mark.scenario("P7", "P1")
 async def test_reads_are_empty_as_soon_as_the_state_is_absent(cluster: Cluster, client: Client) -> None:
-    await cluster.define()
+    await cluster.create_crd()
     for number in range(30):
         await put_widget(cluster, f"w{number}", host="x")
     recorder, checked, wrong = Recorder(), list[str](), list[State]()
@@ -53,7 +53,7 @@ async def test_reads_are_empty_as_soon_as_the_state_is_absent(cluster: Cluster, 
 
         async with trio.open_nursery() as nursery:
             nursery.start_soon(check_reads)
-            await cluster.undefine()
+            await cluster.delete_crd()
             await widgets.wait_state(ABSENT)
             assert reads() == []
             assert sorted(await recorder.take(30)) == sorted(f"delete/w{number}" for number in range(30))
@@ -74,7 +74,7 @@ async def test_the_states_of_a_new_resource_are_absent_syncing_and_live(cluster:
     async with trio.open_nursery() as nursery, client.informer(resource(cluster)) as widgets:
         nursery.start_soon(note)
         await widgets.wait_state(ABSENT)
-        await cluster.create(CRDS, cluster.definition())
+        await cluster.create(CRDS, cluster.crd())
         await widgets.wait_state(LIVE)
 
     told = [state for state in seen if not state.startswith("UNKNOWN")]
@@ -91,9 +91,9 @@ async def test_has_synced_stays_true_while_the_crd_is_deleted_and_recreated(clus
     async with client.informer(resource(cluster)) as widgets:
         await widgets.wait_synced()
         for _ in range(2):
-            await cluster.define()
+            await cluster.create_crd()
             await live(widgets)
             assert widgets.has_synced
-            await cluster.undefine()
+            await cluster.delete_crd()
             await widgets.wait_state(ABSENT)
             assert widgets.has_synced

@@ -82,7 +82,7 @@ async def test_a_removed_handler_is_not_called_and_the_others_continue(cluster: 
 
 @pytest.mark.scenario("K23")
 async def test_a_client_without_informers_can_list(cluster: Cluster, client: Client) -> None:
-    await cluster.define()
+    await cluster.create_crd()
     await cluster.create("widgets", cluster.widget("x"))
 
     assert names(await client.resource(resource(cluster)).list()) == ["x"]
@@ -91,7 +91,7 @@ async def test_a_client_without_informers_can_list(cluster: Cluster, client: Cli
 
 @pytest.mark.scenario("K24")
 async def test_an_informer_of_a_new_crd_syncs(cluster: Cluster, client: Client) -> None:
-    await cluster.define(cluster.definition("gadgets", "Gadget"))
+    await cluster.create_crd(cluster.crd("gadgets", "Gadget"))
 
     async with client.informer(resource(cluster, "gadgets")) as gadgets:
         await gadgets.wait_synced()

@@ -46,18 +46,18 @@ def documents(folder: Path) -> Iterator[JSONObject]:
 class Project:
     """The CRDs that a project publishes, and examples of their objects."""
 
-    definitions: list[JSONObject]
+    crds: list[JSONObject]
     examples: list[JSONObject]
 
 
 def published(name: str, version: tuple[int, int]) -> Project:
     found = documents(DATA / name / "crds")
-    definitions = [body for body in found if body["kind"] == "CustomResourceDefinition"]
+    crds = [body for body in found if body["kind"] == "CustomResourceDefinition"]
     if version <= (1, 20):  # it takes empty strings for null when it validates, and rejects them
-        definitions = [body for body in definitions if not has_empty_text(body)]
+        crds = [body for body in crds if not has_empty_text(body)]
     kinds = {
         (f"{spec['group']}/{entry['name']}", spec["names"]["kind"])
-        for spec in (body["spec"] for body in definitions)
+        for spec in (body["spec"] for body in crds)
         for entry in spec["versions"]
         if entry["served"]
     }
@@ -65,7 +65,7 @@ def published(name: str, version: tuple[int, int]) -> Project:
     if version <= (1, 20):
         given = [body for body in given if not has_empty_text(body)]
     unique = {(body["kind"], body["metadata"]["name"]): body for body in reversed(given)}
-    return Project(definitions, [body for (kind, _), body in unique.items() if (body["apiVersion"], kind) in kinds])
+    return Project(crds, [body for (kind, _), body in unique.items() if (body["apiVersion"], kind) in kinds])
 
 
 def has_empty_text(value: object) -> bool:
@@ -78,13 +78,13 @@ def has_empty_text(value: object) -> bool:
 class Follower:
     """An informer of one CRD, with a handler."""
 
-    definition: JSONObject
+    crd: JSONObject
     informer: Informer
     subscription: Subscription
 
     @property
     def plural(self) -> str:
-        return str(self.definition["spec"]["names"]["plural"])
+        return str(self.crd["spec"]["names"]["plural"])
 
     async def settle(self) -> None:
         """Wait until the handler has received the state that the informer shows."""
@@ -97,11 +97,11 @@ class Follower:
 async def following(client: Client, project: Project) -> AsyncIterator[list[Follower]]:
     async with AsyncExitStack() as stack:
         followers = []
-        for definition in project.definitions:
-            spec = definition["spec"]
+        for crd in project.crds:
+            spec = crd["spec"]
             version = next(version["name"] for version in spec["versions"] if version["served"])
             informer = client.informer(f"{spec['names']['plural']}.{version}.{spec['group']}")
-            followers.append(Follower(definition, informer, Subscription(informer)))
+            followers.append(Follower(crd, informer, Subscription(informer)))
             await stack.enter_async_context(informer)
         yield followers
 
@@ -109,18 +109,18 @@ async def following(client: Client, project: Project) -> AsyncIterator[list[Foll
 async def install(cluster: Cluster, project: Project) -> None:
     """Apply the CRDs. Old servers reject fields in an apply that they drop in a create."""
     async with trio.open_nursery() as nursery:
-        for definition in project.definitions:
-            cluster.know(definition)
-            cluster.leftovers.append(cluster.path(CRDS, definition["metadata"]["name"]))
+        for crd in project.crds:
+            cluster.register_crd(crd)
+            cluster.leftovers.append(cluster.path(CRDS, crd["metadata"]["name"]))
             if cluster.version >= (1, 31):
-                nursery.start_soon(cluster.apply, CRDS, definition, "installer")
+                nursery.start_soon(cluster.apply, CRDS, crd, "installer")
             else:
-                nursery.start_soon(cluster.create, CRDS, definition)
+                nursery.start_soon(cluster.create, CRDS, crd)
 
 
 async def create_examples(cluster: Cluster, project: Project) -> list[Unstructured]:
     """Create the examples in the test's namespace."""
-    plurals = {body["spec"]["names"]["kind"]: body["spec"]["names"]["plural"] for body in project.definitions}
+    plurals = {body["spec"]["names"]["kind"]: body["spec"]["names"]["plural"] for body in project.crds}
     created: list[Unstructured] = []
 
     async def create(example: JSONObject) -> None:
@@ -144,7 +144,7 @@ async def check(cluster: Cluster, followers: list[Follower], created: list[Unstr
     """Assert that handlers received exactly the listed objects with first letters in ``letters``, by valid events."""
     for follower in followers:
         for obj in created:
-            if obj.kind == follower.definition["spec"]["names"]["kind"]:
+            if obj.kind == follower.crd["spec"]["names"]["kind"]:
                 await follower.informer.wait_for(obj)
         await follower.settle()
         listed = (await cluster.list_of(follower.plural, namespace=""))["items"]
@@ -185,8 +185,8 @@ async def test_informers_continue_when_the_crds_of_a_project_are_replaced(
                     follower.informer.set_filter(beginning_with(letters))
                 await check(cluster, followers, created, letters)
 
-            for definition in project.definitions:
-                await cluster.delete(CRDS, definition["metadata"]["name"])
+            for crd in project.crds:
+                await cluster.delete(CRDS, crd["metadata"]["name"])
             await wait_all(followers, ABSENT)
             for follower in followers:
                 await follower.settle()

@@ -69,17 +69,17 @@ async def test_without_permission_to_watch_crds_discovery_finds_new_crds(
         recorder.attach(widgets)
         assert (await widgets.wait_state(ABSENT)).reason == "CRDNotFound"
 
-        await cluster.define()
+        await cluster.create_crd()
         await put_widget(cluster, "a")
         await live(widgets)
         assert await recorder.take(1) == ["add/a"]
 
-        await cluster.undefine()
+        await cluster.delete_crd()
         with trio.fail_after(PATIENCE):
             await widgets.wait_state(ABSENT)
         assert (await recorder.take(1), widgets.list()) == (["delete/a"], [])
 
-        await cluster.define()
+        await cluster.create_crd()
         await put_widget(cluster, "b")
         await live(widgets)
         assert await recorder.take(1) == ["add/b"]

@@ -143,7 +143,7 @@ async def test_resource_version_zero_with_a_token_is_allowed(five: Cluster) -> N
 async def test_a_410_for_a_compacted_token_has_a_token_for_the_rest_of_the_current_list(
     cluster: Cluster, compacted: str
 ) -> None:
-    await cluster.define()
+    await cluster.create_crd()
     for name in "abcde":
         await cluster.create("widgets", cluster.widget(name))
     first = await cluster.list_of("widgets", limit="2")

@@ -153,7 +153,7 @@ async def test_an_invalid_selector_is_a_400(cluster: Cluster, selector: str, wor
 async def test_without_selectable_fields_custom_resources_are_selected_only_by_name_and_namespace(
     cluster: Cluster,
 ) -> None:
-    await cluster.define()
+    await cluster.create_crd()
     for name in "ab":
         await cluster.create("widgets", cluster.widget(name, spec={"color": "red"}))
 
@@ -168,7 +168,7 @@ async def test_custom_resources_can_be_selected_by_the_selectable_fields_of_thei
     schema = structural(color={"type": "string"}, size={"type": "integer"}, big={"type": "boolean"})
     selectable = [{"jsonPath": f".spec.{name}"} for name in ("color", "size", "big")]
     entry = version(schema=schema, selectableFields=selectable)
-    await cluster.define(cluster.definition(versions=[entry]))
+    await cluster.create_crd(cluster.crd(versions=[entry]))
     await cluster.create("widgets", cluster.widget("a", spec={"color": "red", "size": 3, "big": True}))
     await cluster.create("widgets", cluster.widget("b", spec={"size": 4}))
 

@@ -31,7 +31,7 @@ async def test_a_list_of_all_namespaces_is_ordered_by_namespace_as_stored(cluste
 
 
 async def test_only_items_of_custom_resources_have_kind_and_api_version(cluster: Cluster) -> None:
-    await cluster.define()
+    await cluster.create_crd()
     await cluster.create("configmaps", config())
     await cluster.create("widgets", cluster.widget())
 
@@ -52,7 +52,7 @@ async def test_an_empty_list_has_items_and_a_version(cluster: Cluster) -> None:
 
 
 async def test_lists_of_custom_resources_have_an_empty_continue_token(cluster: Cluster) -> None:
-    await cluster.define()
+    await cluster.create_crd()
 
     found = await cluster.list_of("widgets")
 
@@ -88,7 +88,7 @@ async def test_one_object_is_read_by_its_name(cluster: Cluster) -> None:
 
 
 async def test_a_404_has_the_name_and_the_resource(cluster: Cluster) -> None:
-    await cluster.define()
+    await cluster.create_crd()
 
     for resource, told in (("configmaps", "configmaps"), ("widgets", f"widgets.{cluster.group}")):
         with pytest.raises(NotFound) as caught:

@@ -118,7 +118,7 @@ async def test_an_exact_future_version_is_an_error(five: Cluster, params: dict[s
 
 @pytest.mark.parametrize("params", [{"resourceVersionMatch": "Exact"}, {"limit": "2"}])
 async def test_a_compacted_version_is_a_410(cluster: Cluster, compacted: str, params: dict[str, str]) -> None:
-    await cluster.define()
+    await cluster.create_crd()
 
     with pytest.raises(Gone) as caught:
         await cluster.list_of("widgets", resourceVersion=compacted, **params)
@@ -184,7 +184,7 @@ async def test_a_version_that_is_not_a_number_is_an_error(five: Cluster, version
 
     for name in ("", "a"):
         with pytest.raises(APIError) as caught:
-            await five.ask("GET", five.path("configmaps", name), params={"resourceVersion": version})
+            await five.request("GET", five.path("configmaps", name), params={"resourceVersion": version})
         newer_list = not name and five.version >= (1, 34)
         assert caught.value.status.message.startswith(f"{'invalid resource version: ' if newer_list else ''}{words}")
         assert caught.value.status.message.endswith(problem)

@@ -69,16 +69,14 @@ async def test_a_few_objects_need_one_read_and_one_write_each(
 async def test_a_run_can_use_the_crds_of_the_run_before(
     cluster: Cluster, connect: Callable[..., dynkube.Client]
 ) -> None:
-    definitions = [cluster.definition(f"things{index}", f"Thing{index}") for index in range(5)]
+    crds = [cluster.crd(f"things{index}", f"Thing{index}") for index in range(5)]
     things = [{**cluster.widget("a"), "kind": f"Thing{index}"} for index in range(5)]
 
     async with connect() as client:
-        first = await client.apply_all(definitions)
+        first = await client.apply_all(crds)
     async with connect() as client:
         second = await client.apply_all(things, namespace=cluster.namespace)
-    for definition in definitions:
-        cluster.leftovers.append(
-            f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{definition['metadata']['name']}"
-        )
+    for crd in crds:
+        cluster.leftovers.append(f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{crd['metadata']['name']}")
 
     assert (first.counts, second.counts) == ({"created": 5}, {"created": 5}), f"{first}{second}"

@@ -151,8 +151,8 @@ def versions(objects: dict[Key, Unstructured]) -> dict[Key, tuple[str, str]]:
 @asynccontextmanager
 async def launch(cluster: Cluster, client: Client) -> AsyncIterator[Fleet]:
     """Start ten informers for each of five resources: one for each shard, and two for all shards with filters."""
-    await cluster.define()
-    await cluster.define(cluster.definition("gadgets", "Gadget"))
+    await cluster.create_crd()
+    await cluster.create_crd(cluster.crd("gadgets", "Gadget"))
     fleet = Fleet(cluster=cluster)
     for plural in fleet.resources:
         for number in range(SHARDS):

@@ -11,5 +11,5 @@ from tests.contract.owners.kit import served
 @pytest.fixture
 async def widgets(cluster: Cluster) -> Cluster:
     """A cluster that serves these Widgets."""
-    await cluster.define(cluster.definition(versions=[served(), served(name="v2", storage=False)]))
+    await cluster.create_crd(cluster.crd(versions=[served(), served(name="v2", storage=False)]))
     return cluster

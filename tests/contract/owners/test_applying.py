@@ -167,7 +167,7 @@ async def test_lists_of_custom_resources_merge_by_the_type_in_their_schema(clust
         "whole": {"type": "array", "items": {"type": "string"}},
     }
     schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": spec}}}
-    await cluster.define(cluster.definition(versions=[version(schema={"openAPIV3Schema": schema})]))
+    await cluster.create_crd(cluster.crd(versions=[version(schema={"openAPIV3Schema": schema})]))
     first = cluster.widget(spec={"keyed": [{"id": 1, "a": 1}], "set": ["x"], "whole": ["x"]})
     await cluster.apply("widgets", first, "one")
 
@@ -181,7 +181,7 @@ async def test_lists_of_custom_resources_merge_by_the_type_in_their_schema(clust
 
 @pytest.mark.since("1.22", "entries did not have a subresource")
 async def test_the_status_is_applied_through_its_subresource(cluster: Cluster) -> None:
-    await cluster.define(cluster.definition(versions=[version(subresources={"status": {}})]))
+    await cluster.create_crd(cluster.crd(versions=[version(subresources={"status": {}})]))
     await cluster.apply("widgets", cluster.widget(spec={"a": 1}, status={"ready": True}), "one")
 
     body = cluster.widget(spec={"a": 2}, status={"ready": True})
@@ -193,7 +193,7 @@ async def test_the_status_is_applied_through_its_subresource(cluster: Cluster) -
 
 
 async def test_an_apply_to_the_status_of_a_missing_object_is_a_404(cluster: Cluster) -> None:
-    await cluster.define(cluster.definition(versions=[version(subresources={"status": {}})]))
+    await cluster.create_crd(cluster.crd(versions=[version(subresources={"status": {}})]))
 
     with pytest.raises(NotFound):
         await cluster.apply("widgets/status", cluster.widget(status={"ready": True}), "me")
@@ -239,7 +239,7 @@ async def test_resource_version_and_uid_in_an_apply_are_preconditions(cluster: C
 async def test_resource_version_1_in_an_apply_requires_that_the_object_is_missing(
     cluster: Cluster, resource: str
 ) -> None:
-    await cluster.define()
+    await cluster.create_crd()
     body = config() if resource == "configmaps" else cluster.widget()
     body["metadata"] = {**body["metadata"], "resourceVersion": "1"}
 

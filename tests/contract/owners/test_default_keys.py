@@ -30,7 +30,7 @@ CHAPTER, SENTENCE = 'k:{"chapter":1,"section":"A"}', 'k:{"line":3,"page":2}'
 @pytest.fixture
 async def books(cluster: Cluster) -> Cluster:
     """Widgets that are books: chapters and sections, with sentences on pages and lines."""
-    await cluster.define(cluster.definition(versions=[served({"book": BOOK})]))
+    await cluster.create_crd(cluster.crd(versions=[served({"book": BOOK})]))
     return cluster
 
 

@@ -69,7 +69,7 @@ async def test_extract_returns_exactly_the_configuration_of_each_manager(cluster
 
 
 async def test_extract_from_a_custom_resource(cluster: Cluster) -> None:
-    await cluster.define(cluster.definition(versions=[version(schema=SCHEMA)]))
+    await cluster.create_crd(cluster.crd(versions=[version(schema=SCHEMA)]))
     spec = {
         "keyed": [{"name": "b", "size": 2}, {"name": "a", "zone": "there"}],
         "tags": ["y", "x"],
@@ -88,7 +88,7 @@ async def test_extract_from_a_custom_resource(cluster: Cluster) -> None:
 
 
 async def test_extract_from_a_custom_resource_without_a_schema(cluster: Cluster) -> None:
-    await cluster.define()
+    await cluster.create_crd()
     spec = {"list": [{"name": "a"}, 1, None], "map": {"a": {"b": [], "c": {}}}, "off": False}
 
     live = await cluster.apply("widgets", cluster.widget(spec=spec), "one")
@@ -124,7 +124,7 @@ async def test_applying_an_extracted_configuration_removes_and_adds_fields(clust
 
 @pytest.mark.since("1.22", "entries did not have a subresource")
 async def test_extract_separates_the_configurations_of_subresources(cluster: Cluster) -> None:
-    await cluster.define(cluster.definition(versions=[version(subresources={"status": {}})]))
+    await cluster.create_crd(cluster.crd(versions=[version(subresources={"status": {}})]))
     await cluster.apply("widgets", cluster.widget(spec={"a": 1}), "one")
     live = await cluster.apply("widgets/status", cluster.widget(status={"ready": True}), "one")
 
@@ -134,7 +134,7 @@ async def test_extract_separates_the_configurations_of_subresources(cluster: Clu
 
 
 async def test_an_empty_map_is_extracted_as_empty_if_others_have_filled_it(cluster: Cluster) -> None:
-    await cluster.define()
+    await cluster.create_crd()
     mine: JSONObject = {"a": {}, "b": {"c": {}}}
     theirs: JSONObject = {"a": {"x": 1}, "b": {"c": {"y": 2}}}
 

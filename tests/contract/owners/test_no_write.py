@@ -78,7 +78,7 @@ async def test_a_repeated_apply_of_a_quantity_that_is_normalized_writes_nothing(
 
 @pytest.mark.since("1.31", "the time was written again: https://github.com/kubernetes/kubernetes/issues/124605")
 async def test_a_repeated_apply_of_an_atomic_map_with_defaults_writes_nothing(cluster: Cluster, a_second: Wait) -> None:
-    await cluster.define(cluster.definition(versions=[served(DEFAULTED)]))
+    await cluster.create_crd(cluster.crd(versions=[served(DEFAULTED)]))
     steps = [Apply("one", {"ref": {"name": "a"}})]
     first = await play(cluster, steps)
     await a_second()

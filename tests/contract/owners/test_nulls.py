@@ -40,7 +40,7 @@ async def test_a_null_for_a_value_of_another_manager_is_a_conflict(cluster: Clus
 @pytest.mark.since("1.25", "it was stored")
 async def test_a_null_that_the_schema_does_not_allow_is_owned_and_dropped(cluster: Cluster) -> None:
     anything = {"x-kubernetes-preserve-unknown-fields": True}
-    await cluster.define(cluster.definition(versions=[served({"any": anything, "text": TEXT})]))
+    await cluster.create_crd(cluster.crd(versions=[served({"any": anything, "text": TEXT})]))
 
     obj = await play(cluster, [Apply("one", {"any": None, "text": "x"})])
 

@@ -101,7 +101,7 @@ async def test_an_apply_conflicts_with_the_creator(cluster: Cluster) -> None:
 
 @pytest.mark.since("1.22", "entries did not have a subresource")
 async def test_the_status_is_owned_through_its_subresource(cluster: Cluster) -> None:
-    await cluster.define(cluster.definition(versions=[version(subresources={"status": {}})]))
+    await cluster.create_crd(cluster.crd(versions=[version(subresources={"status": {}})]))
     created = await cluster.create("widgets", cluster.widget(spec={"a": 1}, status={"x": 1}), params=by("one"))
 
     written = await cluster.update("widgets/status", {**created, "status": {"ready": True}}, params=by("one"))
@@ -117,7 +117,7 @@ async def test_the_status_is_owned_through_its_subresource(cluster: Cluster) -> 
 
 async def test_updates_in_two_api_versions_are_separate_entries(cluster: Cluster) -> None:
     versions = [version(), version("v2", storage=False)]
-    await cluster.define(cluster.definition(versions=versions))
+    await cluster.create_crd(cluster.crd(versions=versions))
     await cluster.create("widgets", cluster.widget(spec={"a": 1}), params=by("one"))
 
     await cluster.patch("widgets.v2", "w", {"spec": {"b": 1}}, params=by("one"))
@@ -134,7 +134,7 @@ async def test_updates_in_two_api_versions_are_separate_entries(cluster: Cluster
 
 
 async def test_applies_in_all_api_versions_are_one_entry(cluster: Cluster) -> None:
-    await cluster.define(cluster.definition(versions=[version(), version("v2", storage=False)]))
+    await cluster.create_crd(cluster.crd(versions=[version(), version("v2", storage=False)]))
     await cluster.apply("widgets", cluster.widget(spec={"a": 1}), "me")
 
     body = {**cluster.widget(spec={"b": 1}), "apiVersion": f"{cluster.group}/v2"}

@@ -68,7 +68,7 @@ async def test_paths_of_items_and_quoted_names_are_parsed(cluster: Cluster) -> N
 
 @pytest.mark.parametrize("text", ["plain", 'a"b\\c', "<&>", "ü 😀", "tab\tend", "\x01\x7f\x85", "\u2028\ufeff"])
 async def test_keys_with_all_kinds_of_characters_are_parsed(cluster: Cluster, text: str) -> None:
-    await cluster.define(cluster.definition(versions=[version(schema=structural(keyed=KEYED))]))
+    await cluster.create_crd(cluster.crd(versions=[version(schema=structural(keyed=KEYED))]))
     key = {"on": True, "size": 1000000, "text": text}
 
     def widget(value: str) -> JSONObject:

@@ -132,7 +132,7 @@ async def test_applying_an_invalid_scale_is_an_error(cluster: Cluster) -> None:
 
 async def test_the_scale_of_a_custom_resource_can_only_be_applied_without_changes(cluster: Cluster) -> None:
     paths = {"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.size"}
-    await cluster.define(cluster.definition(versions=[version(subresources={"status": {}, "scale": paths})]))
+    await cluster.create_crd(cluster.crd(versions=[version(subresources={"status": {}, "scale": paths})]))
     await cluster.apply("widgets", cluster.widget(spec={"size": 2}), "me")
 
     code, refused = await applied(cluster, "widgets/scale", scale(3, "w"), "scaler", force="true")

@@ -43,13 +43,13 @@ async def redefine(cluster: Cluster, spec: JSONObject) -> None:
     await cluster.until(counts)
 
 
-async def define(cluster: Cluster, spec: JSONObject) -> None:
-    await cluster.define(cluster.definition(versions=[served(spec)]))
+async def create_crd(cluster: Cluster, spec: JSONObject) -> None:
+    await cluster.create_crd(cluster.crd(versions=[served(spec)]))
 
 
 @pytest.mark.since("1.22", "values that became atomic lost their owners")
 async def test_the_owner_of_a_part_owns_the_whole_after_it_becomes_atomic(cluster: Cluster) -> None:
-    await define(cluster, APART)
+    await create_crd(cluster, APART)
     before = await play(cluster, [Apply("one", VALUES), Update("ctl", {**VALUES, "pair": {"a": "1", "b": "1"}})])
     assert owned(before) == words({"one": EACH, "ctl:Update": "pair.b"})
 
@@ -67,7 +67,7 @@ async def test_the_owner_of_a_part_owns_the_whole_after_it_becomes_atomic(cluste
 
 @pytest.mark.since("1.22", "atomic maps were merged")
 async def test_the_owner_of_an_atomic_value_owns_no_parts_after_it_becomes_granular(cluster: Cluster) -> None:
-    await define(cluster, TOGETHER)
+    await create_crd(cluster, TOGETHER)
     before = await play(cluster, [Apply("one", VALUES)])
     assert owned(before) == words({"one": "pair list"})
 
@@ -80,7 +80,7 @@ async def test_the_owner_of_an_atomic_value_owns_no_parts_after_it_becomes_granu
 
 @pytest.mark.since("1.22", "atomic maps were merged")
 async def test_the_owner_of_a_formerly_atomic_value_owns_its_parts_after_the_next_apply(cluster: Cluster) -> None:
-    await define(cluster, TOGETHER)
+    await create_crd(cluster, TOGETHER)
     await play(cluster, [Apply("one", VALUES)])
     await redefine(cluster, APART)
 
@@ -92,7 +92,7 @@ async def test_the_owner_of_a_formerly_atomic_value_owns_its_parts_after_the_nex
 @pytest.mark.since("1.25", "the rules for keys of lists were different")
 async def test_items_are_found_by_a_new_key_with_a_default(cluster: Cluster) -> None:
     port = struct(port={"type": "integer"}, protocol={**TEXT, "default": "TCP"}, name=TEXT)
-    await define(cluster, {"ports": keyed(port, "port")})
+    await create_crd(cluster, {"ports": keyed(port, "port")})
     await play(cluster, [Apply("one", {"ports": [{"port": 80, "name": "a"}]})])
 
     await redefine(cluster, {"ports": keyed(port, "port", "protocol", required=["port"])})
@@ -126,7 +126,7 @@ async def test_items_are_identified_by_an_additional_key(
     cluster: Cluster, before: list[JSONObject], after: list[JSONObject]
 ) -> None:
     fields = struct(name=TEXT, id={"type": "integer"}, value=TEXT)
-    await define(cluster, {"list": keyed(fields, "name")})
+    await create_crd(cluster, {"list": keyed(fields, "name")})
     await play(cluster, [Apply("one", {"list": before})])
 
     await redefine(cluster, {"list": keyed(fields, "name", "id")})
@@ -137,7 +137,7 @@ async def test_items_are_identified_by_an_additional_key(
 
 @pytest.mark.since("1.22", "values that became atomic lost their owners")
 async def test_a_manager_without_parts_does_not_own_the_whole_after_it_becomes_atomic(cluster: Cluster) -> None:
-    await define(cluster, APART)
+    await create_crd(cluster, APART)
     await play(cluster, [Apply("one", {"pair": {"a": "1"}}), force("two", {"pair": {"a": "2"}})])
 
     await redefine(cluster, TOGETHER)

@@ -129,9 +129,9 @@ async def test_metadata_is_written_with_the_status_of_built_in_kinds(cluster: Cl
 
 
 async def test_metadata_is_not_written_with_the_status_of_custom_resources(widgets: Cluster) -> None:
-    definition = widgets.definition("gizmos", "Gizmo")
-    definition["spec"]["versions"][0]["subresources"] = {"status": {}}
-    await widgets.define(definition)
+    crd = widgets.crd("gizmos", "Gizmo")
+    crd["spec"]["versions"][0]["subresources"] = {"status": {}}
+    await widgets.create_crd(crd)
     gizmo = {"apiVersion": f"{widgets.group}/v1", "kind": "Gizmo", "metadata": {"name": "x"}, "spec": {"a": 1}}
     await widgets.apply("gizmos", gizmo, "maker")
     more = {**gizmo, "metadata": {"name": "x", "labels": {"a": "b"}}, "spec": {"a": 2}, "status": {"ready": True}}

@@ -128,7 +128,7 @@ NESTED: dict[str, tuple[Sequence[Apply | Update], JSONObject, dict[str, str]]] =
 async def test_owners_without_a_schema(
     cluster: Cluster, steps: Sequence[Apply | Update], spec: JSONObject, owners: dict[str, str]
 ) -> None:
-    await cluster.define(cluster.definition(versions=[version(), version("v2", storage=False)]))
+    await cluster.create_crd(cluster.crd(versions=[version(), version("v2", storage=False)]))
 
     obj = await play(cluster, steps)
 
@@ -140,7 +140,7 @@ async def test_owners_without_a_schema(
 async def test_owners_of_nested_values_without_a_schema(
     cluster: Cluster, steps: Sequence[Apply | Update], spec: JSONObject, owners: dict[str, str]
 ) -> None:
-    await cluster.define(cluster.definition(versions=[version(), version("v2", storage=False)]))
+    await cluster.create_crd(cluster.crd(versions=[version(), version("v2", storage=False)]))
 
     obj = await play(cluster, steps)
 

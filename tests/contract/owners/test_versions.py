@@ -15,7 +15,7 @@ NEW = {"text": TEXT, "extra": TEXT, "set": {"type": "array", "items": TEXT}}
 @pytest.fixture
 async def differing(cluster: Cluster) -> Cluster:
     """Widgets whose first version lacks a field of the second, and has a set where the second has an atomic list."""
-    await cluster.define(cluster.definition(versions=[served(OLD, storage=False), served(NEW, "v2")]))
+    await cluster.create_crd(cluster.crd(versions=[served(OLD, storage=False), served(NEW, "v2")]))
     return cluster
 
 
@@ -83,9 +83,9 @@ async def test_patching_a_field_that_another_managers_version_lacks_removes_all_
 async def dropped(cluster: Cluster) -> Cluster:
     """A Widget that ``one`` has applied in a version that was removed afterwards."""
     versions = [served(storage=False), served(name="v2")]
-    definition = await cluster.define(cluster.definition(versions=versions))
+    crd = await cluster.create_crd(cluster.crd(versions=versions))
     await cluster.apply("widgets.v1", cluster.widget(spec={"text": "x"}), "one")
-    await cluster.patch(CRDS, definition["metadata"]["name"], {"spec": {"versions": versions[1:]}})
+    await cluster.patch(CRDS, crd["metadata"]["name"], {"spec": {"versions": versions[1:]}})
 
     async def forgotten() -> bool:
         return (await cluster.call("GET", cluster.path("widgets.v1"))).code == 404

@@ -110,7 +110,7 @@ async def test_a_patch_can_remove_kind_and_api_version(
 
 
 async def test_a_patch_cannot_remove_the_api_version_of_a_custom_resource(cluster: Cluster) -> None:
-    await cluster.define()
+    await cluster.create_crd()
     await cluster.create("widgets", cluster.widget())
 
     with pytest.raises(InternalError, match="Object 'apiVersion' is missing"):
@@ -130,7 +130,7 @@ async def test_a_missing_object_is_a_404_even_if_the_patch_is_malformed(cluster:
 
 
 async def test_a_strategic_patch_of_a_custom_resource_is_a_415(cluster: Cluster) -> None:
-    await cluster.define()
+    await cluster.create_crd()
     await cluster.create("widgets", cluster.widget())
 
     with pytest.raises(UnsupportedMediaType) as caught:
@@ -142,7 +142,7 @@ async def test_a_strategic_patch_of_a_custom_resource_is_a_415(cluster: Cluster)
 
 
 async def test_a_patch_of_the_status_changes_only_the_status(cluster: Cluster) -> None:
-    await cluster.define(cluster.definition(versions=[version(subresources={"status": {}})]))
+    await cluster.create_crd(cluster.crd(versions=[version(subresources={"status": {}})]))
     await cluster.create("widgets", cluster.widget(spec={"a": 1}))
 
     patch = {"status": {"ready": True}, "spec": {"a": 2}, "metadata": {"labels": {"a": "b"}}}

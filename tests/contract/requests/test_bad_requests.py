@@ -82,7 +82,7 @@ def _meaning(answer: Any) -> Any:
 async def test_the_error_for_an_invalid_request_is_that_of_kube_apiserver(
     cluster: Cluster, judge: Judge, table: Table, subtests: pytest.Subtests
 ) -> None:
-    await cluster.define(cluster.definition(versions=[version(schema=structural(size={"type": "integer"}))]))
+    await cluster.create_crd(cluster.crd(versions=[version(schema=structural(size={"type": "integer"}))]))
     await _seed(cluster)
 
     for row in table.rows:

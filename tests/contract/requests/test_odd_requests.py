@@ -47,7 +47,7 @@ async def test_objects_can_be_nested_280_levels_deep(cluster: Cluster) -> None:
     nested: object = 1
     for _ in range(280):
         nested = {"a": nested}
-    await cluster.define()
+    await cluster.create_crd()
 
     created = await cluster.create("widgets", cluster.widget(spec=nested))
     patched = await cluster.patch("widgets", "w", {"metadata": {"labels": {"is": "deep"}}})

@@ -27,4 +27,4 @@ async def server(backend: Backend) -> AsyncIterator[APIServer | None]:
 async def widgets(backend: Backend, server: APIServer | None, request: pytest.FixtureRequest) -> AsyncIterator[Fields]:
     """Widgets with a field for each of the module's ``SCHEMAS``."""
     async with open_cluster(backend, server) as cluster:
-        yield await Fields.define(cluster, request.module.SCHEMAS)
+        yield await Fields.create_crd(cluster, request.module.SCHEMAS)

@@ -35,7 +35,7 @@ def fields(required: list[str] | None = None, /, **properties: JSONObject) -> JS
 
 async def serve(cluster: Cluster, schema: JSONObject, **more: Any) -> None:
     """Define Widgets whose ``spec.f`` has ``schema``."""
-    await cluster.define(cluster.definition(versions=[version(schema=structural(f=schema), **more)]))
+    await cluster.create_crd(cluster.crd(versions=[version(schema=structural(f=schema), **more)]))
 
 
 async def reschema(cluster: Cluster, schema: JSONObject) -> None:
@@ -80,11 +80,11 @@ class Fields:
     schemas: list[JSONObject]
 
     @classmethod
-    async def define(cls, cluster: Cluster, schemas: Iterable[JSONObject]) -> Fields:
+    async def create_crd(cls, cluster: Cluster, schemas: Iterable[JSONObject]) -> Fields:
         """Create one CRD with all the schemas."""
         listed = list(schemas)
         properties = {f"f{number}": schema for number, schema in enumerate(listed)}
-        await cluster.define(cluster.definition(versions=[version(schema=structural(**properties))]))
+        await cluster.create_crd(cluster.crd(versions=[version(schema=structural(**properties))]))
         return cls(cluster, listed)
 
     async def answer(self, schema: JSONObject, value: object) -> Answer:

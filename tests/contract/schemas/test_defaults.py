@@ -76,7 +76,7 @@ async def test_a_field_removed_from_the_schema_is_not_shown(cluster: Cluster) ->
 async def test_a_new_object_has_the_default_status_and_not_that_of_the_body(cluster: Cluster) -> None:
     schema = fields(status={**fields(phase=STRING), "default": {"phase": "New"}})
     served = version(schema={"openAPIV3Schema": schema}, subresources={"status": {}})
-    await cluster.define(cluster.definition(versions=[served]))
+    await cluster.create_crd(cluster.crd(versions=[served]))
 
     created = await cluster.create("widgets", cluster.widget(status={"phase": "Sent"}))
 

@@ -29,15 +29,15 @@ def _documents(pattern: str) -> list[JSONObject]:
     return [found for path in paths for found in yaml.load_all(path.read_text(), yaml.CSafeLoader) if found]
 
 
-DEFINITIONS = [found for found in _documents("*/crds/*.yaml") if found["kind"] == "CustomResourceDefinition"]
+PUBLISHED = [found for found in _documents("*/crds/*.yaml") if found["kind"] == "CustomResourceDefinition"]
 KINDS = {
     (f"{found['spec']['group']}/{version['name']}", found["spec"]["names"]["kind"]): found["spec"]["names"]["plural"]
-    for found in DEFINITIONS
+    for found in PUBLISHED
     for version in found["spec"]["versions"]
     if version["served"]
 }
 EXAMPLES = [found for found in _documents("*/examples/**/*.yaml") if (found["apiVersion"], found["kind"]) in KINDS]
-definitions = pytest.mark.parametrize("body", [pytest.param(body, id=body["metadata"]["name"]) for body in DEFINITIONS])
+each_crd = pytest.mark.parametrize("body", [pytest.param(body, id=body["metadata"]["name"]) for body in PUBLISHED])
 
 
 def _own(cluster: Cluster, body: JSONObject) -> JSONObject:
@@ -65,7 +65,7 @@ def _can_be_applied(cluster: Cluster, body: JSONObject) -> bool:
 async def installed(backend: Backend, server: APIServer | None) -> AsyncIterator[Cluster]:
     """A cluster with all of the CRDs, applied if possible and otherwise created."""
     async with open_cluster(backend, server) as cluster:
-        taken = [body for body in DEFINITIONS if _can_be_created(cluster, body)]
+        taken = [body for body in PUBLISHED if _can_be_created(cluster, body)]
         for body in taken:
             own = _own(cluster, body)
             if _can_be_applied(cluster, body):
@@ -73,13 +73,13 @@ async def installed(backend: Backend, server: APIServer | None) -> AsyncIterator
                 cluster.leftovers.append(cluster.path(CRDS, own["metadata"]["name"]))
             else:
                 await cluster.create(CRDS, own)
-            cluster.know(own)
+            cluster.register_crd(own)
         for body in taken:
             await cluster.until_served(body["spec"]["names"]["plural"])
         yield cluster
 
 
-@definitions
+@each_crd
 async def test_a_published_crd_is_created_without_warnings(cluster: Cluster, body: JSONObject) -> None:
     params = {"dryRun": "All", "fieldValidation": "Strict"}
 
@@ -91,7 +91,7 @@ async def test_a_published_crd_is_created_without_warnings(cluster: Cluster, bod
         assert found == {("default", 'Invalid value: "null":  in body must be of type string: "null"')}
 
 
-@definitions
+@each_crd
 async def test_a_published_crd_is_served_in_all_of_its_versions(installed: Cluster, body: JSONObject) -> None:
     own = _own(installed, body)
     if not _can_be_created(installed, body):
@@ -106,7 +106,7 @@ async def test_a_published_crd_is_served_in_all_of_its_versions(installed: Clust
         assert answer.code == (200 if version["served"] else 404)
 
 
-@definitions
+@each_crd
 async def test_a_second_apply_of_a_published_crd_changes_nothing(installed: Cluster, body: JSONObject) -> None:
     own = _own(installed, body)
     if not _can_be_created(installed, body):

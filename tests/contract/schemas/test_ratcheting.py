@@ -68,7 +68,7 @@ async def tightened(backend: Backend, server: APIServer | None) -> AsyncIterator
     """For each case a Widget that was stored before the schema was tightened; and the cluster."""
     async with open_cluster(backend, server) as cluster:
         schema = structural(**{PLACES[name]: case[0] for name, case in CASES.items()})
-        await cluster.define(cluster.definition(versions=[version(schema=schema)]))
+        await cluster.create_crd(cluster.crd(versions=[version(schema=schema)]))
         stored: dict[str, Any] = {}
         for name, case in CASES.items():
             body = cluster.widget(PLACES[name], spec={PLACES[name]: case[2]})
@@ -107,7 +107,7 @@ async def test_a_rule_that_an_unchanged_value_violates_causes_a_warning(cluster:
 async def test_an_update_of_the_status_validates_only_the_status(cluster: Cluster) -> None:
     schema = {"openAPIV3Schema": fields(spec=fields(["a"], a=STRING), status=fields(["n"], n=INTEGER))}
     served = version(schema=schema, subresources={"status": {}})
-    await cluster.define(cluster.definition(versions=[served]))
+    await cluster.create_crd(cluster.crd(versions=[served]))
     body = await cluster.create("widgets", cluster.widget(spec={"a": "x"}, status={"n": "dropped"}))
 
     with pytest.raises(Invalid) as caught:

@@ -106,7 +106,7 @@ async def test_a_strict_apply_has_a_different_message(cluster: Cluster) -> None:
 
 
 async def test_a_repeated_field_of_a_crd_causes_a_warning(cluster: Cluster) -> None:
-    body = json.dumps(cluster.definition(), separators=(",", ":"))
+    body = json.dumps(cluster.crd(), separators=(",", ":"))
     body = body.replace('"scope":"Namespaced"', '"scope":"Cluster","scope":"Namespaced"')
 
     answer = await send(cluster, "POST", cluster.path(CRDS), body, "application/json", "Warn")

@@ -184,7 +184,7 @@ async def test_rules_with_old_self_validate_updates(
 async def test_a_rule_on_the_whole_object_can_use_its_name(cluster: Cluster) -> None:
     rule = {"rule": "self.metadata.name.startsWith('c')", "message": "no"}
     schema = {"openAPIV3Schema": ruled(fields(), rule)}
-    await cluster.define(cluster.definition(versions=[version(schema=schema)]))
+    await cluster.create_crd(cluster.crd(versions=[version(schema=schema)]))
 
     await cluster.create("widgets", cluster.widget("c"))
     with pytest.raises(Invalid) as caught:

@@ -11,7 +11,7 @@ async def _two_versions(cluster: Cluster) -> None:
     new = structural(a=STRING, new={**STRING, "default": "n"})
     old = structural(a=STRING, old={**STRING, "default": "o"})
     versions = [version("v1", schema=new), version("v1beta1", storage=False, schema=old)]
-    await cluster.define(cluster.definition(versions=versions))
+    await cluster.create_crd(cluster.crd(versions=versions))
 
 
 async def _spec_of(cluster: Cluster, resource: str) -> JSONObject:

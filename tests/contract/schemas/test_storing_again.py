@@ -47,7 +47,7 @@ async def test_the_next_write_stores_a_new_default(cluster: Cluster) -> None:
 async def test_the_second_write_stores_a_default_status(cluster: Cluster) -> None:
     schema = fields(status={**fields(phase=STRING), "default": {"phase": "New"}})
     served = version(schema={"openAPIV3Schema": schema}, subresources={"status": {}})
-    await cluster.define(cluster.definition(versions=[served]))
+    await cluster.create_crd(cluster.crd(versions=[served]))
 
     async with cluster.watch("widgets") as events:
         created = await cluster.create("widgets", cluster.widget())
@@ -64,7 +64,7 @@ async def test_an_update_without_changes_stores_the_object_in_a_new_storage_vers
     def versions(stored: str) -> list[JSONObject]:
         return [version(name, storage=name == stored) for name in ("v1", "v2")]
 
-    defined = await cluster.define(cluster.definition(versions=versions("v1")))
+    defined = await cluster.create_crd(cluster.crd(versions=versions("v1")))
     created = await cluster.create("widgets.v1", cluster.widget(spec={"a": 1}))
     async with cluster.watch("widgets.v1") as events:
         await cluster.patch(CRDS, defined["metadata"]["name"], {"spec": {"versions": versions("v2")}})

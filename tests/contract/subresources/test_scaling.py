@@ -168,7 +168,7 @@ async def test_a_body_that_is_not_a_scale_of_the_object_is_a_400(
     cluster: Cluster, scale: JSONObject, fields: JSONObject, words: str
 ) -> None:
     with pytest.raises(BadRequest, match=words):
-        await cluster.ask("PUT", cluster.path("deployments/scale", "d"), body={**scale, **fields})
+        await cluster.request("PUT", cluster.path("deployments/scale", "d"), body={**scale, **fields})
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "PATCH"])
@@ -179,7 +179,7 @@ async def test_the_scale_of_a_missing_object_is_a_404(cluster: Cluster, method: 
     path, content_type = cluster.path("deployments/scale", "none"), MERGE if method == "PATCH" else "application/json"
 
     with pytest.raises(NotFound, match=r'deployments.* "none" not found'):
-        await cluster.ask(method, path, body=body, content_type=content_type)
+        await cluster.request(method, path, body=body, content_type=content_type)
 
 
 async def test_daemon_sets_have_no_scale(cluster: Cluster) -> None:

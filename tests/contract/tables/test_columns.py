@@ -23,7 +23,7 @@ async def columns(cluster: Cluster, group_version: str, plural: str) -> list[str
     resource = Resource(group_version=group_version, plural=plural, namespaced=False)
     # In all namespaces; no object has this name, so there are no rows.
     nobody = {"fieldSelector": "metadata.name=no--one"}
-    found = await cluster.ask("GET", resource.path(""), params=nobody, headers={"Accept": TABLE})
+    found = await cluster.request("GET", resource.path(""), params=nobody, headers={"Accept": TABLE})
     return [f"{each['name']}|{each['type']}|{each['format']}|{each['priority']}" for each in found["columnDefinitions"]]
 
 
@@ -55,11 +55,11 @@ async def test_custom_resources_have_the_columns_of_their_crd(cluster: Cluster) 
         {"name": "Born", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
     ]
     schema = structural(color={"type": "string"}, size={"type": "integer"})
-    await cluster.define(cluster.definition(versions=[version(schema=schema, additionalPrinterColumns=printed)]))
+    await cluster.create_crd(cluster.crd(versions=[version(schema=schema, additionalPrinterColumns=printed)]))
     await cluster.create("widgets", cluster.widget("a", spec={"color": "red", "size": 3}))
     await cluster.create("widgets", cluster.widget("b"))
 
-    found = await cluster.ask("GET", cluster.path("widgets"), headers={"Accept": TABLE})
+    found = await cluster.request("GET", cluster.path("widgets"), headers={"Accept": TABLE})
 
     assert [column["name"] for column in found["columnDefinitions"]] == ["Name", "Color", "Size", "Born"]
     assert [column["priority"] for column in found["columnDefinitions"]] == [0, 0, 1, 0]
@@ -68,10 +68,10 @@ async def test_custom_resources_have_the_columns_of_their_crd(cluster: Cluster) 
 
 
 async def test_custom_resources_without_columns_have_a_name_and_an_age(cluster: Cluster) -> None:
-    await cluster.define()
+    await cluster.create_crd()
     await cluster.create("widgets", cluster.widget())
 
-    found = await cluster.ask("GET", cluster.path("widgets"), headers={"Accept": TABLE})
+    found = await cluster.request("GET", cluster.path("widgets"), headers={"Accept": TABLE})
 
     assert [column["name"] for column in found["columnDefinitions"]] == ["Name", "Age"]
     assert found["rows"][0]["cells"][0] == "w"

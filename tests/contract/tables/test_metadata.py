@@ -39,8 +39,8 @@ async def test_an_object_can_be_read_as_its_metadata(two: Cluster, version: str)
 
 async def test_a_list_of_metadata_can_be_read_in_chunks(two: Cluster) -> None:
     path, headers = two.path("configmaps"), {"Accept": LIST}
-    first = await two.ask("GET", path, params={"limit": "1"}, headers=headers)
-    second = await two.ask("GET", path, params={"continue": first["metadata"]["continue"]}, headers=headers)
+    first = await two.request("GET", path, params={"limit": "1"}, headers=headers)
+    second = await two.request("GET", path, params={"continue": first["metadata"]["continue"]}, headers=headers)
 
     assert (first["kind"], first["apiVersion"]) == ("PartialObjectMetadataList", "meta.k8s.io/v1")
     # Old servers drop the count.
@@ -102,7 +102,7 @@ async def test_requesting_the_object_form_of_a_list_or_the_list_form_of_an_objec
 
 
 async def test_a_custom_resource_can_be_read_as_its_metadata(cluster: Cluster) -> None:
-    await cluster.define()
+    await cluster.create_crd()
     created = await cluster.create("widgets", cluster.widget())
 
     found = await cluster.get("widgets", "w", headers={"Accept": ONE})

@@ -39,7 +39,7 @@ async def test_the_row_of_a_bookmark_has_the_annotation_for_the_end_of_initial_e
 
 
 async def test_an_error_in_a_watch_is_a_plain_status(cluster: Cluster) -> None:
-    await cluster.define()
+    await cluster.create_crd()
     params = {"watch": "1", "resourceVersion": "1"}
 
     async with cluster.stream(cluster.path("widgets"), params, accept=TABLE) as events:

@@ -22,7 +22,7 @@ async def three(cluster: Cluster) -> Cluster:
 
 async def table(cluster: Cluster, resource: str, name: str = "", **params: str) -> JSONObject:
     path = cluster.path(resource, name)
-    return await cluster.ask("GET", path, params=params, headers={"Accept": ACCEPT})
+    return await cluster.request("GET", path, params=params, headers={"Accept": ACCEPT})
 
 
 def columns(found: JSONObject) -> list[str]:

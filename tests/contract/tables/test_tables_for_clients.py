@@ -82,7 +82,7 @@ async def test_columns_of_wide_output_are_marked(cluster: Cluster, client: dynku
 
 async def test_the_columns_are_the_printer_columns_of_the_crd(cluster: Cluster, client: dynkube.Client) -> None:
     printed = [{"name": "Size", "type": "integer", "jsonPath": ".spec.size", "priority": 1}]
-    await cluster.define(cluster.definition(versions=[version(additionalPrinterColumns=printed)]))
+    await cluster.create_crd(cluster.crd(versions=[version(additionalPrinterColumns=printed)]))
     await cluster.create("widgets", cluster.widget("w", spec={"size": 3}))
 
     table = await client.resource(f"widgets.{cluster.group}").table(namespace=cluster.namespace)
@@ -98,7 +98,7 @@ async def test_a_data_frame_has_exact_times_instead_of_rounded_ages(cluster: Clu
         {"name": "Last", "type": "date", "jsonPath": ".spec.last"},
         {"name": "Size", "type": "integer", "jsonPath": ".spec.size"},
     ]
-    await cluster.define(cluster.definition(versions=[version(additionalPrinterColumns=printed)]))
+    await cluster.create_crd(cluster.crd(versions=[version(additionalPrinterColumns=printed)]))
     await cluster.create("widgets", cluster.widget("w", spec={"last": "2026-01-01T10:00:00Z", "size": 3}))
     await cluster.create("widgets", cluster.widget("x"))
 

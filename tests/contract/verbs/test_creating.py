@@ -68,7 +68,7 @@ async def test_a_dry_run_has_the_same_errors(cluster: Cluster, name: str, code: 
 
 
 async def test_only_built_in_objects_can_omit_kind_and_api_version(cluster: Cluster) -> None:
-    await cluster.define()
+    await cluster.create_crd()
 
     created = await cluster.create("configmaps", {"metadata": {"name": "a"}})
     assert (created["kind"], created["apiVersion"]) == ("ConfigMap", "v1")
@@ -77,7 +77,7 @@ async def test_only_built_in_objects_can_omit_kind_and_api_version(cluster: Clus
 
 
 async def test_version_and_kind_of_a_custom_resource_must_match_the_path(cluster: Cluster) -> None:
-    await cluster.define()
+    await cluster.create_crd()
 
     with pytest.raises(BadRequest, match=r"the API version in the data \(x/v1\) does not match the expected"):
         await cluster.create("widgets", {**cluster.widget(), "apiVersion": "x/v1"})

@@ -95,7 +95,7 @@ async def test_keys_of_annotations_can_have_capital_letters(cluster: Cluster) ->
 
 
 async def test_finalizers_of_custom_resources_can_have_any_name(cluster: Cluster) -> None:
-    await cluster.define()
+    await cluster.create_crd()
     body = cluster.widget(metadata={"name": "w", "finalizers": ["plain", "a.b/c"]})
 
     answer = await cluster.call("POST", cluster.path("widgets"), body=body)

@@ -107,9 +107,9 @@ async def test_the_content_type_is_checked_before_the_options_except_in_updates(
     path = cluster.path("configmaps", "" if method == "POST" else "a")
 
     with pytest.raises(first):
-        await cluster.ask(method, path, body="{}", content_type=content_type, params={"dryRun": "Some"})
+        await cluster.request(method, path, body="{}", content_type=content_type, params={"dryRun": "Some"})
 
 
 async def test_options_are_checked_before_the_body(cluster: Cluster) -> None:
     with pytest.raises(Invalid, match="dryRun"):
-        await cluster.ask("POST", cluster.path("configmaps"), body="{", params={"dryRun": "Some"})
+        await cluster.request("POST", cluster.path("configmaps"), body="{", params={"dryRun": "Some"})

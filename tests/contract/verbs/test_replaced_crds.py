@@ -44,11 +44,11 @@ VERBS: dict[str, Verb] = {
 
 async def replaced(cluster: Cluster, client: Client, **spec: Any) -> ResourceClient:
     """Return the verbs of a client that has read discovery before the CRD was replaced by one with ``spec``."""
-    await cluster.define(cluster.definition(scope="Cluster"))
+    await cluster.create_crd(cluster.crd(scope="Cluster"))
     widgets = client.resource(GVR(cluster.group, "v1", "widgets"))
     await widgets.list()
-    await cluster.undefine()
-    await cluster.define(cluster.definition(**spec))
+    await cluster.delete_crd()
+    await cluster.create_crd(cluster.crd(**spec))
     return widgets
 
 

@@ -16,7 +16,7 @@ async def stored(cluster: Cluster) -> JSONObject:
 
 @pytest.fixture
 async def widget(cluster: Cluster) -> JSONObject:
-    await cluster.define(cluster.definition(versions=[version(subresources={"status": {}})]))
+    await cluster.create_crd(cluster.crd(versions=[version(subresources={"status": {}})]))
     return await cluster.create("widgets", cluster.widget(spec={"size": 1}, status={"ready": True}))
 
 
@@ -100,7 +100,7 @@ async def test_an_update_or_patch_cannot_set_the_deletion_timestamp(
     method, content_type = ("PUT", "application/json") if verb == "update" else ("PATCH", MERGE)
 
     with pytest.raises(Invalid) as caught:
-        await cluster.ask(method, cluster.path("configmaps", "a"), body=body, content_type=content_type)
+        await cluster.request(method, cluster.path("configmaps", "a"), body=body, content_type=content_type)
 
     fields = {cause.field for cause in caught.value.causes}
     assert fields == {"metadata.deletionTimestamp", "metadata.deletionGracePeriodSeconds"}
@@ -111,11 +111,11 @@ async def test_name_and_namespace_in_the_body_must_match_the_path(cluster: Clust
     path = cluster.path("configmaps", "b")
 
     with pytest.raises(BadRequest, match=r"name of the object \(a\) does not match the name on the URL \(b\)"):
-        await cluster.ask("PUT", path, body=stored)
+        await cluster.request("PUT", path, body=stored)
     with pytest.raises(BadRequest, match=r"name of the object \(b based on URL\) was undeterminable: name must be"):
-        await cluster.ask("PUT", path, body={"data": {}})
+        await cluster.request("PUT", path, body={"data": {}})
     with pytest.raises(BadRequest, match="does not match the namespace"):
-        await cluster.ask("PUT", path, body=config("b", namespace="other"))
+        await cluster.request("PUT", path, body=config("b", namespace="other"))
 
 
 async def test_an_update_of_a_missing_object_is_a_404(cluster: Cluster) -> None:
@@ -210,7 +210,7 @@ async def test_a_status_with_an_old_resource_version_is_a_conflict(cluster: Clus
 
 
 async def test_without_a_status_subresource_status_is_a_normal_field(cluster: Cluster) -> None:
-    await cluster.define()
+    await cluster.create_crd()
     created = await cluster.create("widgets", cluster.widget(status={"ready": False}))
 
     updated = await cluster.update("widgets", {**created, "status": {"ready": True}})

@@ -132,7 +132,7 @@ async def test_initial_events_of_a_future_version_are_an_error_event(cluster: Cl
 
 
 async def test_a_compacted_version_is_an_error_event_in_a_200(cluster: Cluster) -> None:
-    await cluster.define()
+    await cluster.create_crd()
 
     async with cluster.watch("widgets", resourceVersion="1") as events:
         (error,) = await events.rest()

@@ -40,12 +40,12 @@ async def test_a_bookmark_shortly_before_the_end_has_the_latest_version(cluster:
 
 
 async def test_a_change_of_the_crd_ends_watches_and_makes_their_versions_expire(cluster: Cluster) -> None:
-    definition = await cluster.define()
+    crd = await cluster.create_crd()
     await cluster.create("widgets", cluster.widget())
     start = (await cluster.list_of("widgets"))["metadata"]["resourceVersion"]
     async with cluster.watch("widgets", resourceVersion=start) as events:
-        definition["spec"]["versions"].append(version("v2", storage=False))
-        cluster.know(await cluster.update("customresourcedefinitions", definition))
+        crd["spec"]["versions"].append(version("v2", storage=False))
+        cluster.register_crd(await cluster.update("customresourcedefinitions", crd))
 
         assert await events.rest() == []
 

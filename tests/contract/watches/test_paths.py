@@ -48,7 +48,7 @@ async def test_selectors_and_resource_version_can_be_used_with_these_paths(clust
 
 
 async def test_custom_resources_have_these_paths(cluster: Cluster) -> None:
-    await cluster.define()
+    await cluster.create_crd()
     await cluster.create("widgets", cluster.widget())
     path = cluster.path("widgets", "w").replace("/v1/", "/v1/watch/")
 
@@ -78,7 +78,7 @@ async def test_invalid_parameters_are_an_error(
     cluster: Cluster, name: str, params: dict[str, str], code: int, words: str
 ) -> None:
     with pytest.raises(APIError) as caught:
-        await cluster.ask("GET", old_path(cluster, "configmaps", name), params=params)
+        await cluster.request("GET", old_path(cluster, "configmaps", name), params=params)
 
     assert caught.value.code == code
     assert words in caught.value.status.message
@@ -110,7 +110,7 @@ async def test_other_paths_and_methods_are_an_error(cluster: Cluster, method: st
 
 async def test_these_paths_require_permission_to_watch(cluster: Cluster) -> None:
     with pytest.raises(Forbidden, match='cannot watch resource "configmaps" in API group "" in the namespace'):
-        await cluster.acting_as("nobody").ask("GET", old_path(cluster, "configmaps"))
+        await cluster.acting_as("nobody").request("GET", old_path(cluster, "configmaps"))
 
 
 def old_path(cluster: Cluster, resource: str, name: str = "") -> str:

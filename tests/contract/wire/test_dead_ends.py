@@ -32,7 +32,7 @@ PAGE = "404 page not found\n"
     ],
 )
 async def test_an_unknown_path_of_an_api_is_a_404(cluster: Cluster, path: str, told: str) -> None:
-    await cluster.define()
+    await cluster.create_crd()
 
     answer = await cluster.call("GET", path.format(group=cluster.group))
 

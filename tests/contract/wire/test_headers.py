@@ -46,7 +46,7 @@ async def test_a_watch_has_no_content_length_and_is_json(cluster: Cluster) -> No
 
 
 async def test_head_of_a_custom_resource_has_no_body(cluster: Cluster) -> None:
-    await cluster.define()
+    await cluster.create_crd()
 
     listed = await cluster.http.head(cluster.path("widgets"))
     missing = await cluster.http.head(cluster.path("widgets", "none"))
@@ -77,7 +77,7 @@ async def test_other_methods_on_a_built_in_object_are_a_405(cluster: Cluster, me
 async def test_other_methods_on_a_custom_resource_are_a_405_with_another_message(
     cluster: Cluster, method: str, name: str
 ) -> None:
-    await cluster.define()
+    await cluster.create_crd()
 
     answer = await cluster.call(method, cluster.path("widgets", name))
 
@@ -89,7 +89,7 @@ async def test_other_methods_on_a_custom_resource_are_a_405_with_another_message
 async def test_writing_to_a_collection_of_custom_resources_without_a_name_is_a_400(
     cluster: Cluster, method: str
 ) -> None:
-    await cluster.define()
+    await cluster.create_crd()
     content_type = "application/merge-patch+json" if method == "PATCH" else "application/json"
 
     answer = await cluster.call(method, cluster.path("widgets"), body=cluster.widget(), content_type=content_type)
@@ -98,16 +98,16 @@ async def test_writing_to_a_collection_of_custom_resources_without_a_name_is_a_4
 
 
 async def test_a_post_to_the_path_of_a_custom_resource_creates_the_object_of_the_body(cluster: Cluster) -> None:
-    await cluster.define()
+    await cluster.create_crd()
 
-    created = await cluster.ask("POST", cluster.path("widgets", "elsewhere"), body=cluster.widget("here"))
+    created = await cluster.request("POST", cluster.path("widgets", "elsewhere"), body=cluster.widget("here"))
 
     assert created["metadata"]["name"] == "here"
 
 
 async def test_each_response_of_a_deprecated_version_has_a_warning(cluster: Cluster) -> None:
     old = version(deprecated=True, deprecationWarning="use v2, it is better")
-    await cluster.define(cluster.definition(versions=[old]))
+    await cluster.create_crd(cluster.crd(versions=[old]))
 
     answers = [
         await cluster.call("GET", cluster.path("widgets")),

@@ -85,7 +85,7 @@ async def test_built_in_resources_require_an_exact_media_type(one: Cluster, acce
 
 
 async def test_custom_resources_support_wildcards(cluster: Cluster) -> None:
-    await cluster.define()
+    await cluster.create_crd()
     await cluster.create("widgets", cluster.widget())
 
     found = await ask(cluster, "application/*", "widgets")
@@ -96,7 +96,7 @@ async def test_custom_resources_support_wildcards(cluster: Cluster) -> None:
 
 
 async def test_custom_resources_are_never_protobuf(cluster: Cluster) -> None:
-    await cluster.define()
+    await cluster.create_crd()
     await cluster.create("widgets", cluster.widget())
 
     alone, or_json = await ask(cluster, PROTOBUF, "widgets"), await ask(cluster, f"{PROTOBUF},{JSON}", "widgets")
@@ -106,7 +106,7 @@ async def test_custom_resources_are_never_protobuf(cluster: Cluster) -> None:
 
 
 async def test_a_watch_as_yaml_is_a_406(cluster: Cluster) -> None:
-    await cluster.define()
+    await cluster.create_crd()
     params = {"watch": "1", "timeoutSeconds": "1"}
     answer = await cluster.http.get(cluster.path("widgets"), params=params, headers={"Accept": YAML})
 

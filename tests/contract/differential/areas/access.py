@@ -162,7 +162,7 @@ async def settle(cluster: Cluster) -> None:
             subject = {"kind": "User", "apiGroup": _API, "name": name}
             content = {"subjects": [subject], "roleRef": {"apiGroup": _API, "kind": kind, "name": name}}
         body = {"apiVersion": f"{_API}/v1", "kind": _KINDS[plural], "metadata": metadata, **content}
-        await cluster.ask("POST", cluster.path(plural), body=body)
+        await cluster.request("POST", cluster.path(plural), body=body)
     for plural, namespace in (("roles", cluster.namespace), ("clusterroles", "")):
         attributes = {"verb": "get", "group": "e.com", "resource": plural, "namespace": namespace}
         await _until_allowed(cluster, {"spec": {"user": name, "resourceAttributes": attributes}})
@@ -172,7 +172,7 @@ async def settle(cluster: Cluster) -> None:
 
 async def _until_allowed(cluster: Cluster, question: JSONObject) -> None:
     for _ in range(1000):
-        if (await cluster.ask("POST", cluster.path("subjectaccessreviews"), body=question))["status"]["allowed"]:
+        if (await cluster.request("POST", cluster.path("subjectaccessreviews"), body=question))["status"]["allowed"]:
             return
         await trio.sleep(0.01)
     raise AssertionError("the authorizer has not seen all writes")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.contract.differential.areas.applied_definitions import GADGETS, GIZMOS, WIDGETS, definitions
+from tests.contract.differential.areas.applied_crds import GADGETS, GIZMOS, WIDGETS, crds
 from tests.contract.differential.areas.applied_kinds import CONFIGS, DEPLOYMENTS, SERVICES
 from tests.contract.differential.areas.applies import Subject
 from tests.contract.differential.side_by_side import MARK, Ground
@@ -17,7 +17,7 @@ def ground(subject: Subject, mark: JSONObject) -> Ground:
     return Ground(
         marks={plural: {"apiVersion": api_version, "kind": subject.kind, "metadata": metadata, **mark}},
         warned=False,  # the embedded server lacks some warnings about pods and ports
-        define=lambda cluster: [each for each in definitions(cluster) if each["spec"]["names"]["plural"] == plural],
+        crds=lambda cluster: [each for each in crds(cluster) if each["spec"]["names"]["plural"] == plural],
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
-from tests.contract.differential.areas import access, applied, data, definitions, pods, services, workloads
+from tests.contract.differential.areas import access, applied, crds, data, pods, services, workloads
 from tests.contract.differential.areas.custom import GADGET_GROUND, GADGETS, WIDGET_GROUND, WIDGETS
 from tests.contract.differential.asking import Request
 from tests.contract.differential.side_by_side import Ground
@@ -42,7 +42,7 @@ AREAS = {
     "pods": Area(ground=pods.GROUND, requests=pods.PODS.requests()),
     "services": Area(ground=services.GROUND, requests=services.SERVICES.requests()),
     "deployments": Area(ground=workloads.GROUND, requests=workloads.DEPLOYMENTS.requests()),
-    "definitions": Area(ground=definitions.GROUND, requests=definitions.requests(), length=5),
+    "crds": Area(ground=crds.GROUND, requests=crds.requests(), length=5),
     "access": Area(ground=access.GROUND, requests=access.requests, length=12),
     **{
         name: Area(ground=ground, requests=requests, length=12, older=name in applied.AGELESS)

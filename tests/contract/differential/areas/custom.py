@@ -164,7 +164,7 @@ GADGETS = Kind(
 OWN_LABELS = {"x": "y", "t": "1"}
 
 
-def definitions(cluster: Cluster) -> list[JSONObject]:
+def crds(cluster: Cluster) -> list[JSONObject]:
     """Return the CRDs of Widgets and Gadgets."""
     columns = [
         {"name": "Size", "type": "integer", "jsonPath": ".spec.size"},
@@ -176,7 +176,7 @@ def definitions(cluster: Cluster) -> list[JSONObject]:
         "selectableFields": [{"jsonPath": ".spec.colour"}],
     }
     versions = [version("v1", storage=False, **common), version("v2", additionalPrinterColumns=columns, **common)]
-    return [cluster.definition(versions=versions), cluster.definition("gadgets", "Gadget")]
+    return [cluster.crd(versions=versions), cluster.crd("gadgets", "Gadget")]
 
 
 def mark(kind: Kind, **content: object) -> JSONObject:
@@ -192,10 +192,10 @@ def mark(kind: Kind, **content: object) -> JSONObject:
 WIDGET_GROUND = Ground(
     marks={"widgets": mark(WIDGETS, spec={})},
     watches=({}, {"labelSelector": "x=y"}, {"fieldSelector": "spec.colour=red"}, {"labelSelector": "t"}),
-    define=lambda cluster: definitions(cluster)[:1],
+    crds=lambda cluster: crds(cluster)[:1],
 )
 GADGET_GROUND = Ground(
     marks={"gadgets": mark(GADGETS)},
     watches=({}, {"labelSelector": "x=y"}, {"fieldSelector": "metadata.name!=a"}),
-    define=lambda cluster: definitions(cluster)[1:],
+    crds=lambda cluster: crds(cluster)[1:],
 )

@@ -73,7 +73,7 @@ def _versions(draw: Draw, name: str, *, storage: bool) -> JSONObject:
 
 
 @st.composite
-def _definition(draw: Draw, plural: str) -> JSONObject:
+def _crd(draw: Draw, plural: str) -> JSONObject:
     versions = [draw(_versions("v1", storage=not rarely(draw, 12)))]
     if rarely(draw, 3):
         versions.append(draw(_versions(draw(mostly(["v2"], ["v1", "V2"])), storage=rarely(draw, 12))))
@@ -116,7 +116,7 @@ def requests(draw: Draw) -> Request:
     """Return a strategy for creates, updates, deletes and reads of CRDs."""
     plural = draw(st.sampled_from(_PLURALS))
     target = f"{CRDS}/{plural}.{{group}}"
-    body = draw(_definition(plural))
+    body = draw(_crd(plural))
     match draw(st.sampled_from(["create"] * 4 + ["update"] * 2 + ["patch", "get", "delete"])):
         case "create":
             return Request(method="POST", target=CRDS, body=body)

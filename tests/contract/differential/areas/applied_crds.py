@@ -98,13 +98,13 @@ def _served(name: str, spec: JSONObject, *, storage: bool) -> JSONObject:
     return version(name, storage=storage, schema=schema, subresources={"status": {}, "scale": paths})
 
 
-def definitions(cluster: Cluster) -> list[JSONObject]:
+def crds(cluster: Cluster) -> list[JSONObject]:
     versions = [_served("v1", _COMMON, storage=True), _served("v2", _COMMON, storage=False)]
     different = [_served("v1", _COMMON, storage=True), _served("v2", _OTHER, storage=False)]
     return [
-        cluster.definition(versions=versions),
-        cluster.definition("gadgets", "Gadget"),
-        cluster.definition("gizmos", "Gizmo", versions=different),
+        cluster.crd(versions=versions),
+        cluster.crd("gadgets", "Gadget"),
+        cluster.crd("gizmos", "Gizmo", versions=different),
     ]
 
 
