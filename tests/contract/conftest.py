@@ -11,7 +11,7 @@ import dynkube
 from dynkube.testing import APIServer
 from tests.contract.backends import Backend, open_backend, open_cluster, parse_clusters
 from tests.contract.cluster import Cluster
-from tests.contract.recorded import Judge
+from tests.contract.recorded import ResponseChecker
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -99,6 +99,6 @@ async def compacted(backend: Backend, cluster: Cluster) -> str:
 
 
 @pytest.fixture
-def judge(cluster: Cluster, backend: Backend, request: pytest.FixtureRequest) -> Judge:
+def checker(cluster: Cluster, backend: Backend, request: pytest.FixtureRequest) -> ResponseChecker:
     """Compares responses with recorded ones, or records them."""
-    return Judge(cluster=cluster, records=backend.real and request.config.getoption("--record"))
+    return ResponseChecker(cluster=cluster, records=backend.real and request.config.getoption("--record"))

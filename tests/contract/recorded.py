@@ -48,7 +48,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judge:
+class ResponseChecker:
     """Compares the responses of a cluster with those of a table, or records them there.
 
     Attributes:
@@ -59,15 +59,15 @@ class Judge:
     cluster: Cluster
     records: bool
 
-    def filled(self, row: JSONObject) -> JSONObject:
+    def fill_in(self, row: JSONObject) -> JSONObject:
         """Return ``row`` with the placeholders replaced by this test's names."""
         text = json.dumps(row)
         for placeholder, name in self._names:
             text = text.replace(placeholder, name)
-        filled: JSONObject = json.loads(text)
-        return filled
+        values: JSONObject = json.loads(text)
+        return values
 
-    def judge(self, table: Table, row: JSONObject, answer: JSONObject) -> None:
+    def check(self, table: Table, row: JSONObject, answer: JSONObject) -> None:
         """Compare ``answer``, which has this test's names, with the recorded response.
 
         Raises:

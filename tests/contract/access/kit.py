@@ -48,16 +48,18 @@ async def allow(cluster: Cluster, user: str, *rules: JSONObject, everywhere: boo
     await cluster.create(kinds[0], role(name, *rules, everywhere=everywhere))
     await cluster.create(kinds[1], binding(name, kind, name, user, everywhere=everywhere))
     for each in rules:
-        await decided(cluster, user, each, namespace="" if everywhere else cluster.namespace)
+        await wait_permission(cluster, user, each, namespace="" if everywhere else cluster.namespace)
     return name
 
 
-async def decided(cluster: Cluster, user: str, asked: JSONObject, *, namespace: str, allowed: bool = True) -> None:
-    """Wait until the server allows or denies ``user`` what the rule ``asked`` describes.
+async def wait_permission(
+    cluster: Cluster, user: str, permission: JSONObject, *, namespace: str, allowed: bool = True
+) -> None:
+    """Wait until the server allows or denies ``user`` what the rule ``permission`` describes.
 
     A real server watches roles and bindings, and has no event for having seen a change.
     """
-    spec = {"user": user, **_attributes(asked, namespace)}
+    spec = {"user": user, **_attributes(permission, namespace)}
     for _ in range(1000):
         review = await cluster.create("subjectaccessreviews", {"spec": spec})
         if review["status"]["allowed"] is allowed:
@@ -66,13 +68,13 @@ async def decided(cluster: Cluster, user: str, asked: JSONObject, *, namespace: 
     raise AssertionError(f"the server does not use the changed permissions: {spec}")
 
 
-def _attributes(asked: JSONObject, namespace: str) -> JSONObject:
-    verb = asked["verbs"][0]
-    if "nonResourceURLs" in asked:
-        return {"nonResourceAttributes": {"verb": verb, "path": asked["nonResourceURLs"][0]}}
-    resource, _, subresource = asked["resources"][0].partition("/")
-    about = {"verb": verb, "group": asked["apiGroups"][0], "resource": resource, "subresource": subresource}
-    names = asked.get("resourceNames") or [""]
+def _attributes(permission: JSONObject, namespace: str) -> JSONObject:
+    verb = permission["verbs"][0]
+    if "nonResourceURLs" in permission:
+        return {"nonResourceAttributes": {"verb": verb, "path": permission["nonResourceURLs"][0]}}
+    resource, _, subresource = permission["resources"][0].partition("/")
+    about = {"verb": verb, "group": permission["apiGroups"][0], "resource": resource, "subresource": subresource}
+    names = permission.get("resourceNames") or [""]
     return {"resourceAttributes": {**about, "namespace": namespace, "name": names[0]}}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.contract.access.kit import GROUP, allow, binding, decided, role, rule, user_of
+from tests.contract.access.kit import GROUP, allow, binding, role, rule, user_of, wait_permission
 from tests.contract.cluster import APPLY, Cluster
 from tests.contract.events import seen
 from tests.contract.objects import JSONObject, config
@@ -59,7 +59,7 @@ async def test_a_role_binding_grants_a_cluster_role_only_in_its_namespace(cluste
     user = user_of(cluster)
     await cluster.create("clusterroles", role(user, rule("list", "pods"), everywhere=True))
     await cluster.create("rolebindings", binding("readers", "ClusterRole", user, user))
-    await decided(cluster, user, rule("list", "pods"), namespace=cluster.namespace)
+    await wait_permission(cluster, user, rule("list", "pods"), namespace=cluster.namespace)
 
     alice = cluster.acting_as(user)
     codes = [
@@ -91,13 +91,13 @@ async def test_changed_roles_and_bindings_take_effect(cluster: Cluster) -> None:
     codes = [(await alice.call("GET", cluster.path("pods"))).code]
 
     await cluster.update("roles", role(name, rule("get", "pods")))
-    await decided(cluster, user, listing, namespace=cluster.namespace, allowed=False)
+    await wait_permission(cluster, user, listing, namespace=cluster.namespace, allowed=False)
     codes.append((await alice.call("GET", cluster.path("pods"))).code)
     await cluster.update("roles", role(name, listing))
-    await decided(cluster, user, listing, namespace=cluster.namespace)
+    await wait_permission(cluster, user, listing, namespace=cluster.namespace)
     codes.append((await alice.call("GET", cluster.path("pods"))).code)
     await cluster.delete("rolebindings", name)
-    await decided(cluster, user, listing, namespace=cluster.namespace, allowed=False)
+    await wait_permission(cluster, user, listing, namespace=cluster.namespace, allowed=False)
     codes.append((await alice.call("GET", cluster.path("pods"))).code)
 
     assert codes == [200, 403, 200, 403]
@@ -109,7 +109,7 @@ async def test_an_open_watch_continues_after_its_permission_is_revoked(cluster: 
 
     async with cluster.acting_as(user).watch("configmaps") as events:
         await cluster.delete("rolebindings", name)
-        await decided(cluster, user, watching, namespace=cluster.namespace, allowed=False)
+        await wait_permission(cluster, user, watching, namespace=cluster.namespace, allowed=False)
         await cluster.create("configmaps", config("late"))
         come = await events.until("late")
 

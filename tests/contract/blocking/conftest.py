@@ -15,7 +15,7 @@ from tests.contract.backends import Backend
 from tests.contract.cluster import Cluster
 
 T = TypeVar("T")
-Elsewhere = Callable[[Callable[[dynkube.sync.Client], T]], Awaitable[T]]
+InThread = Callable[[Callable[[dynkube.sync.Client], T]], Awaitable[T]]
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def anyio_backend() -> tuple[str, dict[str, object]]:
 
 
 @pytest.fixture
-async def elsewhere(backend: Backend, server: APIServer | None, cluster: Cluster) -> AsyncIterator[Elsewhere[object]]:
+async def in_thread(backend: Backend, server: APIServer | None, cluster: Cluster) -> AsyncIterator[InThread[object]]:
     """Opens a blocking client in a thread, and calls a function with it there."""
     async with backend.endpoint(server, tls=True) as endpoint:
         kubeconfig = endpoint.kubeconfig(namespace=cluster.namespace)

@@ -8,7 +8,7 @@ import pytest
 
 import dynkube
 import dynkube.sync
-from tests.contract.blocking.conftest import Elsewhere
+from tests.contract.blocking.conftest import InThread
 from tests.contract.cluster import Cluster
 
 pytestmark = [pytest.mark.real_time, pytest.mark.timeout(240)]
@@ -18,7 +18,7 @@ def settings(name: str = "settings", **data: str) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
 
 
-async def test_objects_are_written_and_read(elsewhere: Elsewhere[object]) -> None:
+async def test_objects_are_written_and_read(in_thread: InThread[object]) -> None:
     def cells(k: dynkube.sync.Client) -> object:
         maps = k.resource("cm")
         created = maps.create(settings(colour="blue"))
@@ -27,10 +27,10 @@ async def test_objects_are_written_and_read(elsewhere: Elsewhere[object]) -> Non
         maps.delete("settings")
         return created["data"], patched["data"], list(listed) == [patched]
 
-    assert await elsewhere(cells) == ({"colour": "blue"}, {"colour": "blue", "size": "large"}, True)
+    assert await in_thread(cells) == ({"colour": "blue"}, {"colour": "blue", "size": "large"}, True)
 
 
-async def test_an_informer_runs_between_the_calls(elsewhere: Elsewhere[object]) -> None:
+async def test_an_informer_runs_between_the_calls(in_thread: InThread[object]) -> None:
     def cells(k: dynkube.sync.Client) -> object:
         maps = k.informer("configmaps", namespace=k.namespace, filter=lambda obj: obj.name.startswith("my-"))
         maps.wait_synced(timeout=60)
@@ -40,11 +40,11 @@ async def test_an_informer_runs_between_the_calls(elsewhere: Elsewhere[object]) 
             seen = events.next(60)
         return [obj.name for obj in maps], type(seen)
 
-    assert await elsewhere(cells) == (["my-first"], dynkube.Added)
+    assert await in_thread(cells) == (["my-first"], dynkube.Added)
 
 
 async def test_an_informer_becomes_live_when_its_crd_is_installed(
-    cluster: Cluster, elsewhere: Elsewhere[object]
+    cluster: Cluster, in_thread: InThread[object]
 ) -> None:
     crd = cluster.crd()
     gvr = dynkube.GVR(cluster.group, "v1", "widgets")
@@ -59,10 +59,10 @@ async def test_an_informer_becomes_live_when_its_crd_is_installed(
         crds.delete(crd["metadata"]["name"])
         return absent, live, widgets.wait_state(dynkube.ABSENT, timeout=60).phase
 
-    assert await elsewhere(cells) == (dynkube.ABSENT, dynkube.LIVE, dynkube.ABSENT)
+    assert await in_thread(cells) == (dynkube.ABSENT, dynkube.LIVE, dynkube.ABSENT)
 
 
-async def test_availability_has_the_conditions_of_the_crd(cluster: Cluster, elsewhere: Elsewhere[object]) -> None:
+async def test_availability_has_the_conditions_of_the_crd(cluster: Cluster, in_thread: InThread[object]) -> None:
     crd = cluster.crd()
 
     def cells(k: dynkube.sync.Client) -> object:
@@ -76,10 +76,10 @@ async def test_availability_has_the_conditions_of_the_crd(cluster: Cluster, else
         return bool(before), before.conditions, after.versions, after.conditions, pods.definition
 
     established = {"NamesAccepted": "True", "Established": "True"}
-    assert await elsewhere(cells) == (False, {}, ("v1",), established, None)
+    assert await in_thread(cells) == (False, {}, ("v1",), established, None)
 
 
-async def test_a_conflicting_field_is_taken_over_by_its_path(elsewhere: Elsewhere[object]) -> None:
+async def test_a_conflicting_field_is_taken_over_by_its_path(in_thread: InThread[object]) -> None:
     def cells(k: dynkube.sync.Client) -> object:
         maps = k.resource("configmaps")
         maps.apply(settings(colour="blue"), field_manager="theirs")
@@ -89,10 +89,10 @@ async def test_a_conflicting_field_is_taken_over_by_its_path(elsewhere: Elsewher
         taken = maps.apply(settings(colour="red"), field_manager="mine", force=[conflict.path])
         return conflict.manager, conflict.live, taken["data"]
 
-    assert await elsewhere(cells) == ("theirs", "blue", {"colour": "red"})
+    assert await in_thread(cells) == ("theirs", "blue", {"colour": "red"})
 
 
-async def test_a_watch_yields_events(elsewhere: Elsewhere[object]) -> None:
+async def test_a_watch_yields_events(in_thread: InThread[object]) -> None:
     def cells(k: dynkube.sync.Client) -> object:
         maps = k.resource("configmaps")
         with maps.watch(namespace=k.namespace, field_selector="metadata.name=settings") as events:
@@ -100,4 +100,4 @@ async def test_a_watch_yields_events(elsewhere: Elsewhere[object]) -> None:
             maps.delete("settings")
             return [type(events.next(60)), type(events.next(60))]
 
-    assert await elsewhere(cells) == [dynkube.Added, dynkube.Deleted]
+    assert await in_thread(cells) == [dynkube.Added, dynkube.Deleted]

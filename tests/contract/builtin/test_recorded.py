@@ -15,7 +15,7 @@ import pytest
 from dynkube.testing._kinds.builtin import builtin_kinds
 from tests.contract.cluster import MERGE, Answer, Cluster
 from tests.contract.objects import JSONObject
-from tests.contract.recorded import Judge, Table
+from tests.contract.recorded import ResponseChecker, Table
 
 _FOLDER = Path(__file__).parent / "recorded"
 _CREATES, _REFUSALS, _UPDATES = (Table.load(_FOLDER / f"{name}.yaml") for name in ("creates", "refusals", "updates"))
@@ -67,25 +67,25 @@ def _worded(message: str) -> str:
 
 @pytest.mark.parametrize("table", [_CREATES, _REFUSALS], ids=["creates", "refusals"])
 async def test_a_create_gives_the_same_defaults_or_errors_as_kube_apiserver(
-    cluster: Cluster, judge: Judge, table: Table, subtests: pytest.Subtests
+    cluster: Cluster, checker: ResponseChecker, table: Table, subtests: pytest.Subtests
 ) -> None:
     for row in table.rows:
         with subtests.test(row["case"]):
-            filled = judge.filled(row)
+            filled = checker.fill_in(row)
             path = _collection(cluster, filled)
             answer = await cluster.call("POST", path, body=filled["body"], params={"dryRun": "All"})
-            judge.judge(table, row, _compared(answer))
+            checker.check(table, row, _compared(answer))
 
 
 async def test_an_update_gives_the_same_object_or_errors_as_kube_apiserver(
-    cluster: Cluster, judge: Judge, subtests: pytest.Subtests
+    cluster: Cluster, checker: ResponseChecker, subtests: pytest.Subtests
 ) -> None:
     for row in _UPDATES.rows:
         with subtests.test(row["case"]):
-            filled = judge.filled(row)
+            filled = checker.fill_in(row)
             created = await cluster.call("POST", _collection(cluster, filled), body=filled["body"])
             path = f"{_collection(cluster, filled)}/{filled['body']['metadata']['name']}"
             answer = await cluster.call("PATCH", path, body=row["patch"], content_type=MERGE)
             if row["resource"] not in _NAMESPACED and created.code < 400:
                 await cluster.call("DELETE", path)
-            judge.judge(_UPDATES, row, _compared(answer))
+            checker.check(_UPDATES, row, _compared(answer))

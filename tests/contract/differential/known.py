@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.contract.cluster import APPLY, MERGE, STRATEGIC
-from tests.contract.differential.asking import TABLE, Request, request
+from tests.contract.differential.requests import TABLE, Request, request
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +36,7 @@ def _without_descriptions(answer: Any) -> Any:
     return {**answer, "body": {**body, "columnDefinitions": columns}}
 
 
-def _descriptions(asked: Request | None, ours: Any, theirs: Any) -> bool:
+def _descriptions(request: Request | None, ours: Any, theirs: Any) -> bool:
     """Return whether two tables differ only in the descriptions of columns."""
     tables = all(isinstance(each["body"], dict) and each["body"].get("kind") == "Table" for each in (ours, theirs))
     return tables and bool(_without_descriptions(ours) == _without_descriptions(theirs))
@@ -45,7 +45,7 @@ def _descriptions(asked: Request | None, ours: Any, theirs: Any) -> bool:
 _CHANGED_POD = "pod updates may not change fields other than"
 
 
-def _pod_diff(asked: Request | None, ours: Any, theirs: Any) -> bool:
+def _pod_diff(request: Request | None, ours: Any, theirs: Any) -> bool:
     """Return whether two errors about a changed pod differ only in the diff of Go types that the real one has."""
     return bool(_CHANGED_POD in str(ours["body"]) and _causes(ours) == _causes(theirs))
 
@@ -58,17 +58,17 @@ def _causes(answer: Any) -> list[Any]:
 _CONVERTER = ("cannot convert ", "cannot restore ", "unrecognized type: ")
 
 
-def _converted(asked: Request | None, ours: Any, theirs: Any) -> bool:
+def _converted(request: Request | None, ours: Any, theirs: Any) -> bool:
     """Return whether both are errors about a value's type in a strategic patch, with messages of different decoders."""
-    strategic = asked is not None and asked.content_type == STRATEGIC and ours["code"] == theirs["code"] == 422
-    told = str(theirs["body"])
-    return strategic and "cannot unmarshal" in str(ours["body"]) and any(words in told for words in _CONVERTER)
+    strategic = request is not None and request.content_type == STRATEGIC and ours["code"] == theirs["code"] == 422
+    message = str(theirs["body"])
+    return strategic and "cannot unmarshal" in str(ours["body"]) and any(part in message for part in _CONVERTER)
 
 
-def _nameless(asked: Request | None, ours: Any, theirs: Any) -> bool:
+def _nameless(request: Request | None, ours: Any, theirs: Any) -> bool:
     """Return whether both are errors about a service without a name; the real one is about the service's IPAddress."""
-    told = str(theirs["body"])
-    return "metadata.name: Required value" in str(ours["body"]) and "spec.parentRef.name: Required value" in told
+    message = str(theirs["body"])
+    return "metadata.name: Required value" in str(ours["body"]) and "spec.parentRef.name: Required value" in message
 
 
 _POD = {"metadata": {"name": "a"}, "spec": {"containers": [{"name": "a", "image": "i"}]}}
@@ -111,9 +111,9 @@ KNOWN: tuple[Known, ...] = (
 )
 
 
-def _empty_applied(asked: Request | None, ours: Any, theirs: Any) -> bool:
+def _empty_applied(request: Request | None, ours: Any, theirs: Any) -> bool:
     """Return whether the request is an apply with an empty or null value."""
-    return asked is not None and asked.content_type == APPLY and _has_empty(asked.body)
+    return request is not None and request.content_type == APPLY and _has_empty(request.body)
 
 
 def _has_empty(value: Any) -> bool:
@@ -121,7 +121,7 @@ def _has_empty(value: Any) -> bool:
     return value in ({}, [], None) or any(_has_empty(part) for part in parts)
 
 
-def _other_order(asked: Request | None, ours: Any, theirs: Any) -> bool:
+def _other_order(request: Request | None, ours: Any, theirs: Any) -> bool:
     """Return whether two responses differ only in the order of finalizers."""
     return bool(ours["code"] == theirs["code"] and _sorted(ours["body"]) == _sorted(theirs["body"]))
 
@@ -135,7 +135,7 @@ def _sorted(value: Any) -> Any:
     return value
 
 
-def _other_owners(asked: Request | None, ours: Any, theirs: Any) -> bool:
+def _other_owners(request: Request | None, ours: Any, theirs: Any) -> bool:
     """Return whether two responses differ only in owners: in managedFields, conflicts, or a write of owners alone."""
     if ours["code"] == theirs["code"] == 409:
         return all("Apply failed with" in str(answer["body"]) for answer in (ours, theirs))
@@ -152,7 +152,7 @@ def _without_owners(value: Any) -> Any:
             return other
 
 
-def _other_labels(asked: Request | None, ours: Any, theirs: Any) -> bool:
+def _other_labels(request: Request | None, ours: Any, theirs: Any) -> bool:
     """Return whether two responses differ only in labels and owners."""
     bare = [_without_owners(_unlabelled(answer["body"])) for answer in (ours, theirs)]
     return bool(ours["code"] == theirs["code"] and bare[0] == bare[1])
@@ -165,7 +165,7 @@ def _unlabelled(body: Any) -> Any:
     return {**body, "metadata": {name: value for name, value in metadata.items() if name != "labels"}}
 
 
-def _first_time(asked: Request | None, ours: Any, theirs: Any) -> bool:
+def _first_time(request: Request | None, ours: Any, theirs: Any) -> bool:
     """Return whether two responses differ only in the times of managedFields."""
     return bool(ours["code"] == theirs["code"] and _without_times(ours["body"]) == _without_times(theirs["body"]))
 
@@ -180,7 +180,7 @@ def _without_times(value: Any) -> Any:
     return value
 
 
-def _unreadable_time(asked: Request | None, ours: Any, theirs: Any) -> bool:
+def _unreadable_time(request: Request | None, ours: Any, theirs: Any) -> bool:
     """Return whether both are errors about an invalid time, whose messages depend on the version of Go."""
     return bool("parsing time" in str(ours["body"]) and ours["code"] == theirs["code"])
 
@@ -273,6 +273,6 @@ OLDER: tuple[Known, ...] = (
 )
 
 
-def known_difference(accepted: Sequence[Known], asked: Request | None, ours: Any, theirs: Any) -> Known | None:
+def known_difference(accepted: Sequence[Known], request: Request | None, ours: Any, theirs: Any) -> Known | None:
     """Return the entry that covers a difference, or ``None``."""
-    return next((known for known in accepted if known.covers(asked, ours, theirs)), None)
+    return next((known for known in accepted if known.covers(request, ours, theirs)), None)

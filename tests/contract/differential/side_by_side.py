@@ -14,21 +14,21 @@ import trio
 
 from dynkube.errors import APIError
 from tests.contract.cluster import MERGE, Answer, Cluster
-from tests.contract.differential.asking import Memory, Request, send
 from tests.contract.differential.known import Known, known_difference
 from tests.contract.differential.normalise import normalised
+from tests.contract.differential.requests import Memory, Request, send
 from tests.contract.objects import JSONObject
 
 MARK = "zz-mark"
 _UNFINALIZED = {"metadata": {"finalizers": None}}
 
 
-async def _at_once(cluster: Cluster) -> None:
-    """The default of ``Ground.settle``: do not wait."""
+async def _no_wait(cluster: Cluster) -> None:
+    """The default of ``Setup.settle``: do not wait."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ground:
+class Setup:
     """The setup for the sequences of an area.
 
     Attributes:
@@ -39,15 +39,15 @@ class Ground:
         watches: the selectors of the watches of each kind, which start before the sequence.
         crds: returns the CRDs to create.
         settle: called after every write; waits until its effects are visible.
-        warned: whether warnings are compared.
+        compare_warnings: whether warnings are compared.
     """
 
     marks: dict[str, JSONObject] = field(default_factory=dict)
     owned: dict[str, str] = field(default_factory=dict)
     watches: Sequence[dict[str, str]] = ({},)
     crds: Callable[[Cluster], list[JSONObject]] = lambda _: []
-    settle: Callable[[Cluster], Awaitable[None]] = _at_once
-    warned: bool = True
+    settle: Callable[[Cluster], Awaitable[None]] = _no_wait
+    compare_warnings: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,19 +56,19 @@ class Difference:
 
     Attributes:
         script: the requests up to and including the one with different responses.
-        asked: that request, or the label of a watch.
+        label: that request, or the label of a watch.
         lines: a diff of the two responses.
         kind: a text without numbers, equal for similar differences.
     """
 
     script: Sequence[Request]
-    asked: str
+    label: str
     lines: Sequence[str]
     kind: str
 
     def __str__(self) -> str:
         script = "\n".join(f"    {each!r}," for each in self.script)
-        return f"answered differently: {self.asked}\n" + "\n".join(self.lines) + f"\nafter\n[\n{script}\n]"
+        return f"answered differently: {self.label}\n" + "\n".join(self.lines) + f"\nafter\n[\n{script}\n]"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -78,22 +78,22 @@ class SideBySide:
     Attributes:
         embedded: the embedded server.
         reference: the other server; namespace and group have the same names on both.
-        ground: the setup of both.
+        setup: the objects and CRDs on both.
         accepted: the accepted differences.
-        met: the names of accepted differences that occurred.
+        occurred: the names of accepted differences that occurred.
     """
 
     embedded: Cluster
     reference: Cluster
-    ground: Ground
+    setup: Setup
     accepted: Sequence[Known] = ()
-    met: set[str] = field(default_factory=set)
+    occurred: set[str] = field(default_factory=set)
 
     async def prepare(self) -> None:
         """Create the namespace and the CRDs on both servers."""
         for side in (self.embedded, self.reference):
             await side.request("POST", "/api/v1/namespaces", body={"metadata": {"name": side.namespace}})
-            for crd in self.ground.crds(side):
+            for crd in self.setup.crds(side):
                 await side.create_crd(crd)
 
     async def tidy(self) -> None:
@@ -117,13 +117,13 @@ class SideBySide:
         pairs = zip_longest(normalised([each for _, each in ours]), normalised([each for _, each in theirs]))
         for index, (left, right) in enumerate(pairs):
             if left != right:
-                asked = script[index] if index < len(script) else None
-                known = known_difference(self.accepted, asked, left, right)
+                request = script[index] if index < len(script) else None
+                known = known_difference(self.accepted, request, left, right)
                 if known is None:
                     label = ours[index][0] if index < len(ours) else "an event"
                     return _difference(script[: index + 1], label, left, right)
-                self.met.add(known.name)
-                if asked is None or asked.method != "GET":
+                self.occurred.add(known.name)
+                if request is None or request.method != "GET":
                     return None  # from here on the servers may have different objects
         return None
 
@@ -131,31 +131,31 @@ class SideBySide:
         await self._clear(side)
         starts = {
             resource: (await side.list_of(resource, limit="1"))["metadata"]["resourceVersion"]
-            for resource in self.ground.marks
+            for resource in self.setup.marks
         }
         memory, found = Memory(side), []
-        for asked in script:
-            answer = await send(asked, side, memory)
-            if not self.ground.warned:
+        for request in script:
+            answer = await send(request, side, memory)
+            if not self.setup.compare_warnings:
                 answer = replace(answer, headers={k: v for k, v in answer.headers.items() if k.lower() != "warning"})
-            found.append((repr(asked), answer))
-            if asked.method != "GET" and not asked.target.endswith("reviews"):
-                await self.ground.settle(side)
+            found.append((repr(request), answer))
+            if request.method != "GET" and not request.target.endswith("reviews"):
+                await self.setup.settle(side)
         for resource, start in starts.items():
             await side.create(
-                resource, memory.fill_in(Request(method="POST", target="", body=self.ground.marks[resource]))[0]
+                resource, memory.fill_in(Request(method="POST", target="", body=self.setup.marks[resource]))[0]
             )
-            for selection in self.ground.watches:
+            for selection in self.setup.watches:
                 found += await _watched(side, resource, start, selection)
         return found
 
     async def _clear(self, side: Cluster) -> None:
         memory = Memory(side)
-        for resource, selector in (dict.fromkeys(self.ground.marks, "") | self.ground.owned).items():
+        for resource, selector in (dict.fromkeys(self.setup.marks, "") | self.setup.owned).items():
             selected = {"labelSelector": memory.named(selector)} if selector else {}
             for name in await side.names(resource, **selected):
                 await _remove(side, resource, name)
-        await self.ground.settle(side)
+        await self.setup.settle(side)
 
 
 async def _remove(side: Cluster, resource: str, name: str) -> None:
@@ -180,6 +180,6 @@ def _difference(script: Sequence[Request], label: str, left: Any, right: Any) ->
     ours, theirs = (json.dumps(each, indent=1, sort_keys=True).splitlines() for each in (left, right))
     lines = list(difflib.unified_diff(ours, theirs, "embedded", "reference", lineterm="", n=2))
     changed = [line for line in lines[2:] if line[0] in "+-"][:4]
-    asked = script[-1] if label.startswith("request(") else None
-    about = f"{asked.method} {asked.content_type}" if asked else label.partition(",")[0]
-    return Difference(script=script, asked=label, lines=lines, kind=re.sub(r"\d+", "N", " | ".join([about, *changed])))
+    request = script[-1] if label.startswith("request(") else None
+    about = f"{request.method} {request.content_type}" if request else label.partition(",")[0]
+    return Difference(script=script, label=label, lines=lines, kind=re.sub(r"\d+", "N", " | ".join([about, *changed])))

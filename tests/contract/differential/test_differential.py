@@ -7,11 +7,11 @@ from hypothesis import given
 
 from tests.contract.backends import Backend
 from tests.contract.differential.areas.catalog import AREAS
-from tests.contract.differential.asking import Request
 from tests.contract.differential.effort import Effort
 from tests.contract.differential.known import KNOWN, OLDER
+from tests.contract.differential.players import script_player
+from tests.contract.differential.requests import Request
 from tests.contract.differential.side_by_side import Difference
-from tests.contract.differential.stage import stage
 
 
 @pytest.mark.real_time
@@ -24,12 +24,12 @@ def test_both_servers_respond_equally(area: str, backend: Backend, effort: Effor
     """
     if backend.version < (1, 36) and not (AREAS[area].older and effort.survey):
         pytest.skip("the embedded server has the messages of 1.36")
-    if AREAS[area].left and not effort.survey:
-        pytest.skip(f"left: {AREAS[area].left}")
+    if AREAS[area].skip_reason and not effort.survey:
+        pytest.skip(AREAS[area].skip_reason)
     found: dict[str, Difference] = {}
 
     accepted = KNOWN if backend.version >= (1, 36) else (*KNOWN, *OLDER)
-    with stage(backend, AREAS[area].ground, accepted) as play:
+    with script_player(backend, AREAS[area].setup, accepted) as play:
 
         @effort.settings(itself=not backend.real)
         @effort.seed

@@ -7,7 +7,7 @@ import pytest
 from tests.contract.backends import Backend
 from tests.contract.differential.areas.catalog import AREAS
 from tests.contract.differential.known import KNOWN, OLDER, Known
-from tests.contract.differential.stage import stage
+from tests.contract.differential.players import script_player
 
 
 @pytest.mark.real_time
@@ -18,6 +18,9 @@ def test_an_accepted_difference_still_occurs(known: Known, backend: Backend) -> 
     if (backend.version < (1, 36)) != (known in OLDER):
         pytest.skip("the difference is that of another release")
 
-    with stage(backend, AREAS[known.area].ground, [known]) as play, stage(backend, AREAS[known.area].ground) as bare:
+    with (
+        script_player(backend, AREAS[known.area].setup, [known]) as play,
+        script_player(backend, AREAS[known.area].setup) as bare,
+    ):
         assert play(known.script) is None
         assert bare(known.script) is not None

@@ -9,9 +9,9 @@ import pytest
 from tests.contract.backends import EMBEDDED, Backend, open_backend
 from tests.contract.cluster import APPLY, MERGE, Cluster
 from tests.contract.differential.areas import data
-from tests.contract.differential.asking import Request, request
 from tests.contract.differential.known import KNOWN, OLDER
-from tests.contract.differential.stage import side_by_side, stage
+from tests.contract.differential.players import script_player, side_by_side
+from tests.contract.differential.requests import Request, request
 
 SCRIPT = (
     request("POST", "configmaps", {"metadata": {"name": "a"}, "data": {"k": "v"}}),
@@ -38,26 +38,26 @@ def anyio_backend() -> str:
 
 @pytest.mark.real_time
 async def test_a_server_compared_with_itself_has_no_difference(embedded: Backend) -> None:
-    async with side_by_side(embedded, data.GROUND) as both:
+    async with side_by_side(embedded, data.SETUP) as both:
         assert await both.first_difference(SCRIPT) is None
 
 
 @pytest.mark.real_time
 async def test_a_different_response_is_found(embedded: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with side_by_side(embedded, data.GROUND) as both:
+    async with side_by_side(embedded, data.SETUP) as both:
         _rewrite(monkeypatch, both.reference, "PATCH", {"data": {"k": "x"}})
 
         difference = await both.first_difference(SCRIPT)
 
     assert difference is not None
-    assert difference.asked == repr(SCRIPT[1])
+    assert difference.label == repr(SCRIPT[1])
     assert list(difference.script) == list(SCRIPT[:2])
     assert any(line.startswith("+") and '"x"' in line for line in difference.lines)
 
 
 @pytest.mark.real_time
 async def test_an_additional_event_is_found(embedded: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with side_by_side(embedded, data.GROUND) as both:
+    async with side_by_side(embedded, data.SETUP) as both:
         secret = {"metadata": {"name": "more"}}
         original = both.reference.call
 
@@ -73,14 +73,14 @@ async def test_an_additional_event_is_found(embedded: Backend, monkeypatch: pyte
             difference = await both.first_difference([SCRIPT[0], request("DELETE", "configmaps/a")])
 
     assert difference is not None
-    assert difference.asked.startswith("watch ")
+    assert difference.label.startswith("watch ")
 
 
 def _rewrite(monkeypatch: pytest.MonkeyPatch, side: Cluster, method: str, body: object) -> None:
     original = side.call
 
-    async def call(asked: str, path: str, **options: Any) -> Any:
-        return await original(asked, path, **{**options, **({"body": body} if asked == method else {})})
+    async def call(sent: str, path: str, **options: Any) -> Any:
+        return await original(sent, path, **{**options, **({"body": body} if sent == method else {})})
 
     monkeypatch.setattr(type(side), "call", _only_for(side, call))
 
@@ -96,7 +96,7 @@ def _only_for(side: Cluster, replacement: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "sent",
     [
         request("GET", "pods"),
         request(
@@ -105,8 +105,8 @@ def _only_for(side: Cluster, replacement: Any) -> Any:
         request("POST", "pods", '{"', user="ann", accept="application/yaml", dryRun="All"),
     ],
 )
-def test_the_repr_of_a_request_is_the_code_that_creates_it(asked: Request) -> None:
-    assert eval(repr(asked), {"request": request, "MERGE": MERGE, "APPLY": APPLY}) == asked
+def test_the_repr_of_a_request_is_the_code_that_creates_it(sent: Request) -> None:
+    assert eval(repr(sent), {"request": request, "MERGE": MERGE, "APPLY": APPLY}) == sent
 
 
 def test_accepted_differences_have_unique_names_and_reasons() -> None:
@@ -117,5 +117,5 @@ def test_accepted_differences_have_unique_names_and_reasons() -> None:
 
 
 def test_a_synchronous_test_can_play_a_script(embedded: Backend) -> None:
-    with stage(embedded, data.GROUND) as play:
+    with script_player(embedded, data.SETUP) as play:
         assert play(SCRIPT) is None

@@ -33,12 +33,12 @@ def keyed(item: JSONObject, *keys: str, required: Sequence[str] | None = None) -
     return {"type": "array", "items": items, "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": list(keys)}
 
 
-def unique(item: JSONObject) -> JSONObject:
+def set_of(item: JSONObject) -> JSONObject:
     """Return the schema of a list of type set."""
     return {"type": "array", "items": item, "x-kubernetes-list-type": "set"}
 
 
-def whole(schema: JSONObject) -> JSONObject:
+def atomic(schema: JSONObject) -> JSONObject:
     """Return ``schema`` as that of an atomic map."""
     return {**schema, "x-kubernetes-map-type": "atomic"}
 
@@ -49,8 +49,8 @@ SPEC = {
     "other": TEXT,
     "number": {"type": "number"},
     "flag": {"type": "boolean"},
-    "set": unique(TEXT),
-    "numbers": unique({"type": "number"}),
+    "set": set_of(TEXT),
+    "numbers": set_of({"type": "number"}),
     "array": {"type": "array", "items": TEXT},
     "list": keyed(struct(name=TEXT, value=TEXT, more=TEXT), "name"),
     "ports": keyed(
@@ -59,14 +59,14 @@ SPEC = {
         "protocol",
         required=["port"],
     ),
-    "lists": keyed(struct(name=TEXT, values=unique(TEXT)), "name"),
+    "lists": keyed(struct(name=TEXT, values=set_of(TEXT)), "name"),
     "maps": keyed(struct(name=TEXT, values=TEXTS), "name"),
-    "pairs": keyed(whole(struct(name=TEXT, value=TEXT)), "name"),
+    "pairs": keyed(atomic(struct(name=TEXT, value=TEXT)), "name"),
     "map": TEXTS,
-    "mapOfLists": {"type": "object", "additionalProperties": unique(TEXT)},
+    "mapOfLists": {"type": "object", "additionalProperties": set_of(TEXT)},
     "mapOfMaps": {"type": "object", "additionalProperties": TEXTS},
     "struct": struct(a=TEXT, b=TEXT, inner=struct(c=TEXT, d=TEXT)),
-    "atom": whole(struct(a=TEXT, b=TEXT)),
+    "atom": atomic(struct(a=TEXT, b=TEXT)),
     "open": {**PRESERVED, "properties": {"known": TEXT}},
 }
 
@@ -79,11 +79,11 @@ def served(spec: JSONObject | None = None, name: str = "v1", **more: Any) -> JSO
 
 @dataclass(frozen=True, slots=True)
 class Apply:
-    """``manager`` applies ``spec``; ``refused`` are the expected conflicts: the owner of each field."""
+    """``manager`` applies ``spec``; ``conflicts`` are the expected conflicts: the owner of each field."""
 
     manager: str
     spec: JSONObject
-    refused: Mapping[str, str] | None = None
+    conflicts: Mapping[str, str] | None = None
     force: bool = False
     version: str = "v1"
 
@@ -113,12 +113,12 @@ async def play(cluster: Cluster, steps: Sequence[Apply | Update]) -> JSONObject:
                 await cluster.update(resource, {**there.body, "spec": step.spec}, params=params)
             else:
                 await cluster.create(resource, body, params=params)
-        elif step.refused is None:
+        elif step.conflicts is None:
             await cluster.apply(resource, body, step.manager, force=step.force)
         else:
             with pytest.raises(ApplyConflict) as caught:
                 await cluster.apply(resource, body, step.manager)
-            assert _conflicts(caught.value) == step.refused
+            assert _conflicts(caught.value) == step.conflicts
     return await cluster.get("widgets.v1", "w")
 
 
@@ -138,8 +138,8 @@ def owned(obj: JSONObject, part: str = "spec") -> dict[str, set[str]]:
     return {who: fields for who, fields in found.items() if fields}
 
 
-def words(expected: Mapping[str, str]) -> dict[str, set[str]]:
-    """Return the fields of each owner as sets, for comparison with :func:`owned`; they are separated by spaces."""
+def field_sets(expected: Mapping[str, str]) -> dict[str, set[str]]:
+    """Return the fields of each owner, which are separated by spaces, as sets, for comparison with :func:`owned`."""
     return {who: set(fields.split()) for who, fields in expected.items()}
 
 

@@ -11,7 +11,7 @@ import dynkube
 from dynkube.meta import Unstructured
 from tests.contract.cluster import Cluster
 from tests.contract.objects import JSONObject
-from tests.contract.owners.kit import Apply, Update, owned, play, words
+from tests.contract.owners.kit import Apply, Update, field_sets, owned, play
 
 
 class Add(Apply):
@@ -116,7 +116,7 @@ async def test_adding_items_to_a_set(
 ) -> None:
     obj = await carry_out(widgets, steps)
 
-    assert (sorted(obj["spec"]["set"]), owned(obj)) == (sorted(spec["set"]), words(owners))
+    assert (sorted(obj["spec"]["set"]), owned(obj)) == (sorted(spec["set"]), field_sets(owners))
 
 
 @pytest.mark.since("1.22", "applied empty maps were not owned, and atomic maps were merged")
@@ -126,4 +126,4 @@ async def test_adding_empty_maps_and_atomic_values(
 ) -> None:
     obj = await carry_out(widgets, steps)
 
-    assert (obj["spec"], owned(obj)) == (spec, words(owners))
+    assert (obj["spec"], owned(obj)) == (spec, field_sets(owners))

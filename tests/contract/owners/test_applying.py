@@ -200,7 +200,7 @@ async def test_an_apply_to_the_status_of_a_missing_object_is_a_404(cluster: Clus
 
 
 @pytest.mark.parametrize(
-    ("body", "error", "words"),
+    ("body", "error", "field_sets"),
     [
         ({**config(), "metadata": {"name": "a", "managedFields": [{}]}}, BadRequest, "managedFields must be nil"),
         ({**config(), "metadata": {"name": "a", "managedFields": []}}, BadRequest, "managedFields must be nil"),
@@ -216,9 +216,9 @@ async def test_an_apply_to_the_status_of_a_missing_object_is_a_404(cluster: Clus
     ],
 )
 async def test_an_invalid_body_of_an_apply_is_an_error(
-    cluster: Cluster, body: Any, error: type[APIError], words: str
+    cluster: Cluster, body: Any, error: type[APIError], field_sets: str
 ) -> None:
-    with pytest.raises(error, match=words):
+    with pytest.raises(error, match=field_sets):
         await cluster.patch("configmaps", "a", body, APPLY, params={"fieldManager": "me"})
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.contract.cluster import Cluster
 from tests.contract.objects import JSONObject, owners, service, workload
-from tests.contract.owners.kit import applied, owned, words
+from tests.contract.owners.kit import applied, field_sets, owned
 
 
 def template(**spec: object) -> JSONObject:
@@ -154,4 +154,4 @@ async def test_values_with_html_characters_can_be_applied(cluster: Cluster) -> N
 
     labels = {"metadata": {"name": "a", "annotations": {"x": "<&>"}}}
     named = await cluster.apply("configmaps", {"apiVersion": "v1", "kind": "ConfigMap", **labels}, "me")
-    assert owned(named, "metadata") == words({"me": "annotations.x"})
+    assert owned(named, "metadata") == field_sets({"me": "annotations.x"})

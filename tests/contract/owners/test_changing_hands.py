@@ -8,7 +8,7 @@ import dynkube
 from dynkube.meta import Unstructured
 from tests.contract.cluster import MERGE, Cluster
 from tests.contract.objects import JSONObject, config, owners, workload
-from tests.contract.owners.kit import Apply, Update, applied, owned, play, words
+from tests.contract.owners.kit import Apply, Update, applied, field_sets, owned, play
 
 
 async def test_replicas_can_be_handed_over_to_a_controller_without_a_reset(cluster: Cluster) -> None:
@@ -129,7 +129,7 @@ async def test_a_field_removed_from_an_extracted_configuration_is_removed(widget
 
     left = await widgets.apply("widgets", mine, "one")
 
-    assert owned(left) == words({"one": "text list[a] list[a].name list[a].value struct.inner.c"})
+    assert owned(left) == field_sets({"one": "text list[a] list[a].name list[a].value struct.inner.c"})
 
 
 async def test_an_extracted_configuration_lacks_fields_that_others_have_changed(widgets: Cluster) -> None:
@@ -137,4 +137,4 @@ async def test_an_extracted_configuration_lacks_fields_that_others_have_changed(
 
     again = await widgets.apply("widgets", {**extracted(obj, "one")}, "one")
 
-    assert (again["spec"], owned(again)) == (obj["spec"], words({"one": "number", "ctl:Update": "text"}))
+    assert (again["spec"], owned(again)) == (obj["spec"], field_sets({"one": "number", "ctl:Update": "text"}))

@@ -8,7 +8,7 @@ import pytest
 
 from tests.contract.cluster import Cluster
 from tests.contract.objects import JSONObject, owners
-from tests.contract.owners.kit import TEXT, Apply, applied, keyed, owned, play, served, struct, words
+from tests.contract.owners.kit import TEXT, Apply, applied, field_sets, keyed, owned, play, served, struct
 
 pytestmark = pytest.mark.since("1.25", "the rules for keys of lists were different")
 
@@ -86,4 +86,4 @@ async def test_items_with_different_keys_are_owned_separately(widgets: Cluster) 
     obj = await play(widgets, [Apply("one", {"ports": [{"port": 80}, {"port": 80, "protocol": "UDP"}]})])
 
     udp = "ports[80,UDP] ports[80,UDP].port ports[80,UDP].protocol"
-    assert owned(obj) == words({"one": f"ports[80,TCP] ports[80,TCP].port {udp}"})
+    assert owned(obj) == field_sets({"one": f"ports[80,TCP] ports[80,TCP].port {udp}"})

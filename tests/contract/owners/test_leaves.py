@@ -8,7 +8,7 @@ import pytest
 
 from tests.contract.cluster import Cluster
 from tests.contract.objects import JSONObject
-from tests.contract.owners.kit import Apply, Update, applied, force, owned, play, words
+from tests.contract.owners.kit import Apply, Update, applied, field_sets, force, owned, play
 
 A, B = {"text": "a"}, {"text": "b"}
 
@@ -39,12 +39,12 @@ CASES: dict[str, tuple[Sequence[Apply | Update], JSONObject, dict[str, str]]] = 
         {"one": "number", "ctl:Update": "text"},
     ),
     "a field changed by an update is a conflict": (
-        [Apply("one", A), Update("ctl", B), Apply("one", {"text": "c"}, refused={"text": "ctl"})],
+        [Apply("one", A), Update("ctl", B), Apply("one", {"text": "c"}, conflicts={"text": "ctl"})],
         B,
         {"ctl:Update": "text"},
     ),
     "a field changed by an update in another version is a conflict": (
-        [Apply("one", A), Update("ctl", B, version="v2"), Apply("one", {"text": "c"}, refused={"text": "ctl"})],
+        [Apply("one", A), Update("ctl", B, version="v2"), Apply("one", {"text": "c"}, conflicts={"text": "ctl"})],
         B,
         {"ctl:Update": "text"},
     ),
@@ -83,7 +83,7 @@ CASES: dict[str, tuple[Sequence[Apply | Update], JSONObject, dict[str, str]]] = 
         {"one": "number", "two": "number"},
     ),
     "an atomic list conflicts as a whole": (
-        [Apply("one", {"array": ["a"]}), Apply("two", {"array": ["a", "b"]}, refused={"array": "one"})],
+        [Apply("one", {"array": ["a"]}), Apply("two", {"array": ["a", "b"]}, conflicts={"array": "one"})],
         {"array": ["a"]},
         {"one": "array"},
     ),
@@ -92,7 +92,7 @@ CASES: dict[str, tuple[Sequence[Apply | Update], JSONObject, dict[str, str]]] = 
 
 ATOMS: dict[str, tuple[Sequence[Apply | Update], JSONObject, dict[str, str]]] = {
     "an atomic map conflicts as a whole": (
-        [Apply("one", {"atom": {"a": "1"}}), Apply("two", {"atom": {"b": "1"}}, refused={"atom": "one"})],
+        [Apply("one", {"atom": {"a": "1"}}), Apply("two", {"atom": {"b": "1"}}, conflicts={"atom": "one"})],
         {"atom": {"a": "1"}},
         {"one": "atom"},
     ),
@@ -111,7 +111,7 @@ async def test_owners_of_scalars_and_atomic_lists(
     obj = await play(widgets, steps)
 
     assert obj.get("spec") == spec
-    assert owned(obj) == {who: fields for who, fields in words(owners).items() if fields}
+    assert owned(obj) == {who: fields for who, fields in field_sets(owners).items() if fields}
 
 
 @pytest.mark.since("1.22", "atomic maps were merged")
@@ -121,7 +121,7 @@ async def test_owners_of_an_atomic_map(
 ) -> None:
     obj = await play(widgets, steps)
 
-    assert (obj["spec"], owned(obj)) == (spec, words(owners))
+    assert (obj["spec"], owned(obj)) == (spec, field_sets(owners))
 
 
 @pytest.mark.since("1.21", "the spec always became null")

@@ -8,7 +8,7 @@ import pytest
 
 from tests.contract.cluster import Cluster
 from tests.contract.objects import JSONObject
-from tests.contract.owners.kit import Apply, Update, owned, play, words
+from tests.contract.owners.kit import Apply, Update, field_sets, owned, play
 
 Case = tuple[Sequence[Apply | Update], JSONObject, dict[str, str]]
 
@@ -68,7 +68,7 @@ INSIDE: dict[str, Case] = {
         {"one": "text"},
     ),
     "names with dots are not paths": (
-        [Apply("one", {"map": {"a.b/c": "1"}}), Apply("two", {"map": {"a.b/c": "2"}}, refused={"map.a.b/c": "one"})],
+        [Apply("one", {"map": {"a.b/c": "1"}}), Apply("two", {"map": {"a.b/c": "2"}}, conflicts={"map.a.b/c": "one"})],
         {"map": {"a.b/c": "1"}},
         {"one": "map.a.b/c"},
     ),
@@ -161,7 +161,7 @@ async def test_owners_of_values_in_nested_lists_and_maps(
 ) -> None:
     obj = await play(widgets, steps)
 
-    assert (obj["spec"], owned(obj)) == (spec, words(owners))
+    assert (obj["spec"], owned(obj)) == (spec, field_sets(owners))
 
 
 @pytest.mark.since("1.22", "removed structs became null, and applied empty structs were not owned")
@@ -171,7 +171,7 @@ async def test_owners_of_structs_and_empty_maps(
 ) -> None:
     obj = await play(widgets, steps)
 
-    assert (obj["spec"], owned(obj)) == (spec, words(owners))
+    assert (obj["spec"], owned(obj)) == (spec, field_sets(owners))
 
 
 @pytest.mark.parametrize(("steps", "spec", "owners"), LEFT.values(), ids=LEFT)
@@ -180,4 +180,4 @@ async def test_a_container_that_is_no_longer_applied_keeps_the_fields_of_others(
 ) -> None:
     obj = await play(widgets, steps)
 
-    assert (obj["spec"], owned(obj)) == (spec, words(owners))
+    assert (obj["spec"], owned(obj)) == (spec, field_sets(owners))

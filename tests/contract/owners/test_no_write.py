@@ -10,7 +10,7 @@ import pytest
 from tests.contract.backends import Backend
 from tests.contract.cluster import Cluster
 from tests.contract.objects import JSONObject, config, owners, pod, workload
-from tests.contract.owners.kit import TEXT, Apply, Update, play, served, struct, whole
+from tests.contract.owners.kit import TEXT, Apply, Update, atomic, play, served, struct
 
 Wait: TypeAlias = Callable[[], Awaitable[None]]
 
@@ -40,7 +40,7 @@ def a_second(cluster: Cluster, backend: Backend) -> Wait:
     return wait
 
 
-DEFAULTED = {"ref": whole(struct(name=TEXT, namespace={**TEXT, "default": "here"})), "text": {**TEXT, "default": "x"}}
+DEFAULTED = {"ref": atomic(struct(name=TEXT, namespace={**TEXT, "default": "here"})), "text": {**TEXT, "default": "x"}}
 OBJECTS: dict[str, tuple[str, JSONObject]] = {
     "a config map": ("configmaps", config()),
     "a config map with empty maps": ("configmaps", {**config(labels={}, annotations={}), "data": {}}),
@@ -164,7 +164,7 @@ async def test_a_dry_run_of_an_apply_changes_nothing(cluster: Cluster) -> None:
 async def test_a_conflict_changes_nothing(widgets: Cluster) -> None:
     first = await play(widgets, [Apply("one", {"text": "a"})])
 
-    assert await play(widgets, [Apply("two", {"text": "b", "number": 1}, refused={"text": "one"})]) == first
+    assert await play(widgets, [Apply("two", {"text": "b", "number": 1}, conflicts={"text": "one"})]) == first
 
 
 async def test_a_value_that_an_update_does_not_change_keeps_its_owner(widgets: Cluster) -> None:

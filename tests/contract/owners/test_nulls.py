@@ -6,7 +6,7 @@ import pytest
 
 from tests.contract.cluster import Cluster
 from tests.contract.objects import JSONObject, config
-from tests.contract.owners.kit import TEXT, Apply, applied, owned, play, served, words
+from tests.contract.owners.kit import TEXT, Apply, applied, field_sets, owned, play, served
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ async def test_a_null_that_the_schema_does_not_allow_is_owned_and_dropped(cluste
 
     obj = await play(cluster, [Apply("one", {"any": None, "text": "x"})])
 
-    assert (obj["spec"], owned(obj)) == ({"text": "x"}, words({"one": "any text"}))
+    assert (obj["spec"], owned(obj)) == ({"text": "x"}, field_sets({"one": "any text"}))
 
 
 async def test_a_null_instead_of_an_object_is_invalid(widgets: Cluster) -> None:

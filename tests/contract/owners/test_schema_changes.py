@@ -11,25 +11,25 @@ from tests.contract.owners.kit import (
     Apply,
     Update,
     applied,
+    atomic,
+    field_sets,
     force,
     keyed,
     owned,
     play,
     served,
     struct,
-    whole,
-    words,
 )
 
 PAIR = struct(a=TEXT, b=TEXT)
 ITEM = struct(name=TEXT, value=TEXT)
-TOGETHER = {"pair": whole(PAIR), "list": {"type": "array", "items": ITEM, "x-kubernetes-list-type": "atomic"}}
+TOGETHER = {"pair": atomic(PAIR), "list": {"type": "array", "items": ITEM, "x-kubernetes-list-type": "atomic"}}
 APART = {"pair": PAIR, "list": keyed(ITEM, "name")}
 VALUES = {"pair": {"a": "1"}, "list": [{"name": "x", "value": "1"}]}
 EACH = "pair.a list[x] list[x].name list[x].value"
 
 
-async def redefine(cluster: Cluster, spec: JSONObject) -> None:
+async def update_schema(cluster: Cluster, spec: JSONObject) -> None:
     """Change the schema of Widgets, and wait until the server uses it: until an additional marker field is allowed."""
     mark = f"mark{len(str(spec))}"
     versions = [served({**spec, mark: TEXT})]
@@ -51,9 +51,9 @@ async def create_crd(cluster: Cluster, spec: JSONObject) -> None:
 async def test_the_owner_of_a_part_owns_the_whole_after_it_becomes_atomic(cluster: Cluster) -> None:
     await create_crd(cluster, APART)
     before = await play(cluster, [Apply("one", VALUES), Update("ctl", {**VALUES, "pair": {"a": "1", "b": "1"}})])
-    assert owned(before) == words({"one": EACH, "ctl:Update": "pair.b"})
+    assert owned(before) == field_sets({"one": EACH, "ctl:Update": "pair.b"})
 
-    await redefine(cluster, TOGETHER)
+    await update_schema(cluster, TOGETHER)
     code, refused = await applied(cluster, "widgets", cluster.widget(spec={"pair": {"b": "2"}}), "two")
 
     assert code == 409
@@ -62,31 +62,31 @@ async def test_the_owner_of_a_part_owns_the_whole_after_it_becomes_atomic(cluste
         (".spec.pair", "one"),
     ]
     obj = await cluster.patch("widgets", "w", {"metadata": {"labels": {"x": "y"}}}, params={"fieldManager": "ctl"})
-    assert owned(obj) == words({"one": "pair list", "ctl:Update": "pair"})
+    assert owned(obj) == field_sets({"one": "pair list", "ctl:Update": "pair"})
 
 
 @pytest.mark.since("1.22", "atomic maps were merged")
 async def test_the_owner_of_an_atomic_value_owns_no_parts_after_it_becomes_granular(cluster: Cluster) -> None:
     await create_crd(cluster, TOGETHER)
     before = await play(cluster, [Apply("one", VALUES)])
-    assert owned(before) == words({"one": "pair list"})
+    assert owned(before) == field_sets({"one": "pair list"})
 
-    await redefine(cluster, APART)
+    await update_schema(cluster, APART)
     code, obj = await applied(cluster, "widgets", cluster.widget(spec={"pair": {"a": "2"}}), "two")
 
     assert (code, obj["spec"]["pair"]) == (200, {"a": "2"})
-    assert owned(obj) == words({"one": "pair list", "two": "pair.a"})
+    assert owned(obj) == field_sets({"one": "pair list", "two": "pair.a"})
 
 
 @pytest.mark.since("1.22", "atomic maps were merged")
 async def test_the_owner_of_a_formerly_atomic_value_owns_its_parts_after_the_next_apply(cluster: Cluster) -> None:
     await create_crd(cluster, TOGETHER)
     await play(cluster, [Apply("one", VALUES)])
-    await redefine(cluster, APART)
+    await update_schema(cluster, APART)
 
     obj = await play(cluster, [Apply("one", VALUES)])
 
-    assert (obj["spec"], owned(obj)) == (VALUES, words({"one": EACH}))
+    assert (obj["spec"], owned(obj)) == (VALUES, field_sets({"one": EACH}))
 
 
 @pytest.mark.since("1.25", "the rules for keys of lists were different")
@@ -95,11 +95,11 @@ async def test_items_are_found_by_a_new_key_with_a_default(cluster: Cluster) -> 
     await create_crd(cluster, {"ports": keyed(port, "port")})
     await play(cluster, [Apply("one", {"ports": [{"port": 80, "name": "a"}]})])
 
-    await redefine(cluster, {"ports": keyed(port, "port", "protocol", required=["port"])})
+    await update_schema(cluster, {"ports": keyed(port, "port", "protocol", required=["port"])})
     obj = await play(cluster, [Apply("one", {"ports": [{"port": 80, "name": "b"}]})])
 
     assert obj["spec"]["ports"] == [{"port": 80, "protocol": "TCP", "name": "b"}]
-    assert owned(obj) == words({"one": "ports[80,TCP] ports[80,TCP].port ports[80,TCP].name"})
+    assert owned(obj) == field_sets({"one": "ports[80,TCP] ports[80,TCP].port ports[80,TCP].name"})
 
 
 def item(**more: object) -> JSONObject:
@@ -129,7 +129,7 @@ async def test_items_are_identified_by_an_additional_key(
     await create_crd(cluster, {"list": keyed(fields, "name")})
     await play(cluster, [Apply("one", {"list": before})])
 
-    await redefine(cluster, {"list": keyed(fields, "name", "id")})
+    await update_schema(cluster, {"list": keyed(fields, "name", "id")})
     obj = await play(cluster, [Apply("one", {"list": after})])
 
     assert (obj["spec"]["list"], owned(obj)) == (after, owned_items(*after))
@@ -140,10 +140,10 @@ async def test_a_manager_without_parts_does_not_own_the_whole_after_it_becomes_a
     await create_crd(cluster, APART)
     await play(cluster, [Apply("one", {"pair": {"a": "1"}}), force("two", {"pair": {"a": "2"}})])
 
-    await redefine(cluster, TOGETHER)
+    await update_schema(cluster, TOGETHER)
     code, refused = await applied(cluster, "widgets", cluster.widget(spec={"pair": {"b": "1"}}), "three")
     assert code == 409
     assert [cause["message"] for cause in refused["details"]["causes"]] == ['conflict with "two"']
 
     obj = await play(cluster, [force("two", {"pair": {"b": "1"}})])
-    assert (obj["spec"], owned(obj)) == ({"pair": {"b": "1"}}, words({"two": "pair"}))
+    assert (obj["spec"], owned(obj)) == ({"pair": {"b": "1"}}, field_sets({"two": "pair"}))

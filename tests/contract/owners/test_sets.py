@@ -8,7 +8,7 @@ import pytest
 
 from tests.contract.cluster import Cluster
 from tests.contract.objects import JSONObject
-from tests.contract.owners.kit import Apply, Update, applied, force, owned, play, words
+from tests.contract.owners.kit import Apply, Update, applied, field_sets, force, owned, play
 
 Case = tuple[Sequence[Apply | Update], JSONObject, dict[str, str]]
 
@@ -103,7 +103,7 @@ LISTS: dict[str, Case] = {
         {"one": "text", "two": "list[a] list[a].name list[a].more"},
     ),
     "another value of a field is a conflict of that field": (
-        [Apply("one", named(a="1")), Apply("two", named(a="2", b="2"), refused={'list[name="a"].value': "one"})],
+        [Apply("one", named(a="1")), Apply("two", named(a="2", b="2"), conflicts={'list[name="a"].value': "one"})],
         named(a="1"),
         {"one": "list[a] list[a].name list[a].value"},
     ),
@@ -129,7 +129,7 @@ LISTS: dict[str, Case] = {
             Apply(
                 "two",
                 {"ports": [{"port": 80, "name": "y"}, {"port": 80, "protocol": "UDP"}]},
-                refused={'ports[port=80,protocol="TCP"].name': "one"},
+                conflicts={'ports[port=80,protocol="TCP"].name': "one"},
             ),
         ],
         {"ports": [{"port": 80, "protocol": "TCP", "name": "x"}]},
@@ -149,7 +149,7 @@ async def test_owners_of_items_of_sets(
 ) -> None:
     obj = await play(widgets, steps)
 
-    assert (obj["spec"], owned(obj)) == (spec, words(owners))
+    assert (obj["spec"], owned(obj)) == (spec, field_sets(owners))
 
 
 @pytest.mark.since("1.21", "what was there came first: https://github.com/kubernetes/kubernetes/issues/104641")
@@ -159,7 +159,7 @@ async def test_items_have_the_order_in_which_they_are_applied(
 ) -> None:
     obj = await play(widgets, steps)
 
-    assert (obj["spec"], owned(obj)) == (spec, words(owners))
+    assert (obj["spec"], owned(obj)) == (spec, field_sets(owners))
 
 
 @pytest.mark.parametrize(("steps", "spec", "owners"), LISTS.values(), ids=LISTS)
@@ -168,7 +168,7 @@ async def test_owners_of_items_of_lists_of_type_map(
 ) -> None:
     obj = await play(widgets, steps)
 
-    assert (obj["spec"], owned(obj)) == (spec, words(owners))
+    assert (obj["spec"], owned(obj)) == (spec, field_sets(owners))
 
 
 async def test_an_item_with_fields_of_an_update_is_removed_and_leaves_an_invalid_list(widgets: Cluster) -> None:
@@ -186,7 +186,7 @@ async def test_atomic_items_are_replaced(widgets: Cluster) -> None:
     pairs = {"pairs": [{"name": "a", "value": "1"}]}
     obj = await play(widgets, [Apply("one", pairs), force("two", {"pairs": [{"name": "a"}]})])
 
-    assert (obj["spec"], owned(obj)) == ({"pairs": [{"name": "a"}]}, words({"two": "pairs[a]"}))
+    assert (obj["spec"], owned(obj)) == ({"pairs": [{"name": "a"}]}, field_sets({"two": "pairs[a]"}))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from tests.contract.cluster import Cluster
 from tests.contract.objects import JSONObject, version
-from tests.contract.owners.kit import Apply, Update, force, owned, play, words
+from tests.contract.owners.kit import Apply, Update, field_sets, force, owned, play
 
 CASES: dict[str, tuple[Sequence[Apply | Update], JSONObject, dict[str, str]]] = {
     "values are owned separately": (
@@ -22,12 +22,12 @@ CASES: dict[str, tuple[Sequence[Apply | Update], JSONObject, dict[str, str]]] = 
         {"one": "a", "ctl:Update": "b"},
     ),
     "changed values are a conflict": (
-        [Apply("one", {"a": 1}), Update("ctl", {"a": 2}), Apply("one", {"a": 3}, refused={"a": "ctl"})],
+        [Apply("one", {"a": 1}), Update("ctl", {"a": 2}), Apply("one", {"a": 3}, conflicts={"a": "ctl"})],
         {"a": 2},
         {"ctl:Update": "a"},
     ),
     "a list is atomic": (
-        [Apply("one", {"a": [1, 1]}), Apply("two", {"a": [1]}, refused={"a": "one"}), force("two", {"a": [2]})],
+        [Apply("one", {"a": [1, 1]}), Apply("two", {"a": [1]}, conflicts={"a": "one"}), force("two", {"a": [2]})],
         {"a": [2]},
         {"two": "a"},
     ),
@@ -52,22 +52,22 @@ CASES: dict[str, tuple[Sequence[Apply | Update], JSONObject, dict[str, str]]] = 
         {"one": "x"},
     ),
     "a map instead of a scalar is a conflict": (
-        [Apply("one", {"a": 1}), Apply("two", {"a": {"b": 1}}, refused={"a": "one"})],
+        [Apply("one", {"a": 1}), Apply("two", {"a": {"b": 1}}, conflicts={"a": "one"})],
         {"a": 1},
         {"one": "a"},
     ),
     "a scalar instead of a map is a conflict": (
-        [Apply("one", {"a": {"b": 1}}), Apply("two", {"a": "x"}, refused={"a": "one"}), force("two", {"a": "x"})],
+        [Apply("one", {"a": {"b": 1}}), Apply("two", {"a": "x"}, conflicts={"a": "one"}), force("two", {"a": "x"})],
         {"a": "x"},
         {"two": "a"},
     ),
     "values of different types differ": (
-        [Apply("one", {"a": 1}), Apply("two", {"a": "1"}, refused={"a": "one"})],
+        [Apply("one", {"a": 1}), Apply("two", {"a": "1"}, conflicts={"a": "one"})],
         {"a": 1},
         {"one": "a"},
     ),
     "true and 1 differ": (
-        [Apply("one", {"a": 1}), Apply("two", {"a": True}, refused={"a": "one"})],
+        [Apply("one", {"a": 1}), Apply("two", {"a": True}, conflicts={"a": "one"})],
         {"a": 1},
         {"one": "a"},
     ),
@@ -91,7 +91,7 @@ NESTED: dict[str, tuple[Sequence[Apply | Update], JSONObject, dict[str, str]]] =
             Apply(
                 "one",
                 {"a": 2, "b": nested(2, [2, 1], 1)},
-                refused={"b.c.d": "ctl", "b.c.e": "ctl", "b.c.f": "ctl"},
+                conflicts={"b.c.d": "ctl", "b.c.e": "ctl", "b.c.f": "ctl"},
                 version="v2",
             ),
             force("one", {"a": 2, "b": nested(2, [2, 1], 1)}, version="v2"),
@@ -132,7 +132,7 @@ async def test_owners_without_a_schema(
 
     obj = await play(cluster, steps)
 
-    assert (obj["spec"], owned(obj)) == (spec, words(owners))
+    assert (obj["spec"], owned(obj)) == (spec, field_sets(owners))
 
 
 @pytest.mark.since("1.22", "conflicts and remaining fields were different")
@@ -144,7 +144,7 @@ async def test_owners_of_nested_values_without_a_schema(
 
     obj = await play(cluster, steps)
 
-    assert (obj["spec"], owned(obj)) == (spec, words(owners))
+    assert (obj["spec"], owned(obj)) == (spec, field_sets(owners))
 
 
 async def test_owners_of_fields_below_preserve_unknown_fields(widgets: Cluster) -> None:
@@ -153,4 +153,4 @@ async def test_owners_of_fields_below_preserve_unknown_fields(widgets: Cluster) 
     obj = await play(widgets, steps)
 
     assert obj["spec"] == {"open": {"known": "a", "x": {"y": 1, "z": [1]}}}
-    assert owned(obj) == words({"one": "open.known open.x open.x.y", "two": "open.x open.x.z"})
+    assert owned(obj) == field_sets({"one": "open.known open.x open.x.y", "two": "open.x open.x.z"})

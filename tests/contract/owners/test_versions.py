@@ -6,9 +6,9 @@ import pytest
 
 from tests.contract.cluster import Cluster
 from tests.contract.objects import CRDS, JSONObject
-from tests.contract.owners.kit import TEXT, Apply, applied, owned, play, served, unique, words
+from tests.contract.owners.kit import TEXT, Apply, applied, field_sets, owned, play, served, set_of
 
-OLD = {"text": TEXT, "set": unique(TEXT)}
+OLD = {"text": TEXT, "set": set_of(TEXT)}
 NEW = {"text": TEXT, "extra": TEXT, "set": {"type": "array", "items": TEXT}}
 
 
@@ -27,7 +27,7 @@ async def apply(cluster: Cluster, spec: JSONObject, manager: str, version: str) 
 async def test_owned_fields_are_in_the_version_of_their_manager(differing: Cluster) -> None:
     obj = await play(differing, [Apply("one", {"set": ["a"]}), Apply("two", {"set": ["a"]}, version="v2")])
 
-    assert owned(obj) == words({"one": "set[a]", "two": "set"})
+    assert owned(obj) == field_sets({"one": "set[a]", "two": "set"})
 
 
 async def test_a_list_that_is_atomic_in_its_owners_version_conflicts_as_a_whole(differing: Cluster) -> None:
@@ -44,7 +44,7 @@ async def test_replacing_an_atomic_list_does_not_conflict_with_owners_of_items(d
 
     obj = await differing.apply("widgets.v2", body, "two")
 
-    assert (obj["spec"]["set"], owned(obj)) == (["b"], words({"two": "set text"}))
+    assert (obj["spec"]["set"], owned(obj)) == (["b"], field_sets({"two": "set text"}))
 
 
 @pytest.mark.since("1.29", "applies to objects with duplicates failed")
@@ -110,4 +110,4 @@ async def test_a_patch_repairs_managed_fields_with_a_removed_version(dropped: Cl
     code, obj = await apply(dropped, {"number": 1}, "two", "v2")
 
     assert code == 200
-    assert owned(obj) == words({"two": "number", "before-first-apply:Update": "number text"})
+    assert owned(obj) == field_sets({"two": "number", "before-first-apply:Update": "number text"})

@@ -14,7 +14,7 @@ import pytest
 
 from tests.contract.cluster import Cluster
 from tests.contract.objects import JSONObject, config, structural, version, workload
-from tests.contract.recorded import Judge, Table
+from tests.contract.recorded import ResponseChecker, Table
 
 _TABLES = {path.stem: Table.load(path) for path in sorted((Path(__file__).parent / "recorded").glob("*.yaml"))}
 # Parts of messages that are not compared, as they are irrelevant or differ each time.
@@ -80,14 +80,14 @@ def _meaning(answer: Any) -> Any:
 
 @pytest.mark.parametrize("table", _TABLES.values(), ids=_TABLES)
 async def test_the_error_for_an_invalid_request_is_that_of_kube_apiserver(
-    cluster: Cluster, judge: Judge, table: Table, subtests: pytest.Subtests
+    cluster: Cluster, checker: ResponseChecker, table: Table, subtests: pytest.Subtests
 ) -> None:
     await cluster.create_crd(cluster.crd(versions=[version(schema=structural(size={"type": "integer"}))]))
     await _seed(cluster)
 
     for row in table.rows:
         with subtests.test(f"{row['request']} {row.get('body', '')}"[:150]):
-            answer = await _ask(cluster, judge.filled(row))
+            answer = await _ask(cluster, checker.fill_in(row))
             if answer["code"] < 300 and not row["request"].startswith("GET"):
                 await _seed_again(cluster)
-            judge.judge(table, row, _meaning(answer))
+            checker.check(table, row, _meaning(answer))

@@ -34,16 +34,16 @@ def fields(required: list[str] | None = None, /, **properties: JSONObject) -> JS
 
 
 async def serve(cluster: Cluster, schema: JSONObject, **more: Any) -> None:
-    """Define Widgets whose ``spec.f`` has ``schema``."""
+    """Serve Widgets whose ``spec.f`` has ``schema``."""
     await cluster.create_crd(cluster.crd(versions=[version(schema=structural(f=schema), **more)]))
 
 
-async def reschema(cluster: Cluster, schema: JSONObject) -> None:
+async def update_field_schema(cluster: Cluster, schema: JSONObject) -> None:
     """Change the schema of ``spec.f`` in the CRD."""
-    await redefine(cluster, structural(f=schema))
+    await update_schema(cluster, structural(f=schema))
 
 
-async def redefine(cluster: Cluster, schema: JSONObject) -> None:
+async def update_schema(cluster: Cluster, schema: JSONObject) -> None:
     """Replace the whole schema in the CRD of Widgets.
 
     A real server uses it a little later, without an event; so this polls for a column that is added with the schema.
@@ -92,7 +92,7 @@ class Fields:
         path = self.cluster.path("widgets")
         return await self.cluster.call("POST", path, body=self.widget(schema, value), params={"dryRun": "All"})
 
-    async def kept(self, schema: JSONObject, value: object) -> Any:
+    async def stored(self, schema: JSONObject, value: object) -> Any:
         """Create a Widget with ``value`` in the field, and return the resulting value; ``None`` if it is missing."""
         answer = await self.answer(schema, value)
         assert answer.code == 201, answer

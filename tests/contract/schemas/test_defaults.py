@@ -8,7 +8,7 @@ import pytest
 
 from tests.contract.cluster import Cluster
 from tests.contract.objects import JSONObject, version
-from tests.contract.schemas.kit import INTEGER, STRING, Fields, fields, reschema, serve
+from tests.contract.schemas.kit import INTEGER, STRING, Fields, fields, serve, update_field_schema
 
 DEEP = {**fields(a={**INTEGER, "default": 1}, b=STRING), "default": {"b": "x"}}
 CASES: list[tuple[JSONObject, Any, Any]] = [
@@ -36,14 +36,14 @@ LATER = fields(a=STRING, g={**STRING, "default": "d"})
 async def test_a_write_sets_missing_fields_to_their_defaults(
     widgets: Fields, schema: JSONObject, written: Any, kept: Any
 ) -> None:
-    assert await widgets.kept(schema, written) == kept
+    assert await widgets.stored(schema, written) == kept
 
 
 async def test_reads_show_a_new_default_in_objects_stored_before(cluster: Cluster) -> None:
     await serve(cluster, fields(a=STRING))
     before = await cluster.create("widgets", cluster.widget(spec={"f": {"a": "x"}}))
 
-    await reschema(cluster, LATER)
+    await update_field_schema(cluster, LATER)
 
     found = await cluster.get("widgets", "w")
     assert found["spec"] == {"f": {"a": "x", "g": "d"}}
@@ -56,7 +56,7 @@ async def test_reads_show_a_new_default_in_objects_stored_before(cluster: Cluste
 async def test_a_patch_is_applied_to_the_object_with_new_defaults(cluster: Cluster) -> None:
     await serve(cluster, fields(a=STRING))
     await cluster.create("widgets", cluster.widget(spec={"f": {"a": "x"}}))
-    await reschema(cluster, LATER)
+    await update_field_schema(cluster, LATER)
 
     patched = await cluster.patch("widgets", "w", {"metadata": {"labels": {"a": "b"}}})
 
@@ -68,7 +68,7 @@ async def test_a_field_removed_from_the_schema_is_not_shown(cluster: Cluster) ->
     await serve(cluster, fields(a=STRING, b=STRING))
     await cluster.create("widgets", cluster.widget(spec={"f": {"a": "x", "b": "y"}}))
 
-    await reschema(cluster, fields(a=STRING))
+    await update_field_schema(cluster, fields(a=STRING))
 
     assert (await cluster.get("widgets", "w"))["spec"] == {"f": {"a": "x"}}
 

@@ -20,7 +20,7 @@ SCHEMAS = [case.values[0] for case in CASES]
 async def test_a_valid_value_is_kept_and_an_invalid_one_has_these_causes(
     widgets: Fields, schema: JSONObject, good: Any, bad: Any, found: list[Cause]
 ) -> None:
-    kept = await widgets.kept(schema, good)
+    kept = await widgets.stored(schema, good)
     causes = await widgets.causes(schema, bad)
 
     assert kept == good

@@ -12,7 +12,7 @@ from dynkube.testing import APIServer
 from tests.contract.backends import Backend, open_cluster
 from tests.contract.cluster import Cluster
 from tests.contract.objects import JSONObject, structural, version
-from tests.contract.schemas.kit import INTEGER, STRING, fields, redefine, reschema, serve
+from tests.contract.schemas.kit import INTEGER, STRING, fields, serve, update_field_schema, update_schema
 
 pytestmark = pytest.mark.since("1.30", "updates validated unchanged values, too")
 
@@ -73,7 +73,7 @@ async def tightened(backend: Backend, server: APIServer | None) -> AsyncIterator
         for name, case in CASES.items():
             body = cluster.widget(PLACES[name], spec={PLACES[name]: case[2]})
             stored[name] = await cluster.create("widgets", body)
-        await redefine(cluster, structural(**{PLACES[name]: case[1] for name, case in CASES.items()}))
+        await update_schema(cluster, structural(**{PLACES[name]: case[1] for name, case in CASES.items()}))
         yield stored | {"cluster": cluster}
 
 
@@ -96,7 +96,9 @@ async def test_unchanged_invalid_values_are_accepted(tightened: dict[str, Any], 
 async def test_a_rule_that_an_unchanged_value_violates_causes_a_warning(cluster: Cluster) -> None:
     await serve(cluster, STRING)
     body = await cluster.create("widgets", cluster.widget(spec={"f": "bad"}))
-    await reschema(cluster, {**STRING, "x-kubernetes-validations": [{"rule": "self != 'bad'", "message": "no"}]})
+    await update_field_schema(
+        cluster, {**STRING, "x-kubernetes-validations": [{"rule": "self != 'bad'", "message": "no"}]}
+    )
     body["metadata"]["labels"] = {"a": "b"}
 
     answer = await cluster.call("PUT", cluster.path("widgets", "w"), body=body)

@@ -170,7 +170,7 @@ SCHEMAS = [case[0] for case in [*CASES, *CHANGES]]
 async def test_a_value_that_violates_a_rule_has_these_causes(
     widgets: Fields, schema: JSONObject, good: Any, bad: Any, found: list[Cause]
 ) -> None:
-    assert await widgets.kept(schema, good) == good
+    assert await widgets.stored(schema, good) == good
     assert await widgets.causes(schema, bad) == found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.contract.cluster import Cluster
 from tests.contract.events import seen
 from tests.contract.objects import CRDS, JSONObject, version
-from tests.contract.schemas.kit import STRING, fields, reschema, serve
+from tests.contract.schemas.kit import STRING, fields, serve, update_field_schema
 
 
 async def _revisions(cluster: Cluster, resource: str = "widgets", times: int = 3) -> list[str]:
@@ -27,7 +27,7 @@ async def test_an_update_without_changes_writes_nothing(cluster: Cluster) -> Non
 async def test_an_update_without_changes_writes_nothing_after_a_change_of_a_description(cluster: Cluster) -> None:
     await serve(cluster, STRING)
     created = await cluster.create("widgets", cluster.widget(spec={"f": "x"}))
-    await reschema(cluster, {**STRING, "description": "another"})
+    await update_field_schema(cluster, {**STRING, "description": "another"})
 
     assert set(await _revisions(cluster)) == {created["metadata"]["resourceVersion"]}
 
@@ -35,7 +35,7 @@ async def test_an_update_without_changes_writes_nothing_after_a_change_of_a_desc
 async def test_the_next_write_stores_a_new_default(cluster: Cluster) -> None:
     await serve(cluster, fields(a=STRING))
     created = await cluster.create("widgets", cluster.widget(spec={"f": {"a": "x"}}))
-    await reschema(cluster, fields(a=STRING, g={**STRING, "default": "d"}))
+    await update_field_schema(cluster, fields(a=STRING, g={**STRING, "default": "d"}))
 
     first, *others = await _revisions(cluster)
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tests.contract.cluster import MERGE, Cluster
 from tests.contract.differential.areas.values import Draw, Values, mostly
-from tests.contract.differential.asking import Request
-from tests.contract.differential.side_by_side import Ground
+from tests.contract.differential.requests import Request
+from tests.contract.differential.side_by_side import Setup
 from tests.contract.objects import JSONObject
 
 _API = "rbac.authorization.k8s.io"
@@ -118,7 +118,7 @@ def _deed(draw: Draw) -> Request:
 
 @st.composite
 def _review(draw: Draw) -> Request:
-    asked: dict[str, Any] = {
+    attributes: dict[str, Any] = {
         "namespace": draw(st.sampled_from(["{ns}", "", "default"])),
         "verb": draw(st.sampled_from(["get", "list", "create", "*", "escalate"])),
         "group": draw(st.sampled_from(["", "apps", "*"])),
@@ -126,18 +126,18 @@ def _review(draw: Draw) -> Request:
         "subresource": draw(st.sampled_from(["", "", "log", "scale"])),
         "name": draw(st.sampled_from(["", "a"])),
     }
-    spec: JSONObject = {"resourceAttributes": {field: value for field, value in asked.items() if value}}
+    spec: JSONObject = {"resourceAttributes": {field: value for field, value in attributes.items() if value}}
     if draw(st.integers(0, 5)) == 5:
         spec = {"nonResourceAttributes": {"path": draw(st.sampled_from(["/metrics", "/x"])), "verb": "get"}}
     user = draw(st.sampled_from(_USERS))
     match draw(st.sampled_from(["subjectaccessreviews", "selfsubjectaccessreviews"])):
         case "subjectaccessreviews":
-            return _question("SubjectAccessReview", {**spec, "user": user})
+            return _review_request("SubjectAccessReview", {**spec, "user": user})
         case _:
-            return _question("SelfSubjectAccessReview", spec, user)
+            return _review_request("SelfSubjectAccessReview", spec, user)
 
 
-def _question(kind: str, spec: JSONObject, user: str = "") -> Request:
+def _review_request(kind: str, spec: JSONObject, user: str = "") -> Request:
     body = {"apiVersion": "authorization.k8s.io/v1", "kind": kind, "spec": spec}
     return Request(method="POST", target=f"{kind.lower()}s", body=body, user=user)
 
@@ -170,15 +170,15 @@ async def settle(cluster: Cluster) -> None:
         await cluster.delete(plural, name)
 
 
-async def _until_allowed(cluster: Cluster, question: JSONObject) -> None:
+async def _until_allowed(cluster: Cluster, review: JSONObject) -> None:
     for _ in range(1000):
-        if (await cluster.request("POST", cluster.path("subjectaccessreviews"), body=question))["status"]["allowed"]:
+        if (await cluster.request("POST", cluster.path("subjectaccessreviews"), body=review))["status"]["allowed"]:
             return
         await trio.sleep(0.01)
     raise AssertionError("the authorizer has not seen all writes")
 
 
-GROUND = Ground(
+SETUP = Setup(
     owned=dict.fromkeys(_SEEN_BY, "owner={ns}") | {"configmaps": ""},
     settle=settle,
 )

@@ -114,7 +114,7 @@ def _custom(plural: str, kind: str, specs: dict[str, dict[str, Values]]) -> Subj
         kind=kind,
         contents={f"{plural}.{name}": st.fixed_dictionaries({"spec": some(**spec)}) for name, spec in specs.items()},
         statuses=_STATUSES,
-        locked=True,
+        requires_version=True,
     )
 
 
@@ -137,5 +137,5 @@ GADGETS = Subject(
             data=st.dictionaries(st.sampled_from(["a", "b"]), st.sampled_from(["v", "w"]), max_size=2),
         )
     },
-    locked=True,
+    requires_version=True,
 )

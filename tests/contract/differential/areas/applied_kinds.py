@@ -31,7 +31,7 @@ _PORTS = mostly(
 SERVICES = Subject(
     resources={"services": "v1"},
     kind="Service",
-    rehearsed=False,
+    dry_runs=False,
     contents={
         "services": st.fixed_dictionaries(
             {

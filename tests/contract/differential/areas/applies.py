@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.contract.cluster import APPLY, JSON, MERGE
 from tests.contract.differential.areas.values import Draw, Values, rarely
-from tests.contract.differential.asking import Request
+from tests.contract.differential.requests import Request
 from tests.contract.objects import JSONObject
 
 _MANAGERS = st.sampled_from(["m1", "m1", "m2", "m2", "m3"])
@@ -34,8 +34,8 @@ class Subject:
         contents: the fields beside ``metadata``, by resource.
         statuses: bodies for ``/status``; ``None`` if there is no such subresource.
         scale: whether there is a ``/scale``.
-        locked: whether updates require a resourceVersion.
-        rehearsed: whether there are dry runs. In dry runs of kinds with allocated values (addresses, ports) these
+        requires_version: whether updates require a resourceVersion.
+        dry_runs: whether there are dry runs. In dry runs of kinds with allocated values (addresses, ports) these
             values are meaningless.
     """
 
@@ -44,8 +44,8 @@ class Subject:
     contents: dict[str, Values]
     statuses: Values | None = None
     scale: bool = False
-    locked: bool = False
-    rehearsed: bool = True
+    requires_version: bool = False
+    dry_runs: bool = True
 
     def requests(self) -> st.SearchStrategy[Request]:
         """Return a strategy for the requests of its managers."""
@@ -62,7 +62,7 @@ def _requests(draw: Draw, subject: Subject) -> Request:
 
 def _object(draw: Draw, subject: Subject, resource: str) -> JSONObject:
     metadata = {"name": "a", **draw(_METADATA)}
-    if subject.locked and metadata.get("labels") == {}:
+    if subject.requires_version and metadata.get("labels") == {}:
         # Custom resources store empty labels without showing them, so the next write would count as a change.
         del metadata["labels"]
     return {
@@ -84,10 +84,10 @@ def _applied(draw: Draw, target: str, body: JSONObject) -> Request:
 
 def _apply(draw: Draw, subject: Subject) -> Request:
     resource = draw(st.sampled_from(list(subject.resources)))
-    asked = _applied(draw, f"{resource}/a", _object(draw, subject, resource))
-    if subject.rehearsed and rarely(draw, 12):
-        asked = replace(asked, params={**asked.params, "dryRun": "All"})
-    return asked
+    request = _applied(draw, f"{resource}/a", _object(draw, subject, resource))
+    if subject.dry_runs and rarely(draw, 12):
+        request = replace(request, params={**request.params, "dryRun": "All"})
+    return request
 
 
 def _status(draw: Draw, subject: Subject) -> Request:
@@ -116,7 +116,7 @@ def _update(draw: Draw, subject: Subject) -> Request:
     body, params = _object(draw, subject, resource), {"fieldManager": draw(_UPDATERS)}
     if draw(st.booleans()):
         return Request(method="POST", target=resource, body=body, params=params)
-    if subject.locked:
+    if subject.requires_version:
         body["metadata"] = {**body["metadata"], "resourceVersion": "{rv}"}
     return Request(method="PUT", target=f"{resource}/a", body=body, params=params)
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from tests.contract.cluster import MERGE, Cluster
 from tests.contract.differential.areas.values import Draw, Values, mostly, rarely
-from tests.contract.differential.asking import Request
-from tests.contract.differential.side_by_side import Ground
+from tests.contract.differential.requests import Request
+from tests.contract.differential.side_by_side import Setup
 from tests.contract.objects import CRDS, JSONObject, version
 
 _PLURALS = ("crates", "boxes")
@@ -149,4 +149,4 @@ async def settle(cluster: Cluster) -> None:
             await trio.sleep(0.02)
 
 
-GROUND = Ground(owned={CRDS: "owner={ns}"}, settle=settle)
+SETUP = Setup(owned={CRDS: "owner={ns}"}, settle=settle)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.contract.cluster import Cluster
 from tests.contract.differential.areas.values import Values, fields, mostly
 from tests.contract.differential.areas.verbs import Kind
-from tests.contract.differential.side_by_side import MARK, Ground
+from tests.contract.differential.side_by_side import MARK, Setup
 from tests.contract.objects import JSONObject, version
 
 _STRING, _INTEGER = {"type": "string"}, {"type": "integer"}
@@ -189,12 +189,12 @@ def mark(kind: Kind, **content: object) -> JSONObject:
     }
 
 
-WIDGET_GROUND = Ground(
+WIDGET_SETUP = Setup(
     marks={"widgets": mark(WIDGETS, spec={})},
     watches=({}, {"labelSelector": "x=y"}, {"fieldSelector": "spec.colour=red"}, {"labelSelector": "t"}),
     crds=lambda cluster: crds(cluster)[:1],
 )
-GADGET_GROUND = Ground(
+GADGET_SETUP = Setup(
     marks={"gadgets": mark(GADGETS)},
     watches=({}, {"labelSelector": "x=y"}, {"fieldSelector": "metadata.name!=a"}),
     crds=lambda cluster: crds(cluster)[1:],

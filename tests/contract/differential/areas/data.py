@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.contract.differential.areas.custom import OWN_LABELS
 from tests.contract.differential.areas.values import fields, mostly
 from tests.contract.differential.areas.verbs import Kind
-from tests.contract.differential.side_by_side import MARK, Ground
+from tests.contract.differential.side_by_side import MARK, Setup
 
 CONFIGS = Kind(
     resources={"configmaps": "v1"},
@@ -38,7 +38,7 @@ SECRETS = Kind(
     values=mostly(["aGk=", "w", {"k": "aGk="}], [1]),
     selected=["type=Opaque", "type!=Opaque"],
 )
-GROUND = Ground(
+SETUP = Setup(
     marks={
         "configmaps": {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": MARK, "labels": OWN_LABELS}},
         "secrets": {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": MARK, "labels": OWN_LABELS}},

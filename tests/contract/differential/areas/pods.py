@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.contract.differential.areas.custom import OWN_LABELS
 from tests.contract.differential.areas.values import fields, mostly
 from tests.contract.differential.areas.verbs import Kind
-from tests.contract.differential.side_by_side import MARK, Ground
+from tests.contract.differential.side_by_side import MARK, Setup
 
 _RESOURCES = mostly(
     [{"requests": {"cpu": "1"}}, {"limits": {"cpu": "1", "memory": "1Gi"}}, {}],
@@ -135,7 +135,7 @@ PODS = Kind(
         "spec.bogus=1",
     ],
 )
-GROUND = Ground(
+SETUP = Setup(
     marks={
         "pods": {
             "apiVersion": "v1",

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.contract.differential.areas.custom import OWN_LABELS
 from tests.contract.differential.areas.values import fields, mostly
 from tests.contract.differential.areas.verbs import Kind
-from tests.contract.differential.side_by_side import MARK, Ground
+from tests.contract.differential.side_by_side import MARK, Setup
 
 _PORTS = mostly(
     [
@@ -87,7 +87,7 @@ SERVICES = Kind(
     values=mostly([82, "NodePort", "ClusterIP", {"port": 83, "name": "c"}, "None"], ["x"]),
     selected=["spec.type=ClusterIP", "spec.clusterIP=None"],
 )
-GROUND = Ground(
+SETUP = Setup(
     marks={
         "services": {
             "apiVersion": "v1",

@@ -16,9 +16,9 @@ def rarely(draw: Draw, one_in: int) -> bool:
     return draw(st.integers(0, one_in - 1)) == one_in - 1
 
 
-def mostly(good: Sequence[Any], odd: Sequence[Any]) -> Values:
-    """Return a strategy for one of the good values, and in about one of twenty cases an odd one."""
-    return st.sampled_from([*good] * (20 * len(odd) // len(good) + 1) + [*odd])
+def mostly(good: Sequence[Any], rare: Sequence[Any]) -> Values:
+    """Return a strategy for one of the good values, and in about one of twenty cases a rare one."""
+    return st.sampled_from([*good] * (20 * len(rare) // len(good) + 1) + [*rare])
 
 
 def fields(**named: Values) -> Values:

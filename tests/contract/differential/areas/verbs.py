@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.contract.cluster import APPLY, JSON, MERGE, STRATEGIC
 from tests.contract.differential.areas.values import Draw, Values, fields, mostly, rarely
-from tests.contract.differential.asking import METADATA_LIST_ONLY, METADATA_ONLY, TABLE, Method, Request
+from tests.contract.differential.requests import METADATA_LIST_ONLY, METADATA_ONLY, TABLE, Method, Request
 from tests.contract.objects import JSONObject
 
 NAMES = st.sampled_from(["a", "a", "a", "b", "b", "c"])
@@ -130,7 +130,7 @@ def _metadata(draw: Draw, name: str) -> JSONObject:
         ]
         metadata["ownerReferences"] = draw(st.lists(st.sampled_from(wrong), max_size=2))
     if rarely(draw, 14):
-        odd = [
+        invalid = [
             ("foo", 1),
             ("namespace", "elsewhere"),
             ("namespace", "{ns}"),
@@ -158,7 +158,7 @@ def _metadata(draw: Draw, name: str) -> JSONObject:
             ("resourceVersion", "x"),
             ("resourceVersion", 1),
         ]
-        field, value = draw(st.sampled_from(odd))
+        field, value = draw(st.sampled_from(invalid))
         metadata[field] = value
     return metadata
 

@@ -8,7 +8,7 @@ from tests.contract.differential.areas.custom import OWN_LABELS
 from tests.contract.differential.areas.pods import POD_SPECS
 from tests.contract.differential.areas.values import fields, mostly
 from tests.contract.differential.areas.verbs import Kind
-from tests.contract.differential.side_by_side import MARK, Ground
+from tests.contract.differential.side_by_side import MARK, Setup
 from tests.contract.objects import workload
 
 _SMALL_POD = st.sampled_from(
@@ -81,7 +81,7 @@ DEPLOYMENTS = Kind(
 _SPEC = workload(
     template={"metadata": {"labels": {"app": "d"}}, "spec": {"containers": [{"name": "a", "image": "i"}]}}
 )["spec"]
-GROUND = Ground(
+SETUP = Setup(
     marks={
         "deployments": {
             "apiVersion": "apps/v1",

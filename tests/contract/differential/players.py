@@ -1,4 +1,4 @@
-"""Sets up the embedded server and a backend for the sequences of one area; also for synchronous tests."""
+"""Plays scripts on the embedded server and a backend, set up for one area; also for synchronous tests."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from anyio.from_thread import start_blocking_portal
 from dynkube.testing import APIServer
 from tests.contract.backends import EMBEDDED, Backend, open_backend
 from tests.contract.cluster import Cluster
-from tests.contract.differential.asking import Request
 from tests.contract.differential.known import Known
-from tests.contract.differential.side_by_side import Difference, Ground, SideBySide
+from tests.contract.differential.requests import Request
+from tests.contract.differential.side_by_side import Difference, Setup, SideBySide
 
 Play: TypeAlias = Callable[[Sequence[Request]], Difference | None]
 
 
 @contextmanager
-def stage(backend: Backend, ground: Ground, accepted: Sequence[Known] = ()) -> Iterator[Play]:
+def script_player(backend: Backend, setup: Setup, accepted: Sequence[Known] = ()) -> Iterator[Play]:
     """Yield a function that plays a script on both servers and returns the first difference."""
     with (
         start_blocking_portal("trio") as portal,
-        portal.wrap_async_context_manager(side_by_side(backend, ground, accepted)) as both,
+        portal.wrap_async_context_manager(side_by_side(backend, setup, accepted)) as both,
     ):
         yield lambda script: portal.call(both.first_difference, script)
 
 
 @asynccontextmanager
-async def side_by_side(backend: Backend, ground: Ground, accepted: Sequence[Known] = ()) -> AsyncIterator[SideBySide]:
+async def side_by_side(backend: Backend, setup: Setup, accepted: Sequence[Known] = ()) -> AsyncIterator[SideBySide]:
     """Yield both servers after their setup, and delete the objects created on them at the end."""
     label = f"d{token_hex(4)}"
     async with AsyncExitStack() as stack:
@@ -43,7 +43,7 @@ async def side_by_side(backend: Backend, ground: Ground, accepted: Sequence[Know
                 server = None if side.real else await stack.enter_async_context(alone)
                 clients.append(await stack.enter_async_context(side.connect(server)))
         ours, theirs = (_cluster(client, label, backend.version) for client in clients)
-        both = SideBySide(embedded=ours, reference=theirs, ground=ground, accepted=accepted)
+        both = SideBySide(embedded=ours, reference=theirs, setup=setup, accepted=accepted)
         await both.prepare()
         yield both
         await both.tidy()

@@ -82,58 +82,60 @@ class Memory:
     _known: dict[str, dict[str, str]] = field(default_factory=dict)
     _listed: dict[str, str] = field(default_factory=dict)
 
-    def fill_in(self, asked: Request) -> tuple[Any, dict[str, str]]:
-        """Return the body and the query of ``asked`` for this server."""
-        words = {"{ns}": self.cluster.namespace, "{group}": self.cluster.group}
-        words |= {f"{{{word}}}": self._listed.get(word, "") for word in ("list", "continue")}
-        known = self._known.get(_about(asked), {})
-        words |= {f"{{{word}}}": known.get(word, "") for word in ("rv", "old", "uid")}
-        return _filled(asked.body, words), {name: _filled(value, words) for name, value in asked.params.items()}
+    def fill_in(self, request: Request) -> tuple[Any, dict[str, str]]:
+        """Return the body and the query of ``request`` for this server."""
+        values = {"{ns}": self.cluster.namespace, "{group}": self.cluster.group}
+        values |= {f"{{{placeholder}}}": self._listed.get(placeholder, "") for placeholder in ("list", "continue")}
+        known = self._known.get(_object_key(request), {})
+        values |= {f"{{{placeholder}}}": known.get(placeholder, "") for placeholder in ("rv", "old", "uid")}
+        return _substitute(request.body, values), {
+            name: _substitute(value, values) for name, value in request.params.items()
+        }
 
     def named(self, text: str) -> str:
         """Return ``text`` with the namespace and the group in place of their placeholders."""
         return text.replace("{ns}", self.cluster.namespace).replace("{group}", self.cluster.group)
 
-    def note(self, asked: Request, answer: Answer) -> None:
+    def record(self, request: Request, answer: Answer) -> None:
         """Record the values in a response."""
         metadata = answer.body.get("metadata") if isinstance(answer.body, dict) else None
-        if answer.code >= 300 or not isinstance(metadata, dict) or "dryRun" in asked.params:
+        if answer.code >= 300 or not isinstance(metadata, dict) or "dryRun" in request.params:
             return
         version = str(metadata.get("resourceVersion", ""))
         if "items" in answer.body:
             self._listed = {"list": version, "continue": metadata.get("continue", "")}
         elif "uid" in metadata and version:
-            key = f"{_plural(asked.target)}/{metadata['name']}"
+            key = f"{_plural(request.target)}/{metadata['name']}"
             first = self._known.get(key, {}).get("old", version)
             self._known[key] = {"rv": version, "old": first, "uid": metadata["uid"]}
 
 
-async def send(asked: Request, cluster: Cluster, memory: Memory) -> Answer:
+async def send(request: Request, cluster: Cluster, memory: Memory) -> Answer:
     """Send a request to one server."""
-    body, params = memory.fill_in(asked)
-    resource, _, rest = asked.target.partition("/")
+    body, params = memory.fill_in(request)
+    resource, _, rest = request.target.partition("/")
     name, _, subresource = memory.named(rest).partition("/")
-    headers = {"Impersonate-User": memory.named(asked.user)} if asked.user else {}
-    if asked.accept:
-        headers["Accept"] = asked.accept
+    headers = {"Impersonate-User": memory.named(request.user)} if request.user else {}
+    if request.accept:
+        headers["Accept"] = request.accept
     path = cluster.path(f"{resource}/{subresource}" if subresource else resource, name)
     try:
         answer = await cluster.call(
-            asked.method, path, params=params, body=body, content_type=asked.content_type, headers=headers
+            request.method, path, params=params, body=body, content_type=request.content_type, headers=headers
         )
     except Exception as error:  # the embedded server raises its internal errors
         return Answer(code=500, headers={}, body={"crashed": repr(error)})
-    memory.note(asked, answer)
+    memory.record(request, answer)
     return answer
 
 
-def _about(asked: Request) -> str:
+def _object_key(request: Request) -> str:
     """Return plural and name of the request's object; a create has its name in the body."""
-    _, _, rest = asked.target.partition("/")
+    _, _, rest = request.target.partition("/")
     name = rest.partition("/")[0]
-    if not name and isinstance(asked.body, dict) and isinstance(asked.body.get("metadata"), dict):
-        name = str(asked.body["metadata"].get("name", ""))
-    return f"{_plural(asked.target)}/{name}"
+    if not name and isinstance(request.body, dict) and isinstance(request.body.get("metadata"), dict):
+        name = str(request.body["metadata"].get("name", ""))
+    return f"{_plural(request.target)}/{name}"
 
 
 def _plural(target: str) -> str:
@@ -141,16 +143,16 @@ def _plural(target: str) -> str:
     return target.partition("/")[0].partition(".")[0]
 
 
-def _filled(value: Any, words: Mapping[str, str]) -> Any:
+def _substitute(value: Any, values: Mapping[str, str]) -> Any:
     match value:
         case str():
             if "{" in value:
-                for word, meaning in words.items():
-                    value = value.replace(word, meaning)
+                for placeholder, substitute in values.items():
+                    value = value.replace(placeholder, substitute)
             return value
         case dict():
-            return {_filled(name, words): _filled(inner, words) for name, inner in value.items()}
+            return {_substitute(name, values): _substitute(inner, values) for name, inner in value.items()}
         case list():
-            return [_filled(item, words) for item in value]
+            return [_substitute(item, values) for item in value]
         case _:
             return value
