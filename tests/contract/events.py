@@ -55,6 +55,6 @@ class Events:
         return found
 
 
-def seen(events: list[JSONObject]) -> list[tuple[str, str]]:
+def types_and_names(events: list[JSONObject]) -> list[tuple[str, str]]:
     """Return the type and the object's name of each event."""
     return [(event["type"], event["object"]["metadata"].get("name", "")) for event in events]

@@ -42,8 +42,8 @@ class Resource:
 def builtin() -> dict[str, Resource]:
     """Return the built-in resources that tests use, by plural."""
     found = {}
-    for group_version, words in _BUILTIN.items():
-        for word in words.split():
-            plural = word.rstrip("!")
-            found[plural] = Resource(group_version=group_version, plural=plural, namespaced=not word.endswith("!"))
+    for group_version, plurals in _BUILTIN.items():
+        for entry in plurals.split():
+            plural = entry.rstrip("!")
+            found[plural] = Resource(group_version=group_version, plural=plural, namespaced=not entry.endswith("!"))
     return found

@@ -127,11 +127,11 @@ async def test_an_unknown_token_is_a_401(cluster: Cluster) -> None:
 
 @pytest.mark.parametrize("header", ["", "Basic YTpi", "Bearer", "Nonsense"])
 async def test_a_request_without_a_bearer_token_is_anonymous(cluster: Cluster, header: str) -> None:
-    refused = await cluster.call("GET", "/api/v1/pods", headers={"Authorization": header})
+    denied = await cluster.call("GET", "/api/v1/pods", headers={"Authorization": header})
     public = await cluster.call("GET", "/version", headers={"Authorization": header})
 
-    assert refused.code == 403
-    assert refused.body["message"] == (
+    assert denied.code == 403
+    assert denied.body["message"] == (
         'pods is forbidden: User "system:anonymous" cannot list resource "pods" in API group "" at the cluster scope'
     )
     assert public.code == 200
@@ -141,7 +141,7 @@ async def test_only_authenticated_users_can_read_discovery(cluster: Cluster) -> 
     paths = ("/api", "/apis", "/apis/apps/v1", "/openapi/v2", "/version", "/healthz")
 
     named = {path: (await cluster.acting_as(user_of(cluster)).call("GET", path)).code for path in paths}
-    nobody = {path: (await cluster.call("GET", path, headers={"Authorization": ""})).code for path in paths}
+    anonymous = {path: (await cluster.call("GET", path, headers={"Authorization": ""})).code for path in paths}
 
     assert named == dict.fromkeys(paths, 200)
-    assert nobody == {**dict.fromkeys(paths, 403), "/version": 200, "/healthz": 200}
+    assert anonymous == {**dict.fromkeys(paths, 403), "/version": 200, "/healthz": 200}

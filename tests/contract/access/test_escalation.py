@@ -49,10 +49,10 @@ _MORE = {"verbs": ["get", "create"], "apiGroups": ["", "apps"], "resources": ["p
 async def test_creating_a_role_with_more_permissions_is_a_403_that_lists_them(
     cluster: Cluster, delegate: Cluster, rules: list[JSONObject], listed: list[str]
 ) -> None:
-    with pytest.raises(Forbidden) as refused:
+    with pytest.raises(Forbidden) as caught:
         await delegate.create("roles", role("r", *rules))
 
-    assert refused.value.status.message == (
+    assert caught.value.status.message == (
         f'roles.rbac.authorization.k8s.io "r" is forbidden: user "{user_of(cluster)}" '
         '(groups=["devs" "system:authenticated"]) is attempting to grant RBAC permissions not currently held:\n'
         + "\n".join(listed)
@@ -70,10 +70,10 @@ async def test_an_update_is_checked_only_if_it_changes_the_rules(cluster: Cluste
 
 
 async def test_a_binding_to_a_role_with_more_permissions_is_a_403(delegate: Cluster) -> None:
-    with pytest.raises(Forbidden) as refused:
+    with pytest.raises(Forbidden) as caught:
         await delegate.create("rolebindings", binding("b", "ClusterRole", "system:monitoring"))
 
-    message = refused.value.status.message
+    message = caught.value.status.message
     assert message.startswith(f'rolebindings.{GROUP} "b" is forbidden: user "alice.')
     assert '\n{NonResourceURLs:["/metrics"], Verbs:["get"]}' in message
 
@@ -87,8 +87,8 @@ async def test_a_binding_to_a_missing_role_is_a_404(cluster: Cluster, delegate: 
 
 
 async def test_a_user_who_may_escalate_or_bind_can_grant_any_permission(cluster: Cluster, delegate: Cluster) -> None:
-    rights = [rule("escalate", "roles", GROUP), rule("bind", "clusterroles", GROUP)]
-    await allow(cluster, user_of(cluster), *rights, everywhere=True)
+    permissions = [rule("escalate", "roles", GROUP), rule("bind", "clusterroles", GROUP)]
+    await allow(cluster, user_of(cluster), *permissions, everywhere=True)
 
     await delegate.create("roles", role("r", rule("*", "*", "*")))
     bound = await delegate.create("rolebindings", binding("b", "ClusterRole", "cluster-admin"))
@@ -125,13 +125,15 @@ async def test_an_aggregation_rule_requires_all_permissions(cluster: Cluster, ve
     assert answer.body["message"] == f'clusterroles.{GROUP} "{user}" is forbidden: {why}'
 
 
-@pytest.mark.parametrize("rights", ["escalate", "everything"])
+@pytest.mark.parametrize("permissions", ["escalate", "everything"])
 async def test_a_user_with_all_permissions_or_escalate_can_write_an_aggregation_rule(
-    cluster: Cluster, rights: str
+    cluster: Cluster, permissions: str
 ) -> None:
     user = user_of(cluster)
     urls = {"verbs": ["*"], "nonResourceURLs": ["*"]}
-    held = [rule("create escalate", "clusterroles", GROUP)] if rights == "escalate" else [rule("*", "*", "*"), urls]
+    held = (
+        [rule("create escalate", "clusterroles", GROUP)] if permissions == "escalate" else [rule("*", "*", "*"), urls]
+    )
     await allow(cluster, user, *held, everywhere=True)
     selector = {"matchLabels": {"nobody": cluster.group}}
 

@@ -43,13 +43,13 @@ async def test_an_impersonated_service_account_gets_its_groups(cluster: Cluster,
 
 async def test_a_request_has_only_the_permissions_of_the_impersonated_user(cluster: Cluster) -> None:
     user = user_of(cluster, "bob")
-    refused = await cluster.acting_as(user).call("GET", cluster.path("pods"))
+    denied = await cluster.acting_as(user).call("GET", cluster.path("pods"))
     await allow(cluster, user, rule("list", "pods"))
 
     allowed = await cluster.acting_as(user).call("GET", cluster.path("pods"))
 
-    assert (refused.code, allowed.code) == (403, 200)
-    assert refused.body["message"].startswith(f'pods is forbidden: User "{user}" cannot list')
+    assert (denied.code, allowed.code) == (403, 200)
+    assert denied.body["message"].startswith(f'pods is forbidden: User "{user}" cannot list')
 
 
 async def test_impersonation_without_permission_is_a_403(cluster: Cluster) -> None:
@@ -82,8 +82,8 @@ async def test_the_verb_impersonate_allows_only_users_and_extras_that_rules_name
     bob = user_of(cluster, "bob")
     bot, name = await account(cluster)
     await allow(cluster, bob, rule("list", "pods"))
-    rights = [rule("impersonate", "users", "", bob), rule("impersonate", "userextras/scopes", _IDENTITIES)]
-    await allow(cluster, name, *rights, everywhere=True)
+    rules = [rule("impersonate", "users", "", bob), rule("impersonate", "userextras/scopes", _IDENTITIES)]
+    await allow(cluster, name, *rules, everywhere=True)
 
     answer = await bot.call("GET", cluster.path("pods"), headers={"Impersonate-User": bob, **headers})
 
@@ -96,8 +96,8 @@ async def test_impersonating_a_uid_requires_a_permission_for_uids(cluster: Clust
     bob = user_of(cluster, "bob")
     bot, name = await account(cluster)
     await allow(cluster, bob, rule("list", "pods"))
-    rights = [rule("impersonate", "users", "", bob), rule("impersonate", "uids", _IDENTITIES, "7")]
-    await allow(cluster, name, *rights, everywhere=True)
+    rules = [rule("impersonate", "users", "", bob), rule("impersonate", "uids", _IDENTITIES, "7")]
+    await allow(cluster, name, *rules, everywhere=True)
 
     answer = await bot.call("GET", cluster.path("pods"), headers={"Impersonate-User": bob, "Impersonate-Uid": uid})
 

@@ -14,7 +14,7 @@ _PATH = "/apis/authorization.k8s.io/v1"
 _NEITHER = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
 
 
-async def _ask(cluster: Cluster, resource: str, spec: object, **metadata: str) -> Any:
+async def _create_review(cluster: Cluster, resource: str, spec: object, **metadata: str) -> Any:
     path = resource.format(namespace=cluster.namespace)
     return (await cluster.call("POST", f"{_PATH}/{path}", body={"metadata": metadata, "spec": spec})).body
 
@@ -25,14 +25,14 @@ def _pods(cluster: Cluster, verb: str = "list") -> JSONObject:
 
 async def test_a_self_subject_access_review_names_the_binding_that_allows(cluster: Cluster) -> None:
     user = user_of(cluster)
-    alice, question = cluster.acting_as(user), {"resourceAttributes": _pods(cluster)}
-    before = await _ask(alice, "selfsubjectaccessreviews", question)
+    alice, spec = cluster.acting_as(user), {"resourceAttributes": _pods(cluster)}
+    before = await _create_review(alice, "selfsubjectaccessreviews", spec)
     name = await allow(cluster, user, rule("list", "pods"))
 
-    after = await _ask(alice, "selfsubjectaccessreviews", question)
+    after = await _create_review(alice, "selfsubjectaccessreviews", spec)
 
     assert before["status"] == {"allowed": False}
-    assert after["spec"] == question
+    assert after["spec"] == spec
     assert after["status"] == {
         "allowed": True,
         "reason": f'RBAC: allowed by RoleBinding "{name}/{cluster.namespace}" of Role "{name}" to User "{user}"',
@@ -42,12 +42,19 @@ async def test_a_self_subject_access_review_names_the_binding_that_allows(cluste
 async def test_a_self_subject_access_review_of_a_path(cluster: Cluster) -> None:
     alice = cluster.acting_as(user_of(cluster))
 
-    seen = await _ask(alice, "selfsubjectaccessreviews", {"nonResourceAttributes": {"verb": "get", "path": "/api"}})
-    hidden = await _ask(alice, "selfsubjectaccessreviews", {"nonResourceAttributes": {"verb": "get", "path": "/logs"}})
+    allowed_path = await _create_review(
+        alice, "selfsubjectaccessreviews", {"nonResourceAttributes": {"verb": "get", "path": "/api"}}
+    )
+    denied_path = await _create_review(
+        alice, "selfsubjectaccessreviews", {"nonResourceAttributes": {"verb": "get", "path": "/logs"}}
+    )
 
     binding = 'ClusterRoleBinding "system:discovery" of ClusterRole "system:discovery"'
-    assert seen["status"] == {"allowed": True, "reason": f'RBAC: allowed by {binding} to Group "system:authenticated"'}
-    assert hidden["status"] == {"allowed": False}
+    assert allowed_path["status"] == {
+        "allowed": True,
+        "reason": f'RBAC: allowed by {binding} to Group "system:authenticated"',
+    }
+    assert denied_path["status"] == {"allowed": False}
 
 
 async def test_the_administrator_can_review_the_access_of_other_users(cluster: Cluster) -> None:
@@ -62,16 +69,16 @@ async def test_the_administrator_can_review_the_access_of_other_users(cluster: C
         ({"user": user, "uid": "7", "extra": {"a": ["b"]}}, True),
     ):
         spec = {**subject, "resourceAttributes": _pods(cluster)}
-        assert (await _ask(cluster, "subjectaccessreviews", spec))["status"]["allowed"] is allowed
+        assert (await _create_review(cluster, "subjectaccessreviews", spec))["status"]["allowed"] is allowed
         place = "namespaces/{namespace}/localsubjectaccessreviews"
-        local = await _ask(
+        local = await _create_review(
             cluster, place, spec, namespace=cluster.namespace
         )  # old versions do not default the namespace
         assert local["status"]["allowed"] is allowed
 
 
 async def test_reviewing_the_access_of_other_users_requires_permission(cluster: Cluster) -> None:
-    status = await _ask(cluster.acting_as(user_of(cluster)), "subjectaccessreviews", {"user": "a"})
+    status = await _create_review(cluster.acting_as(user_of(cluster)), "subjectaccessreviews", {"user": "a"})
 
     assert (status["code"], status["details"]["kind"]) == (403, "subjectaccessreviews")
 
@@ -81,8 +88,8 @@ async def test_a_self_subject_rules_review_lists_the_rules_of_the_user(cluster: 
     await allow(cluster, user, granted)
     alice = cluster.acting_as(user)
 
-    inside = await _ask(alice, "selfsubjectrulesreviews", {"namespace": cluster.namespace})
-    outside = await _ask(alice, "selfsubjectrulesreviews", {"namespace": "kube-system"})
+    inside = await _create_review(alice, "selfsubjectrulesreviews", {"namespace": cluster.namespace})
+    outside = await _create_review(alice, "selfsubjectrulesreviews", {"namespace": "kube-system"})
 
     assert granted in inside["status"]["resourceRules"]
     assert granted not in outside["status"]["resourceRules"]
@@ -118,7 +125,7 @@ async def test_a_self_subject_rules_review_lists_the_rules_of_the_user(cluster: 
 async def test_an_incomplete_or_contradictory_review_is_an_error(
     cluster: Cluster, resource: str, spec: object, code: int, message: str
 ) -> None:
-    status = await _ask(cluster, resource, spec)
+    status = await _create_review(cluster, resource, spec)
 
     assert (status["kind"], status["code"]) == ("Status", code)
     assert message in status["message"]
@@ -127,7 +134,7 @@ async def test_an_incomplete_or_contradictory_review_is_an_error(
 async def test_a_local_review_must_be_of_its_own_namespace(cluster: Cluster) -> None:
     spec = {"user": "a", "resourceAttributes": {"verb": "get", "resource": "pods"}}
 
-    status = await _ask(cluster, "namespaces/{namespace}/localsubjectaccessreviews", spec)
+    status = await _create_review(cluster, "namespaces/{namespace}/localsubjectaccessreviews", spec)
 
     if cluster.version > (1, 20):
         why = 'spec.resourceAttributes.namespace: Invalid value: "": must match metadata.namespace'

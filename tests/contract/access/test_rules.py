@@ -6,7 +6,7 @@ import pytest
 
 from tests.contract.access.kit import GROUP, allow, binding, role, rule, user_of, wait_permission
 from tests.contract.cluster import APPLY, Cluster
-from tests.contract.events import seen
+from tests.contract.events import types_and_names
 from tests.contract.objects import JSONObject, config
 
 _NAMED = rule("get list watch", "pods", "", "a")
@@ -111,9 +111,9 @@ async def test_an_open_watch_continues_after_its_permission_is_revoked(cluster: 
         await cluster.delete("rolebindings", name)
         await wait_permission(cluster, user, watching, namespace=cluster.namespace, allowed=False)
         await cluster.create("configmaps", config("late"))
-        come = await events.until("late")
+        received = await events.until("late")
 
-    assert seen(come)[-1] == ("ADDED", "late")
+    assert types_and_names(received)[-1] == ("ADDED", "late")
     answer = await cluster.acting_as(user).call("GET", f"{cluster.path('configmaps')}?watch=1")
     assert answer.code == 403
 

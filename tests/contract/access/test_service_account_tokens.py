@@ -148,10 +148,10 @@ async def test_a_modified_token_is_invalid(cluster: Cluster, bot: JSONObject) ->
 async def test_an_invalid_request_for_a_token_is_a_422(
     cluster: Cluster, bot: JSONObject, body: JSONObject, name: str, message: str
 ) -> None:
-    with pytest.raises(APIError) as refused:
+    with pytest.raises(APIError) as caught:
         await cluster.create("serviceaccounts/token", body, "bot")
 
-    status = refused.value.status
+    status = caught.value.status
     assert (status.code, status.message) == (
         422,
         f'TokenRequest.authentication.k8s.io "{name}" is invalid: {message}',
@@ -205,10 +205,10 @@ async def test_binding_a_token_to_a_missing_object_or_another_uid_is_an_error(
 async def test_a_token_cannot_be_bound_to_a_config_map(cluster: Cluster, bot: JSONObject) -> None:
     await cluster.create("configmaps", config("c"))
 
-    with pytest.raises(APIError) as refused:
+    with pytest.raises(APIError) as caught:
         await _token(cluster, boundObjectRef={"apiVersion": "v1", "kind": "ConfigMap", "name": "c"})
 
-    status = refused.value.status
+    status = caught.value.status
     assert (status.code, status.reason) == (400, "BadRequest")
     assert status.message == "cannot bind token to object of type /v1, Kind=ConfigMap"
 
@@ -216,8 +216,8 @@ async def test_a_token_cannot_be_bound_to_a_config_map(cluster: Cluster, bot: JS
 async def test_a_token_cannot_be_bound_to_a_pod_of_another_account(cluster: Cluster, bot: JSONObject) -> None:
     await cluster.create("pods", pod("p"))
 
-    with pytest.raises(APIError) as refused:
+    with pytest.raises(APIError) as caught:
         await _token(cluster, boundObjectRef={"apiVersion": "v1", "kind": "Pod", "name": "p"})
 
-    assert refused.value.status.code == 400
-    assert "cannot bind token for serviceaccount" in refused.value.status.message
+    assert caught.value.status.code == 400
+    assert "cannot bind token for serviceaccount" in caught.value.status.message

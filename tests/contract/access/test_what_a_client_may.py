@@ -78,9 +78,9 @@ async def test_auth_can_i_impersonate(cluster: Cluster, connect: Callable[..., d
 async def test_auth_can_i_of_paths_and_of_everything(
     cluster: Cluster, client: dynkube.Client, connect: Callable[..., dynkube.Client]
 ) -> None:
-    async with connect(user=user_of(cluster)) as nobody:
-        assert await nobody.auth_can_i("get", "/api")
-        assert not await nobody.auth_can_i("get", "/logs")
-        assert not await nobody.auth_can_i("*", "*", "*")
+    async with connect(user=user_of(cluster)) as unprivileged:
+        assert await unprivileged.auth_can_i("get", "/api")
+        assert not await unprivileged.auth_can_i("get", "/logs")
+        assert not await unprivileged.auth_can_i("*", "*", "*")
 
     assert await client.auth_can_i("*", "*", "*")

@@ -27,7 +27,9 @@ def deployment(**container: Any) -> dict[str, Any]:
     return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"}, "spec": spec}
 
 
-async def refused(resource: ResourceClient, obj: dict[str, Any], manager: str = "me", **options: Any) -> ApplyConflict:
+async def conflict_of(
+    resource: ResourceClient, obj: dict[str, Any], manager: str = "me", **options: Any
+) -> ApplyConflict:
     with pytest.raises(ApplyConflict) as caught:
         await resource.apply(obj, field_manager=manager, **options)
     return caught.value
@@ -43,7 +45,7 @@ async def test_each_conflict_has_its_manager_and_both_values(cluster: Cluster, c
     await maps.apply(config(a="1", b="1", c="1"), field_manager="applier", **options)
     await maps.patch("a", {"data": {"b": "2"}}, field_manager='an "editor"', **options)
 
-    error = await refused(maps, config(a="3", b="3", c="1"), **options)
+    error = await conflict_of(maps, config(a="3", b="3", c="1"), **options)
 
     assert as_tuples(error.conflicts) == [
         (".data.a", "applier", "Apply", "3", "1"),
@@ -59,10 +61,10 @@ async def test_the_live_value_is_read_from_the_server_even_if_an_older_object_is
 ) -> None:
     maps = client.resource("configmaps")
     options: dict[str, Any] = {"namespace": cluster.namespace}
-    seen = await maps.apply(config(a="1"), field_manager="editor", **options)
+    older = await maps.apply(config(a="1"), field_manager="editor", **options)
     await maps.apply(config(a="2"), field_manager="editor", **options)
 
-    error = await refused(maps, config(a="1"), live=seen, force=force, **options)
+    error = await conflict_of(maps, config(a="1"), live=older, force=force, **options)
 
     assert as_tuples(error.conflicts) == [(".data.a", "editor", "Apply", "1", "2")]
     assert 'yours "1", live "2"' in str(error)
@@ -74,7 +76,7 @@ async def test_names_with_dots_and_list_items_are_quoted_in_paths(cluster: Clust
     changed = deployment(image="web:2")
     changed["spec"]["template"]["metadata"]["labels"] = {LABEL: "other"}
 
-    error = await refused(deployments, changed, namespace=cluster.namespace)
+    error = await conflict_of(deployments, changed, namespace=cluster.namespace)
 
     assert as_tuples(error.conflicts) == [
         ('.spec.template.metadata.labels["app.kubernetes.io/name"]', "first", "Apply", "other", "web"),
@@ -90,7 +92,7 @@ async def test_conflicts_in_one_list_item_have_their_own_paths(cluster: Cluster,
     await deployments.apply(first, namespace=cluster.namespace, field_manager="first")
     second = deployment(args=["b"], workingDir="/b", image="web:2", resources={"limits": {"cpu": "2"}})
 
-    error = await refused(deployments, second, namespace=cluster.namespace)
+    error = await conflict_of(deployments, second, namespace=cluster.namespace)
 
     web = '.spec.template.spec.containers[name="web"]'
     assert as_tuples(error.conflicts) == [
@@ -108,7 +110,7 @@ async def test_a_conflict_has_the_subresource_of_its_manager(cluster: Cluster, c
     await deployments.apply(deployment(), field_manager="me", **options)
     await deployments.subresource("scale").patch("a", {"spec": {"replicas": 5}}, field_manager="autoscaler", **options)
 
-    (conflict,) = (await refused(deployments, deployment(), **options)).conflicts
+    (conflict,) = (await conflict_of(deployments, deployment(), **options)).conflicts
 
     assert (conflict.path, conflict.ours, conflict.live) == (".spec.replicas", 1, 5)
     assert (conflict.manager, conflict.operation, conflict.subresource) == ("autoscaler", "Update", "scale")
@@ -121,7 +123,7 @@ async def test_an_apply_to_status_can_conflict(cluster: Cluster, client: Client)
     head = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"}}
     await deployments.apply({**head, "status": {"replicas": 1}}, field_manager="first", subresource="status", **options)
 
-    error = await refused(deployments, {**head, "status": {"replicas": 2}}, subresource="status", **options)
+    error = await conflict_of(deployments, {**head, "status": {"replicas": 2}}, subresource="status", **options)
     forced = await deployments.apply({**head, "status": {"replicas": 2}}, force=True, subresource="status", **options)
 
     assert as_tuples(error.conflicts) == [(".status.replicas", "first", "Apply", 2, 1)]
@@ -134,7 +136,7 @@ async def test_conflicts_hide_the_values_of_secrets(cluster: Cluster, client: Cl
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}, "data": {"password": "aHVudGVyMg=="}}
     await secrets.apply(secret, field_manager="first", **options)
 
-    error = await refused(secrets, {**secret, "data": {"password": "c3dvcmRmaXNo"}}, **options)
+    error = await conflict_of(secrets, {**secret, "data": {"password": "c3dvcmRmaXNo"}}, **options)
 
     assert as_tuples(error.conflicts) == [(".data.password", "first", "Apply", "***", "***")]
     assert not any(value in f"{error}{error.table()}{error._repr_html_()}" for value in ("aHVudGVyMg", "c3dvcmRmaXNo"))
@@ -149,7 +151,7 @@ async def test_a_conflict_has_the_api_version_of_its_manager(cluster: Cluster, c
     await old.patch("w", {"spec": {"color": "red"}}, namespace=cluster.namespace, field_manager="old")
 
     wanted = cluster.widget(api_version="v2", spec={"size": 2, "color": "blue"})
-    error = await refused(new, wanted, namespace=cluster.namespace)
+    error = await conflict_of(new, wanted, namespace=cluster.namespace)
 
     assert as_tuples(error.conflicts) == [
         (".spec.color", "old", "Update", "blue", "red"),

@@ -83,8 +83,8 @@ async def test_kubectl_gets_a_conflict_until_the_field_is_transferred_to_it(
     kubectl: Kubectl, routes: ResourceClient, shared: Unstructured
 ) -> None:
     await routes.apply(traffic("b.example"), force=[".spec.hostnames"])
-    refused = await kubectl.apply(team("c.example"), code=1)
-    assert 'conflict with "traffic": .spec.hostnames' in refused
+    output = await kubectl.apply(team("c.example"), code=1)
+    assert 'conflict with "traffic": .spec.hostnames' in output
 
     await routes.transfer_fields("shop", "traffic", "kubectl", ".spec.hostnames")
     await kubectl.apply(team("c.example"))

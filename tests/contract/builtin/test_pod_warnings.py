@@ -226,24 +226,24 @@ def templated(spec: JSONObject) -> JSONObject:
     return body
 
 
-@pytest.mark.parametrize(("container", "told"), CONTAINERS.values(), ids=CONTAINERS)
-async def test_warnings_of_containers(cluster: Cluster, container: JSONObject, told: list[str]) -> None:
+@pytest.mark.parametrize(("container", "expected"), CONTAINERS.values(), ids=CONTAINERS)
+async def test_warnings_of_containers(cluster: Cluster, container: JSONObject, expected: list[str]) -> None:
     spec = {"containers": [{"name": "app", "image": "app:1", **container}]}
 
     of_pod = await created(cluster, "pods", {**pod(), "spec": spec})
     of_template = await created(cluster, "deployments", templated(spec))
 
-    assert of_pod.warnings == [text.replace("@", "spec") for text in told]
-    assert of_template.warnings == [text.replace("@", "spec.template.spec") for text in told]
+    assert of_pod.warnings == [text.replace("@", "spec") for text in expected]
+    assert of_template.warnings == [text.replace("@", "spec.template.spec") for text in expected]
 
 
-@pytest.mark.parametrize(("spec", "told"), (SPECS | OVERLAPS).values(), ids=SPECS | OVERLAPS)
-async def test_warnings_of_specs(cluster: Cluster, spec: JSONObject, told: list[str]) -> None:
+@pytest.mark.parametrize(("spec", "expected"), (SPECS | OVERLAPS).values(), ids=SPECS | OVERLAPS)
+async def test_warnings_of_specs(cluster: Cluster, spec: JSONObject, expected: list[str]) -> None:
     of_pod = await created(cluster, "pods", pod(**spec))
     of_template = await created(cluster, "deployments", templated(pod(**spec)["spec"]))
 
-    assert of_pod.warnings == [text.replace("@", "spec") for text in told]
-    assert of_template.warnings == [text.replace("@", "spec.template.spec") for text in told]
+    assert of_pod.warnings == [text.replace("@", "spec") for text in expected]
+    assert of_template.warnings == [text.replace("@", "spec.template.spec") for text in expected]
 
 
 async def test_annotations_that_fields_have_replaced_cause_warnings(cluster: Cluster) -> None:
@@ -255,9 +255,9 @@ async def test_annotations_that_fields_have_replaced_cause_warnings(cluster: Clu
 
     of_pod, of_template = await created(cluster, "pods", noted), await created(cluster, "deployments", body)
 
-    assert of_pod.warnings == [f"metadata.annotations[{key}]: {told}" for key, told in ANNOTATIONS.items()]
+    assert of_pod.warnings == [f"metadata.annotations[{key}]: {expected}" for key, expected in ANNOTATIONS.items()]
     at = "spec.template.metadata.annotations"
     assert of_template.warnings == [
-        *(f"{at}[{key}]: {told}" for key, told in ANNOTATIONS.items()),
+        *(f"{at}[{key}]: {expected}" for key, expected in ANNOTATIONS.items()),
         f'{at}[{app_armor}]: deprecated since v1.30; use the "appArmorProfile" field instead',
     ]

@@ -37,11 +37,11 @@ def _collection(cluster: Cluster, row: JSONObject) -> str:
 
 def _compared(answer: Answer) -> JSONObject:
     """Return the object without UIDs, addresses and times; or the code, message and causes of the error."""
-    text = json.dumps(_refusal(answer) if answer.code >= 400 else _content(answer))
+    text = json.dumps(_error(answer) if answer.code >= 400 else _content(answer))
     for pattern, replacement in _IDENTITIES:
         text = re.sub(pattern, replacement, text)
-    told: JSONObject = json.loads(text)
-    return {"code": answer.code, **told}
+    compared: JSONObject = json.loads(text)
+    return {"code": answer.code, **compared}
 
 
 def _content(answer: Answer) -> JSONObject:
@@ -50,7 +50,7 @@ def _content(answer: Answer) -> JSONObject:
     return {"metadata": metadata, "content": content}
 
 
-def _refusal(answer: Answer) -> JSONObject:
+def _error(answer: Answer) -> JSONObject:
     if not isinstance(answer.body, dict):
         return {"text": answer.body}
     causes = [

@@ -16,20 +16,20 @@ def _causes(error: APIError) -> list[tuple[str, str]]:
 async def test_an_address_that_is_in_use_is_an_error(cluster: Cluster) -> None:
     address = (await cluster.create("services", service("a")))["spec"]["clusterIP"]
 
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(Invalid) as caught:
         await cluster.create("services", service("b", clusterIP=address))
 
-    (cause,) = refused.value.status.causes
+    (cause,) = caught.value.status.causes
     assert cause.field == "spec.clusterIPs"
     assert address in cause.message
     assert cause.message.endswith("provided IP is already allocated")
 
 
 async def test_an_address_outside_of_the_service_network_is_an_error(cluster: Cluster) -> None:
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(Invalid) as caught:
         await cluster.create("services", service(clusterIP="192.0.2.1"))
 
-    ((field, message),) = _causes(refused.value)
+    ((field, message),) = _causes(caught.value)
     assert (field, "192.0.2.1" in message) == ("spec.clusterIPs", True)
     old = "provided IP is not in the valid range. The range of valid IPs is"
     since = (1, 33)  # since then a ServiceCIDR can be added
@@ -40,11 +40,11 @@ async def test_a_node_port_that_is_in_use_is_an_error(cluster: Cluster) -> None:
     first = await cluster.create("services", service("a", type="NodePort"))
     taken = first["spec"]["ports"][0]["nodePort"]
 
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(Invalid) as caught:
         await cluster.create("services", service("b", type="NodePort", ports=[{"port": 80, "nodePort": taken}]))
 
     message = f"Invalid value: {taken}: provided port is already allocated"
-    assert _causes(refused.value) == [("spec.ports[0].nodePort", message)]
+    assert _causes(caught.value) == [("spec.ports[0].nodePort", message)]
 
 
 async def test_a_node_port_outside_of_the_range_is_an_error(cluster: Cluster) -> None:
@@ -54,10 +54,10 @@ async def test_a_node_port_outside_of_the_range_is_an_error(cluster: Cluster) ->
 
 @pytest.mark.since("1.25", "validation came first")
 async def test_node_ports_are_allocated_before_validation(cluster: Cluster) -> None:
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(Invalid) as caught:
         await cluster.create("services", service(type="NodePort", ports=[{"port": 0, "nodePort": 80}]))
 
-    assert [field for field, _ in _causes(refused.value)] == ["spec.ports[0].nodePort"]
+    assert [field for field, _ in _causes(caught.value)] == ["spec.ports[0].nodePort"]
 
 
 async def test_one_port_with_two_protocols_gets_one_node_port(cluster: Cluster) -> None:
@@ -142,10 +142,10 @@ _FAMILIES: dict[str, tuple[JSONObject, str, str]] = {
 async def test_ip_families_that_the_cluster_lacks_are_an_error(cluster: Cluster, case: str) -> None:
     spec, field, message = _FAMILIES[case]
 
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(Invalid) as caught:
         await cluster.create("services", service(**spec))
 
-    assert _causes(refused.value) == [(field, message)]
+    assert _causes(caught.value) == [(field, message)]
 
 
 @pytest.mark.since("1.25", "services had one IP family")

@@ -73,14 +73,14 @@ async def applied(cluster: Cluster, resource: str, body: JSONObject) -> list[str
 
 
 async def test_an_apply_of_a_template_warns_only_if_the_spec_changes(cluster: Cluster) -> None:
-    body, told = templated(pod(**BETA)["spec"]), f"spec.template.spec.nodeSelector[beta.kubernetes.io/os]: {BETA_OS}"
+    body, warning = templated(pod(**BETA)["spec"]), f"spec.template.spec.nodeSelector[beta.kubernetes.io/os]: {BETA_OS}"
 
-    assert await applied(cluster, "deployments", body) == [told]
+    assert await applied(cluster, "deployments", body) == [warning]
     assert await applied(cluster, "deployments", body) == []
     body["metadata"]["labels"] = {"a": "b"}
     assert await applied(cluster, "deployments", body) == []
     body["spec"]["replicas"] = 2
-    assert await applied(cluster, "deployments", body) == [told]
+    assert await applied(cluster, "deployments", body) == [warning]
 
 
 async def test_a_negative_grace_period_warns_only_in_templates(cluster: Cluster) -> None:

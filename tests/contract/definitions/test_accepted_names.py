@@ -15,7 +15,7 @@ def _named(cluster: Cluster, plural: str, kind: str, **names: Any) -> JSONObject
     return cluster.crd(plural, kind, names={"plural": plural, "kind": kind, **names})
 
 
-def _judged(crd: JSONObject) -> bool:
+def _names_checked(crd: JSONObject) -> bool:
     return "NamesAccepted" in conditions(crd)
 
 
@@ -34,17 +34,17 @@ async def test_a_name_in_use_is_accepted_when_it_is_free_again(cluster: Cluster)
     second = await cluster.create(CRDS, _named(cluster, "gadgets", "Gadget", singular="widget"))
     cluster.register_crd(second)
 
-    refused = await cluster.wait_for(CRDS, second, _judged)
-    assert conditions(refused) == {
+    rejected = await cluster.wait_for(CRDS, second, _names_checked)
+    assert conditions(rejected) == {
         "NamesAccepted": ("False", "SingularConflict"),
         "Established": ("False", "NotAccepted"),
     }
-    assert _message(refused) == '"widget" is already in use'
+    assert _message(rejected) == '"widget" is already in use'
     with pytest.raises(NotFound):
         await cluster.list_of("gadgets")
 
     await cluster.delete(CRDS, first["metadata"]["name"])
-    freed = await cluster.wait_for(CRDS, refused, _accepted)
+    freed = await cluster.wait_for(CRDS, rejected, _accepted)
     assert freed["status"]["acceptedNames"]["singular"] == "widget"
     await cluster.until_served("gadgets")
 
@@ -53,36 +53,36 @@ async def test_all_conflicts_of_short_names_are_reported_and_other_names_are_acc
     await cluster.create_crd(_named(cluster, "foos", "Foo", shortNames=["f"]))
 
     second = _named(cluster, "bars", "Bar", shortNames=["f", "foos"], categories=["all"])
-    refused = await cluster.wait_for(CRDS, await cluster.create(CRDS, second), _judged)
+    rejected = await cluster.wait_for(CRDS, await cluster.create(CRDS, second), _names_checked)
 
-    assert list(conditions(refused).items()) == [
+    assert list(conditions(rejected).items()) == [
         ("NamesAccepted", ("False", "ShortNamesConflict")),
         ("Established", ("False", "NotAccepted")),
     ]
-    assert _message(refused) == '["f" is already in use, "foos" is already in use]'
+    assert _message(rejected) == '["f" is already in use, "foos" is already in use]'
     accepted = {"plural": "bars", "singular": "bar", "kind": "Bar", "listKind": "BarList", "categories": ["all"]}
-    assert refused["status"]["acceptedNames"] == accepted
+    assert rejected["status"]["acceptedNames"] == accepted
 
 
 async def test_only_the_last_of_several_conflicts_is_reported(cluster: Cluster) -> None:
     await cluster.create_crd(_named(cluster, "foos", "Foo"))
 
     second = _named(cluster, "others", "Foo", listKind="FooList")
-    refused = await cluster.wait_for(CRDS, await cluster.create(CRDS, second), _judged)
+    rejected = await cluster.wait_for(CRDS, await cluster.create(CRDS, second), _names_checked)
 
-    assert conditions(refused)["NamesAccepted"] == ("False", "ListKindConflict")
-    assert _message(refused) == '"FooList" is already in use'
-    assert refused["status"]["acceptedNames"] == {"plural": "others", "kind": ""}
+    assert conditions(rejected)["NamesAccepted"] == ("False", "ListKindConflict")
+    assert _message(rejected) == '"FooList" is already in use'
+    assert rejected["status"]["acceptedNames"] == {"plural": "others", "kind": ""}
 
 
 async def test_a_removed_short_name_is_accepted_for_the_crd_that_waits_for_it(cluster: Cluster) -> None:
     foos = await cluster.create_crd(_named(cluster, "foos", "Foo", shortNames=["f"]))
     bars = await cluster.create(CRDS, _named(cluster, "bars", "Bar", shortNames=["f"]))
-    refused = await cluster.wait_for(CRDS, bars, _judged)
+    rejected = await cluster.wait_for(CRDS, bars, _names_checked)
 
     await cluster.patch(CRDS, foos["metadata"]["name"], {"spec": {"names": {"shortNames": None}}})
 
-    accepted = await cluster.wait_for(CRDS, refused, _accepted)
+    accepted = await cluster.wait_for(CRDS, rejected, _accepted)
     assert conditions(accepted)["Established"] == ("True", "InitialNamesAccepted")
     assert accepted["status"]["acceptedNames"]["shortNames"] == ["f"]
 

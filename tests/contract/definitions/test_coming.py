@@ -6,7 +6,7 @@ import pytest
 
 from dynkube.errors import Conflict, Invalid
 from tests.contract.cluster import Cluster
-from tests.contract.events import seen
+from tests.contract.events import types_and_names
 from tests.contract.objects import CRDS, conditions, config, structural, version
 
 
@@ -46,9 +46,9 @@ async def test_an_update_changes_the_served_versions_and_ends_watches(cluster: C
     async with cluster.watch("widgets.v2") as ended, cluster.watch("configmaps") as other:
         versions[1] = version("v2", storage=False, served=False)
         await cluster.patch(CRDS, f"widgets.{cluster.group}", {"spec": {"versions": versions}})
-        assert seen(await ended.rest()) == [("ADDED", "w")]
+        assert types_and_names(await ended.rest()) == [("ADDED", "w")]
         await cluster.create("configmaps", config())
-        assert seen(await other.until("a"))[-1] == ("ADDED", "a")
+        assert types_and_names(await other.until("a"))[-1] == ("ADDED", "a")
 
     await cluster.until_not_served("widgets.v2")
     await cluster.until_served("widgets")
@@ -61,7 +61,7 @@ async def test_a_new_label_on_a_crd_ends_no_watches(cluster: Cluster) -> None:
     async with cluster.watch("widgets") as events:
         await cluster.patch(CRDS, f"widgets.{cluster.group}", {"metadata": {"labels": {"a": "b"}}})
         await cluster.create("widgets", cluster.widget())
-        assert seen(await events.take(1)) == [("ADDED", "w")]
+        assert types_and_names(await events.take(1)) == [("ADDED", "w")]
 
 
 async def test_a_new_schema_ends_watches_and_validates_later_requests(cluster: Cluster) -> None:
@@ -102,13 +102,13 @@ async def test_a_crd_in_a_kubernetes_group_has_a_condition_about_its_approval(cl
     body["metadata"] = {"name": f"widgets.{group}", **note}
 
     created = await cluster.create(CRDS, body)
-    refused = await cluster.wait_for(CRDS, created, lambda found: kind in conditions(found))
+    rejected = await cluster.wait_for(CRDS, created, lambda found: kind in conditions(found))
     url = "https://github.com/kubernetes/enhancements/pull/1"
     note = {"annotations": {"api-approved.kubernetes.io": url}}
     await cluster.patch(CRDS, created["metadata"]["name"], {"metadata": note})
 
-    assert conditions(refused)[kind] == ("False", "UnapprovedAnnotation")
-    approved = await cluster.wait_for(CRDS, refused, lambda found: conditions(found)[kind][0] == "True")
+    assert conditions(rejected)[kind] == ("False", "UnapprovedAnnotation")
+    approved = await cluster.wait_for(CRDS, rejected, lambda found: conditions(found)[kind][0] == "True")
     assert conditions(approved)[kind] == ("True", "ApprovedAnnotation")
     (message,) = [entry["message"] for entry in approved["status"]["conditions"] if entry["type"] == kind]
     assert message == f"approved in {url}"
@@ -123,8 +123,8 @@ async def test_a_crd_in_a_kubernetes_group_requires_an_approval(cluster: Cluster
 
     (cause,) = caught.value.causes
     assert cause.field == "metadata.annotations[api-approved.kubernetes.io]"
-    words = 'protected groups must have approval annotation "api-approved.kubernetes.io", see https://github.com/'
-    assert (cause.message or "").startswith(f"Required value: {words}")
+    message = 'protected groups must have approval annotation "api-approved.kubernetes.io", see https://github.com/'
+    assert (cause.message or "").startswith(f"Required value: {message}")
 
 
 async def test_the_server_owns_the_status_that_it_writes(cluster: Cluster) -> None:
@@ -145,10 +145,10 @@ async def test_a_crd_with_an_invalid_ca_bundle_is_established_when_it_is_removed
     body = cluster.crd(conversion={"strategy": "Webhook", "webhook": webhook})
     created = await cluster.create(CRDS, body)
     bad = ("False", "InvalidCABundle")
-    refused = await cluster.wait_for(CRDS, created, lambda found: conditions(found).get("Established") == bad)
+    rejected = await cluster.wait_for(CRDS, created, lambda found: conditions(found).get("Established") == bad)
 
     patch = {"spec": {"conversion": {"webhook": {"clientConfig": {"caBundle": None}}}}}
     await cluster.patch(CRDS, created["metadata"]["name"], patch)
 
-    mended = await cluster.wait_for(CRDS, refused, lambda found: conditions(found)["Established"][0] == "True")
-    assert conditions(mended)["Established"] == ("True", "InitialNamesAccepted")
+    fixed = await cluster.wait_for(CRDS, rejected, lambda found: conditions(found)["Established"][0] == "True")
+    assert conditions(fixed)["Established"] == ("True", "InitialNamesAccepted")

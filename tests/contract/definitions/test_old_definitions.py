@@ -31,9 +31,9 @@ async def test_old_servers_warn_of_v1beta1_and_newer_ones_respond_with_404(clust
     if cluster.version >= (1, 22):
         assert (answer.code, answer.body["reason"]) == (404, "NotFound")
     else:
-        (words,) = answer.warnings
+        (warning,) = answer.warnings
         assert answer.code == 201
-        assert "is deprecated in v1.16+, unavailable in v1.22+" in words
+        assert "is deprecated in v1.16+, unavailable in v1.22+" in warning
 
 
 async def test_a_non_structural_schema_has_a_condition_and_is_served(cluster: Cluster) -> None:
@@ -45,10 +45,10 @@ async def test_a_non_structural_schema_has_a_condition_and_is_served(cluster: Cl
     cluster.leftovers.append(f"{PATH}/widgets.{cluster.group}")
 
     created = await cluster.get(CRDS, f"widgets.{cluster.group}")
-    told = await cluster.wait_for(CRDS, created, lambda found: "NonStructuralSchema" in conditions(found))
-    assert conditions(told)["NonStructuralSchema"] == ("True", "Violations")
-    assert told["spec"]["preserveUnknownFields"] is True
-    cluster.register_crd(told)
+    stored = await cluster.wait_for(CRDS, created, lambda found: "NonStructuralSchema" in conditions(found))
+    assert conditions(stored)["NonStructuralSchema"] == ("True", "Violations")
+    assert stored["spec"]["preserveUnknownFields"] is True
+    cluster.register_crd(stored)
     await cluster.until_served("widgets")
     kept = await cluster.create("widgets", cluster.widget(spec={"a": "x", "b": 1}))
     assert kept["spec"] == {"a": "x", "b": 1}

@@ -6,7 +6,7 @@ import pytest
 
 from dynkube.errors import AlreadyExists, Conflict, Forbidden, MethodNotAllowed, NotFound
 from tests.contract.cluster import Cluster
-from tests.contract.events import seen
+from tests.contract.events import types_and_names
 from tests.contract.objects import CRDS, JSONObject, conditions, version
 
 HOLD = "example.com/hold"
@@ -32,7 +32,7 @@ async def test_objects_are_deleted_before_watches_end_and_the_crd_is_gone(cluste
     assert conditions(answer)["Terminating"] == ("True", "InstanceDeletionPending")
     assert answer["metadata"]["finalizers"] == ["customresourcecleanup.apiextensions.k8s.io"]
     assert "deletionTimestamp" in answer["metadata"]
-    assert sorted(seen(gone)) == [("DELETED", "a"), ("DELETED", "b")]
+    assert sorted(types_and_names(gone)) == [("DELETED", "a"), ("DELETED", "b")]
     last = await cluster.wait_gone(CRDS, answer)
     assert int(last["metadata"]["resourceVersion"]) > int(gone[-1]["object"]["metadata"]["resourceVersion"])
     with pytest.raises(NotFound):
@@ -59,8 +59,8 @@ async def test_an_object_with_a_finalizer_keeps_its_crd_which_allows_no_creates(
 
     assert conditions(going)["Terminating"] == ("True", "InstanceDeletionInProgress")
     assert await cluster.names("widgets") == ["w"]
-    refusal = Forbidden if cluster.version >= (1, 25) else MethodNotAllowed
-    with pytest.raises(refusal, match="create not allowed while custom resource definition is terminating"):
+    error = Forbidden if cluster.version >= (1, 25) else MethodNotAllowed
+    with pytest.raises(error, match="create not allowed while custom resource definition is terminating"):
         await cluster.create("widgets", cluster.widget("new"))
     with pytest.raises(AlreadyExists, match=r"object is being deleted: .* already exists"):
         await cluster.create(CRDS, cluster.crd())
@@ -109,7 +109,7 @@ async def test_a_crd_can_be_recreated_with_another_scope_and_has_no_objects(clus
     assert await cluster.names("widgets") == []
     async with cluster.watch("widgets") as events:
         await cluster.create("widgets", cluster.widget("root"))
-        assert seen(await events.take(1)) == [("ADDED", "root")]
+        assert types_and_names(await events.take(1)) == [("ADDED", "root")]
 
 
 async def test_a_crd_can_be_recreated_with_another_kind_and_version(cluster: Cluster) -> None:

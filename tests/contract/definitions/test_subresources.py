@@ -137,7 +137,7 @@ async def test_an_object_without_replicas_has_no_scale(cluster: Cluster) -> None
 
 
 @pytest.mark.parametrize(
-    ("method", "resource", "refusal"),
+    ("method", "resource", "error"),
     [
         ("DELETE", "widgets/scale", MethodNotAllowed),
         ("POST", "widgets/status", MethodNotAllowed),
@@ -146,11 +146,11 @@ async def test_an_object_without_replicas_has_no_scale(cluster: Cluster) -> None
     ],
 )
 async def test_subresources_support_only_get_patch_and_update(
-    cluster: Cluster, method: str, resource: str, refusal: type[Exception]
+    cluster: Cluster, method: str, resource: str, error: type[Exception]
 ) -> None:
     await _scaled(cluster)
 
-    with pytest.raises(refusal):
+    with pytest.raises(error):
         await cluster.request(method, cluster.path(resource, "w"), body={} if method == "POST" else None)
 
 

@@ -34,8 +34,8 @@ async def test_a_new_storage_version_is_added_to_the_stored_versions(cluster: Cl
 async def test_a_version_can_be_removed_when_it_is_not_in_stored_versions(cluster: Cluster) -> None:
     await cluster.create_crd(cluster.crd(versions=[version("v1"), version("v2", storage=False)]))
     await cluster.patch(CRDS, _name(cluster), _versions(version("v1", storage=False), version("v2")))
-    words = "v1 was previously a storage version" if cluster.version >= (1, 25) else "must appear in spec.versions"
-    with pytest.raises(Invalid, match=rf"status.storedVersions\[0\]: .*{words}"):
+    message = "v1 was previously a storage version" if cluster.version >= (1, 25) else "must appear in spec.versions"
+    with pytest.raises(Invalid, match=rf"status.storedVersions\[0\]: .*{message}"):
         await cluster.patch(CRDS, _name(cluster), _versions(version("v2")))
 
     await cluster.patch(f"{CRDS}/status", _name(cluster), {"status": {"storedVersions": ["v2"]}})
@@ -68,8 +68,8 @@ async def test_an_unknown_stored_version_makes_the_next_write_invalid(cluster: C
 
     await cluster.patch(f"{CRDS}/status", _name(cluster), {"status": {"storedVersions": ["v7"]}})
 
-    words = "missing from" if cluster.version >= (1, 25) else "must appear in"
-    with pytest.raises(Invalid, match=rf'storedVersions\[0\]: Invalid value: "v7": {words} spec.versions'):
+    message = "missing from" if cluster.version >= (1, 25) else "must appear in"
+    with pytest.raises(Invalid, match=rf'storedVersions\[0\]: Invalid value: "v7": {message} spec.versions'):
         await cluster.patch(CRDS, _name(cluster), {"metadata": {"labels": {"a": "b"}}})
 
 
@@ -142,7 +142,7 @@ async def test_a_body_of_another_version_is_a_400(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "words"),
+    ("served", "message"),
     [
         ("v1beta1", "{group}/v1beta1 Widget is deprecated; use {group}/v1 Widget"),
         ("v2alpha1", "use something else"),
@@ -152,18 +152,18 @@ async def test_a_body_of_another_version_is_a_400(cluster: Cluster) -> None:
     ],
 )
 async def test_the_warning_of_a_deprecated_version_names_a_newer_one_if_there_is_one(
-    cluster: Cluster, asked: str, words: str
+    cluster: Cluster, served: str, message: str
 ) -> None:
     versions = [
         version("v1"),
         version("v1beta1", storage=False, deprecated=True),
         version("v2alpha1", storage=False, deprecated=True, deprecationWarning="use something else"),
-        version("v2", storage=False, served=asked == "v2"),
+        version("v2", storage=False, served=served == "v2"),
         version("v3", storage=False, deprecated=True),
     ]
     await cluster.create_crd(cluster.crd(versions=versions))
 
-    answer = await cluster.call("GET", cluster.path(f"widgets.{asked}"))
+    answer = await cluster.call("GET", cluster.path(f"widgets.{served}"))
 
-    expected = f'299 - "{words.format(group=cluster.group)}"' if words else None
+    expected = f'299 - "{message.format(group=cluster.group)}"' if message else None
     assert answer.headers.get("Warning") == expected

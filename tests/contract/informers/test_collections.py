@@ -46,10 +46,10 @@ async def test_handlers_have_received_the_initial_objects_when_the_informer_has_
 
 @pytest.mark.scenario("K36", "P5")
 async def test_reads_in_a_handler_show_the_state_of_its_event(cluster: Cluster, client: Client) -> None:
-    told: list[tuple[str, list[str], object]] = []
+    calls: list[tuple[str, list[str], object]] = []
 
     def note(event: str, obj: Unstructured) -> None:
-        told.append((event, names(configs.list()), configs.get(obj.name) is obj))
+        calls.append((event, names(configs.list()), configs.get(obj.name) is obj))
 
     recorder = Recorder(also=note)
     async with client.informer(CONFIGS, namespace=cluster.namespace) as configs:
@@ -62,7 +62,7 @@ async def test_reads_in_a_handler_show_the_state_of_its_event(cluster: Cluster, 
         await put(cluster, "b")
         await recorder.until("add/b")
 
-        assert told == [("add/a", ["a"], True), ("update/a", ["a"], True), ("add/b", ["a", "b"], True)]
+        assert calls == [("add/a", ["a"], True), ("update/a", ["a"], True), ("add/b", ["a", "b"], True)]
         late = Recorder()
         late.attach(configs)
         assert sorted(await late.take(2)) == ["add/a", "add/b"]

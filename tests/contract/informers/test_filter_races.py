@@ -72,14 +72,14 @@ async def test_a_filter_that_shows_an_object_during_updates_adds_it_once(
     cluster: Cluster, client: Client, after: int
 ) -> None:
     last = await put(cluster, "a")
-    told: list[tuple[str, int]] = []
+    calls: list[tuple[str, int]] = []
     marked = trio.Event()
 
     def note(what: str, obj: Unstructured) -> None:
         if obj.name == "mark":
             marked.set()
         else:
-            told.append((what, int(obj.resource_version)))
+            calls.append((what, int(obj.resource_version)))
 
     async with client.informer(CONFIGS, namespace=cluster.namespace, filter=HIDDEN) as configs:
         configs.add_handler(on_add=lambda obj: note("add", obj), on_update=lambda old, new: note("update", new))
@@ -92,7 +92,7 @@ async def test_a_filter_that_shows_an_object_during_updates_adds_it_once(
         with trio.fail_after(GIVE_UP):
             await marked.wait()
 
-        assert [what for what, _ in told] == ["add"] + ["update"] * (len(told) - 1)
-        versions = [version for _, version in told]
+        assert [what for what, _ in calls] == ["add"] + ["update"] * (len(calls) - 1)
+        versions = [version for _, version in calls]
         assert versions == sorted(set(versions))
         assert versions[-1] == int(last.resource_version)

@@ -42,29 +42,29 @@ async def test_a_namespace_filter_on_namespaces_uses_their_labels(cluster: Clust
 @pytest.mark.scenario("K13")
 async def test_a_filter_is_changed_on_informers_with_and_without_a_resource(cluster: Cluster, client: Client) -> None:
     selected = await add_namespace(cluster, "selected", team=cluster.namespace)
-    told, removed = Recorder(), Recorder()
+    events, removed = Recorder(), Recorder()
     labels = {"of": cluster.namespace}
     plain, late = client.informer(CONFIGS, label_selector=labels), client.informer(resource(cluster))
     async with plain, late:
-        told.attach(plain)
-        told.attach(late)
+        events.attach(plain)
+        events.attach(late)
         other = removed.attach(plain)
         await put(cluster, "d1", labels=labels)
-        assert (await told.take(1), await removed.take(1)) == (["add/d1"], ["add/d1"])
+        assert (await events.take(1), await removed.take(1)) == (["add/d1"], ["add/d1"])
 
         other.remove()
         await put(cluster, "d2", namespace=selected, labels=labels)
-        assert (await told.take(1), len(plain)) == (["add/d2"], 2)
+        assert (await events.take(1), len(plain)) == (["add/d2"], 2)
 
         for informer in (plain, late):
             informer.set_filter(NamespaceFilter(f"team={cluster.namespace}"))
-        assert (await told.take(1), len(plain)) == (["delete/d1"], 1)
+        assert (await events.take(1), len(plain)) == (["delete/d1"], 1)
 
         await cluster.create_crd()
         await put_widget(cluster, "name3")
         await cluster.create("widgets", cluster.widget("name4"), namespace=selected)
         await live(late)
-        assert (await told.take(1), removed.untaken) == (["add/name4"], [])
+        assert (await events.take(1), removed.untaken) == (["add/name4"], [])
 
 
 @pytest.mark.scenario("K13")

@@ -77,8 +77,8 @@ async def test_the_states_of_a_new_resource_are_absent_syncing_and_live(cluster:
         await cluster.create(CRDS, cluster.crd())
         await widgets.wait_state(LIVE)
 
-    told = [state for state in seen if not state.startswith("UNKNOWN")]
-    assert [state for state in told if state != "ABSENT NotEstablished"] == [
+    known = [state for state in seen if not state.startswith("UNKNOWN")]
+    assert [state for state in known if state != "ABSENT NotEstablished"] == [
         "ABSENT CRDNotFound",
         "SYNCING Listing",
         "LIVE Watching",

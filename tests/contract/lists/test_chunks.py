@@ -106,10 +106,10 @@ async def test_a_token_has_only_the_position_and_the_version(five: Cluster) -> N
     await five.create("secrets", {"metadata": {"name": "s"}})
 
     selected = await following(five, first, labelSelector="tier=fe")
-    elsewhere = await five.list_of("secrets", **{"continue": first["metadata"]["continue"]})
+    secrets = await five.list_of("secrets", **{"continue": first["metadata"]["continue"]})
 
     assert names(selected) == ["c", "e"]
-    assert names(elsewhere) == [], "the secret is newer than the token"
+    assert names(secrets) == [], "the secret is newer than the token"
 
 
 async def test_the_position_in_a_token_is_relative_to_the_listed_namespace(five: Cluster) -> None:

@@ -103,7 +103,7 @@ async def test_metadata_namespace_of_cluster_scoped_kinds_is_an_error_if_they_ha
 
 
 @pytest.mark.parametrize(
-    ("resource", "path", "words"),
+    ("resource", "path", "message"),
     [
         ("configmaps", "data.k", f'"data.k" is not a known field selector: only {_NAMES}'),
         ("configmaps", " metadata.name", f'" metadata.name" is not a known field selector: only {_NAMES}'),
@@ -116,11 +116,11 @@ async def test_metadata_namespace_of_cluster_scoped_kinds_is_an_error_if_they_ha
         ("replicationcontrollers", "spec.replicas", "field label not supported: spec.replicas"),
     ],
 )
-async def test_an_unsupported_field_is_a_400(cluster: Cluster, resource: str, path: str, words: str) -> None:
+async def test_an_unsupported_field_is_a_400(cluster: Cluster, resource: str, path: str, message: str) -> None:
     with pytest.raises(BadRequest) as caught:
         await cluster.list_of(resource, fieldSelector=f"{path}=v")
 
-    assert caught.value.status.message == words
+    assert caught.value.status.message == message
 
 
 async def test_the_error_for_an_unsupported_field_of_jobs(cluster: Cluster) -> None:
@@ -132,7 +132,7 @@ async def test_the_error_for_an_unsupported_field_of_jobs(cluster: Cluster) -> N
 
 
 @pytest.mark.parametrize(
-    ("selector", "words"),
+    ("selector", "message"),
     [
         ("metadata.name", "invalid selector: 'metadata.name'; can't understand 'metadata.name'"),
         ("a=b,metadata.name>b", "invalid selector: 'a=b,metadata.name>b'; can't understand 'metadata.name>b'"),
@@ -143,11 +143,11 @@ async def test_the_error_for_an_unsupported_field_of_jobs(cluster: Cluster) -> N
         ("metadata.name\\==b", f'"metadata.name\\\\" is not a known field selector: only {_NAMES}'),
     ],
 )
-async def test_an_invalid_selector_is_a_400(cluster: Cluster, selector: str, words: str) -> None:
+async def test_an_invalid_selector_is_a_400(cluster: Cluster, selector: str, message: str) -> None:
     with pytest.raises(BadRequest) as caught:
         await cluster.list_of("configmaps", fieldSelector=selector)
 
-    assert caught.value.status.message == words
+    assert caught.value.status.message == message
 
 
 async def test_without_selectable_fields_custom_resources_are_selected_only_by_name_and_namespace(

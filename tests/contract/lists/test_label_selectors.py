@@ -69,7 +69,7 @@ async def test_a_selector_selects_these_objects(labelled: Cluster, selector: str
 
 
 @pytest.mark.parametrize(
-    ("selector", "words"),
+    ("selector", "message"),
     [
         ("tier=fe=be", "found '=', expected: ',' or 'end of string'"),
         ("tier=fe be", "found 'be', expected: ',' or 'end of string'"),
@@ -86,11 +86,11 @@ async def test_a_selector_selects_these_objects(labelled: Cluster, selector: str
         ("tier=(fe)", "unable to parse requirement: found '(', expected: identifier"),
     ],
 )
-async def test_an_invalid_selector_is_a_400(cluster: Cluster, selector: str, words: str) -> None:
+async def test_an_invalid_selector_is_a_400(cluster: Cluster, selector: str, message: str) -> None:
     with pytest.raises(BadRequest) as caught:
         await cluster.list_of("configmaps", labelSelector=selector)
 
-    assert caught.value.status.message == words
+    assert caught.value.status.message == message
 
 
 @pytest.mark.parametrize("selector", ["a b", "tier exists", "tier gt 5"])
@@ -121,11 +121,11 @@ async def test_an_invalid_key_is_a_400(cluster: Cluster, selector: str, key: str
     with pytest.raises(BadRequest) as caught:
         await cluster.list_of("configmaps", labelSelector=selector)
 
-    told = f'<nil>: Invalid value: "{key}"'
+    message = f'<nil>: Invalid value: "{key}"'
     if cluster.version < (1, 22):
-        told = f'invalid label key "{key}"'
+        message = f'invalid label key "{key}"'
         problem = problem.replace("bytes", "characters").replace("a valid label key", "a qualified name")
-    assert caught.value.status.message.startswith(f"unable to parse requirement: {told}: {problem}")
+    assert caught.value.status.message.startswith(f"unable to parse requirement: {message}: {problem}")
 
 
 @pytest.mark.parametrize(
@@ -144,10 +144,10 @@ async def test_an_invalid_value_is_a_400(cluster: Cluster, selector: str, key: s
     with pytest.raises(BadRequest) as caught:
         await cluster.list_of("configmaps", labelSelector=selector)
 
-    told = f'values[0][{key}]: Invalid value: "{value}"'
+    message = f'values[0][{key}]: Invalid value: "{value}"'
     if cluster.version < (1, 22):
-        told, problem = f'invalid label value: "{value}": at key: "{key}"', problem.replace("bytes", "characters")
-    assert caught.value.status.message == f"unable to parse requirement: {told}: {problem}"
+        message, problem = f'invalid label value: "{value}": at key: "{key}"', problem.replace("bytes", "characters")
+    assert caught.value.status.message == f"unable to parse requirement: {message}: {problem}"
 
 
 @pytest.mark.parametrize("bound", ["x", "1.5", "99999999999999999999"])

@@ -90,10 +90,10 @@ async def test_one_object_is_read_by_its_name(cluster: Cluster) -> None:
 async def test_a_404_has_the_name_and_the_resource(cluster: Cluster) -> None:
     await cluster.create_crd()
 
-    for resource, told in (("configmaps", "configmaps"), ("widgets", f"widgets.{cluster.group}")):
+    for resource, shown_name in (("configmaps", "configmaps"), ("widgets", f"widgets.{cluster.group}")):
         with pytest.raises(NotFound) as caught:
             await cluster.get(resource, "none")
         status = caught.value.status
-        assert (status.code, status.reason, status.message) == (404, "NotFound", f'{told} "none" not found')
+        assert (status.code, status.reason, status.message) == (404, "NotFound", f'{shown_name} "none" not found')
         assert (status.name, status.kind) == ("none", resource)
         assert status.group == ("" if resource == "configmaps" else cluster.group)

@@ -132,7 +132,7 @@ _MATCH, _MEANS = "resourceVersionMatch", "is forbidden"
 
 
 @pytest.mark.parametrize(
-    ("params", "field", "words"),
+    ("params", "field", "message"),
     [
         ({_MATCH: "Exact"}, _MATCH, f"Forbidden: {_MATCH} {_MEANS} unless resourceVersion is provided"),
         ({_MATCH: "NotOlderThan"}, _MATCH, f"Forbidden: {_MATCH} {_MEANS} unless resourceVersion is provided"),
@@ -154,12 +154,12 @@ _MATCH, _MEANS = "resourceVersionMatch", "is forbidden"
     ],
 )
 async def test_contradictory_parameters_are_a_422(
-    cluster: Cluster, params: dict[str, str], field: str, words: str
+    cluster: Cluster, params: dict[str, str], field: str, message: str
 ) -> None:
     answer = await cluster.call("GET", cluster.path("configmaps"), params=params)
 
     assert (answer.code, answer.body["reason"]) == (422, "Invalid")
-    assert answer.body["message"] == f'ListOptions.meta.k8s.io "" is invalid: {field}: {words}'
+    assert answer.body["message"] == f'ListOptions.meta.k8s.io "" is invalid: {field}: {message}'
     assert answer.body["details"]["causes"][0]["field"] == field
     assert (answer.body["details"]["group"], answer.body["details"]["kind"]) == ("meta.k8s.io", "ListOptions")
 
@@ -180,13 +180,13 @@ async def test_send_initial_events_is_an_error_for_a_list(five: Cluster, value: 
     [("x", "invalid syntax"), ("-1", "invalid syntax"), ("18446744073709551616", "out of range")],
 )
 async def test_a_version_that_is_not_a_number_is_an_error(five: Cluster, version: str, problem: str) -> None:
-    words = f'resourceVersion: Invalid value: "{version}": strconv.ParseUint: parsing "{version}": '
+    message = f'resourceVersion: Invalid value: "{version}": strconv.ParseUint: parsing "{version}": '
 
     for name in ("", "a"):
         with pytest.raises(APIError) as caught:
             await five.request("GET", five.path("configmaps", name), params={"resourceVersion": version})
         newer_list = not name and five.version >= (1, 34)
-        assert caught.value.status.message.startswith(f"{'invalid resource version: ' if newer_list else ''}{words}")
+        assert caught.value.status.message.startswith(f"{'invalid resource version: ' if newer_list else ''}{message}")
         assert caught.value.status.message.endswith(problem)
         # If the storage parses it, the error has no status code or reason.
         assert (caught.value.code, caught.value.reason) == ((400, "BadRequest") if newer_list else (500, ""))

@@ -50,8 +50,8 @@ def kubectl(kubeconfig: Path, cluster: Cluster, tmp_path: Path) -> Kubectl:
         done = await trio.run_process(
             command, stdin=stdin.encode(), capture_stdout=True, capture_stderr=True, check=False, env=environment
         )
-        told = done.stdout.decode() + done.stderr.decode()
-        assert (done.returncode != 0) == fails, told
-        return told
+        output = done.stdout.decode() + done.stderr.decode()
+        assert (done.returncode != 0) == fails, output
+        return output
 
     return run

@@ -63,12 +63,12 @@ async def test_both_can_prune_a_shared_set(cluster: Cluster, client: dynkube.Cli
 
     report = await client.apply_all(configs("b", "c"), namespace=cluster.namespace, prune=theirs(cluster))
     between = await members(cluster)
-    told = await kubectl(*PRUNE, stdin=configs("c"))
+    output = await kubectl(*PRUNE, stdin=configs("c"))
 
     assert report.ok, str(report)
     assert outcomes(report)[2:] == [("pruned", "configmap/a")]
     assert between == ["b", "c"]
-    assert "configmap/b pruned" in told
+    assert "configmap/b pruned" in output
     assert await members(cluster) == ["c"]
 
 
@@ -77,9 +77,9 @@ async def test_kubectl_does_not_change_sets_of_dynkube(
 ) -> None:
     await client.apply_all(configs("a", "b"), namespace=cluster.namespace, prune=ours(cluster))
 
-    told = await kubectl(*PRUNE, stdin=configs("b"), fails=True)
+    output = await kubectl(*PRUNE, stdin=configs("b"), fails=True)
 
-    assert 'is managed by tooling "dynkube" instead of "kubectl"' in told
+    assert 'is managed by tooling "dynkube" instead of "kubectl"' in output
     assert await members(cluster) == ["a", "b"]
 
 

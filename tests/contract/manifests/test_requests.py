@@ -16,16 +16,16 @@ class Requests(Observer):
 
     def __init__(self, resource: str) -> None:
         self._resource = resource
-        self._seen: Counter[str] = Counter()
+        self._counted: Counter[str] = Counter()
 
     def request_started(self, request: RequestInfo) -> Mapping[str, str] | None:
-        self._seen[request.verb] += request.gvr is not None and request.gvr.resource == self._resource
+        self._counted[request.verb] += request.gvr is not None and request.gvr.resource == self._resource
         return None
 
     def taken(self) -> dict[str, int]:
         """Return the counts since the last call."""
-        seen, self._seen = +self._seen, Counter()
-        return dict(seen)
+        counted, self._counted = +self._counted, Counter()
+        return dict(counted)
 
 
 def configs(number: int, value: str) -> list[dict[str, Any]]:

@@ -106,10 +106,10 @@ class Fleet:
             for item in listed:
                 item.setdefault("kind", self.body(plural, "", 0)["kind"])
                 item.setdefault("apiVersion", self.body(plural, "", 0)["apiVersion"])
-            truth = [Unstructured(item) for item in listed]
+            expected = [Unstructured(item) for item in listed]
             for member in self.members:
                 if member.plural == plural:
-                    member.check({obj.key: obj for obj in truth if member.shows(obj)})
+                    member.check({obj.key: obj for obj in expected if member.shows(obj)})
 
 
 @dataclass(kw_only=True)
@@ -130,11 +130,11 @@ class Member:
             obj.kind == self.kind and self.shard in (None, labels["shard"]) and self.team in (None, labels.get("team"))
         )
 
-    def check(self, truth: dict[Key, Unstructured]) -> None:
+    def check(self, expected: dict[Key, Unstructured]) -> None:
         """Assert that reads, the state built from events, and the index agree with a fresh list."""
         assert self.subscription.wrong == []
         listed = {obj.key: obj for obj in self.informer.list()}
-        assert versions(listed) == versions(truth), self.informer
+        assert versions(listed) == versions(expected), self.informer
         assert self.subscription.folded == listed
         for team in ("x", "y"):
             found = {obj.key for obj in self.informer.by_index("team", team)}

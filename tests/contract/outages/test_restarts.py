@@ -19,7 +19,9 @@ pytestmark = pytest.mark.timeout(300)
 
 TWO_KILLS = Options(kills=2, informers=40, etcd_every=2, longest_outage=0.0, rest=0.0, restores=0, discovery_poll=3.0)
 ONE_BACKUP = replace(TWO_KILLS, kills=0, restores=1)
-RIGHTS = pytest.mark.parametrize("crd_rights", [True, False], ids=["with CRD permissions", "without CRD permissions"])
+PERMISSIONS = pytest.mark.parametrize(
+    "crd_rights", [True, False], ids=["with CRD permissions", "without CRD permissions"]
+)
 
 
 @pytest.fixture
@@ -33,7 +35,7 @@ def plane(backend: Backend) -> ControlPlane:
 
 
 @pytest.mark.scenario("P13")
-@RIGHTS
+@PERMISSIONS
 async def test_killed_servers_cause_no_false_event(crd_rights: bool, backend: Backend, plane: ControlPlane) -> None:
     options = replace(TWO_KILLS, crd_rights=crd_rights)
 
@@ -45,7 +47,7 @@ async def test_killed_servers_cause_no_false_event(crd_rights: bool, backend: Ba
 
 
 @pytest.mark.scenario("P13")
-@RIGHTS
+@PERMISSIONS
 async def test_after_a_restored_backup_informers_show_its_content(
     crd_rights: bool, backend: Backend, plane: ControlPlane
 ) -> None:

@@ -109,16 +109,16 @@ async def test_two_managers_can_own_different_ports(cluster: Cluster) -> None:
     obj = await cluster.apply("services", service(ports=[{"port": 81, "name": "b", "targetPort": 8081}]), "two")
 
     assert [port["port"] for port in obj["spec"]["ports"]] == [80, 81]
-    code, refused = await applied(cluster, "services", service(ports=[{"port": 80, "name": "c"}]), "two")
-    assert (code, refused["details"]["causes"][0]["field"]) == (409, '.spec.ports[port=80,protocol="TCP"].name')
+    code, error = await applied(cluster, "services", service(ports=[{"port": 80, "name": "c"}]), "two")
+    assert (code, error["details"]["causes"][0]["field"]) == (409, '.spec.ports[port=80,protocol="TCP"].name')
 
 
 @pytest.mark.since("1.22", "selectors were not atomic")
 async def test_a_selector_is_atomic(cluster: Cluster) -> None:
     await cluster.apply("services", service(selector={"a": "1"}), "one")
 
-    code, refused = await applied(cluster, "services", service(selector={"b": "1"}), "two")
-    assert (code, refused["details"]["causes"][0]["field"]) == (409, ".spec.selector")
+    code, error = await applied(cluster, "services", service(selector={"b": "1"}), "two")
+    assert (code, error["details"]["causes"][0]["field"]) == (409, ".spec.selector")
 
     forced = await cluster.apply("services", service(selector={"b": "1"}), "two", force=True)
     assert forced["spec"]["selector"] == {"b": "1"}
@@ -143,9 +143,9 @@ async def test_the_key_of_a_reference_without_a_name_is_the_empty_string(cluster
 async def test_different_quantities_are_a_conflict(cluster: Cluster) -> None:
     await cluster.apply("deployments", container(resources={"limits": {"cpu": "1"}}), "one")
 
-    code, refused = await applied(cluster, "deployments", container(resources={"limits": {"cpu": "2"}}), "two")
+    code, error = await applied(cluster, "deployments", container(resources={"limits": {"cpu": "2"}}), "two")
     assert code == 409
-    assert refused["details"]["causes"][0]["field"].endswith(".resources.limits.cpu")
+    assert error["details"]["causes"][0]["field"].endswith(".resources.limits.cpu")
 
 
 async def test_values_with_html_characters_can_be_applied(cluster: Cluster) -> None:

@@ -67,19 +67,19 @@ async def test_another_manager_can_conflict_in_an_item_with_default_keys(books: 
     await play(books, [Apply("one", sentence())])
     body = books.widget(spec={"book": [{"section": "A", "sentences": [{"line": 3, "text": "y"}]}]})
 
-    code, refused = await applied(books, "widgets", body, "two")
+    code, error = await applied(books, "widgets", body, "two")
 
     assert code == 409
-    (cause,) = refused["details"]["causes"]
+    (cause,) = error["details"]["causes"]
     assert cause["field"] == '.spec.book[chapter=1,section="A"].sentences[line=3,page=2].text'
 
 
 @pytest.mark.parametrize("ports", [[{"port": 80}] * 2, [{"port": 80}, {"port": 80, "protocol": "TCP"}]])
 async def test_items_that_defaults_make_duplicates_are_an_error(widgets: Cluster, ports: list[JSONObject]) -> None:
-    code, refused = await applied(widgets, "widgets", widgets.widget(spec={"ports": ports}), "one")
+    code, error = await applied(widgets, "widgets", widgets.widget(spec={"ports": ports}), "one")
 
     assert code == 500
-    assert 'ports: duplicate entries for key [port=80,protocol="TCP"]' in refused["message"]
+    assert 'ports: duplicate entries for key [port=80,protocol="TCP"]' in error["message"]
 
 
 async def test_items_with_different_keys_are_owned_separately(widgets: Cluster) -> None:

@@ -30,13 +30,13 @@ async def written(cluster: Cluster, live: JSONObject, entries: list[Any], resour
     return await cluster.patch(resource, live["metadata"]["name"], patch, JSON, params={"fieldManager": "mover"})
 
 
-def kept(live: JSONObject, entries: list[Any]) -> bool:
+def has_entries(live: JSONObject, entries: list[Any]) -> bool:
     """Return whether the object has these entries, in any order."""
 
-    def told(each: JSONObject) -> str:
+    def as_text(each: JSONObject) -> str:
         return json.dumps(each, sort_keys=True)
 
-    return sorted(map(told, live["metadata"]["managedFields"])) == sorted(map(told, entries))
+    return sorted(map(as_text, live["metadata"]["managedFields"])) == sorted(map(as_text, entries))
 
 
 async def test_a_released_field_stays_when_it_is_no_longer_applied(cluster: Cluster) -> None:
@@ -44,7 +44,7 @@ async def test_a_released_field_stays_when_it_is_no_longer_applied(cluster: Clus
 
     entries = released(live, ".data.a", "one")
     live = await written(cluster, live, entries)
-    assert kept(live, entries)
+    assert has_entries(live, entries)
     after = await cluster.apply("configmaps", applied(b="2"), "one")
 
     assert after["data"] == {"a": "1", "b": "2"}
@@ -69,7 +69,7 @@ async def test_the_new_owner_applies_a_transferred_field_without_a_conflict(clus
 
     entries = transferred(live, "one", "two", [".data.a"])
     live = await written(cluster, live, entries)
-    assert kept(live, entries)
+    assert has_entries(live, entries)
     await cluster.apply("configmaps", applied(b="1"), "one")
     after = await cluster.apply("configmaps", applied(a="2", c="2"), "two")
 
@@ -115,7 +115,7 @@ async def test_after_a_migration_a_field_that_is_not_applied_is_removed(cluster:
 
     entries = migrated(live, "gitops")
     live = await written(cluster, live, entries)
-    assert kept(live, entries)
+    assert has_entries(live, entries)
     after = await cluster.apply("configmaps", applied(b="1"), "gitops")
 
     assert after["data"] == {"b": "1"}

@@ -31,15 +31,15 @@ async def test_a_write_drops_managed_fields_instead_of_failing(cluster: Cluster,
 
 
 async def test_an_apply_is_an_error(cluster: Cluster) -> None:
-    code, refused = await applied(cluster, "configmaps", {**config(), "data": MANY}, "me")
+    code, error = await applied(cluster, "configmaps", {**config(), "data": MANY}, "me")
 
-    assert (code, refused["message"]) == (500, TOO_LARGE)
+    assert (code, error["message"]) == (500, TOO_LARGE)
 
 
 async def test_an_apply_that_adds_before_first_apply_is_an_error(cluster: Cluster) -> None:
     await cluster.create("configmaps", {**config(), "data": MANY})
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "labels": {"a": "b"}}}
 
-    code, refused = await applied(cluster, "configmaps", body, "me")
+    code, error = await applied(cluster, "configmaps", body, "me")
 
-    assert (code, refused["message"]) == (500, TOO_LARGE)
+    assert (code, error["message"]) == (500, TOO_LARGE)

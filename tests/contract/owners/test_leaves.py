@@ -128,8 +128,8 @@ async def test_owners_of_an_atomic_map(
 async def test_an_empty_spec_becomes_null_which_is_invalid(widgets: Cluster) -> None:
     await play(widgets, [Apply("one", A)])
 
-    code, refused = await applied(widgets, "widgets", widgets.widget(spec={}), "one")
+    code, error = await applied(widgets, "widgets", widgets.widget(spec={}), "one")
 
-    assert (code, refused["details"]["causes"][0]["field"]) == (422, "spec")
+    assert (code, error["details"]["causes"][0]["field"]) == (422, "spec")
     code, gone = await applied(widgets, "widgets", widgets.widget(), "one")
     assert (code, "spec" in gone) == (200, False)

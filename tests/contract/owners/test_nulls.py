@@ -32,9 +32,9 @@ async def test_a_null_instead_of_a_map_removes_nothing(cluster: Cluster) -> None
 async def test_a_null_for_a_value_of_another_manager_is_a_conflict(cluster: Cluster) -> None:
     await applied(cluster, "configmaps", {**config(), "data": {"a": "1"}}, "one")
 
-    code, refused = await applied(cluster, "configmaps", {**config(), "data": {"a": None}}, "two")
+    code, error = await applied(cluster, "configmaps", {**config(), "data": {"a": None}}, "two")
 
-    assert (code, refused["details"]["causes"][0]["field"]) == (409, ".data.a")
+    assert (code, error["details"]["causes"][0]["field"]) == (409, ".data.a")
 
 
 @pytest.mark.since("1.25", "it was stored")
@@ -48,6 +48,6 @@ async def test_a_null_that_the_schema_does_not_allow_is_owned_and_dropped(cluste
 
 
 async def test_a_null_instead_of_an_object_is_invalid(widgets: Cluster) -> None:
-    code, refused = await applied(widgets, "widgets", widgets.widget(spec={"struct": None}), "one")
+    code, error = await applied(widgets, "widgets", widgets.widget(spec={"struct": None}), "one")
 
-    assert (code, refused["details"]["causes"][0]["field"]) == (422, "spec.struct")
+    assert (code, error["details"]["causes"][0]["field"]) == (422, "spec.struct")

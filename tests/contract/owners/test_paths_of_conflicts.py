@@ -45,11 +45,11 @@ async def conflicts(
     return live, [cause.field for cause in caught.value.causes]
 
 
-def deployment(word: str) -> JSONObject:
-    container = {"name": "web", "image": word}
+def deployment(text: str) -> JSONObject:
+    container = {"name": "web", "image": text}
     template = {"metadata": {"labels": {"app": "d"}}, "spec": {"containers": [container]}}
     obj = workload(template=template)
-    obj["metadata"]["labels"] = {"app.kubernetes.io/name": word, "plain": word}
+    obj["metadata"]["labels"] = {"app.kubernetes.io/name": text, "plain": text}
     return obj
 
 

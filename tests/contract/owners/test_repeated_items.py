@@ -79,10 +79,10 @@ async def test_an_update_that_changes_their_number_owns_duplicates(cluster: Clus
 async def test_applying_one_of_the_duplicates_is_a_conflict(cluster: Cluster) -> None:
     await cluster.create("deployments", deployment(A, B, OTHER_B), params={"fieldManager": "maker"})
 
-    code, refused = await applied(cluster, "deployments", deployment(B), "me")
+    code, error = await applied(cluster, "deployments", deployment(B), "me")
 
     assert code == 409
-    assert [cause["field"] for cause in refused["details"]["causes"]] == [
+    assert [cause["field"] for cause in error["details"]["causes"]] == [
         '.spec.template.spec.containers[name="app"].env[name="B"]'
     ]
 
@@ -97,10 +97,10 @@ async def test_a_forced_apply_replaces_duplicates(cluster: Cluster) -> None:
 
 
 async def test_applying_duplicates_is_an_error(cluster: Cluster) -> None:
-    code, refused = await applied(cluster, "deployments", deployment(B, OTHER_B), "me")
+    code, error = await applied(cluster, "deployments", deployment(B, OTHER_B), "me")
 
     assert code == 500
-    assert 'env: duplicate entries for key [name="B"]' in refused["message"]
+    assert 'env: duplicate entries for key [name="B"]' in error["message"]
 
 
 async def test_ports_that_differ_only_in_a_defaulted_key_are_not_duplicates(cluster: Cluster) -> None:
@@ -162,10 +162,10 @@ async def test_an_update_owns_the_duplicates_or_fields_that_it_changes(
 async def test_an_item_beside_duplicates_can_be_applied(cluster: Cluster) -> None:
     await written(cluster, [A, B, OTHER_B])
 
-    code, refused = await applied(cluster, "deployments", deployment(env("A", "2")), "me")
+    code, error = await applied(cluster, "deployments", deployment(env("A", "2")), "me")
     obj = await cluster.apply("deployments", deployment(env("A", "2")), "me", force=True)
 
-    assert (code, len(refused["details"]["causes"])) == (409, 1)
+    assert (code, len(error["details"]["causes"])) == (409, 1)
     assert env_of(obj) == ["A=2", "B=1", "B=2"]
     assert owned(obj) == {"first:Update": {"A": {"f:name"}, "B": set()}, "me": {"A": EACH}}
 

@@ -63,9 +63,9 @@ async def test_a_forced_apply_replaces_duplicates(held: Cluster) -> None:
     await written(held, [A, A, B])
     body = config(finalizers=[A])
 
-    code, refused = await applied(held, "configmaps", body, "me")
+    code, error = await applied(held, "configmaps", body, "me")
     obj = await held.apply("configmaps", body, "me", force=True)
 
-    assert (code, refused["details"]["causes"][0]["field"]) == (409, f'.metadata.finalizers[="{A}"]')
+    assert (code, error["details"]["causes"][0]["field"]) == (409, f'.metadata.finalizers[="{A}"]')
     assert sorted(obj["metadata"]["finalizers"]) == [A, B]
     assert owned(obj) == {"first:Update": {B}, "me": {A}}

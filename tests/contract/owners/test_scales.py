@@ -42,8 +42,8 @@ async def test_scaling_takes_the_replicas_from_the_manager_that_applied_them(clu
     await cluster.patch(f"{plural}/scale", "d", {"spec": {"replicas": 5}}, params={"fieldManager": "scaler"})
 
     assert who(await cluster.get(plural, "d")) == {"scaler:Update:scale"}
-    code, refused = await applied(cluster, plural, sized(plural, 1), "me")
-    assert (code, refused["details"]["causes"][0]["field"]) == (409, ".spec.replicas")
+    code, error = await applied(cluster, plural, sized(plural, 1), "me")
+    assert (code, error["details"]["causes"][0]["field"]) == (409, ".spec.replicas")
     forced = await cluster.apply(plural, sized(plural, 1), "me", force=True)
     assert (forced["spec"]["replicas"], who(forced)) == (1, {"me"})
 
@@ -52,9 +52,9 @@ async def test_scaling_takes_the_replicas_from_the_manager_that_applied_them(clu
 async def test_a_scale_can_be_applied(cluster: Cluster, plural: str) -> None:
     await cluster.apply(plural, sized(plural, 1), "me")
 
-    code, refused = await applied(cluster, f"{plural}/scale", scale(17), "scaler")
-    assert (code, [cause["message"] for cause in refused["details"]["causes"]]) == (409, ['conflict with "me"'])
-    assert refused["details"]["causes"][0]["field"] == ".spec.replicas"
+    code, error = await applied(cluster, f"{plural}/scale", scale(17), "scaler")
+    assert (code, [cause["message"] for cause in error["details"]["causes"]]) == (409, ['conflict with "me"'])
+    assert error["details"]["causes"][0]["field"] == ".spec.replicas"
 
     code, shown = await applied(cluster, f"{plural}/scale", scale(17), "scaler", force="true")
     obj = await cluster.get(plural, "d")
@@ -78,8 +78,8 @@ async def test_several_managers_can_apply_the_same_replicas(cluster: Cluster) ->
 async def test_applying_a_scale_whose_replicas_have_no_owner_adds_before_first_apply(cluster: Cluster) -> None:
     await cluster.apply("deployments", sized("deployments", None), "me")
 
-    code, refused = await applied(cluster, "deployments/scale", scale(2), "scaler")
-    assert (code, refused["details"]["causes"][0]["message"]) == (
+    code, error = await applied(cluster, "deployments/scale", scale(2), "scaler")
+    assert (code, error["details"]["causes"][0]["message"]) == (
         409,
         'conflict with "before-first-apply" with subresource "scale" using autoscaling/v1',
     )
@@ -122,11 +122,11 @@ async def test_an_updater_loses_the_replicas_to_a_scale_that_does_not_change_the
 async def test_applying_an_invalid_scale_is_an_error(cluster: Cluster) -> None:
     await cluster.apply("deployments", sized("deployments", 1), "me")
 
-    code, refused = await applied(cluster, "deployments/scale", sized("deployments", 2), "me")
-    assert (code, refused["message"]) == (400, "invalid object type: apps/v1, Kind=Deployment")
-    code, refused = await applied(cluster, "deployments/scale", {**scale(2), "spec": {"x": 1}}, "me")
-    assert (code, refused["message"].rpartition(": ")[2]) == (500, "field not declared in schema")
-    code, refused = await applied(cluster, "deployments/scale", scale(2, "missing"), "me")
+    code, error = await applied(cluster, "deployments/scale", sized("deployments", 2), "me")
+    assert (code, error["message"]) == (400, "invalid object type: apps/v1, Kind=Deployment")
+    code, error = await applied(cluster, "deployments/scale", {**scale(2), "spec": {"x": 1}}, "me")
+    assert (code, error["message"].rpartition(": ")[2]) == (500, "field not declared in schema")
+    code, error = await applied(cluster, "deployments/scale", scale(2, "missing"), "me")
     assert code == 404
 
 
@@ -135,9 +135,9 @@ async def test_the_scale_of_a_custom_resource_can_only_be_applied_without_change
     await cluster.create_crd(cluster.crd(versions=[version(subresources={"status": {}, "scale": paths})]))
     await cluster.apply("widgets", cluster.widget(spec={"size": 2}), "me")
 
-    code, refused = await applied(cluster, "widgets/scale", scale(3, "w"), "scaler", force="true")
-    assert (code, refused["message"].rpartition(": ")[2]) == (500, "autoscaling/v1")
-    assert "request to convert CR to an invalid group/version" in refused["message"]
+    code, error = await applied(cluster, "widgets/scale", scale(3, "w"), "scaler", force="true")
+    assert (code, error["message"].rpartition(": ")[2]) == (500, "autoscaling/v1")
+    assert "request to convert CR to an invalid group/version" in error["message"]
     code, _ = await applied(cluster, "widgets/scale", scale(2, "w"), "scaler")
 
     assert code == 200

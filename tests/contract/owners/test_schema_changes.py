@@ -54,10 +54,10 @@ async def test_the_owner_of_a_part_owns_the_whole_after_it_becomes_atomic(cluste
     assert owned(before) == field_sets({"one": EACH, "ctl:Update": "pair.b"})
 
     await update_schema(cluster, TOGETHER)
-    code, refused = await applied(cluster, "widgets", cluster.widget(spec={"pair": {"b": "2"}}), "two")
+    code, error = await applied(cluster, "widgets", cluster.widget(spec={"pair": {"b": "2"}}), "two")
 
     assert code == 409
-    assert sorted((cause["field"], cause["message"].split('"')[1]) for cause in refused["details"]["causes"]) == [
+    assert sorted((cause["field"], cause["message"].split('"')[1]) for cause in error["details"]["causes"]) == [
         (".spec.pair", "ctl"),
         (".spec.pair", "one"),
     ]
@@ -141,9 +141,9 @@ async def test_a_manager_without_parts_does_not_own_the_whole_after_it_becomes_a
     await play(cluster, [Apply("one", {"pair": {"a": "1"}}), force("two", {"pair": {"a": "2"}})])
 
     await update_schema(cluster, TOGETHER)
-    code, refused = await applied(cluster, "widgets", cluster.widget(spec={"pair": {"b": "1"}}), "three")
+    code, error = await applied(cluster, "widgets", cluster.widget(spec={"pair": {"b": "1"}}), "three")
     assert code == 409
-    assert [cause["message"] for cause in refused["details"]["causes"]] == ['conflict with "two"']
+    assert [cause["message"] for cause in error["details"]["causes"]] == ['conflict with "two"']
 
     obj = await play(cluster, [force("two", {"pair": {"b": "1"}})])
     assert (obj["spec"], owned(obj)) == ({"pair": {"b": "1"}}, field_sets({"two": "pair"}))

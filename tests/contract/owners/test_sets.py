@@ -176,9 +176,9 @@ async def test_an_item_with_fields_of_an_update_is_removed_and_leaves_an_invalid
     more = {"list": [{"name": "a", "value": "1", "more": "2"}]}
     await play(widgets, [Apply("one", named(a="1") | {"text": "x"}), Update("ctl", {**more, "text": "x"})])
 
-    code, refused = await applied(widgets, "widgets", widgets.widget(spec={"text": "x"}), "one")
+    code, error = await applied(widgets, "widgets", widgets.widget(spec={"text": "x"}), "one")
 
-    assert (code, refused["details"]["causes"][0]["field"]) == (422, "spec.list")
+    assert (code, error["details"]["causes"][0]["field"]) == (422, "spec.list")
 
 
 @pytest.mark.since("1.22", "atomic maps in lists were merged")
@@ -208,8 +208,8 @@ async def test_atomic_items_are_replaced(widgets: Cluster) -> None:
     ],
 )
 async def test_values_that_cannot_become_field_sets_are_an_error(widgets: Cluster, spec: JSONObject, why: str) -> None:
-    code, refused = await applied(widgets, "widgets", widgets.widget(spec=spec), "one")
+    code, error = await applied(widgets, "widgets", widgets.widget(spec=spec), "one")
 
-    assert (code, refused.get("reason")) == (500, None)
-    assert refused["message"].startswith("failed to create typed patch object")
-    assert why in refused["message"]
+    assert (code, error.get("reason")) == (500, None)
+    assert error["message"].startswith("failed to create typed patch object")
+    assert why in error["message"]

@@ -95,9 +95,9 @@ async def test_only_an_apply_to_the_status_conflicts_with_its_owner(cluster: Clu
     await cluster.patch(f"{plural}/status", "x", {"status": status}, params={"fieldManager": "controller"})
     other = {**body, "status": _other(status)}
 
-    code, refused = await applied(cluster, f"{plural}/status", other, "me")
-    assert code == 409, refused
-    assert all('"controller" with subresource "status"' in cause["message"] for cause in refused["details"]["causes"])
+    code, error = await applied(cluster, f"{plural}/status", other, "me")
+    assert code == 409, error
+    assert all('"controller" with subresource "status"' in cause["message"] for cause in error["details"]["causes"])
 
     code, _ = await applied(cluster, plural, other, "me")
     assert code == 200

@@ -33,9 +33,9 @@ async def test_owned_fields_are_in_the_version_of_their_manager(differing: Clust
 async def test_a_list_that_is_atomic_in_its_owners_version_conflicts_as_a_whole(differing: Cluster) -> None:
     await play(differing, [Apply("two", {"set": ["a"]}, version="v2")])
 
-    code, refused = await apply(differing, {"set": ["b"]}, "one", "v1")
+    code, error = await apply(differing, {"set": ["b"]}, "one", "v1")
 
-    assert (code, refused["details"]["causes"][0]["field"]) == (409, ".spec.set")
+    assert (code, error["details"]["causes"][0]["field"]) == (409, ".spec.set")
 
 
 async def test_replacing_an_atomic_list_does_not_conflict_with_owners_of_items(differing: Cluster) -> None:
@@ -53,17 +53,17 @@ async def test_duplicates_in_a_list_that_is_a_set_in_another_version_break_appli
     await differing.create("widgets.v2", twice, params={"fieldManager": "maker"})
     await play(differing, [Apply("one", {"text": "y"})])
 
-    code, refused = await apply(differing, {}, "one", "v1")
+    code, error = await apply(differing, {}, "one", "v1")
 
-    assert (code, refused["message"].rpartition(": .")[2]) == (500, 'spec.set: duplicate entries for key [="a"]')
+    assert (code, error["message"].rpartition(": .")[2]) == (500, 'spec.set: duplicate entries for key [="a"]')
 
 
 async def test_applying_a_field_that_another_managers_version_lacks_is_an_error(differing: Cluster) -> None:
     await play(differing, [Apply("one", {"text": "x"})])
 
-    code, refused = await apply(differing, {"extra": "x"}, "two", "v2")
+    code, error = await apply(differing, {"extra": "x"}, "two", "v2")
 
-    assert (code, refused["message"]) == (
+    assert (code, error["message"]) == (
         500,
         "failed to convert new object: .spec.extra: field not declared in schema",
     )
@@ -97,10 +97,10 @@ async def dropped(cluster: Cluster) -> Cluster:
 
 async def test_applies_fail_after_the_version_of_an_earlier_apply_was_removed(dropped: Cluster) -> None:
     """https://github.com/kubernetes/kubernetes/issues/111937"""
-    code, refused = await apply(dropped, {"number": 1}, "two", "v2")
+    code, error = await apply(dropped, {"number": 1}, "two", "v2")
 
     gone = f"request to convert CR to an invalid group/version: {dropped.group}/v1"
-    assert (code, refused["message"]) == (500, gone)
+    assert (code, error["message"]) == (500, gone)
 
 
 async def test_a_patch_repairs_managed_fields_with_a_removed_version(dropped: Cluster) -> None:

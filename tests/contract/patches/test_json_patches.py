@@ -112,7 +112,7 @@ async def test_an_operation_that_fails_is_a_422_without_causes(
 
 
 @pytest.mark.parametrize(
-    ("patch", "words"),
+    ("patch", "message"),
     [
         ({}, r"error decoding patch: json: cannot unmarshal object into Go value of type \[\]handlers\.jsonPatchOp"),
         ([1], "error decoding patch: json: cannot unmarshal number into Go value of type handlers.jsonPatchOp"),
@@ -122,9 +122,9 @@ async def test_an_operation_that_fails_is_a_422_without_causes(
 )
 @pytest.mark.since("1.25", "the operations were not validated")
 async def test_a_body_that_is_not_a_list_of_operations_is_a_400(
-    cluster: Cluster, stored: JSONObject, patch: Any, words: str
+    cluster: Cluster, stored: JSONObject, patch: Any, message: str
 ) -> None:
-    with pytest.raises(BadRequest, match=words):
+    with pytest.raises(BadRequest, match=message):
         await cluster.patch("configmaps", "a", patch, JSON)
 
 

@@ -68,7 +68,7 @@ async def test_a_patch_without_a_resource_version_has_no_precondition(cluster: C
 
 
 @pytest.mark.parametrize(
-    ("content_type", "patch", "error", "words"),
+    ("content_type", "patch", "error", "message"),
     [
         pytest.param(MERGE, [], BadRequest, "cannot unmarshal array into Go value of type map", marks=READ_FIRST),
         (STRATEGIC, [], BadRequest, "cannot unmarshal array into Go value of type map"),
@@ -89,11 +89,11 @@ async def test_a_patch_without_a_resource_version_has_no_precondition(cluster: C
     ],
 )
 async def test_an_invalid_patch_is_an_error(
-    cluster: Cluster, content_type: str, patch: Any, error: type[APIError], words: str
+    cluster: Cluster, content_type: str, patch: Any, error: type[APIError], message: str
 ) -> None:
     created = await cluster.create("configmaps", config())
 
-    with pytest.raises(error, match=words):
+    with pytest.raises(error, match=message):
         await cluster.patch("configmaps", "a", patch, content_type)
     assert await cluster.get("configmaps", "a") == created
 

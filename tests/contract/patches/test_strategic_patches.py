@@ -80,7 +80,7 @@ async def test_null_as_a_strategic_patch_changes_nothing(cluster: Cluster) -> No
 
 
 def _marks(case: JSONObject) -> list[pytest.MarkDecorator]:
-    return [pytest.mark.since(case["since"], "it was refused before")] if "since" in case else []
+    return [pytest.mark.since(case["since"], "it was an error before")] if "since" in case else []
 
 
 def _cases(outcome: str) -> list[Any]:
@@ -109,12 +109,12 @@ async def test_a_patch_has_the_recorded_error(cluster: Cluster, kind: str, obj: 
     body = {**obj, "metadata": {"name": "a", **obj.get("metadata", {})}}
     await cluster.create(f"{kind}s", body)
 
-    with pytest.raises(APIError) as refused:
+    with pytest.raises(APIError) as caught:
         await cluster.patch(f"{kind}s", "a", case["patch"], STRATEGIC)
 
     # The object in the message has defaults.
-    told, expected = (text.partition(": [[")[0] for text in (refused.value.status.message, case["message"]))
-    assert (refused.value.status.code, told) == (case["code"], expected)
+    message, expected = (text.partition(": [[")[0] for text in (caught.value.status.message, case["message"]))
+    assert (caught.value.status.code, message) == (case["code"], expected)
 
 
 def _without_empty(value: Any) -> Any:

@@ -45,7 +45,7 @@ async def _seed_again(cluster: Cluster) -> None:
     await _seed(cluster)
 
 
-async def _ask(cluster: Cluster, row: JSONObject) -> JSONObject:
+async def _send(cluster: Cluster, row: JSONObject) -> JSONObject:
     """Return the response to ``row``; the body of a success is not read, as it may be a stream of events."""
     method, _, target = row["request"].partition(" ")
     headers = {"Accept": "application/json", **row.get("headers", {}), **cluster.headers}
@@ -87,7 +87,7 @@ async def test_the_error_for_an_invalid_request_is_that_of_kube_apiserver(
 
     for row in table.rows:
         with subtests.test(f"{row['request']} {row.get('body', '')}"[:150]):
-            answer = await _ask(cluster, checker.fill_in(row))
+            answer = await _send(cluster, checker.fill_in(row))
             if answer["code"] < 300 and not row["request"].startswith("GET"):
                 await _seed_again(cluster)
             checker.check(table, row, _meaning(answer))

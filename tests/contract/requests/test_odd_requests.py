@@ -32,10 +32,10 @@ async def test_a_json_patch_with_more_than_ten_thousand_operations_is_a_413(clus
     operation = {"op": "test", "path": "/metadata/name", "value": "a"}
     await cluster.create("configmaps", config())
 
-    with pytest.raises(APIError) as refused:
+    with pytest.raises(APIError) as caught:
         await cluster.patch("configmaps", "a", json.dumps([operation] * 10_001), JSON)
 
-    status = refused.value.status
+    status = caught.value.status
     assert (status.code, status.reason) == (413, "RequestEntityTooLarge")
     assert status.message == (
         "Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001"

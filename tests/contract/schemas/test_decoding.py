@@ -27,7 +27,7 @@ QUANTITY = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinu
 
 
 @pytest.mark.parametrize(
-    ("body", "trouble"),
+    ("body", "message"),
     [
         (
             deployment({}, replicas="x"),
@@ -50,17 +50,17 @@ QUANTITY = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinu
     ],
 )
 async def test_the_error_for_a_value_of_another_type_has_its_field_and_gos_types(
-    cluster: Cluster, body: JSONObject, trouble: str
+    cluster: Cluster, body: JSONObject, message: str
 ) -> None:
     with pytest.raises(BadRequest) as caught:
         await cluster.create("deployments", body)
 
     prefix = 'Deployment in version "v1" cannot be handled as a Deployment: json: '
-    assert caught.value.status.message == prefix + trouble
+    assert caught.value.status.message == prefix + message
 
 
 @pytest.mark.parametrize(
-    ("resource", "body", "trouble"),
+    ("resource", "body", "message"),
     [
         (
             "configmaps",
@@ -97,16 +97,16 @@ async def test_the_error_for_a_value_of_another_type_has_its_field_and_gos_types
     ],
 )
 async def test_go_types_with_their_own_decoder_have_their_own_messages(
-    cluster: Cluster, resource: str, body: JSONObject, trouble: str
+    cluster: Cluster, resource: str, body: JSONObject, message: str
 ) -> None:
     with pytest.raises(BadRequest) as caught:
         await cluster.create(resource, {"metadata": {"name": "a"}, **body})
 
-    assert caught.value.status.message.partition(": ")[2] == trouble
+    assert caught.value.status.message.partition(": ")[2] == message
 
 
 @pytest.mark.parametrize(
-    ("metadata", "trouble"),
+    ("metadata", "message"),
     [
         ({"labels": {"a": 1}}, "cannot unmarshal number into Go struct field ObjectMeta.labels of type string"),
         ({"finalizers": "x"}, "cannot unmarshal string into Go struct field ObjectMeta.finalizers of type []string"),
@@ -119,7 +119,7 @@ async def test_go_types_with_their_own_decoder_have_their_own_messages(
     ],
 )
 async def test_the_metadata_of_custom_resources_is_decoded_into_go_types(
-    widgets: Fields, metadata: Any, trouble: str
+    widgets: Fields, metadata: Any, message: str
 ) -> None:
     cluster = widgets.cluster
     given = {"name": "w", **metadata} if isinstance(metadata, dict) else metadata
@@ -127,7 +127,7 @@ async def test_the_metadata_of_custom_resources_is_decoded_into_go_types(
     with pytest.raises(BadRequest) as caught:
         await cluster.create("widgets", {**cluster.widget(), "metadata": given})
 
-    assert caught.value.status.message == f'Widget in version "v1" cannot be handled as a Widget: json: {trouble}'
+    assert caught.value.status.message == f'Widget in version "v1" cannot be handled as a Widget: json: {message}'
 
 
 async def test_a_patch_with_such_a_result_is_a_422(cluster: Cluster) -> None:
@@ -136,16 +136,16 @@ async def test_a_patch_with_such_a_result_is_a_422(cluster: Cluster) -> None:
     with pytest.raises(Invalid) as caught:
         await cluster.patch("configmaps", "a", {"data": {"k": 1}})
 
-    trouble = "json: cannot unmarshal number into Go struct field ConfigMap.data of type string"
+    message = "json: cannot unmarshal number into Go struct field ConfigMap.data of type string"
     assert caught.value.status.message.startswith(' "" is invalid: patch: Invalid value: "{')
-    assert caught.value.status.message.endswith(f": {trouble}")
+    assert caught.value.status.message.endswith(f": {message}")
 
 
 async def test_a_custom_resource_of_another_kind_is_invalid(widgets: Fields) -> None:
     cluster = widgets.cluster
 
-    words = f'Gadget.{cluster.group} "w" is invalid: kind: Invalid value: "Gadget": must be Widget'
-    with pytest.raises(Invalid, match=re.escape(words)):
+    message = f'Gadget.{cluster.group} "w" is invalid: kind: Invalid value: "Gadget": must be Widget'
+    with pytest.raises(Invalid, match=re.escape(message)):
         await cluster.create("widgets", {**cluster.widget(), "kind": "Gadget"})
 
 

@@ -79,18 +79,18 @@ async def tightened(backend: Backend, server: APIServer | None) -> AsyncIterator
 
 @pytest.mark.parametrize("name", CASES)
 async def test_unchanged_invalid_values_are_accepted(tightened: dict[str, Any], name: str) -> None:
-    *_, after, refused = CASES[name]
+    *_, after, expected = CASES[name]
     cluster, before = tightened["cluster"], tightened[name]
     metadata = {**before["metadata"], "labels": {"a": "b"}}
 
-    told: list[str] = []
+    invalid: list[str] = []
     try:
         await cluster.update("widgets", {**before, "spec": {PLACES[name]: after}, "metadata": metadata})
     except Invalid as error:
-        told = [(cause.field or "").replace(PLACES[name], "f") for cause in error.causes]
+        invalid = [(cause.field or "").replace(PLACES[name], "f") for cause in error.causes]
 
     # The cause without a field says that the rule of another field was not evaluated.
-    assert [place for place in told if place != "<nil>"] == refused
+    assert [field for field in invalid if field != "<nil>"] == expected
 
 
 async def test_a_rule_that_an_unchanged_value_violates_causes_a_warning(cluster: Cluster) -> None:

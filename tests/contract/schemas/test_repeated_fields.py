@@ -44,7 +44,7 @@ async def test_with_ignore_there_are_no_warnings(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "body", "words"),
+    ("kind", "body", "message"),
     [
         (
             "application/json",
@@ -59,16 +59,16 @@ async def test_with_ignore_there_are_no_warnings(cluster: Cluster) -> None:
     ],
 )
 async def test_repeated_fields_are_an_error_with_strict_validation(
-    cluster: Cluster, kind: str, body: str, words: str
+    cluster: Cluster, kind: str, body: str, message: str
 ) -> None:
     answer = await send(cluster, "POST", cluster.path("configmaps"), body, kind, "Strict")
 
     assert answer.code == 400
-    assert answer.body["message"] == f'ConfigMap in version "v1" cannot be handled as a ConfigMap: {words}'
+    assert answer.body["message"] == f'ConfigMap in version "v1" cannot be handled as a ConfigMap: {message}'
 
 
 @pytest.mark.parametrize(
-    ("kind", "body", "told"),
+    ("kind", "body", "warnings"),
     [
         ("merge-patch+json", '{"data":{"k":"a","k":"b"}}', ['duplicate field "data.k"']),
         (
@@ -84,14 +84,14 @@ async def test_repeated_fields_are_an_error_with_strict_validation(
     ],
 )
 async def test_repeated_fields_in_patches_cause_warnings(
-    cluster: Cluster, kind: str, body: str, told: list[str]
+    cluster: Cluster, kind: str, body: str, warnings: list[str]
 ) -> None:
     await cluster.create("configmaps", config())
 
     answer = await send(cluster, "PATCH", cluster.path("configmaps", "a"), body, f"application/{kind}", "Warn")
 
     assert answer.code == 200
-    assert answer.warnings == told
+    assert answer.warnings == warnings
 
 
 async def test_a_strict_apply_has_a_different_message(cluster: Cluster) -> None:

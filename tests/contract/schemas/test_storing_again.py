@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.contract.cluster import Cluster
-from tests.contract.events import seen
+from tests.contract.events import types_and_names
 from tests.contract.objects import CRDS, JSONObject, version
 from tests.contract.schemas.kit import STRING, fields, serve, update_field_schema
 
@@ -53,7 +53,7 @@ async def test_the_second_write_stores_a_default_status(cluster: Cluster) -> Non
         created = await cluster.create("widgets", cluster.widget())
         first, *others = await _revisions(cluster)
         await cluster.create("widgets", cluster.widget("mark"))
-        assert seen(await events.until("mark")) == [("ADDED", "w"), ("MODIFIED", "w"), ("ADDED", "mark")]
+        assert types_and_names(await events.until("mark")) == [("ADDED", "w"), ("MODIFIED", "w"), ("ADDED", "mark")]
 
     assert created["status"] == {"phase": "New"}
     assert first != created["metadata"]["resourceVersion"]

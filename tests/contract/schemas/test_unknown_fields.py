@@ -63,8 +63,8 @@ async def test_each_unknown_field_is_dropped_with_a_warning(
     answer = await widgets.answer(schema, written)
 
     assert next(iter(answer.body["spec"].values())) == kept
-    told = [text.replace(next(iter(answer.body["spec"])), "f") for text in answer.warnings]
-    assert told == ([f'unknown field "{path}"' for path in unknown] if widgets.cluster.version >= (1, 25) else [])
+    warnings = [text.replace(next(iter(answer.body["spec"])), "f") for text in answer.warnings]
+    assert warnings == ([f'unknown field "{path}"' for path in unknown] if widgets.cluster.version >= (1, 25) else [])
 
 
 async def test_unknown_fields_at_the_top_and_in_metadata_cause_warnings(cluster: Cluster) -> None:
@@ -76,8 +76,8 @@ async def test_unknown_fields_at_the_top_and_in_metadata_cause_warnings(cluster:
 
     assert "more" not in answer.body
     assert "zork" not in answer.body["metadata"]
-    told = ['unknown field "metadata.zork"', 'unknown field "more"', 'unknown field "spec.g"']
-    assert answer.warnings == (told if cluster.version >= (1, 25) else [])
+    warnings = ['unknown field "metadata.zork"', 'unknown field "more"', 'unknown field "spec.g"']
+    assert answer.warnings == (warnings if cluster.version >= (1, 25) else [])
 
 
 @TOLD
@@ -147,9 +147,9 @@ async def test_unknown_fields_of_a_patch_are_dropped_with_a_warning(cluster: Clu
     assert answer.warnings == (['unknown field "spec.g"'] if cluster.version >= (1, 25) else [])
 
 
-@pytest.mark.parametrize(("schema", "applied", "trouble"), APPLIED)
+@pytest.mark.parametrize(("schema", "applied", "expected"), APPLIED)
 async def test_an_apply_that_violates_the_schema_is_an_error(
-    widgets: Fields, schema: JSONObject, applied: object, trouble: str
+    widgets: Fields, schema: JSONObject, applied: object, expected: str
 ) -> None:
     cluster, body = widgets.cluster, widgets.widget(schema, applied)
 
@@ -160,9 +160,9 @@ async def test_an_apply_that_violates_the_schema_is_an_error(
     subject = f"(/w; {cluster.group}/v1, Kind=Widget)"
     if cluster.version >= (1, 25):
         assert caught.value.status.code == 500
-        assert message == f"failed to create typed patch object {subject}: {trouble}"
+        assert message == f"failed to create typed patch object {subject}: {expected}"
     else:
-        assert message.startswith(f"failed to create typed patch object: {trouble.partition(' ')[0]}")
+        assert message.startswith(f"failed to create typed patch object: {expected.partition(' ')[0]}")
 
 
 @TOLD

@@ -62,7 +62,7 @@ async def test_annotations_of_a_binding_are_merged_into_those_of_the_pod(cluster
 
 
 @pytest.mark.parametrize(
-    ("binding", "refusal", "message"),
+    ("binding", "error", "message"),
     [
         (_binding("z"), BadRequest, "name in URL does not match name in Binding object"),
         (_binding(target={}), ServerError, "target.name: Required value"),
@@ -74,11 +74,11 @@ async def test_annotations_of_a_binding_are_merged_into_those_of_the_pod(cluster
     ],
 )
 async def test_an_invalid_binding_is_an_error(
-    cluster: Cluster, binding: JSONObject, refusal: type[Exception], message: str
+    cluster: Cluster, binding: JSONObject, error: type[Exception], message: str
 ) -> None:
     await cluster.create("pods", pod())
 
-    with pytest.raises(refusal) as caught:
+    with pytest.raises(error) as caught:
         await cluster.create("pods/binding", binding, "p")
 
     assert caught.value.status.message == message  # type: ignore[attr-defined]  # an APIError each
@@ -135,18 +135,18 @@ async def test_a_dry_run_of_an_eviction_keeps_the_pod(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "path", "refusal", "words"),
+    ("name", "path", "error", "message"),
     [
         ("z", "p", BadRequest, "name in URL does not match name in Eviction object"),
         ("z", "z", NotFound, 'pods "z" not found'),
     ],
 )
 async def test_an_eviction_of_another_or_a_missing_pod_is_an_error(
-    cluster: Cluster, name: str, path: str, refusal: type[Exception], words: str
+    cluster: Cluster, name: str, path: str, error: type[Exception], message: str
 ) -> None:
     await cluster.create("pods", pod())
 
-    with pytest.raises(refusal, match=words):
+    with pytest.raises(error, match=message):
         await cluster.create("pods/eviction", _eviction(cluster, name), path)
 
 

@@ -150,7 +150,7 @@ async def test_negative_replicas_are_invalid(cluster: Cluster, resource: str) ->
 
 
 @pytest.mark.parametrize(
-    ("fields", "words"),
+    ("fields", "message"),
     [
         ({"metadata": {"name": "e"}}, r"the name of the object \(e\) does not match the name on the URL \(d\)"),
         (
@@ -165,9 +165,9 @@ async def test_negative_replicas_are_invalid(cluster: Cluster, resource: str) ->
     ],
 )
 async def test_a_body_that_is_not_a_scale_of_the_object_is_a_400(
-    cluster: Cluster, scale: JSONObject, fields: JSONObject, words: str
+    cluster: Cluster, scale: JSONObject, fields: JSONObject, message: str
 ) -> None:
-    with pytest.raises(BadRequest, match=words):
+    with pytest.raises(BadRequest, match=message):
         await cluster.request("PUT", cluster.path("deployments/scale", "d"), body={**scale, **fields})
 
 
@@ -227,8 +227,8 @@ async def test_applying_replicas_that_were_scaled_is_a_conflict(cluster: Cluster
     del without["spec"]["replicas"]
     applied = await cluster.apply("deployments", without, "owner")
 
-    words = 'conflict with "scaler" with subresource "scale" using apps/v1'
-    assert [(cause.field, cause.message) for cause in caught.value.causes] == [(".spec.replicas", words)]
+    message = 'conflict with "scaler" with subresource "scale" using apps/v1'
+    assert [(cause.field, cause.message) for cause in caught.value.causes] == [(".spec.replicas", message)]
     assert applied["spec"]["replicas"] == 4
 
 

@@ -22,8 +22,8 @@ def recorded() -> dict[tuple[str, str], list[str]]:
 async def columns(cluster: Cluster, group_version: str, plural: str) -> list[str]:
     resource = Resource(group_version=group_version, plural=plural, namespaced=False)
     # In all namespaces; no object has this name, so there are no rows.
-    nobody = {"fieldSelector": "metadata.name=no--one"}
-    found = await cluster.request("GET", resource.path(""), params=nobody, headers={"Accept": TABLE})
+    no_match = {"fieldSelector": "metadata.name=no--one"}
+    found = await cluster.request("GET", resource.path(""), params=no_match, headers={"Accept": TABLE})
     return [f"{each['name']}|{each['type']}|{each['format']}|{each['priority']}" for each in found["columnDefinitions"]]
 
 
@@ -39,8 +39,8 @@ async def test_the_columns_of_built_in_kinds_are_the_recorded_ones(cluster: Clus
 async def test_columns_of_priority_zero_are_the_same_in_all_versions(cluster: Cluster, plural: str) -> None:
     group_version = cluster.resources[plural].group_version
 
-    def shown(told: list[str]) -> list[str]:
-        return [each.partition("|")[0] for each in told if each.endswith("|0")]
+    def shown(rows: list[str]) -> list[str]:
+        return [each.partition("|")[0] for each in rows if each.endswith("|0")]
 
     expected = shown(recorded()[group_version, plural])
     if plural == "jobs" and cluster.version < (1, 31):

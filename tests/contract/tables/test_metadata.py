@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.contract.cluster import Cluster
-from tests.contract.events import seen
+from tests.contract.events import types_and_names
 from tests.contract.objects import config
 
 STREAMING = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan", "allowWatchBookmarks": "true"}
@@ -58,7 +58,7 @@ async def test_a_watch_can_send_only_metadata(two: Cluster) -> None:
         await two.delete("configmaps", "a")
         shown = await events.take(2)
 
-    assert seen(shown) == [("ADDED", "b"), ("DELETED", "a")]
+    assert types_and_names(shown) == [("ADDED", "b"), ("DELETED", "a")]
     assert all(set(event["object"]) == {"kind", "apiVersion", "metadata"} for event in shown)
     assert {event["object"]["kind"] for event in shown} == {"PartialObjectMetadata"}
 

@@ -88,7 +88,7 @@ async def test_version_and_kind_of_a_custom_resource_must_match_the_path(cluster
 
 
 @pytest.mark.parametrize(
-    ("body", "error", "words"),
+    ("body", "error", "message"),
     [
         ([], BadRequest, "cannot unmarshal array into Go value of type struct"),
         ({**config(), "apiVersion": "v2"}, BadRequest, 'no kind "ConfigMap" is registered for version "v2"'),
@@ -100,8 +100,8 @@ async def test_version_and_kind_of_a_custom_resource_must_match_the_path(cluster
         ({}, Invalid, 'ConfigMap "" is invalid: metadata.name: Required value: name or generateName'),
     ],
 )
-async def test_an_invalid_body_is_an_error(cluster: Cluster, body: Any, error: type[APIError], words: str) -> None:
-    with pytest.raises(error, match=words):
+async def test_an_invalid_body_is_an_error(cluster: Cluster, body: Any, error: type[APIError], message: str) -> None:
+    with pytest.raises(error, match=message):
         await cluster.create("configmaps", body)
 
 

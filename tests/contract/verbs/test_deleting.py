@@ -8,7 +8,7 @@ import pytest
 
 from dynkube.errors import BadRequest, Conflict, InternalError, Invalid, NotFound
 from tests.contract.cluster import Cluster
-from tests.contract.events import seen
+from tests.contract.events import types_and_names
 from tests.contract.objects import config, workload
 
 HELD = ["example.com/hold"]
@@ -84,14 +84,16 @@ async def test_adding_a_finalizer_to_an_object_being_deleted_is_a_422(cluster: C
         await cluster.patch("configmaps", "a", {"metadata": {"finalizers": [*HELD, "a.b/c"]}})
 
 
-@pytest.mark.parametrize(("field", "word"), [("uid", "UID"), ("resourceVersion", "ResourceVersion")])
+@pytest.mark.parametrize(("field", "label"), [("uid", "UID"), ("resourceVersion", "ResourceVersion")])
 @pytest.mark.parametrize("held", [True, False])
-async def test_a_failed_precondition_is_a_conflict(cluster: Cluster, field: str, word: str, held: bool) -> None:
+async def test_a_failed_precondition_is_a_conflict(cluster: Cluster, field: str, label: str, held: bool) -> None:
     created = (await cluster.create("configmaps", config(finalizers=HELD if held else [])))["metadata"]
 
     with pytest.raises(Conflict) as caught:
         await cluster.delete("configmaps", "a", body={"preconditions": {field: "77"}})
-    expected = f"the {word} in the precondition (77) does not match the {word} in record ({created[field]}). The object"
+    expected = (
+        f"the {label} in the precondition (77) does not match the {label} in record ({created[field]}). The object"
+    )
     assert f'Operation cannot be fulfilled on ConfigMap "a": {expected}' in caught.value.status.message
 
     await cluster.delete("configmaps", "a", body={"preconditions": {field: created[field]}})
@@ -114,7 +116,7 @@ async def test_a_dry_run_deletes_nothing(cluster: Cluster, how: dict[str, Any], 
 
 
 @pytest.mark.parametrize(
-    ("how", "words"),
+    ("how", "message"),
     [
         ({"body": {"propagationPolicy": "Sometimes"}}, 'propagationPolicy: Unsupported value: "Sometimes"'),
         ({"params": {"propagationPolicy": "Sometimes"}}, 'propagationPolicy: Unsupported value: "Sometimes"'),
@@ -123,10 +125,10 @@ async def test_a_dry_run_deletes_nothing(cluster: Cluster, how: dict[str, Any], 
         ({"params": {"dryRun": ""}}, r'dryRun: Unsupported value: .*"".: supported values: "All"'),
     ],
 )
-async def test_invalid_options_are_a_422(cluster: Cluster, how: dict[str, Any], words: str) -> None:
+async def test_invalid_options_are_a_422(cluster: Cluster, how: dict[str, Any], message: str) -> None:
     await cluster.create("configmaps", config())
 
-    with pytest.raises(Invalid, match=words) as caught:
+    with pytest.raises(Invalid, match=message) as caught:
         await cluster.delete("configmaps", "a", **how)
     assert (caught.value.status.kind, caught.value.status.group) == ("DeleteOptions", "meta.k8s.io")
 
@@ -165,7 +167,7 @@ async def test_a_collection_can_be_deleted_by_selectors(cluster: Cluster) -> Non
 
     assert answer["kind"] == "ConfigMapList"
     assert [item["metadata"]["name"] for item in answer["items"]] == ["a", "c"]
-    assert sorted(seen(deleted)) == [("DELETED", "a"), ("DELETED", "c")]
+    assert sorted(types_and_names(deleted)) == [("DELETED", "a"), ("DELETED", "c")]
     assert "b" in await cluster.names("configmaps")
 
 

@@ -102,7 +102,7 @@ async def test_the_query_is_ignored_if_there_is_a_body(cluster: Cluster) -> None
 
 
 @pytest.mark.parametrize(
-    ("body", "words", "old"),
+    ("body", "expected", "old"),
     [
         ({"gracePeriodSeconds": "5"}, "string * DeleteOptions.gracePeriodSeconds of type int64", "GracePeriodSeconds"),
         ({"gracePeriodSeconds": True}, "bool * DeleteOptions.gracePeriodSeconds of type int64", "GracePeriodSeconds"),
@@ -118,7 +118,7 @@ async def test_the_query_is_ignored_if_there_is_a_body(cluster: Cluster) -> None
     ],
 )
 async def test_the_error_for_a_value_of_the_wrong_type_has_its_field(
-    cluster: Cluster, body: dict[str, Any], words: str, old: str
+    cluster: Cluster, body: dict[str, Any], expected: str, old: str
 ) -> None:
     await cluster.create("configmaps", config())
 
@@ -127,7 +127,7 @@ async def test_the_error_for_a_value_of_the_wrong_type_has_its_field(
 
     message = caught.value.status.message
     if cluster.version >= (1, 27):
-        assert message == f"json: cannot unmarshal {words.replace('*', 'into Go struct field')}"
+        assert message == f"json: cannot unmarshal {expected.replace('*', 'into Go struct field')}"
     else:
         assert message.startswith(f"v1.DeleteOptions.{old}: ")
 

@@ -9,7 +9,7 @@ import pytest
 
 from dynkube.testing import APIServer
 from tests.contract.cluster import Cluster
-from tests.contract.events import seen
+from tests.contract.events import types_and_names
 from tests.contract.objects import JSONObject, pod
 
 HELD = "example.com/hold"
@@ -121,7 +121,7 @@ async def test_pods_of_a_deleted_collection_have_grace_periods(cluster: Cluster)
         await cluster.delete_all("pods", gracePeriodSeconds="7")
         marked = await events.next()
 
-    assert seen([marked]) == [("MODIFIED", "p")]
+    assert types_and_names([marked]) == [("MODIFIED", "p")]
     assert marked["object"]["metadata"]["deletionGracePeriodSeconds"] == 7
     assert await cluster.names("pods") == ["p"]
 

@@ -14,7 +14,7 @@ JOB = {"metadata": {"name": "j"}, "spec": {"template": {"spec": JOB_POD}}}
 
 
 @pytest.mark.parametrize(
-    ("resource", "body", "patch", "field", "words"),
+    ("resource", "body", "patch", "field", "message"),
     [
         (
             "configmaps",
@@ -61,7 +61,7 @@ JOB = {"metadata": {"name": "j"}, "spec": {"template": {"spec": JOB_POD}}}
     ],
 )
 async def test_a_change_of_an_immutable_field_is_a_422(
-    cluster: Cluster, resource: str, body: JSONObject, patch: JSONObject, field: str, words: str
+    cluster: Cluster, resource: str, body: JSONObject, patch: JSONObject, field: str, message: str
 ) -> None:
     await cluster.create("serviceaccounts", {"metadata": {"name": "default"}})
     name = (await cluster.create(resource, body))["metadata"]["name"]
@@ -69,7 +69,7 @@ async def test_a_change_of_an_immutable_field_is_a_422(
     with pytest.raises(Invalid) as caught:
         await cluster.patch(resource, name, patch)
 
-    assert words in {cause.field: cause.message for cause in caught.value.causes}[field]
+    assert message in {cause.field: cause.message for cause in caught.value.causes}[field]
 
 
 async def test_metadata_of_an_immutable_object_can_change(cluster: Cluster) -> None:

@@ -15,7 +15,7 @@ LONG = "x" * 64
 
 
 @pytest.mark.parametrize(
-    ("metadata", "field", "words"),
+    ("metadata", "field", "message"),
     [
         ({"name": "No_Good"}, "metadata.name", "a lowercase RFC 1123 subdomain must consist of"),
         ({"name": "a" * 254}, "metadata.name", "must be no more than 253 characters"),
@@ -47,14 +47,14 @@ LONG = "x" * 64
     ],
 )
 async def test_invalid_metadata_is_a_cause_with_its_field(
-    cluster: Cluster, metadata: JSONObject, field: str, words: str
+    cluster: Cluster, metadata: JSONObject, field: str, message: str
 ) -> None:
     with pytest.raises(Invalid) as caught:
         await cluster.create("configmaps", config(**{"name": "a", **metadata}))
 
     (cause,) = caught.value.causes
     assert cause.field == field
-    assert words in cause.message
+    assert message in cause.message
 
 
 async def test_all_errors_are_reported_together(cluster: Cluster) -> None:
@@ -101,8 +101,8 @@ async def test_finalizers_of_custom_resources_can_have_any_name(cluster: Cluster
     answer = await cluster.call("POST", cluster.path("widgets"), body=body)
 
     assert answer.body["metadata"]["finalizers"] == ["plain", "a.b/c"]
-    told = ['metadata.finalizers: "plain": prefer a domain-qualified finalizer name']
-    assert [text[: len(told[0])] for text in answer.warnings] == (told if cluster.version >= (1, 30) else [])
+    warnings = ['metadata.finalizers: "plain": prefer a domain-qualified finalizer name']
+    assert [text[: len(warnings[0])] for text in answer.warnings] == (warnings if cluster.version >= (1, 30) else [])
 
 
 @pytest.mark.parametrize("verb", ["create", "update", "patch"])

@@ -17,7 +17,7 @@ WRITES = {
 }
 
 
-async def refused(cluster: Cluster, options: str, params: dict[str, str]) -> JSONObject:
+async def error_body(cluster: Cluster, options: str, params: dict[str, str]) -> JSONObject:
     method, name, content_type = WRITES[options]
     path = cluster.path("configmaps", name)
     answer = await cluster.call(method, path, body=config(), params=params, content_type=content_type)
@@ -28,7 +28,7 @@ async def refused(cluster: Cluster, options: str, params: dict[str, str]) -> JSO
 
 @pytest.mark.parametrize("options", WRITES)
 @pytest.mark.parametrize(
-    ("params", "field", "words"),
+    ("params", "field", "message"),
     [
         ({"dryRun": "Some"}, "dryRun", 'Unsupported value: ["Some"]: supported values: "All"'),
         ({"dryRun": ""}, "dryRun", 'Unsupported value: [""]: supported values: "All"'),
@@ -42,18 +42,18 @@ async def refused(cluster: Cluster, options: str, params: dict[str, str]) -> JSO
     ],
 )
 async def test_an_invalid_option_is_a_cause_with_its_field(
-    cluster: Cluster, options: str, params: dict[str, str], field: str, words: str
+    cluster: Cluster, options: str, params: dict[str, str], field: str, message: str
 ) -> None:
     if cluster.version < (1, 27):
-        words = words.replace("may not be more than 128", "must have at most 128").replace("[", "[]string{")
-        words = words.replace("]:", "}:")
+        message = message.replace("may not be more than 128", "must have at most 128").replace("[", "[]string{")
+        message = message.replace("]:", "}:")
 
-    body = await refused(cluster, options, params)
+    body = await error_body(cluster, options, params)
 
     (cause,) = body["details"]["causes"]
-    assert (cause["field"], cause["message"]) == (field, words)
+    assert (cause["field"], cause["message"]) == (field, message)
     assert (body["details"]["kind"], body["details"]["group"]) == (options, "meta.k8s.io")
-    assert body["message"] == f'{options}.meta.k8s.io "" is invalid: {field}: {words}'
+    assert body["message"] == f'{options}.meta.k8s.io "" is invalid: {field}: {message}'
 
 
 @pytest.mark.since("1.25", "field validation came with 1.25")
@@ -61,7 +61,7 @@ async def test_an_invalid_option_is_a_cause_with_its_field(
 async def test_the_cause_of_an_invalid_field_validation_is_the_last(cluster: Cluster, options: str) -> None:
     params = {"fieldValidation": "Loose", "fieldManager": "x" * 129, "dryRun": "Some"}
 
-    body = await refused(cluster, options, params)
+    body = await error_body(cluster, options, params)
 
     causes = body["details"]["causes"]
     assert [cause["field"] for cause in causes] == ["fieldManager", "dryRun", "fieldValidation"]

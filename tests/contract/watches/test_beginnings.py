@@ -9,7 +9,7 @@ import pytest
 
 from dynkube.errors import Invalid
 from tests.contract.cluster import Cluster
-from tests.contract.events import seen
+from tests.contract.events import types_and_names
 from tests.contract.objects import JSONObject, config
 
 STREAMING = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
@@ -109,7 +109,7 @@ async def test_a_watch_from_the_version_of_a_list_sends_each_later_change_once(t
 
     async with three.watch("configmaps", resourceVersion=start) as events:
         await three.create("configmaps", config(MARK))
-        shown = seen(await events.until(MARK))
+        shown = types_and_names(await events.until(MARK))
 
     assert shown == [("ADDED", "d"), ("MODIFIED", "a"), ("DELETED", "b"), ("ADDED", MARK)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import trio
 
 from tests.contract.cluster import Cluster
-from tests.contract.events import seen
+from tests.contract.events import types_and_names
 from tests.contract.objects import config, version
 
 
@@ -16,27 +16,30 @@ async def test_a_watch_ends_cleanly_after_timeout_seconds(cluster: Cluster) -> N
         await cluster.create("configmaps", config())
         shown = await events.rest()
 
-    assert seen(shown) == [("ADDED", "a")]
+    assert types_and_names(shown) == [("ADDED", "a")]
     assert trio.current_time() - begin >= 1
 
 
 async def test_a_bookmark_shortly_before_the_end_has_the_latest_version(cluster: Cluster) -> None:
     start = (await cluster.list_of("configmaps"))["metadata"]["resourceVersion"]
     plain = {"resourceVersion": start, "timeoutSeconds": "5"}
-    asked = {**plain, "allowWatchBookmarks": "true"}
+    with_bookmarks = {**plain, "allowWatchBookmarks": "true"}
 
-    async with cluster.watch("configmaps", **asked) as events, cluster.watch("configmaps", **plain) as unasked:
+    async with (
+        cluster.watch("configmaps", **with_bookmarks) as events,
+        cluster.watch("configmaps", **plain) as without_bookmarks,
+    ):
         created = await cluster.create("configmaps", config())
         shown = await events.rest()
-        assert seen(await unasked.rest()) == [("ADDED", "a")], "bookmarks must be requested"
+        assert types_and_names(await without_bookmarks.rest()) == [("ADDED", "a")], "bookmarks must be requested"
 
     assert [event["type"] for event in shown][:2] == ["ADDED", "BOOKMARK"]
     assert {event["type"] for event in shown[1:]} == {"BOOKMARK"}
-    told = shown[1]["object"]
-    assert (told["kind"], told["apiVersion"]) == ("ConfigMap", "v1")
-    assert "name" not in told["metadata"]
-    assert "data" not in told
-    assert int(told["metadata"]["resourceVersion"]) >= int(created["metadata"]["resourceVersion"])
+    bookmark = shown[1]["object"]
+    assert (bookmark["kind"], bookmark["apiVersion"]) == ("ConfigMap", "v1")
+    assert "name" not in bookmark["metadata"]
+    assert "data" not in bookmark
+    assert int(bookmark["metadata"]["resourceVersion"]) >= int(created["metadata"]["resourceVersion"])
 
 
 async def test_a_change_of_the_crd_ends_watches_and_makes_their_versions_expire(cluster: Cluster) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import trio
 
 from tests.contract.cluster import Cluster
-from tests.contract.events import Events, seen
+from tests.contract.events import Events, types_and_names
 from tests.contract.objects import JSONObject, config, pod
 
 
@@ -61,7 +61,7 @@ async def test_a_write_without_changes_causes_no_event(cluster: Cluster) -> None
         await cluster.patch("configmaps", "a", {"data": {"k": "dry"}}, params={"dryRun": "All"})
         await cluster.create("configmaps", config("z"))
 
-        assert seen(await events.until("z")) == [("ADDED", "z")]
+        assert types_and_names(await events.until("z")) == [("ADDED", "z")]
 
 
 async def test_a_change_of_the_status_is_a_modified_event(cluster: Cluster) -> None:
@@ -113,7 +113,7 @@ async def test_deleting_an_object_that_does_not_match_causes_no_event(cluster: C
         await cluster.delete("configmaps", "a")
         await cluster.create("configmaps", config("z", labels={"on": "1"}))
 
-        assert seen(await events.until("z")) == [("ADDED", "z")]
+        assert types_and_names(await events.until("z")) == [("ADDED", "z")]
 
 
 async def test_one_object_can_be_watched_by_its_name(cluster: Cluster) -> None:
@@ -124,7 +124,7 @@ async def test_one_object_can_be_watched_by_its_name(cluster: Cluster) -> None:
         await cluster.delete("configmaps", "b")
         await cluster.create("configmaps", config("b"))
 
-        assert seen(await events.take(3)) == [("ADDED", "b"), ("DELETED", "b"), ("ADDED", "b")]
+        assert types_and_names(await events.take(3)) == [("ADDED", "b"), ("DELETED", "b"), ("ADDED", "b")]
 
 
 async def test_one_namespace_or_all_can_be_watched(cluster: Cluster) -> None:
@@ -139,8 +139,13 @@ async def test_one_namespace_or_all_can_be_watched(cluster: Cluster) -> None:
             labels = {"of": cluster.namespace}
             await cluster.create("configmaps", config(name, labels=labels), namespace=namespace)
 
-        assert seen(await here.until("z")) == [("ADDED", "b"), ("ADDED", "z")]
-        assert seen(await everywhere.take(4)) == [("ADDED", "a"), ("ADDED", "b"), ("ADDED", "z"), ("ADDED", "z")]
+        assert types_and_names(await here.until("z")) == [("ADDED", "b"), ("ADDED", "z")]
+        assert types_and_names(await everywhere.take(4)) == [
+            ("ADDED", "a"),
+            ("ADDED", "b"),
+            ("ADDED", "z"),
+            ("ADDED", "z"),
+        ]
 
 
 async def test_a_watch_can_be_opened_before_its_namespace_exists(cluster: Cluster) -> None:
@@ -187,4 +192,4 @@ async def test_a_watch_has_only_events_of_its_resource(cluster: Cluster) -> None
         await cluster.create("pods", pod())
         await cluster.create("configmaps", config("z"))
 
-        assert seen(await events.until("z")) == [("ADDED", "z")]
+        assert types_and_names(await events.until("z")) == [("ADDED", "z")]

@@ -6,7 +6,7 @@ import pytest
 
 from dynkube.errors import APIError, Forbidden
 from tests.contract.cluster import Cluster
-from tests.contract.events import seen
+from tests.contract.events import types_and_names
 from tests.contract.objects import config
 
 
@@ -14,7 +14,7 @@ from tests.contract.objects import config
 async def test_the_path_opens_a_watch_with_any_value_of_the_parameter(three: Cluster, params: dict[str, str]) -> None:
     async with three.stream(old_path(three, "configmaps"), params) as events:
         await three.create("configmaps", config("z"))
-        shown = seen(await events.until("z"))
+        shown = types_and_names(await events.until("z"))
 
     assert sorted(shown) == [("ADDED", name) for name in "abcz"]
 
@@ -24,12 +24,12 @@ async def test_one_object_can_be_watched_by_its_path(three: Cluster) -> None:
         await three.patch("configmaps", "a", {"data": {"k": "w"}})
         await three.delete("configmaps", "b")
 
-        assert seen(await events.rest()) == [("ADDED", "b"), ("DELETED", "b")]
+        assert types_and_names(await events.rest()) == [("ADDED", "b"), ("DELETED", "b")]
 
 
 async def test_a_namespace_can_be_watched_by_its_path(cluster: Cluster) -> None:
     async with cluster.stream(f"/api/v1/watch/namespaces/{cluster.namespace}", {}) as events:
-        assert seen(await events.take(1)) == [("ADDED", cluster.namespace)]
+        assert types_and_names(await events.take(1)) == [("ADDED", cluster.namespace)]
 
 
 async def test_selectors_and_resource_version_can_be_used_with_these_paths(cluster: Cluster) -> None:
@@ -43,8 +43,8 @@ async def test_selectors_and_resource_version_can_be_used_with_these_paths(clust
     async with cluster.stream(path, params) as events, cluster.stream(path, behind) as later:
         await cluster.create("configmaps", config("z", labels={"color": "red"}))
 
-        assert sorted(seen(await events.until("z"))) == [("ADDED", "a"), ("ADDED", "c"), ("ADDED", "z")]
-        assert seen(await later.until("z")) == [("ADDED", "z")]
+        assert sorted(types_and_names(await events.until("z"))) == [("ADDED", "a"), ("ADDED", "c"), ("ADDED", "z")]
+        assert types_and_names(await later.until("z")) == [("ADDED", "z")]
 
 
 async def test_custom_resources_have_these_paths(cluster: Cluster) -> None:
@@ -55,7 +55,7 @@ async def test_custom_resources_have_these_paths(cluster: Cluster) -> None:
     async with cluster.stream(path, {}) as events:
         await cluster.delete("widgets", "w")
 
-        assert seen(await events.take(2)) == [("ADDED", "w"), ("DELETED", "w")]
+        assert types_and_names(await events.take(2)) == [("ADDED", "w"), ("DELETED", "w")]
 
 
 async def test_there_is_no_bookmark_after_the_initial_events(three: Cluster) -> None:
@@ -66,7 +66,7 @@ async def test_there_is_no_bookmark_after_the_initial_events(three: Cluster) -> 
 
 
 @pytest.mark.parametrize(
-    ("name", "params", "code", "words"),
+    ("name", "params", "code", "message"),
     [
         ("a", {"fieldSelector": "metadata.name=b"}, 400, "fieldSelector metadata.name doesn't match requested name"),
         ("", {"resourceVersionMatch": "NotOlderThan"}, 422, "is forbidden unless resourceVersion is provided"),
@@ -75,18 +75,18 @@ async def test_there_is_no_bookmark_after_the_initial_events(three: Cluster) -> 
     ],
 )
 async def test_invalid_parameters_are_an_error(
-    cluster: Cluster, name: str, params: dict[str, str], code: int, words: str
+    cluster: Cluster, name: str, params: dict[str, str], code: int, message: str
 ) -> None:
     with pytest.raises(APIError) as caught:
         await cluster.request("GET", old_path(cluster, "configmaps", name), params=params)
 
     assert caught.value.code == code
-    assert words in caught.value.status.message
+    assert message in caught.value.status.message
 
 
 async def test_a_field_selector_can_repeat_the_name_in_the_path(three: Cluster) -> None:
     async with three.stream(old_path(three, "configmaps", "b"), {"fieldSelector": "metadata.name=b"}) as events:
-        assert seen(await events.take(1)) == [("ADDED", "b")]
+        assert types_and_names(await events.take(1)) == [("ADDED", "b")]
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ async def test_contradictory_parameters_are_a_422(cluster: Cluster, params: dict
 
 
 @pytest.mark.parametrize(
-    ("params", "code", "words"),
+    ("params", "code", "message"),
     [
         ({"resourceVersion": "x"}, 500, 'resourceVersion: Invalid value: "x": strconv.ParseUint: parsing "x": invalid'),
         ({"resourceVersion": "-1"}, 500, 'resourceVersion: Invalid value: "-1": strconv.ParseUint: parsing "-1": inv'),
@@ -51,14 +51,14 @@ async def test_contradictory_parameters_are_a_422(cluster: Cluster, params: dict
     ],
 )
 async def test_parameters_that_cannot_be_parsed_are_an_error_response(
-    cluster: Cluster, params: dict[str, str], code: int, words: str
+    cluster: Cluster, params: dict[str, str], code: int, message: str
 ) -> None:
     with pytest.raises(APIError) as caught:
         async with cluster.watch("configmaps", **params):
             raise AssertionError("the watch was opened")
 
     assert caught.value.code == code
-    assert caught.value.status.message.startswith(words)
+    assert caught.value.status.message.startswith(message)
 
 
 @pytest.mark.parametrize("value", ["0", "false", "False"])

@@ -11,7 +11,7 @@ PAGE = "404 page not found\n"
 
 
 @pytest.mark.parametrize(
-    ("path", "told"),
+    ("path", "message"),
     [
         ("/api/v1/unicorns", STATUS),
         ("/api/v2/pods", STATUS),
@@ -31,16 +31,16 @@ PAGE = "404 page not found\n"
         ("/api/v2", STATUS),
     ],
 )
-async def test_an_unknown_path_of_an_api_is_a_404(cluster: Cluster, path: str, told: str) -> None:
+async def test_an_unknown_path_of_an_api_is_a_404(cluster: Cluster, path: str, message: str) -> None:
     await cluster.create_crd()
 
     answer = await cluster.call("GET", path.format(group=cluster.group))
 
     assert answer.code == 404
-    if told == PAGE:
+    if message == PAGE:
         assert (answer.body, answer.headers["content-type"]) == (PAGE, "text/plain; charset=utf-8")
     else:
-        assert (answer.body["kind"], answer.body["message"], answer.body["reason"]) == ("Status", told, "NotFound")
+        assert (answer.body["kind"], answer.body["message"], answer.body["reason"]) == ("Status", message, "NotFound")
         assert answer.body["metadata"] == {}
 
 
@@ -76,10 +76,10 @@ async def test_an_unsupported_method_is_a_405(cluster: Cluster, method: str, pat
 
 
 async def test_an_unknown_path_is_a_403_without_permission(cluster: Cluster) -> None:
-    nobody = cluster.acting_as("nobody")
+    unprivileged = cluster.acting_as("nobody")
 
     for path in ("/api/v1/unicorns", "/apis/none/v1/things", "/nowhere"):
-        answer = await nobody.call("GET", path)
+        answer = await unprivileged.call("GET", path)
         assert (answer.code, answer.body["reason"]) == (403, "Forbidden")
 
 

@@ -122,6 +122,6 @@ async def test_each_response_of_a_deprecated_version_has_a_warning(cluster: Clus
 async def test_responses_of_a_deprecated_built_in_kind_have_a_warning(cluster: Cluster) -> None:
     answer = await cluster.call("GET", cluster.path("endpoints"))
 
-    told = '299 - "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"'
-    assert answer.headers["warning"] == told
+    warning = '299 - "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"'
+    assert answer.headers["warning"] == warning
     assert "warning" not in (await cluster.call("GET", cluster.path("configmaps"))).headers

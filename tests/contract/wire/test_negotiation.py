@@ -89,10 +89,10 @@ async def test_custom_resources_support_wildcards(cluster: Cluster) -> None:
     await cluster.create("widgets", cluster.widget())
 
     found = await ask(cluster, "application/*", "widgets")
-    refused = await ask(cluster, "text/html", "widgets")
+    response = await ask(cluster, "text/html", "widgets")
 
     assert (found.status_code, found.headers["content-type"]) == (200, JSON)
-    assert refused.json()["message"].startswith(f"only the following media types are accepted: {ACCEPTED}")
+    assert response.json()["message"].startswith(f"only the following media types are accepted: {ACCEPTED}")
 
 
 async def test_custom_resources_are_never_protobuf(cluster: Cluster) -> None:

@@ -10,7 +10,7 @@ import pytest
 from dynkube.meta import GVR
 from dynkube.testing import APIServer, Kind
 from dynkube.testing._calls.api import JSONObject
-from tests.contract.events import seen
+from tests.contract.events import types_and_names
 from tests.contract.objects import CRDS
 from tests.testing.engine.cluster import Cluster, definition
 
@@ -63,7 +63,10 @@ async def test_the_api_service_of_a_crd_is_created_and_deleted_with_it(cluster: 
 
     assert created["metadata"]["labels"] == {AUTOMANAGED: "true"}
     assert created["spec"]["groupPriorityMinimum"] == 1000
-    assert seen(await cluster.rest_of(stream)) == [("ADDED", "v1.example.com"), ("DELETED", "v1.example.com")]
+    assert types_and_names(await cluster.rest_of(stream)) == [
+        ("ADDED", "v1.example.com"),
+        ("DELETED", "v1.example.com"),
+    ]
 
 
 def test_a_managed_api_service_is_created_again_after_its_deletion(cluster: Cluster) -> None:

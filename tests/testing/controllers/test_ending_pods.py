@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dynkube.testing._calls.api import JSONObject
-from tests.contract.events import seen
+from tests.contract.events import types_and_names
 from tests.testing.engine.cluster import Cluster
 
 HELD = "test.example.com/held"
@@ -21,7 +21,7 @@ async def test_deleting_a_pod_sends_modified_and_deleted_events(cluster: Cluster
     answer = cluster.delete("pods", "p")
 
     assert answer["metadata"]["deletionGracePeriodSeconds"] == 30
-    assert seen(await cluster.rest_of(stream)) == [("MODIFIED", "p"), ("MODIFIED", "p"), ("DELETED", "p")]
+    assert types_and_names(await cluster.rest_of(stream)) == [("MODIFIED", "p"), ("MODIFIED", "p"), ("DELETED", "p")]
 
 
 def test_a_deleted_pod_with_finalizers_stays_with_a_grace_period_of_zero(cluster: Cluster) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dynkube.testing._calls.api import JSONObject
-from tests.contract.events import seen
+from tests.contract.events import types_and_names
 from tests.contract.objects import CRDS, config
 from tests.testing.engine.cluster import Cluster, definition, widget
 
@@ -46,7 +46,7 @@ async def test_background_deletion_deletes_the_owner_first(cluster: Cluster, own
 
     cluster.delete("configmaps", "owner", body={"propagationPolicy": "Background"})
 
-    assert seen(await cluster.rest_of(stream)) == [("DELETED", "owner"), ("DELETED", "child")]
+    assert types_and_names(await cluster.rest_of(stream)) == [("DELETED", "owner"), ("DELETED", "child")]
 
 
 async def test_foreground_deletion_deletes_the_owner_last(cluster: Cluster, owner: JSONObject) -> None:
@@ -57,7 +57,7 @@ async def test_foreground_deletion_deletes_the_owner_last(cluster: Cluster, owne
     answer = cluster.delete("configmaps", "owner", body={"propagationPolicy": "Foreground"})
 
     assert answer["metadata"]["finalizers"] == ["foregroundDeletion"]
-    assert seen(await cluster.rest_of(stream)) == [
+    assert types_and_names(await cluster.rest_of(stream)) == [
         ("MODIFIED", "owner"),
         ("MODIFIED", "child"),
         ("DELETED", "grandchild"),

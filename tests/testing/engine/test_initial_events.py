@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dynkube.errors import Invalid
-from tests.contract.events import seen
+from tests.contract.events import types_and_names
 from tests.contract.objects import config
 from tests.testing.engine.cluster import Cluster
 
@@ -21,7 +21,7 @@ async def test_the_bookmark_after_the_initial_events_has_the_version_of_the_requ
 
     events = await cluster.rest_of(stream)
 
-    assert seen(events) == [("ADDED", "a"), ("ADDED", "b"), ("BOOKMARK", ""), ("ADDED", "c")]
+    assert types_and_names(events) == [("ADDED", "a"), ("ADDED", "b"), ("BOOKMARK", ""), ("ADDED", "c")]
     assert events[2]["object"]["metadata"]["resourceVersion"] == str(listed)
 
 
@@ -29,7 +29,9 @@ async def test_without_watch_list_the_end_of_the_existing_objects_is_not_marked(
     cluster = Cluster(watch_list=False)
     cluster.create("configmaps", config("a"))
 
-    assert seen(await cluster.rest_of(cluster.watch("configmaps", allowWatchBookmarks="true"))) == [("ADDED", "a")]
+    assert types_and_names(await cluster.rest_of(cluster.watch("configmaps", allowWatchBookmarks="true"))) == [
+        ("ADDED", "a")
+    ]
 
 
 async def test_without_watch_list_the_parameter_is_rejected() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dynkube.errors import Forbidden, NotFound
-from tests.contract.events import seen
+from tests.contract.events import types_and_names
 from tests.contract.objects import config
 from tests.testing.engine.cluster import Cluster
 
@@ -28,8 +28,8 @@ async def test_deleting_a_namespace_empties_it_first(cluster: Cluster) -> None:
 
     assert answer["status"]["phase"] == "Terminating"
     namespaces, contents = [await cluster.rest_of(stream) for stream in streams]
-    assert seen(namespaces) == [("MODIFIED", "shop"), ("MODIFIED", "shop"), ("DELETED", "shop")]
-    assert seen(contents) == [("DELETED", "a")]
+    assert types_and_names(namespaces) == [("MODIFIED", "shop"), ("MODIFIED", "shop"), ("DELETED", "shop")]
+    assert types_and_names(contents) == [("DELETED", "a")]
     assert _version(contents[0]) < _version(namespaces[1])
 
 

@@ -8,7 +8,7 @@ import pytest
 import trio
 
 from dynkube.errors import NoMatch
-from tests.contract.events import seen
+from tests.contract.events import types_and_names
 from tests.contract.objects import config
 from tests.testing.engine.cluster import Cluster, read_all, read_ended, read_some
 
@@ -70,7 +70,7 @@ async def test_an_ended_watch_yields_the_events_before_its_end(cluster: Cluster)
     assert cluster.engine.end_watches("configmaps") == 1
     cluster.create("configmaps", config("b"))
 
-    assert seen(await read_ended(stream)) == [("ADDED", "a")]
+    assert types_and_names(await read_ended(stream)) == [("ADDED", "a")]
 
 
 async def test_end_watches_ends_only_the_watches_of_the_given_resource(cluster: Cluster) -> None:
@@ -101,7 +101,7 @@ async def test_a_watch_whose_unread_events_were_compacted_ends() -> None:
 
     assert await read_ended(slow) == []
     cluster.create("secrets", {"metadata": {"name": "s"}})
-    assert seen(await cluster.rest_of(idle)) == [("ADDED", "s")], "none of its events was compacted"
+    assert types_and_names(await cluster.rest_of(idle)) == [("ADDED", "s")], "none of its events was compacted"
 
 
 async def test_at_least_the_configured_number_of_revisions_is_kept() -> None:
