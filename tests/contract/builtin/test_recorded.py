@@ -1,6 +1,6 @@
 """Tables of objects of built-in kinds with the recorded results of writes.
 
-``creates`` are objects with the server's defaults, ``refusals`` are invalid, ``updates`` are created and then changed
+``creates`` are objects with the server's defaults, ``errors`` are invalid, ``updates`` are created and then changed
 by a merge patch. The first two use dry runs.
 """
 
@@ -18,7 +18,7 @@ from tests.contract.objects import JSONObject
 from tests.contract.recorded import ResponseChecker, Table
 
 _FOLDER = Path(__file__).parent / "recorded"
-_CREATES, _REFUSALS, _UPDATES = (Table.load(_FOLDER / f"{name}.yaml") for name in ("creates", "refusals", "updates"))
+_CREATES, _ERRORS, _UPDATES = (Table.load(_FOLDER / f"{name}.yaml") for name in ("creates", "errors", "updates"))
 _NAMESPACED = {kind.gvr.resource for kind in builtin_kinds() if kind.namespaced}
 _SHOWN = ("generation", "labels", "finalizers", "annotations")
 # Values that differ each time.
@@ -65,7 +65,7 @@ def _worded(message: str) -> str:
     return re.sub(r"(Invalid value: )[\w.&]*[\[{].*(?=: field is immutable)", r"\1...", message.partition("\n")[0])
 
 
-@pytest.mark.parametrize("table", [_CREATES, _REFUSALS], ids=["creates", "refusals"])
+@pytest.mark.parametrize("table", [_CREATES, _ERRORS], ids=["creates", "errors"])
 async def test_a_create_gives_the_same_defaults_or_errors_as_kube_apiserver(
     cluster: Cluster, checker: ResponseChecker, table: Table, subtests: pytest.Subtests
 ) -> None:

@@ -17,7 +17,7 @@ from dynkube.testing._definitions.decoding import decode_definition
 from dynkube.testing._definitions.expressions import Expressions
 from dynkube.testing._definitions.validation import definition_causes
 from tests.contract.objects import CRDS
-from tests.testing.definitions.test_any_definition import WRONG, changed, places
+from tests.testing.crds.test_any_crd import WRONG, changed, places
 from tests.testing.engine.cluster import Cluster
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
