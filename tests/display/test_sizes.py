@@ -82,7 +82,7 @@ def test_a_cut_value_has_its_length() -> None:
     assert "".join(span.text for span in code) == f"a: {'x' * 10}… (5,000 characters)"
 
 
-class Looked(list[Any]):
+class CountingList(list[Any]):
     """A list that counts its accessed items."""
 
     seen = 0
@@ -108,7 +108,7 @@ class Looked(list[Any]):
     ],
 )
 def test_of_a_long_list_only_a_limited_part_is_read(section: str, field: str, entry: Any) -> None:
-    long = Looked([entry] * 100_000)
+    long = CountingList([entry] * 100_000)
 
     page = Page(object_card({"kind": "Big", section: {field: long}}, now=NOW))
 

@@ -13,7 +13,7 @@ _IDENTITIES = "authentication.k8s.io"
 _WHO_AM_I = f"/apis/{_IDENTITIES}/v1/selfsubjectreviews"
 
 
-async def _who(cluster: Cluster, **headers: str) -> Any:
+async def _whoami(cluster: Cluster, **headers: str) -> Any:
     named = {f"Impersonate-{key.replace('_', '-')}": value for key, value in headers.items()}
     answer = await cluster.call("POST", _WHO_AM_I, body={}, headers=named)
     return answer.body["status"]["userInfo"]
@@ -21,9 +21,9 @@ async def _who(cluster: Cluster, **headers: str) -> Any:
 
 @pytest.mark.since("1.28", "SelfSubjectReview came with 1.28")
 async def test_the_administrator_can_impersonate_any_user(cluster: Cluster) -> None:
-    who = await _who(cluster, User="u", Uid="7", Group="g", **{"Extra-a%2fB": "c"})
+    user = await _whoami(cluster, User="u", Uid="7", Group="g", **{"Extra-a%2fB": "c"})
 
-    assert who == {"username": "u", "uid": "7", "groups": ["g", "system:authenticated"], "extra": {"a/b": ["c"]}}
+    assert user == {"username": "u", "uid": "7", "groups": ["g", "system:authenticated"], "extra": {"a/b": ["c"]}}
 
 
 @pytest.mark.since("1.28", "SelfSubjectReview came with 1.28")
@@ -38,7 +38,7 @@ async def test_the_administrator_can_impersonate_any_user(cluster: Cluster) -> N
     ],
 )
 async def test_an_impersonated_service_account_gets_its_groups(cluster: Cluster, user: str, groups: list[str]) -> None:
-    assert await _who(cluster, User=user) == {"username": user, "groups": groups}
+    assert await _whoami(cluster, User=user) == {"username": user, "groups": groups}
 
 
 async def test_a_request_has_only_the_permissions_of_the_impersonated_user(cluster: Cluster) -> None:
@@ -59,10 +59,10 @@ async def test_impersonation_without_permission_is_a_403(cluster: Cluster) -> No
 
     constrained = 'impersonate-on:user-info:list resource "pods"'
     plain = 'impersonate resource "users"'
-    what, why = ("pods", constrained) if cluster.version >= (1, 36) else ('users "bob"', plain)
+    subject, action = ("pods", constrained) if cluster.version >= (1, 36) else ('users "bob"', plain)
     assert answer.code == 403
     assert answer.body["message"] == (
-        f'{what} is forbidden: User "{name}" cannot {why} in API group "" at the cluster scope'
+        f'{subject} is forbidden: User "{name}" cannot {action} in API group "" at the cluster scope'
     )
 
 

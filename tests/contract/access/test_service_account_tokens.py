@@ -168,8 +168,8 @@ async def test_a_token_of_a_missing_account_is_a_404(cluster: Cluster) -> None:
 async def test_a_token_bound_to_a_pod_becomes_invalid_when_the_pod_is_deleted(
     cluster: Cluster, bot: JSONObject
 ) -> None:
-    made = await cluster.create("pods", pod("p", serviceAccountName="bot"))
-    uid = made["metadata"]["uid"]
+    created = await cluster.create("pods", pod("p", serviceAccountName="bot"))
+    uid = created["metadata"]["uid"]
     bound = {"apiVersion": "v1", "kind": "Pod", "name": "p"}
 
     request = await _token(cluster, boundObjectRef=bound)
@@ -181,12 +181,12 @@ async def test_a_token_bound_to_a_pod_becomes_invalid_when_the_pod_is_deleted(
 
 
 async def test_a_token_can_be_bound_to_a_secret(cluster: Cluster, bot: JSONObject) -> None:
-    made = await cluster.create("secrets", {"metadata": {"name": "s"}})
-    bound = {"apiVersion": "v1", "kind": "Secret", "name": "s", "uid": made["metadata"]["uid"]}
+    created = await cluster.create("secrets", {"metadata": {"name": "s"}})
+    bound = {"apiVersion": "v1", "kind": "Secret", "name": "s", "uid": created["metadata"]["uid"]}
 
     token = (await _token(cluster, boundObjectRef=bound))["status"]["token"]
 
-    assert _claims(token)["kubernetes.io"]["secret"] == {"name": "s", "uid": made["metadata"]["uid"]}
+    assert _claims(token)["kubernetes.io"]["secret"] == {"name": "s", "uid": created["metadata"]["uid"]}
     assert (await cluster.call("GET", "/api", headers={"Authorization": f"Bearer {token}"})).code == 200
 
 

@@ -103,8 +103,8 @@ async def test_a_diff_of_a_secret_shows_which_values_differ_and_hides_them(clust
 
 async def test_a_diff_hides_the_last_applied_configuration_of_a_secret(cluster: Cluster, client: Client) -> None:
     secrets, namespace = client.resource("secrets"), cluster.namespace
-    kept = {"kubectl.kubernetes.io/last-applied-configuration": '{"data":{"p":"b25l"}}'}
-    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a", "annotations": kept}}
+    last_applied = {"kubectl.kubernetes.io/last-applied-configuration": '{"data":{"p":"b25l"}}'}
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a", "annotations": last_applied}}
 
     diff = await secrets.diff(secret, namespace=namespace)
 

@@ -52,10 +52,10 @@ async def test_the_new_owner_applies_a_transferred_field_without_conflict(
 
     transferred = await maps.transfer_fields("a", "first", "second", ".data.a", **where)
     applied = await maps.apply(config(a="2"), field_manager="second", **where)
-    gone = await maps.apply(config(), field_manager="second", **where)
+    after_removal = await maps.apply(config(), field_manager="second", **where)
 
     assert (owned(transferred, "first"), owned(transferred, "second")) == ({".data.b"}, {".data.a"})
-    assert (applied["data"], gone["data"]) == ({"a": "2", "b": "1"}, {"b": "1"})
+    assert (applied["data"], after_removal["data"]) == ({"a": "2", "b": "1"}, {"b": "1"})
 
 
 async def test_all_fields_of_a_manager_can_be_transferred(maps: ResourceClient, where: dict[str, Any]) -> None:
@@ -109,8 +109,8 @@ async def test_releasing_or_transferring_fields_that_are_not_owned_is_an_error(
 
 async def client_side(maps: ResourceClient, obj: dict[str, Any], **where: Any) -> Unstructured:
     """Create an object as client-side ``kubectl apply`` does."""
-    kept = {LAST_APPLIED: json.dumps(obj)}
-    created = {**obj, "metadata": {**obj["metadata"], "annotations": kept}}
+    last_applied = {LAST_APPLIED: json.dumps(obj)}
+    created = {**obj, "metadata": {**obj["metadata"], "annotations": last_applied}}
     return await maps.create(created, field_manager="kubectl-client-side-apply", **where)
 
 

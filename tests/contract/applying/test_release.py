@@ -80,21 +80,21 @@ async def widgets(cluster: Cluster, client: Client) -> ResourceClient:
 
 
 @pytest.mark.parametrize(
-    ("path", "left"),
+    ("path", "remaining"),
     [
         pytest.param(".spec.struct.a", None, marks=pytest.mark.since("1.21", "1.20 keeps it")),
         (".spec.struct", {"a": "1", "b": "1"}),
     ],
 )
 async def test_a_released_field_is_removed_with_a_map_in_which_the_manager_owns_another(
-    cluster: Cluster, widgets: ResourceClient, path: str, left: Any
+    cluster: Cluster, widgets: ResourceClient, path: str, remaining: Any
 ) -> None:
     await widgets.release_fields("w", path, "team", namespace=cluster.namespace)
 
     without_map = cluster.widget(spec={"text": "t"})
     after = await widgets.apply(without_map, namespace=cluster.namespace, field_manager="team")
 
-    assert after["spec"].get("struct") == left
+    assert after["spec"].get("struct") == remaining
 
 
 async def test_a_released_field_stays_while_the_map_is_applied(cluster: Cluster, widgets: ResourceClient) -> None:

@@ -66,11 +66,11 @@ async def test_discovery_shows_new_short_names(cluster: Cluster) -> None:
     defined = await cluster.create_crd()
     await cluster.patch(CRDS, defined["metadata"]["name"], {"spec": {"names": {"shortNames": ["wd"]}}})
 
-    async def shown() -> bool:
+    async def is_listed() -> bool:
         found = await _found(cluster, f"/apis/{cluster.group}/v1")
         return bool(found["resources"][0].get("shortNames") == ["wd"])
 
-    await cluster.until(shown)
+    await cluster.until(is_listed)
 
 
 async def test_a_version_that_is_no_longer_served_is_no_longer_listed(cluster: Cluster) -> None:

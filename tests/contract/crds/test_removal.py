@@ -27,14 +27,14 @@ async def test_objects_are_deleted_before_watches_end_and_the_crd_is_gone(cluste
 
     async with cluster.watch("widgets", resourceVersion=start) as events:
         answer = await cluster.delete(CRDS, defined["metadata"]["name"])
-        gone = await events.rest()
+        deletions = await events.rest()
 
     assert conditions(answer)["Terminating"] == ("True", "InstanceDeletionPending")
     assert answer["metadata"]["finalizers"] == ["customresourcecleanup.apiextensions.k8s.io"]
     assert "deletionTimestamp" in answer["metadata"]
-    assert sorted(types_and_names(gone)) == [("DELETED", "a"), ("DELETED", "b")]
+    assert sorted(types_and_names(deletions)) == [("DELETED", "a"), ("DELETED", "b")]
     last = await cluster.wait_gone(CRDS, answer)
-    assert int(last["metadata"]["resourceVersion"]) > int(gone[-1]["object"]["metadata"]["resourceVersion"])
+    assert int(last["metadata"]["resourceVersion"]) > int(deletions[-1]["object"]["metadata"]["resourceVersion"])
     with pytest.raises(NotFound):
         await cluster.get(CRDS, defined["metadata"]["name"])
 
@@ -89,11 +89,11 @@ async def test_discovery_shows_a_terminating_resource_without_writing_verbs(clus
 
     verbs = ["delete", "deletecollection", "get", "list", "watch"]
 
-    async def shown() -> bool:
+    async def is_listed() -> bool:
         found = await cluster.request("GET", f"/apis/{cluster.group}/v1")
         return bool(found["resources"][0]["verbs"] == verbs)
 
-    await cluster.until(shown)
+    await cluster.until(is_listed)
     await cluster.patch("widgets", "w", {"metadata": {"finalizers": None}})
 
 
@@ -149,10 +149,10 @@ async def test_a_crd_with_its_own_finalizer_stays_without_objects(cluster: Clust
 
     answer = await cluster.delete(CRDS, name)
 
-    kept = await cluster.wait_for(CRDS, answer, lambda found: found["metadata"]["finalizers"] == [HOLD])
-    assert conditions(kept)["Terminating"] == ("False", "InstanceDeletionCompleted")
+    remaining = await cluster.wait_for(CRDS, answer, lambda found: found["metadata"]["finalizers"] == [HOLD])
+    assert conditions(remaining)["Terminating"] == ("False", "InstanceDeletionCompleted")
     await cluster.patch(CRDS, name, {"metadata": {"finalizers": None}})
-    await cluster.wait_gone(CRDS, kept)
+    await cluster.wait_gone(CRDS, remaining)
 
 
 async def test_crds_can_be_deleted_by_selector(cluster: Cluster) -> None:
@@ -164,8 +164,8 @@ async def test_crds_can_be_deleted_by_selector(cluster: Cluster) -> None:
     await cluster.delete_all(CRDS, labelSelector=f"going={cluster.namespace}")
 
     await cluster.wait_gone(CRDS, first)
-    kept = await cluster.get(CRDS, second["metadata"]["name"])
-    assert "deletionTimestamp" not in kept["metadata"]
+    remaining = await cluster.get(CRDS, second["metadata"]["name"])
+    assert "deletionTimestamp" not in remaining["metadata"]
     await cluster.until_not_served("widgets")
 
 
@@ -197,6 +197,6 @@ async def test_a_dry_run_deletes_nothing(cluster: Cluster) -> None:
 
     await cluster.delete(CRDS, defined["metadata"]["name"], params={"dryRun": "All"})
 
-    kept = await cluster.get(CRDS, defined["metadata"]["name"])
-    assert kept["metadata"]["resourceVersion"] == defined["metadata"]["resourceVersion"]
+    remaining = await cluster.get(CRDS, defined["metadata"]["name"])
+    assert remaining["metadata"]["resourceVersion"] == defined["metadata"]["resourceVersion"]
     assert await cluster.names("widgets") == ["w"]

@@ -50,5 +50,5 @@ async def test_a_non_structural_schema_has_a_condition_and_is_served(cluster: Cl
     assert stored["spec"]["preserveUnknownFields"] is True
     cluster.register_crd(stored)
     await cluster.until_served("widgets")
-    kept = await cluster.create("widgets", cluster.widget(spec={"a": "x", "b": 1}))
-    assert kept["spec"] == {"a": "x", "b": 1}
+    created_widget = await cluster.create("widgets", cluster.widget(spec={"a": "x", "b": 1}))
+    assert created_widget["spec"] == {"a": "x", "b": 1}

@@ -65,14 +65,14 @@ async def drop_namespace(cluster: Cluster, name: str) -> None:
         await cluster.request("PUT", f"/api/v1/namespaces/{name}/finalize", body=body)
 
 
-async def live(*informers: Informer) -> None:
+async def wait_live(*informers: Informer) -> None:
     """Wait until informers are LIVE."""
     with trio.fail_after(GIVE_UP):
         for informer in informers:
             await informer.wait_state(LIVE)
 
 
-async def until_reason(informer: Informer, reason: str) -> State:
+async def wait_reason(informer: Informer, reason: str) -> State:
     """Wait for a state with this reason."""
     with trio.fail_after(GIVE_UP):
         async with aclosing(informer.states()) as states:

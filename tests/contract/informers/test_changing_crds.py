@@ -9,7 +9,7 @@ from dynkube import ABSENT, LIVE, Client, Unstructured
 from dynkube.errors import Forbidden, MethodNotAllowed
 from tests.contract.cluster import Cluster
 from tests.contract.events import GIVE_UP
-from tests.contract.informers.kit import Recorder, live, names, put_widget, resource
+from tests.contract.informers.kit import Recorder, names, put_widget, resource, wait_live
 from tests.contract.objects import CRDS, JSONObject, conditions, version
 from tests.informers.folding import Subscription
 
@@ -26,7 +26,7 @@ async def test_2_a_name_conflict_of_an_established_crd_does_not_affect_its_infor
     recorder = Recorder()
     async with client.informer(resource(cluster)) as widgets:
         recorder.attach(widgets)
-        await live(widgets)
+        await wait_live(widgets)
 
         edited = await cluster.patch(
             CRDS, defined["metadata"]["name"], {"spec": {"names": named("widgets", "Widget", "wd")}}
@@ -62,7 +62,7 @@ async def test_4_a_new_preferred_version_does_not_affect_an_informer_with_a_vers
         more = versions("v1beta1", "v1", stored="v1beta1")
         await cluster.patch(CRDS, defined["metadata"]["name"], {"spec": {"versions": more}})
         async with client.informer(resource(cluster)) as new:
-            await live(new)
+            await wait_live(new)
         await cluster.until_served("widgets")
         await cluster.create("widgets", cluster.widget("b", api_version="v1beta1"))
 
@@ -131,7 +131,7 @@ async def test_5_an_informer_started_on_a_terminating_crd_shows_the_remaining_ob
     recorder = Recorder()
     async with client.informer(resource(cluster)) as widgets:
         recorder.attach(widgets)
-        await live(widgets)
+        await wait_live(widgets)
         assert await recorder.until("add/held") == ["add/held"]
 
         await cluster.patch("widgets", "held", {"metadata": {"finalizers": None}})
@@ -148,7 +148,7 @@ async def test_10_a_storage_migration_is_one_update_of_each_object(cluster: Clus
         await put_widget(cluster, f"w{number}", n=number)
     async with client.informer(resource(cluster), indexes={"n": "{.spec.n}"}) as widgets:
         subscription = Subscription(widgets)
-        await live(widgets)
+        await wait_live(widgets)
         before = {obj.name: obj["spec"] for obj in widgets}
 
         moved = versions("v1", "v2", stored="v2")

@@ -10,7 +10,7 @@ import trio
 import dynkube
 from dynkube import ABSENT, LIVE, Client, Unstructured
 from tests.contract.cluster import Cluster
-from tests.contract.informers.kit import CONFIGS, Recorder, live, names, put, put_widget, resource, until_reason
+from tests.contract.informers.kit import CONFIGS, Recorder, names, put, put_widget, resource, wait_live, wait_reason
 from tests.contract.objects import CRDS, JSONObject, version
 
 
@@ -29,7 +29,7 @@ async def test_a_crd_created_while_its_informer_starts_is_followed_once(
         recorder.attach(widgets)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(define_soon)
-            await live(widgets)
+            await wait_live(widgets)
         await put_widget(cluster, "a")
 
         assert await recorder.take(1) == ["add/a"]
@@ -42,14 +42,14 @@ async def test_informers_of_an_existing_a_missing_and_a_later_crd(cluster: Clust
     await cluster.create_crd()
     widget, gadget = client.informer(resource(cluster)), client.informer(resource(cluster, "gadgets"))
     async with widget, gadget:
-        await live(widget)
+        await wait_live(widget)
         await gadget.wait_state(ABSENT)
 
         async with client.informer(resource(cluster), namespace=cluster.namespace) as known:
             assert (await known.wait_state(LIVE)).reason == "Watching"
 
         await cluster.create_crd(cluster.crd("gadgets", "Gadget"))
-        await live(gadget)
+        await wait_live(gadget)
         followed = gadget.statistics()
         assert followed.watches - followed.failures == 1
 
@@ -88,7 +88,7 @@ async def test_the_crd_filter_can_be_any_function(cluster: Cluster, connect: Cal
     async with connect(settings=settings) as client:
         for plural in ("meters", "gateways"):
             async with client.informer(resource(cluster, plural)) as informer:
-                await live(informer)
+                await wait_live(informer)
         for plural in ("virtuals", "policies"):
             async with client.informer(resource(cluster, plural)) as informer:
                 assert (await informer.wait_state(ABSENT)).reason == "CRDFiltered"
@@ -114,7 +114,7 @@ async def test_a_filter_applies_when_the_crd_is_created_later(cluster: Cluster, 
         await cluster.create_crd()
         await put_widget(cluster, "a")
         await cluster.create("widgets", cluster.widget("b"), namespace="default")
-        await live(widgets)
+        await wait_live(widgets)
         await put_widget(cluster, "mark")
 
         assert sorted(await recorder.take(2)) == ["add/a", "add/mark"]
@@ -129,7 +129,7 @@ async def test_a_crd_with_names_in_use_is_absent_until_they_are_free(cluster: Cl
     async with client.informer(resource(cluster, "rivals")) as rivals:
         await rivals.wait_synced()
         await cluster.create(CRDS, rival)
-        assert (await until_reason(rivals, "NamesNotAccepted")).phase is ABSENT
+        assert (await wait_reason(rivals, "NamesNotAccepted")).phase is ABSENT
         assert (rivals.statistics().lists, rivals.statistics().watches) == (0, 0)
 
         await cluster.delete_crd()
@@ -153,7 +153,7 @@ async def test_a_version_is_absent_until_it_is_served(cluster: Cluster, client: 
         assert (widgets.state.reason, widgets.state.message) == ("VersionNotServed", message)
 
         await cluster.patch(CRDS, f"widgets.{cluster.group}", {"spec": {"versions": served("v1beta1", "v1")}})
-        await live(widgets)
+        await wait_live(widgets)
         assert await recorder.take(1) == ["add/a"]
 
         await cluster.patch(CRDS, f"widgets.{cluster.group}", {"spec": {"versions": served("v1beta1")}})
@@ -180,7 +180,7 @@ async def test_a_deleted_crd_deletes_its_objects_and_is_followed_again_when_recr
 
         await cluster.create_crd()
         await put_widget(cluster, "c", n=1)
-        await live(widgets)
+        await wait_live(widgets)
         assert await recorder.take(1) == ["add/c"]
         assert names(widgets.by_index("n", "1")) == ["c"]
 
@@ -215,7 +215,7 @@ async def test_a_crd_can_be_recreated_with_another_scope(cluster: Cluster, clien
         await cluster.delete_crd()
         await widgets.wait_state(ABSENT)
         await cluster.create_crd(cluster.crd(scope="Cluster"))
-        await live(widgets)
+        await wait_live(widgets)
         await put_widget(cluster, "wide")
 
         assert await recorder.take(2) == ["delete/a", "add/wide"]

@@ -13,11 +13,11 @@ from tests.contract.informers.kit import (
     change,
     drop_namespace,
     label_namespace,
-    live,
     names,
     put,
     put_widget,
     resource,
+    wait_live,
 )
 
 
@@ -63,7 +63,7 @@ async def test_a_filter_is_changed_on_informers_with_and_without_a_resource(clus
         await cluster.create_crd()
         await put_widget(cluster, "name3")
         await cluster.create("widgets", cluster.widget("name4"), namespace=selected)
-        await live(late)
+        await wait_live(late)
         assert (await events.take(1), removed.untaken) == (["add/name4"], [])
 
 

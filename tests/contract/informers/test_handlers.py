@@ -11,7 +11,7 @@ from dynkube import ABSENT, Client, Unstructured
 from dynkube.errors import ClosedError
 from dynkube.meta import InformerEvent
 from tests.contract.cluster import Cluster
-from tests.contract.informers.kit import CONFIGS, Recorder, change, live, names, put, put_widget, resource
+from tests.contract.informers.kit import CONFIGS, Recorder, change, names, put, put_widget, resource, wait_live
 
 
 @pytest.mark.scenario("G18", "P4")
@@ -109,7 +109,7 @@ async def test_handlers_added_before_and_after_the_crd_can_be_removed(cluster: C
         stays.attach(widgets)
         await widgets.wait_state(ABSENT)
         await cluster.create_crd()
-        await live(widgets)
+        await wait_live(widgets)
         late = after.attach(widgets)
         await late.wait_synced()
 
@@ -135,7 +135,7 @@ async def test_a_handler_added_while_the_resource_is_created_is_called(
 
         handle = recorder.attach(widgets)
         widgets.add_index("n", "{.metadata.name}")
-        await live(widgets)
+        await wait_live(widgets)
 
         assert await recorder.take(1) == ["add/a"]
         await handle.wait_synced()

@@ -15,7 +15,7 @@ import trio
 from dynkube import Client, NamespaceFilter
 from dynkube.testing import APIServer
 from tests.contract.cluster import Cluster
-from tests.contract.informers.kit import Recorder, live, put_widget, resource
+from tests.contract.informers.kit import Recorder, put_widget, resource, wait_live
 
 WARM_UP, CYCLES = 200, 1000
 # A leaked informer is some hundred blocks of memory with its tasks, so a leak of one in four cycles exceeds this
@@ -58,7 +58,7 @@ async def sync_with_a_handler(client: Client, name: str) -> None:
 
 async def see_no_event(client: Client, name: str) -> None:
     async with client.informer(name, label_selector="nobody=has-it", filter=NamespaceFilter("a=b")) as informer:
-        await live(informer)
+        await wait_live(informer)
 
 
 async def be_cancelled_half_way(client: Client, name: str, steps: int) -> None:
@@ -112,7 +112,7 @@ async def test_a_thousand_informers_leak_nothing(cluster: Cluster, client: Clien
     # These keep the watches of CRDs and namespaces open, so that a cycle opens only its own.
     async with client.informer(widgets.replace("widgets", "others")) as other, client.informer("namespaces.v1") as more:
         await other.wait_synced()
-        await live(more)
+        await wait_live(more)
         await come_and_go(client, widgets, WARM_UP)
         before = footprint()
 

@@ -8,7 +8,7 @@ import trio
 from dynkube import ABSENT, STOPPED, Client
 from dynkube.errors import ClosedError
 from tests.contract.cluster import Cluster
-from tests.contract.informers.kit import CONFIGS, live, names, put, put_widget, resource
+from tests.contract.informers.kit import CONFIGS, names, put, put_widget, resource, wait_live
 
 
 @pytest.mark.scenario("G25", "F31")
@@ -19,7 +19,7 @@ async def test_an_informer_stops_with_its_last_user_and_starts_again_with_a_new_
         one = client.informer(CONFIGS, namespace=cluster.namespace)
         other = client.informer(CONFIGS, namespace=cluster.namespace)
         async with one, other:
-            await live(one, other)
+            await wait_live(one, other)
             await other.wait_for(await put(cluster, f"w{number}"))
             assert (len(one), len(other), one.statistics().users) == (number + 1, number + 1, 2)
         assert (one.state.phase, one.list()) == (STOPPED, [])
@@ -39,7 +39,7 @@ async def test_31_a_new_user_can_enter_at_any_moment_while_the_last_one_exits(
         for _ in range(steps):
             await trio.lowlevel.checkpoint()
         async with client.informer(CONFIGS, namespace=cluster.namespace) as new:
-            await live(new)
+            await wait_live(new)
             await new.wait_for(created)  # the first list may be from a server's watch cache, which may lag
 
             assert names(new.list()) == ["a"]
@@ -60,7 +60,7 @@ async def test_31_a_crd_can_be_created_at_any_moment_while_an_informer_stops(
 
     created = await put_widget(cluster, "a")
     async with client.informer(resource(cluster)) as again:
-        await live(again)
+        await wait_live(again)
         await again.wait_for(created)
         assert names(again.list()) == ["a"]
 
@@ -71,7 +71,7 @@ async def test_an_informer_is_stopped_when_the_scope_around_it_is_cancelled(clus
         async with client.informer(resource(cluster)) as widgets:
             await widgets.wait_state(ABSENT)
             await cluster.create_crd()
-            await live(widgets)
+            await wait_live(widgets)
             scope.cancel()
             await trio.sleep_forever()
 

@@ -9,7 +9,7 @@ import trio
 
 from dynkube import ABSENT, LIVE, Client, State, Unstructured
 from tests.contract.cluster import Cluster
-from tests.contract.informers.kit import Recorder, live, put_widget, resource
+from tests.contract.informers.kit import Recorder, put_widget, resource, wait_live
 from tests.contract.objects import CRDS, version
 
 
@@ -28,7 +28,7 @@ async def test_9_no_event_is_lost_when_the_spec_of_a_crd_changes(cluster: Cluste
             await put_widget(cluster, f"after-{number}")
 
         assert await recorder.take(3) == ["add/after-0", "add/after-1", "add/after-2"]
-        await live(widgets)
+        await wait_live(widgets)
 
 
 @pytest.mark.scenario("P7", "P1")
@@ -92,7 +92,7 @@ async def test_has_synced_stays_true_while_the_crd_is_deleted_and_recreated(clus
         await widgets.wait_synced()
         for _ in range(2):
             await cluster.create_crd()
-            await live(widgets)
+            await wait_live(widgets)
             assert widgets.has_synced
             await cluster.delete_crd()
             await widgets.wait_state(ABSENT)

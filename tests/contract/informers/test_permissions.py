@@ -11,10 +11,10 @@ import dynkube
 from dynkube import ABSENT, DEGRADED, LIVE, Client
 from tests.contract.cluster import Cluster
 from tests.contract.events import GIVE_UP
-from tests.contract.informers.kit import Recorder, live, names, put, put_widget, resource
+from tests.contract.informers.kit import Recorder, names, put, put_widget, resource, wait_live
 
 # An informer retries a 403 after a second, with increasing delays.
-PATIENCE = 3 * GIVE_UP
+TIMEOUT = 3 * GIVE_UP
 
 
 async def grant(cluster: Cluster, user: str, group: str, plural: str) -> None:
@@ -46,13 +46,13 @@ async def test_a_forbidden_resource_is_degraded_until_it_is_allowed_and_delays_n
         configs = client.informer("configmaps.v1", namespace=cluster.namespace)
         secrets = client.informer("secrets.v1", namespace=cluster.namespace)
         async with configs, secrets:
-            await live(secrets)
+            await wait_live(secrets)
             assert (await configs.wait_state(DEGRADED)).reason == "Forbidden"
             assert (configs.has_synced, configs.list()) == (False, [])
 
             await grant(cluster, user, "", "configmaps")
 
-            with trio.fail_after(PATIENCE):
+            with trio.fail_after(TIMEOUT):
                 await configs.wait_synced()
                 assert (await configs.wait_state(LIVE)).reason == "Watching"
             assert names(configs.list()) == ["a"]
@@ -71,15 +71,15 @@ async def test_without_permission_to_watch_crds_discovery_finds_new_crds(
 
         await cluster.create_crd()
         await put_widget(cluster, "a")
-        await live(widgets)
+        await wait_live(widgets)
         assert await recorder.take(1) == ["add/a"]
 
         await cluster.delete_crd()
-        with trio.fail_after(PATIENCE):
+        with trio.fail_after(TIMEOUT):
             await widgets.wait_state(ABSENT)
         assert (await recorder.take(1), widgets.list()) == (["delete/a"], [])
 
         await cluster.create_crd()
         await put_widget(cluster, "b")
-        await live(widgets)
+        await wait_live(widgets)
         assert await recorder.take(1) == ["add/b"]

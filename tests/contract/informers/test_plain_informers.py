@@ -6,7 +6,7 @@ import pytest
 
 from dynkube import ABSENT, Client, Unstructured
 from tests.contract.cluster import Cluster
-from tests.contract.informers.kit import CONFIGS, Recorder, change, live, names, put, resource
+from tests.contract.informers.kit import CONFIGS, Recorder, change, names, put, resource, wait_live
 
 
 def small(obj: Unstructured) -> bool:
@@ -20,7 +20,7 @@ async def test_updates_that_change_the_result_of_a_filter_are_adds_and_deletes(
     recorder = Recorder()
     async with client.informer(CONFIGS, namespace=cluster.namespace, filter=small) as configs:
         recorder.attach(configs)
-        await live(configs)
+        await wait_live(configs)
 
         await put(cluster, "1", value="1")
         assert await recorder.take(1) == ["add/1"]

@@ -23,7 +23,7 @@ pytestmark = [
     pytest.mark.timeout(180),
 ]
 # Real servers need some seconds to delete and establish many CRDs.
-PATIENCE = 60.0
+TIMEOUT = 60.0
 
 ISSUERS = """
 {apiVersion: cert-manager.io/v1, kind: Issuer, metadata: {name: own}, spec: {selfSigned: {}}}
@@ -88,7 +88,7 @@ class Follower:
 
     async def settle(self) -> None:
         """Wait until the handler has received the state that the informer shows."""
-        with trio.fail_after(PATIENCE):
+        with trio.fail_after(TIMEOUT):
             while self.subscription.folded != {obj.key: obj for obj in self.informer.list()}:
                 await self.subscription.told_more()
 
@@ -135,7 +135,7 @@ async def create_examples(cluster: Cluster, project: Project) -> list[Unstructur
 
 
 async def wait_all(followers: list[Follower], phase: Phase) -> None:
-    with trio.fail_after(PATIENCE):
+    with trio.fail_after(TIMEOUT):
         for follower in followers:
             await follower.informer.wait_state(phase)
 

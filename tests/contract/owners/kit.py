@@ -134,13 +134,13 @@ def _conflicts(error: ApplyConflict) -> dict[str, str]:
 
 def owned(obj: JSONObject, part: str = "spec") -> dict[str, set[str]]:
     """Return the fields of ``part`` of an object by owner."""
-    found = {who: set(_fields(fields.get(f"f:{part}", {}))) for who, fields in owners(obj).items()}
-    return {who: fields for who, fields in found.items() if fields}
+    found = {manager: set(_fields(fields.get(f"f:{part}", {}))) for manager, fields in owners(obj).items()}
+    return {manager: fields for manager, fields in found.items() if fields}
 
 
 def field_sets(expected: Mapping[str, str]) -> dict[str, set[str]]:
     """Return the fields of each owner, which are separated by spaces, as sets, for comparison with :func:`owned`."""
-    return {who: set(fields.split()) for who, fields in expected.items()}
+    return {manager: set(fields.split()) for manager, fields in expected.items()}
 
 
 def _fields(node: JSONObject, path: str = "") -> Iterator[str]:

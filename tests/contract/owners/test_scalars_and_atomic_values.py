@@ -111,7 +111,7 @@ async def test_owners_of_scalars_and_atomic_lists(
     obj = await play(widgets, steps)
 
     assert obj.get("spec") == spec
-    assert owned(obj) == {who: fields for who, fields in field_sets(owners).items() if fields}
+    assert owned(obj) == {manager: fields for manager, fields in field_sets(owners).items() if fields}
 
 
 @pytest.mark.since("1.22", "atomic maps were merged")

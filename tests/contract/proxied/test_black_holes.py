@@ -18,7 +18,7 @@ from dynkube.rest._messages import Request
 from dynkube.testing import FaultProxy
 from tests.contract.cluster import Cluster
 from tests.contract.events import GIVE_UP
-from tests.contract.informers.kit import CONFIGS, live, names, put
+from tests.contract.informers.kit import CONFIGS, names, put, wait_live
 
 Ask: TypeAlias = Callable[[RESTClient], Awaitable[None]]
 
@@ -34,7 +34,7 @@ async def test_a_silent_watch_is_replaced_within_its_deadline_without_missing_ev
     async with client.informer(
         CONFIGS, namespace=cluster.namespace, field_selector="metadata.name!=kube-root-ca.crt"
     ) as configs:
-        await live(configs)
+        await wait_live(configs)
         with proxy.black_hole():
             connections = proxy.connections
             await cluster.delete("configmaps", "before")

@@ -14,7 +14,7 @@ from dynkube import Client, Informer, Unstructured
 from dynkube.testing import Cut, Delay, Disconnect, Drip, Effect, Ending, FaultProxy, Hang, Refuse
 from tests.contract.cluster import Cluster
 from tests.contract.events import GIVE_UP
-from tests.contract.informers.kit import CONFIGS, change, live, names, put
+from tests.contract.informers.kit import CONFIGS, change, names, put, wait_live
 from tests.informers.folding import Subscription
 
 pytestmark = pytest.mark.real_time
@@ -56,7 +56,7 @@ async def test_an_open_watch_that_ends_in_any_way_loses_no_events(
     await ours(cluster, "a")
     await ours(cluster, "b")
     async with followed(client, cluster) as (configs, subscription):
-        await live(configs)
+        await wait_live(configs)
         assert proxy.end_watches("configmaps", how=how) >= 1
         await cluster.delete("configmaps", "a")
         await change(cluster, "b", text="new")

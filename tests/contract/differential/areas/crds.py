@@ -14,7 +14,7 @@ from tests.contract.differential.side_by_side import Setup
 from tests.contract.objects import CRDS, JSONObject, version
 
 _PLURALS = ("crates", "boxes")
-_PATIENCE = 10.0
+_TIMEOUT = 10.0
 _TYPES = mostly(["string", "integer", "object", "boolean", "number"], ["array", "null", "", "text"])
 _KEYWORDS: dict[str, Values] = {
     "nullable": st.booleans(),
@@ -137,7 +137,7 @@ async def settle(cluster: Cluster) -> None:
 
     This polls, as the conditions to wait for depend on the random writes.
     """
-    with trio.fail_after(_PATIENCE):
+    with trio.fail_after(_TIMEOUT):
         seen, same = "", 0
         while same < 3:
             found = (await cluster.list_of(CRDS, labelSelector=f"owner={cluster.namespace}"))["items"]
