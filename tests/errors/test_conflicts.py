@@ -22,7 +22,7 @@ def conflict(*causes: tuple[str, str]) -> ApplyConflict:
     return error
 
 
-def known(**fields: object) -> ApplyConflict:
+def complete_conflict(**fields: object) -> ApplyConflict:
     """Return an error with one conflict whose attributes all have values; ``fields`` replaces some of them."""
     values = {"path": ".data.a", "manager": "kubectl", "time": SINCE, "ours": "1", "live": "2", **fields}
     each = FieldConflict(**values)  # type: ignore[arg-type]  # the types of fields are not checked
@@ -65,7 +65,7 @@ def test_causes_of_other_types_stay_in_causes_and_are_not_in_conflicts() -> None
 
 
 def test_the_message_is_one_line_with_both_values_and_the_owner() -> None:
-    assert str(known()) == (
+    assert str(complete_conflict()) == (
         '409 Conflict: Apply failed with 1 conflict: .data.a: yours "1", live "2", '
         'owned by "kubectl" (Update since 2024-05-01T10:00:00Z) [PATCH /x]'
     )
@@ -80,7 +80,7 @@ def test_the_message_names_only_the_first_of_many_conflicts() -> None:
 
 
 def test_the_table_shows_each_field_and_how_to_resolve_the_conflict() -> None:
-    head, row, _, *ways = known(subresource="status").table().splitlines()
+    head, row, _, *ways = complete_conflict(subresource="status").table().splitlines()
 
     assert head.split() == ["FIELD", "YOURS", "LIVE", "MANAGER", "OPERATION", "SINCE"]
     assert row.split() == [".data.a", '"1"', '"2"', "kubectl", "Update", "status", "2024-05-01T10:00:00Z"]
@@ -95,7 +95,7 @@ def test_values_that_were_not_read_are_question_marks_in_the_table() -> None:
 
 
 def test_control_characters_and_markup_are_escaped() -> None:
-    error = known(manager="\x1b[31m<b>evil</b>", live="\x1b]0;<script>", path='.data["<i>\x07"]')
+    error = complete_conflict(manager="\x1b[31m<b>evil</b>", live="\x1b]0;<script>", path='.data["<i>\x07"]')
 
     shown = f"{error}\n{error.table()}"
     page = error._repr_html_()
@@ -107,7 +107,7 @@ def test_control_characters_and_markup_are_escaped() -> None:
 
 @pytest.mark.parametrize("again", [copy.copy, lambda error: pickle.loads(pickle.dumps(error))], ids=["copy", "pickle"])
 def test_copying_and_pickling_keep_conflicts_and_notes(again: Callable[[ApplyConflict], ApplyConflict]) -> None:
-    error = known(live={"a": [1]}, ours=UNREAD)
+    error = complete_conflict(live={"a": [1]}, ours=UNREAD)
     error.add_note("while applying web.yaml")
 
     other = again(error)
@@ -125,7 +125,7 @@ def test_copying_keeps_the_class_of_other_errors() -> None:
 
 
 def test_the_message_shortens_long_values() -> None:
-    error = known(live="x" * 5000)
+    error = complete_conflict(live="x" * 5000)
 
     assert len(str(error)) < 300
     assert error.conflicts[0].live == "x" * 5000

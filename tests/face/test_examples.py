@@ -16,7 +16,7 @@ import dynkube
 from dynkube.controllers import run
 from dynkube.testing import APIServer, Lag
 from examples import lazy_informer, my_controller, watch_and_patch
-from tests.testing.engine.cluster import definition, widget
+from tests.testing.engine.cluster import crd, widget
 
 
 def pod(name: str, app: str) -> dict[str, object]:
@@ -155,7 +155,7 @@ async def test_the_lazy_informer_prints_states_and_objects(
         nursery.start_soon(lazy_informer.main, "widgets.v1.example.com")
         with trio.fail_after(30):
             await screen.shows("ABSENT (CRDNotFound: no CRD widgets.example.com is installed)")
-            server.create(definition())
+            server.create(crd())
             server.create(widget("w"))
             await screen.shows("+ <Widget example.com/v1 default/w")
             server.delete("customresourcedefinitions", "widgets.example.com")

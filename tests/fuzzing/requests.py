@@ -15,7 +15,7 @@ from dynkube.testing import APIServer
 from tests.fuzzing.inputs import scalars, texts, values
 
 _PODS: Final = "/api/v1/namespaces/default/pods"
-_DEFINITIONS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+_CRDS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _POD: Final = {
     "metadata": {"name": "a", "labels": {"l": "m"}, "annotations": {"a": "b"}},
     "spec": {
@@ -124,7 +124,7 @@ _FORMATS: Final = ["date-time", "date", "byte", "ipv4", "uuid", "int32", "durati
 
 
 def _schema(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    whole = st.sampled_from([0, 1, 5, -1, 2**63, 0.5])
+    numbers = st.sampled_from([0, 1, 5, -1, 2**63, 0.5])
     return st.fixed_dictionaries(
         {},
         optional={
@@ -137,11 +137,11 @@ def _schema(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
             "default": values(["a", "b"]),
             "pattern": st.sampled_from(_PATTERNS),
             "format": st.sampled_from(_FORMATS),
-            "minimum": whole,
-            "maximum": whole,
-            "minLength": whole,
-            "maxItems": whole,
-            "multipleOf": whole,
+            "minimum": numbers,
+            "maximum": numbers,
+            "minLength": numbers,
+            "maxItems": numbers,
+            "multipleOf": numbers,
             "uniqueItems": st.booleans(),
             "nullable": st.booleans(),
             "allOf": st.lists(inner, max_size=2),
@@ -160,35 +160,35 @@ _schemas = st.recursive(st.sampled_from([{"type": kind} for kind in _TYPES]), _s
 
 
 @dataclass(frozen=True)
-class Definition:
+class SchemaAndSpec:
     """A schema for the ``spec`` of a CRD, and a spec."""
 
     schema: Any
     spec: Any
 
 
-definitions: st.SearchStrategy[Definition] = st.builds(Definition, _schemas, values(["a", "b", "metadata"]))
+crd_schemas: st.SearchStrategy[SchemaAndSpec] = st.builds(SchemaAndSpec, _schemas, values(["a", "b", "metadata"]))
 """Schemas, and objects that may violate them."""
 
 
-def define(given: Definition) -> None:
+def check_schema(given: SchemaAndSpec) -> None:
     """Check that the server accepts or rejects the CRD, and then an object of it."""
-    trio.run(_define, given, clock=trio.testing.MockClock(autojump_threshold=0))
+    trio.run(_check_schema, given, clock=trio.testing.MockClock(autojump_threshold=0))
 
 
-async def _define(given: Definition) -> None:
+async def _check_schema(given: SchemaAndSpec) -> None:
     schema = {"type": "object", "properties": {"spec": given.schema}}
     version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
     names = {"plural": "things", "singular": "thing", "kind": "Thing"}
-    definition = {
+    crd = {
         "metadata": {"name": "things.example.com"},
         "spec": {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [version]},
     }
-    thing = {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "a"}, "spec": given.spec}
+    obj = {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "a"}, "spec": given.spec}
     path = "/apis/example.com/v1/namespaces/default/things"
     async with APIServer() as server, _client(server) as client:
-        taken = await _send(client, "POST", _DEFINITIONS, json.dumps(definition).encode(), "application/json")
-        if taken.status_code == 201:
+        created = await _send(client, "POST", _CRDS, json.dumps(crd).encode(), "application/json")
+        if created.status_code == 201:
             await trio.sleep(1)  # until the CRD is established
-            await _send(client, "POST", path, json.dumps(thing).encode(), "application/json")
+            await _send(client, "POST", path, json.dumps(obj).encode(), "application/json")
             await _send(client, "GET", path, b"", "application/json")

@@ -31,5 +31,5 @@ TARGETS: Final[dict[str, Target]] = {
     "answers": Target(wire.answers, wire.read_answers, 300),
     "yaml": Target(yaml_texts.documents, yaml_texts.load, 3_000),
     "patches": Target(requests.patches, requests.patch, 300),
-    "schemas": Target(requests.definitions, requests.define, 300),
+    "schemas": Target(requests.crd_schemas, requests.check_schema, 300),
 }

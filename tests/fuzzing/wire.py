@@ -134,7 +134,7 @@ _DISCOVERY = {
     }
 }
 _WIDGETS = GVR("example.com", "v1", "widgets")
-_PATIENCE = 100.0  # virtual seconds: after them, retries have ended, or go on for ever by design
+_TIMEOUT = 100.0  # virtual seconds: after them, retries have ended, or go on for ever by design
 
 
 @dataclass(frozen=True)
@@ -168,8 +168,8 @@ async def _read_answers(answer: Answer) -> None:
     async with dynkube.connect(transport=httpx2.MockTransport(answer.respond)) as client:
         widgets = client.resource(_WIDGETS)
         for verb in (partial(widgets.get, "a", namespace="default"), widgets.list, widgets.table):
-            with suppress(dynkube.DynkubeError), trio.move_on_after(_PATIENCE):
+            with suppress(dynkube.DynkubeError), trio.move_on_after(_TIMEOUT):
                 await verb()
         async with client.informer(_WIDGETS) as informer:
-            await trio.sleep(_PATIENCE)
+            await trio.sleep(_TIMEOUT)
             str(informer.state)

@@ -33,7 +33,7 @@ _POLL: Final = 0.2
 """Seconds between two checks whether a task has run. Time is measured as the number of checks, so that a suspended
 machine or a stopped process is not taken for a deadlock."""
 
-_VIRTUAL_PATIENCE: Final = 5.0
+_VIRTUAL_TIMEOUT: Final = 5.0
 """Seconds without a running task after which a test in virtual time is in a deadlock, as there is no deadline to which
 the clock could jump. Trio keeps polling meanwhile, so these are seconds of CPU time. Threads have as long to finish."""
 
@@ -51,13 +51,13 @@ class Runner(TestRunner, trio.abc.Instrument):
     """Runs a test and its fixtures in one trio run, each in its own task.
 
     Args:
-        patience: returns the limit in seconds: of the CPU time of a test, and in real time of the time for which the
+        timeout: returns the limit in seconds: of the CPU time of a test, and in real time of the time for which the
             process only waits; 0 means no limit.
         options: keyword arguments of ``trio.run``.
     """
 
-    def __init__(self, patience: Callable[[], float], **options: Any) -> None:
-        self._patience = patience
+    def __init__(self, timeout: Callable[[], float], **options: Any) -> None:
+        self._timeout = timeout
         self._options = {**options, "instruments": [*options.get("instruments", ()), self]}
         self._began = 0.0  # the process's CPU time when the foreground task was started
         self._stepped = False  # whether a task has run since the last check
@@ -171,14 +171,14 @@ class Runner(TestRunner, trio.abc.Instrument):
 
     def _tick(self) -> str:
         """Run trio's next callback; returns an error message on a deadlock or if the test has used its CPU time."""
-        patience = _VIRTUAL_PATIENCE if self._virtual else self._patience()
+        timeout = _VIRTUAL_TIMEOUT if self._virtual else self._timeout()
         polls, used = 0, time.process_time()
         while True:
             try:
                 tick = self._ticks.get(timeout=_POLL)
             except queue.Empty:
                 polls += 1
-                if patience and polls * _POLL >= patience:
+                if timeout and polls * _POLL >= timeout:
                     if time.process_time() - used < polls * _POLL * _IDLE:
                         return _DEADLOCK
                     polls, used = 0, time.process_time()
@@ -190,7 +190,7 @@ class Runner(TestRunner, trio.abc.Instrument):
 
     def _exhausted(self) -> bool:
         """Return whether the test has used so much CPU time that its process will soon be killed."""
-        if not (limit := _EXHAUSTED * self._patience()) or time.process_time() - self._began < limit:
+        if not (limit := _EXHAUSTED * self._timeout()) or time.process_time() - self._began < limit:
             return False
         self._began += limit / 10  # time for handling the cancellation
         return True
@@ -199,7 +199,7 @@ class Runner(TestRunner, trio.abc.Instrument):
         """Return whether trio has polled for too long without running a task."""
         if self._stepped:
             self._stepped, self._used = False, time.thread_time()
-        if time.thread_time() - self._used < _VIRTUAL_PATIENCE:
+        if time.thread_time() - self._used < _VIRTUAL_TIMEOUT:
             return False
         self._stepped = True  # start measuring again
         return True

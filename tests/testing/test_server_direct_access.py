@@ -32,11 +32,11 @@ def test_objects_are_mappings_or_yaml(bare: APIServer) -> None:
 def test_a_namespaced_object_without_a_namespace_is_created_in_default(bare: APIServer) -> None:
     bare.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
     stored = bare.create(configmap("a"))
-    elsewhere = bare.create(configmap("a", namespace="shop"))
+    other = bare.create(configmap("a", namespace="shop"))
 
-    assert (stored["metadata"]["namespace"], elsewhere["metadata"]["namespace"]) == ("default", "shop")
+    assert (stored["metadata"]["namespace"], other["metadata"]["namespace"]) == ("default", "shop")
     assert bare.get("cm", "a")["metadata"]["uid"] == stored["metadata"]["uid"]
-    assert bare.get("cm", "a", "shop")["metadata"]["uid"] == elsewhere["metadata"]["uid"]
+    assert bare.get("cm", "a", "shop")["metadata"]["uid"] == other["metadata"]["uid"]
 
 
 def test_changing_a_returned_object_does_not_change_the_server(bare: APIServer) -> None:

@@ -11,7 +11,7 @@ import pytest
 from dynkube.errors import Invalid, InvalidInput, NoMatch
 from dynkube.testing import APIServer
 from tests.contract.objects import version
-from tests.testing.engine.cluster import definition, widget
+from tests.testing.engine.cluster import crd, widget
 
 CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\n"
 
@@ -50,7 +50,7 @@ def test_output_of_kubectl_is_loaded_with_status_and_can_be_loaded_again(bare: A
 
 
 def test_a_custom_resource_of_kind_namespace_keeps_its_status(bare: APIServer) -> None:
-    bare.load(definition("namespaces", "Namespace", versions=[version(subresources={"status": {}})]))
+    bare.load(crd("namespaces", "Namespace", versions=[version(subresources={"status": {}})]))
 
     bare.load(widget("a", status={"phase": "Dreaming"}) | {"kind": "Namespace"})
 
@@ -58,8 +58,8 @@ def test_a_custom_resource_of_kind_namespace_keeps_its_status(bare: APIServer) -
 
 
 def test_loading_a_changed_crd_again_updates_it(bare: APIServer) -> None:
-    bare.load([widget("w"), definition()])
-    bare.load([widget("w"), definition(scope="Namespaced", versions=[version(), version("v2", storage=False)])])
+    bare.load([widget("w"), crd()])
+    bare.load([widget("w"), crd(scope="Namespaced", versions=[version(), version("v2", storage=False)])])
 
     assert bare.get("widgets.v2.example.com", "w")["apiVersion"] == "example.com/v2"
 
@@ -98,10 +98,10 @@ def test_the_error_for_an_unserved_kind_has_file_and_line(bare: APIServer, tmp_p
 
 
 def test_an_error_response_gets_a_note_with_the_position_of_the_object(bare: APIServer) -> None:
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(Invalid) as caught:
         bare.load(CONFIG % "a" + "---\n" + CONFIG % "No_Name")
 
-    assert refused.value.__notes__ == ["in <text>:5"]
+    assert caught.value.__notes__ == ["in <text>:5"]
     assert names(bare) == ["a"], "objects created before the error stay"
 
 
@@ -166,7 +166,7 @@ def within_itself() -> dict[str, Any]:
 def test_objects_that_cannot_be_encoded_are_rejected(
     bare: APIServer, obj: dict[str, Any], problem: str, verb: str
 ) -> None:
-    bare.load(definition())
+    bare.load(crd())
 
     with pytest.raises(InvalidInput, match=f"the object {problem}"):
         getattr(bare, verb)(obj)

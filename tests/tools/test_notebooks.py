@@ -83,25 +83,25 @@ def test_the_error_for_an_unknown_notebook_lists_the_notebooks() -> None:
 
 @pytest.mark.real_time
 @pytest.mark.parametrize(
-    ("source", "told"),
+    ("source", "message"),
     [
         pytest.param("1 / 0", "ZeroDivisionError", id="an error"),
         pytest.param("import warnings; warnings.warn('old ways')", "old ways", id="a warning"),
     ],
 )
 def test_an_error_or_warning_in_a_notebook_is_raised_with_the_name_of_the_notebook(
-    tmp_path: Path, source: str, told: str
+    tmp_path: Path, source: str, message: str
 ) -> None:
     file = tmp_path / "broken.ipynb"
     nbformat.write(new_notebook(cells=[new_code_cell(source)]), file)
 
-    with pytest.raises(Failed, match=rf"(?s)broken\.ipynb.*{told}"):
+    with pytest.raises(Failed, match=rf"(?s)broken\.ipynb.*{message}"):
         execute(file)
 
 
 @pytest.mark.real_time
 def test_a_run_has_a_fixed_clock_and_stores_no_ports_or_times(tmp_path: Path) -> None:
-    file = tmp_path / "told.ipynb"
+    file = tmp_path / "clock.ipynb"
     source = "from datetime import *\nprint(datetime.now(UTC), '127.0.0.1:4711')"
     nbformat.write(new_notebook(cells=[new_code_cell(source)]), file)
 

@@ -66,14 +66,14 @@ async def test_a_request_above_the_limit_gets_a_429_with_retry_after(
     async with trio.open_nursery() as nursery:
         nursery.start_soon(slow.send)
         await slow.waiting.wait()
-        refused, probe = await client.get(PODS), await client.get("/readyz")
+        rejected, probe = await client.get(PODS), await client.get("/readyz")
         slow.end()
     after = await client.get(PODS)
 
-    assert (refused.status_code, refused.headers["Retry-After"]) == (429, "1")
-    assert refused.json()["message"] == "Too many requests, please try again later."
-    assert refused.json()["reason"] == "TooManyRequests"
-    assert refused.json()["details"] == {"retryAfterSeconds": 1}
+    assert (rejected.status_code, rejected.headers["Retry-After"]) == (429, "1")
+    assert rejected.json()["message"] == "Too many requests, please try again later."
+    assert rejected.json()["reason"] == "TooManyRequests"
+    assert rejected.json()["details"] == {"retryAfterSeconds": 1}
     assert (probe.status_code, slow.status, after.status_code) == (200, 400, 200)
 
 

@@ -12,7 +12,7 @@ _PATH = "/apis/authorization.k8s.io/v1"
 _PODS = {"verb": "list", "resource": "pods", "namespace": "default"}
 
 
-async def _ask(client: httpx2.AsyncClient, resource: str, spec: object) -> Any:
+async def _create_review(client: httpx2.AsyncClient, resource: str, spec: object) -> Any:
     return (await client.post(f"{_PATH}/{resource}", json={"spec": spec})).json()
 
 
@@ -23,8 +23,8 @@ async def test_every_user_may_do_everything(server: APIServer) -> None:
 
 
 async def test_access_reviews_allow_everything_and_give_the_reason(client: httpx2.AsyncClient) -> None:
-    answer = await _ask(client, "selfsubjectaccessreviews", {"resourceAttributes": _PODS})
-    rules = await _ask(client, "selfsubjectrulesreviews", {"namespace": "default"})
+    answer = await _create_review(client, "selfsubjectaccessreviews", {"resourceAttributes": _PODS})
+    rules = await _create_review(client, "selfsubjectrulesreviews", {"namespace": "default"})
 
     assert answer["status"] == {"allowed": True, "reason": "this server runs without RBAC and allows everything"}
     assert rules["status"]["resourceRules"] == [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}]

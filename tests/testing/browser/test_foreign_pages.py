@@ -31,13 +31,13 @@ CONFIGS = "/api/v1/namespaces/default/configmaps"
 
 # Tries all attacks on the server at ``base``; returns the outcome of each, with the data that could be read.
 ATTACK = """async (base) => {
-  const told = {}
+  const results = {}
   const config = (name) => JSON.stringify({apiVersion: "v1", kind: "ConfigMap", metadata: {name}})
   const attempt = async (name, path, options) => {
     try {
       const response = await fetch(base + path, options)
-      told[name] = `${response.type} ${response.status} ${await response.text()}`
-    } catch (error) { told[name] = `${error}` }
+      results[name] = `${response.type} ${response.status} ${await response.text()}`
+    } catch (error) { results[name] = `${error}` }
   }
   const configs = "/api/v1/namespaces/default/configmaps"
   await attempt("read", "/api/v1/secrets")
@@ -61,7 +61,7 @@ ATTACK = """async (base) => {
   await loaded(Object.assign(document.createElement("img"), {src: base + "/api/v1/secrets"}))
   const frame = Object.assign(document.createElement("iframe"), {name: "target", src: base + "/api/v1/secrets"})
   await loaded(frame)
-  try { told.frame = frame.contentDocument.body.innerText } catch (error) { told.frame = `${error}` }
+  try { results.frame = frame.contentDocument.body.innerText } catch (error) { results.frame = `${error}` }
   const form = Object.assign(document.createElement("form"),
     {method: "post", enctype: "text/plain", action: base + configs, target: "target"})
   const begin = config("form").slice(0, -2) + `,"x":"`
@@ -71,7 +71,7 @@ ATTACK = """async (base) => {
   const submitted = new Promise((resolve) => { frame.onload = resolve })
   form.submit()
   await submitted
-  return told
+  return results
 }"""
 
 
@@ -115,8 +115,8 @@ def attack(page: Page, address: str, base: str) -> dict[str, Any]:
 
     page.route(address, answer)
     page.goto(address)
-    told: dict[str, Any] = page.evaluate(ATTACK, base)
-    return told
+    results: dict[str, Any] = page.evaluate(ATTACK, base)
+    return results
 
 
 def written(served: ServerThread) -> list[str]:
@@ -134,21 +134,21 @@ def codes(served: ServerThread) -> set[int | None]:
 
 @pytest.mark.parametrize("origin", [f"http://{EVIL}:8080/", "http://127.0.0.1:8080/", "http://localhost:8080/"])
 def test_a_page_of_another_origin_can_neither_read_nor_write(page: Page, cluster: ServerThread, origin: str) -> None:
-    told = attack(page, origin, cluster.endpoint.url)
+    results = attack(page, origin, cluster.endpoint.url)
 
-    assert "hunter2" not in json.dumps(told)
-    assert "aHVudGVyMg==" not in json.dumps(told)
+    assert "hunter2" not in json.dumps(results)
+    assert "aHVudGVyMg==" not in json.dumps(results)
     assert written(cluster) == []
 
 
 def test_a_page_using_dns_rebinding_can_neither_read_nor_write(page: Page, cluster: ServerThread) -> None:
     own = f"http://{EVIL}:{port_of(cluster)}"
 
-    told = attack(page, f"{own}/page", own)
+    results = attack(page, f"{own}/page", own)
 
-    assert told["read"].startswith("basic 403"), "the browser sent the request, and the guard rejected it"
-    assert "the Host header is" in told["read"]
-    assert "aHVudGVyMg==" not in json.dumps(told)
+    assert results["read"].startswith("basic 403"), "the browser sent the request, and the guard rejected it"
+    assert "the Host header is" in results["read"]
+    assert "aHVudGVyMg==" not in json.dumps(results)
     assert written(cluster) == []
     assert codes(cluster) == {403}
 
@@ -158,7 +158,7 @@ def test_without_the_guard_a_page_using_dns_rebinding_can_read_and_write(page: P
         fill(served)
         own = f"http://{EVIL}:{port_of(served)}"
 
-        told = attack(page, f"{own}/page", own)
+        results = attack(page, f"{own}/page", own)
 
-        assert "aHVudGVyMg==" in told["read"], "the attacks of the tests above can succeed"
+        assert "aHVudGVyMg==" in results["read"], "the attacks of the tests above can succeed"
         assert "json" in [obj["metadata"]["name"] for obj in served.list("configmaps", "default")]

@@ -81,20 +81,20 @@ async def test_an_ended_watch_is_resumed_from_the_last_version(
     server.create(config_map("a"))
 
     async def work(api: Any) -> list[tuple[str, str]]:
-        seen: list[tuple[str, str]] = []
+        events: list[tuple[str, str]] = []
         since = None
-        while len(seen) < 2:  # kr8s ends its watch when the response ends
+        while len(events) < 2:  # kr8s ends its watch when the response ends
             try:
                 async for kind, obj in api.watch("configmaps", namespace="default", since=since):
-                    seen.append((kind, obj.name))
+                    events.append((kind, obj.name))
                     since = obj.metadata.resourceVersion
-                    if len(seen) < 2:
+                    if len(events) < 2:
                         server_thread.call(lambda: server.end_watches(how=how))
                         server_thread.call(lambda: server.create(config_map("b")))
                     else:
                         break
             except httpx.RemoteProtocolError:
                 assert how == "cut"
-        return seen
+        return events
 
     assert await run(work, kubeconfig) == [("ADDED", "a"), ("ADDED", "b")]

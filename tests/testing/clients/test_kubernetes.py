@@ -97,16 +97,16 @@ async def test_a_watch_that_the_server_ended_is_resumed(
     server.create(config_map("a"))
 
     def work() -> list[tuple[str, str]]:
-        seen = []
+        events = []
         core = kubernetes.client.CoreV1Api(api_client(kubeconfig))
         watch = kubernetes.watch.Watch()
         for event in watch.stream(core.list_namespaced_config_map, "default"):
-            seen.append((event["type"], event["object"].metadata.name))
-            if len(seen) == 2:
+            events.append((event["type"], event["object"].metadata.name))
+            if len(events) == 2:
                 watch.stop()
             server_thread.call(server.end_watches)
-            core.create_namespaced_config_map("default", config_map(f"b{len(seen)}"))
-        return seen
+            core.create_namespaced_config_map("default", config_map(f"b{len(events)}"))
+        return events
 
     assert await in_thread(work) == [("ADDED", "a"), ("ADDED", "b1")]
 
@@ -131,11 +131,11 @@ async def test_its_informer_lists_again_after_a_compaction(
     server: APIServer, kubeconfig: Path, server_thread: ServerThread
 ) -> None:
     informers = pytest.importorskip("kubernetes.informer")
-    told: list[tuple[str, str]] = []
+    handled: list[tuple[str, str]] = []
     events = {name: threading.Event() for name in ("added a", "added b", "deleted a")}
 
     def note(kind: str, name: str) -> None:
-        told.append((kind, name))
+        handled.append((kind, name))
         if event := events.get(f"{kind} {name}"):
             event.set()
 
@@ -161,4 +161,4 @@ async def test_its_informer_lists_again_after_a_compaction(
 
     await in_thread(work)
 
-    assert told == [("added", "a"), ("added", "b"), ("deleted", "a")]
+    assert handled == [("added", "a"), ("added", "b"), ("deleted", "a")]

@@ -87,15 +87,15 @@ async def test_an_ended_watch_is_resumed(
     server.create(config_map("a"))
 
     def work() -> list[tuple[str, str]]:
-        client, seen = new_client(), []
+        client, events = new_client(), []
         retry = OnErrorResult(OnErrorAction.RETRY)
         for kind, obj in client.watch(ConfigMap, namespace="default", on_error=lambda error, count: retry):
-            seen.append((kind, obj.metadata.name))
-            if len(seen) == 2:
-                return seen
+            events.append((kind, obj.metadata.name))
+            if len(events) == 2:
+                return events
             server_thread.call(lambda: server.end_watches(how=how))
             client.create(ConfigMap.from_dict(config_map("b")))
-        return seen
+        return events
 
     assert await in_thread(work) == [("ADDED", "a"), ("ADDED", "b")]
 

@@ -20,8 +20,8 @@ from pathlib import Path
 
 flags = dict(argument.removeprefix("--").split("=", 1) for argument in sys.argv[1:])
 held = open(does["holds"], "w") if does["holds"] else None
-if does["says"]:
-    print(does["says"], flush=True)
+if does["prints"]:
+    print(does["prints"], flush=True)
 if does["exits"] is not None:
     sys.exit(does["exits"])
 if does["ignores_sigterm"]:
@@ -60,7 +60,7 @@ class Fake:
     """Behaviour of a fake program.
 
     Attributes:
-        says: Printed first.
+        prints: Printed first.
         exits: Then exit with this code; ``None`` keeps running.
         answers: Status and body of responses by path; the default is 200 and ``ok``.
         ignores_sigterm: Ignore SIGTERM.
@@ -68,7 +68,7 @@ class Fake:
         holds: A FIFO that the process keeps open for writing while it runs.
     """
 
-    says: str = ""
+    prints: str = ""
     exits: int | None = None
     answers: dict[str, tuple[int, str]] = field(default_factory=dict)
     ignores_sigterm: bool = False

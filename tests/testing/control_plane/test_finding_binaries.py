@@ -87,7 +87,7 @@ def test_the_error_points_to_binaries_in_a_subfolder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "expected"),
     [
         (b"", "is empty"),
         (
@@ -106,7 +106,7 @@ def test_the_error_points_to_binaries_in_a_subfolder(tmp_path: Path) -> None:
     ],
     ids=["empty", "s390x", "unknown machine", "macOS", "Windows", "text", "no interpreter", "another program"],
 )
-def test_the_error_for_a_file_that_cannot_be_run_describes_it(fakes: Path, content: bytes, told: str) -> None:
+def test_the_error_for_a_file_that_cannot_be_run_describes_it(fakes: Path, content: bytes, expected: str) -> None:
     if sys.platform != "linux":
         pytest.skip("the messages are those on Linux")
     (fakes / "kube-apiserver").write_bytes(content)
@@ -114,7 +114,7 @@ def test_the_error_for_a_file_that_cannot_be_run_describes_it(fakes: Path, conte
     message = error_message(fakes)
 
     assert str(fakes / "kube-apiserver") in message
-    assert told in message
+    assert expected in message
 
 
 def make_folder(path: Path) -> None:
@@ -127,29 +127,29 @@ def take_rights(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spoil", "told"),
+    ("spoil", "expected"),
     [(make_folder, "is a folder, not the program etcd"), (take_rights, "is not executable: chmod +x")],
 )
 def test_a_folder_or_a_file_that_is_not_executable_is_rejected(
-    fakes: Path, spoil: Callable[[Path], None], told: str
+    fakes: Path, spoil: Callable[[Path], None], expected: str
 ) -> None:
     spoil(fakes / "etcd")
 
-    assert told in error_message(fakes)
+    assert expected in error_message(fakes)
 
 
 def test_kubectl_is_taken_from_the_assets_or_else_from_the_path(
     fakes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    for folder in (fakes, elsewhere):
+    other_folder = tmp_path / "elsewhere"
+    other_folder.mkdir()
+    for folder in (fakes, other_folder):
         shutil.copy(fakes / "etcd", folder / "kubectl")
-    monkeypatch.setenv("PATH", str(elsewhere))
+    monkeypatch.setenv("PATH", str(other_folder))
 
     assert ControlPlane(fakes).kubectl == fakes / "kubectl"
     (fakes / "kubectl").unlink()
-    assert ControlPlane(fakes).kubectl == elsewhere / "kubectl"
-    (elsewhere / "kubectl").unlink()
+    assert ControlPlane(fakes).kubectl == other_folder / "kubectl"
+    (other_folder / "kubectl").unlink()
     with pytest.raises(ControlPlaneError, match=r"kubectl not found: .* does not exist, and no kubectl is on \$PATH"):
         ControlPlane(fakes).kubectl  # noqa: B018

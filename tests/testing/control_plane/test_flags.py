@@ -73,7 +73,7 @@ def test_etcd_runs_without_fsync_if_its_version_supports_that(version: tuple[int
 
 
 @pytest.mark.parametrize(
-    ("flags", "told"),
+    ("flags", "message"),
     [
         ({"--v": "4"}, "api_server_flags: '--v' is not the name of a flag; write it as 'v'"),
         ({"v=4": ""}, "api_server_flags: 'v=4' is not the name of a flag; write it as 'v'"),
@@ -85,13 +85,13 @@ def test_etcd_runs_without_fsync_if_its_version_supports_that(version: tuple[int
         ({"etcd-servers": "x"}, "api_server_flags: etcd-servers is set by the control plane itself"),
     ],
 )
-def test_invalid_and_reserved_flags_are_rejected_by_name(flags: Flags, told: str) -> None:
-    with pytest.raises(InvalidInput, match=told):
+def test_invalid_and_reserved_flags_are_rejected_by_name(flags: Flags, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
         ControlPlane(api_server_flags=flags)
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "message"),
     [
         ({"WatchList": False, "A": "x"}, "is a dict; write it as on the command line: 'WatchList=false,A=x'"),
         (b"a", r"is given b'a' \(bytes\); pass a string, a number, a bool, a path or a list of these"),
@@ -99,8 +99,8 @@ def test_invalid_and_reserved_flags_are_rejected_by_name(flags: Flags, told: str
     ],
     ids=["dict", "bytes", "list"],
 )
-def test_values_of_unsupported_types_are_rejected(value: Any, told: str) -> None:
-    with pytest.raises(InvalidInput, match=f"etcd_flags: feature-gates {told}"):
+def test_values_of_unsupported_types_are_rejected(value: Any, message: str) -> None:
+    with pytest.raises(InvalidInput, match=f"etcd_flags: feature-gates {message}"):
         ControlPlane(etcd_flags={"feature-gates": value})
 
 

@@ -112,11 +112,11 @@ def test_a_file_system_without_locks_is_an_error(fakes: Path, tmp_path: Path, mo
 def test_files_are_removed_before_the_lock_is_released(
     fakes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    left: list[Path] = []
+    leftovers: list[Path] = []
     release = Folder.release
 
     def look_and_release(folder: Folder) -> None:
-        left.extend(folder.path.iterdir())
+        leftovers.extend(folder.path.iterdir())
         release(folder)
 
     monkeypatch.setattr(Folder, "release", look_and_release)
@@ -124,7 +124,7 @@ def test_files_are_removed_before_the_lock_is_released(
     with ControlPlane(fakes, folder=tmp_path / "plane", keep=False):
         pass
 
-    assert left == []
+    assert leftovers == []
 
 
 def test_a_file_passed_as_the_folder_is_rejected(fakes: Path, tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ def test_pausing_a_server_that_is_not_running_is_an_error(fakes: Path) -> None:
 
 
 def test_tail_returns_the_last_lines_logged_since_the_last_start(tmp_path: Path) -> None:
-    assets = write_fakes(tmp_path / "bin", etcd=Fake(says="one\ntwo\nthree"))
+    assets = write_fakes(tmp_path / "bin", etcd=Fake(prints="one\ntwo\nthree"))
 
     with ControlPlane(assets) as plane:
         plane.etcd.restart()

@@ -26,8 +26,8 @@ def error_message(plane: ControlPlane) -> str:
 
 @pytest.mark.parametrize("name", ["etcd", "kube-apiserver"])
 def test_the_error_for_a_server_that_exits_at_its_start_quotes_its_log(tmp_path: Path, name: str) -> None:
-    words = "\n".join(f"line {number}" for number in range(100)) + "\nError: unknown flag: --nothing"
-    ending = Fake(says=words, exits=3)
+    output = "\n".join(f"line {number}" for number in range(100)) + "\nError: unknown flag: --nothing"
+    ending = Fake(prints=output, exits=3)
     etcd, api_server = (ending, None) if name == "etcd" else (None, ending)
     assets = write_fakes(tmp_path / "bin", etcd=etcd, api_server=api_server)
 
@@ -42,7 +42,7 @@ def test_the_error_for_a_server_that_exits_at_its_start_quotes_its_log(tmp_path:
 
 def test_the_usage_that_etcd_prints_below_an_error_is_left_out(tmp_path: Path) -> None:
     manual = "flag provided but not defined: -nothing\nUsage:\n" + "\n  etcd [flags]" * 30
-    assets = write_fakes(tmp_path / "bin", etcd=Fake(says=manual, exits=2))
+    assets = write_fakes(tmp_path / "bin", etcd=Fake(prints=manual, exits=2))
 
     assert error_message(ControlPlane(assets, folder=tmp_path / "plane")).endswith(
         ":\nflag provided but not defined: -nothing"
@@ -58,7 +58,7 @@ def test_the_error_for_a_server_that_exits_without_output_says_that_its_log_is_e
 
 
 def test_the_error_for_an_api_server_that_is_never_ready_quotes_readyz_and_its_log(tmp_path: Path) -> None:
-    fake = Fake(says="I am here", answers={"/readyz?verbose": (500, UNREADY)})
+    fake = Fake(prints="I am here", answers={"/readyz?verbose": (500, UNREADY)})
     assets = write_fakes(tmp_path / "bin", api_server=fake)
 
     message = error_message(ControlPlane(assets, folder=tmp_path / "plane", start_timeout=1))

@@ -37,7 +37,7 @@ def test_a_user_has_a_certificate_with_its_name_and_each_of_its_groups(fakes: Pa
 
 
 @pytest.mark.parametrize(
-    ("name", "groups", "told"),
+    ("name", "groups", "message"),
     [
         ("", [], "the name of the user is empty"),
         ("a" * 65, [], "the name of the user must have at most 64 characters, not 65"),
@@ -46,8 +46,10 @@ def test_a_user_has_a_certificate_with_its_name_and_each_of_its_groups(fakes: Pa
         ("a", "readers", r"groups must be a list of names, not the string 'readers'; pass groups=\['readers'\]"),
     ],
 )
-def test_names_that_certificates_cannot_have_are_rejected(fakes: Path, name: str, groups: list[str], told: str) -> None:
-    with ControlPlane(fakes) as plane, pytest.raises(InvalidInput, match=told):
+def test_names_that_certificates_cannot_have_are_rejected(
+    fakes: Path, name: str, groups: list[str], message: str
+) -> None:
+    with ControlPlane(fakes) as plane, pytest.raises(InvalidInput, match=message):
         plane.add_user(name, groups=groups)
 
 

@@ -12,7 +12,7 @@ from dynkube.testing import APIServer, Kind
 from dynkube.testing._calls.api import JSONObject
 from tests.contract.events import types_and_names
 from tests.contract.objects import CRDS
-from tests.testing.engine.cluster import Cluster, definition
+from tests.testing.engine.cluster import Cluster, crd
 
 AUTOMANAGED = "kube-aggregator.kubernetes.io/automanaged"
 NAME = "v1beta1.metrics.example.com"
@@ -57,7 +57,7 @@ def test_every_built_in_group_version_has_an_api_service(cluster: Cluster) -> No
 async def test_the_api_service_of_a_crd_is_created_and_deleted_with_it(cluster: Cluster) -> None:
     stream = cluster.watch("apiservices", resourceVersion=str(cluster.engine.revision))
 
-    cluster.create(CRDS, definition())
+    cluster.create(CRDS, crd())
     created = cluster.get("apiservices", "v1.example.com")
     cluster.delete(CRDS, "widgets.example.com")
 
@@ -70,7 +70,7 @@ async def test_the_api_service_of_a_crd_is_created_and_deleted_with_it(cluster: 
 
 
 def test_a_managed_api_service_is_created_again_after_its_deletion(cluster: Cluster) -> None:
-    cluster.create(CRDS, definition())
+    cluster.create(CRDS, crd())
 
     cluster.delete("apiservices", "v1.example.com")
 

@@ -29,5 +29,5 @@ def test_a_deleted_pod_with_finalizers_stays_with_a_grace_period_of_zero(cluster
 
     cluster.delete("pods", "p")
 
-    left = cluster.get("pods", "p")["metadata"]
-    assert (left["deletionGracePeriodSeconds"], left["finalizers"]) == (0, [HELD])
+    remaining = cluster.get("pods", "p")["metadata"]
+    assert (remaining["deletionGracePeriodSeconds"], remaining["finalizers"]) == (0, [HELD])

@@ -9,7 +9,7 @@ import pytest
 from dynkube.testing._calls.api import JSONObject
 from tests.contract.events import types_and_names
 from tests.contract.objects import CRDS, config
-from tests.testing.engine.cluster import Cluster, definition, widget
+from tests.testing.engine.cluster import Cluster, crd, widget
 
 HELD = "test.example.com/held"
 
@@ -154,13 +154,13 @@ def test_an_owner_of_an_unserved_kind_counts_as_missing_once_the_kind_is_served(
     cluster.create("configmaps", config("child", ownerReferences=[reference]))
     assert cluster.names("configmaps") == ["child"]
 
-    cluster.create(CRDS, definition())
+    cluster.create(CRDS, crd())
 
     assert cluster.names("configmaps") == []
 
 
 def test_deleting_a_crd_deletes_the_dependents_of_its_custom_resources(cluster: Cluster) -> None:
-    cluster.create(CRDS, definition())
+    cluster.create(CRDS, crd())
     custom = cluster.create("widgets", widget())
     cluster.create("configmaps", owned("child", custom))
 

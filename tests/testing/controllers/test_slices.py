@@ -22,10 +22,10 @@ async def test_a_large_namespace_is_emptied_in_slices(cluster: Cluster) -> None:
         fill(cluster, 250)
 
         cluster.delete("namespaces", "big")
-        left = len(cluster.names("configmaps"))
+        remaining = len(cluster.names("configmaps"))
         await trio.testing.wait_all_tasks_blocked()
 
-        assert left == 150
+        assert remaining == 150
         assert "big" not in cluster.names("namespaces")
         nursery.cancel_scope.cancel()
 

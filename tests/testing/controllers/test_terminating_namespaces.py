@@ -18,15 +18,15 @@ def test_conditions_name_the_remaining_resources_and_finalizers(cluster: Cluster
 
     cluster.delete("namespaces", "shop")
 
-    said = {entry["type"]: entry for entry in cluster.get("namespaces", "shop")["status"]["conditions"]}
-    assert {name: (entry["status"], entry["reason"]) for name, entry in said.items()} == {
+    by_type = {entry["type"]: entry for entry in cluster.get("namespaces", "shop")["status"]["conditions"]}
+    assert {name: (entry["status"], entry["reason"]) for name, entry in by_type.items()} == {
         "NamespaceDeletionDiscoveryFailure": ("False", "ResourcesDiscovered"),
         "NamespaceDeletionGroupVersionParsingFailure": ("False", "ParsedGroupVersions"),
         "NamespaceDeletionContentFailure": ("False", "ContentDeleted"),
         "NamespaceContentRemaining": ("True", "SomeResourcesRemain"),
         "NamespaceFinalizersRemaining": ("True", "SomeFinalizersRemain"),
     }
-    remaining, finalizers = said["NamespaceContentRemaining"], said["NamespaceFinalizersRemaining"]
+    remaining, finalizers = by_type["NamespaceContentRemaining"], by_type["NamespaceFinalizersRemaining"]
     assert remaining["message"] == "Some resources are remaining: configmaps. has 2 resource instances"
     assert finalizers["message"].endswith(f"finalizers remaining: {HELD} in 2 resource instances")
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dynkube.errors import BadRequest, Invalid
 from dynkube.testing._calls.api import JSONObject
 from tests.contract.objects import CRDS, version
-from tests.testing.engine.cluster import Cluster, definition, widget
+from tests.testing.engine.cluster import Cluster, crd, widget
 
 SCHEMA: JSONObject = {
     "type": "object",
@@ -48,7 +48,7 @@ SCALE = {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.re
 COLUMN = {"name": "Color", "type": "string", "jsonPath": ".spec.color", "priority": 1}
 CLIENT = {"service": {"name": "a", "namespace": "b", "path": "/c", "port": 443}, "caBundle": "YWJj"}
 WEBHOOK = {"clientConfig": CLIENT, "conversionReviewVersions": ["v1"]}
-FULL = definition(
+FULL = crd(
     names={"plural": "widgets", "kind": "Widget", "singular": "widget", "shortNames": ["w"], "categories": ["all"]},
     conversion={"strategy": "Webhook", "webhook": WEBHOOK},
     versions=[

@@ -26,12 +26,12 @@ FILES = sorted(DATA.glob("*/crds/*.yaml"))
 pytestmark = pytest.mark.skipif(not FILES, reason="the published CRDs are not available")
 
 
-def _definitions(path: Path) -> list[JSONObject]:
+def _crds(path: Path) -> list[JSONObject]:
     documents = yaml.load_all(path.read_text(), yaml.CSafeLoader)
     return [document for document in documents if document and document["kind"] == "CustomResourceDefinition"]
 
 
-BODIES = [body for path in FILES for body in _definitions(path)]
+BODIES = [body for path in FILES for body in _crds(path)]
 SMALL = [body for body in BODIES if len(str(body)) < 60_000]
 
 

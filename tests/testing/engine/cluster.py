@@ -112,7 +112,7 @@ async def read_some(stream: WatchStream) -> list[JSONObject]:
     return [json.loads(event.line) for event in await anext(aiter(stream))]
 
 
-def definition(plural: str = "widgets", kind: str = "Widget", scope: str = "Namespaced", **spec: Any) -> JSONObject:
+def crd(plural: str = "widgets", kind: str = "Widget", scope: str = "Namespaced", **spec: Any) -> JSONObject:
     """Return a CRD of the group ``example.com``."""
     names = {"plural": plural, "kind": kind}
     return {
@@ -124,5 +124,5 @@ def definition(plural: str = "widgets", kind: str = "Widget", scope: str = "Name
 
 
 def widget(name: str = "w", api_version: str = "example.com/v1", **fields: Any) -> JSONObject:
-    """Return an object of the default :func:`definition`."""
+    """Return an object of the default :func:`crd`."""
     return {"apiVersion": api_version, "kind": "Widget", "metadata": {"name": name}, **fields}

@@ -7,7 +7,7 @@ import math
 import trio
 
 from tests.contract.objects import CRDS, conditions
-from tests.testing.engine.cluster import Cluster, definition
+from tests.testing.engine.cluster import Cluster, crd
 
 NAME = "widgets.example.com"
 
@@ -17,7 +17,7 @@ async def test_a_crd_is_established_after_the_delay() -> None:
     async with trio.open_nursery() as nursery:
         nursery.start_soon(cluster.engine.run)
         stream = cluster.watch(CRDS, timeoutSeconds="20")
-        cluster.create(CRDS, definition())
+        cluster.create(CRDS, crd())
         assert conditions(cluster.get(CRDS, NAME))["Established"] == ("False", "Installing")
         assert not cluster.kind("widgets").listed
 
@@ -34,10 +34,10 @@ async def test_deleting_a_crd_that_is_not_established_yet_cancels_its_delay() ->
     cluster = Cluster(establish_delay=5)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(cluster.engine.run)
-        cluster.create(CRDS, definition())
+        cluster.create(CRDS, crd())
         await trio.sleep(3)
         cluster.delete(CRDS, NAME)
-        cluster.create(CRDS, definition(scope="Cluster"))
+        cluster.create(CRDS, crd(scope="Cluster"))
         await trio.sleep(4.9)
         assert conditions(cluster.get(CRDS, NAME))["Established"][0] == "False"
         await trio.sleep(1)
@@ -47,14 +47,14 @@ async def test_deleting_a_crd_that_is_not_established_yet_cancels_its_delay() ->
 
 def test_with_an_infinite_delay_a_crd_is_never_established() -> None:
     cluster = Cluster(establish_delay=math.inf)
-    cluster.create(CRDS, definition())
+    cluster.create(CRDS, crd())
 
     assert conditions(cluster.get(CRDS, NAME))["Established"] == ("False", "Installing")
 
 
 def test_scope_and_kind_may_change_before_a_crd_is_established() -> None:
     cluster = Cluster(establish_delay=5)
-    cluster.create(CRDS, definition())
+    cluster.create(CRDS, crd())
 
     names = {"kind": "Gadget", "listKind": None, "singular": None}
     changed = cluster.patch(CRDS, NAME, {"spec": {"scope": "Cluster", "names": names}})

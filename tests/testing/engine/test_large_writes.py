@@ -13,7 +13,7 @@ import trio
 
 from dynkube.errors import AlreadyExists, Forbidden, NotFound
 from dynkube.testing._calls.api import MERGE_PATCH, Call, JSONObject
-from tests.testing.engine.cluster import NOW, Cluster, definition, widget
+from tests.testing.engine.cluster import NOW, Cluster, crd, widget
 
 pytestmark = pytest.mark.real_time
 
@@ -29,7 +29,7 @@ class Interrupted(Cluster):
         self._loop = threading.get_ident()
         self.looks = 0
         super().__init__(now=self._now, managed_fields=True)
-        self.create("customresourcedefinitions", definition())
+        self.create("customresourcedefinitions", crd())
 
     def _now(self) -> datetime:
         self.looks += threading.get_ident() != self._loop
@@ -126,7 +126,7 @@ async def test_a_large_crd_is_served_when_the_call_returns() -> None:
     cluster = Interrupted()
 
     schema = {"type": "object", "description": TEXT}
-    await cluster.large("create", "customresourcedefinitions", body=definition("gadgets", "Gadget", schema=schema))
+    await cluster.large("create", "customresourcedefinitions", body=crd("gadgets", "Gadget", schema=schema))
 
     assert cluster.serves("gadgets.v1.example.com")
 

@@ -17,7 +17,7 @@ from tests.contract.objects import config
 CONFIGS = "/api/v1/configmaps"
 
 
-def refuse(server: Faulty, random: Random) -> None:
+def fail_requests(server: Faulty, random: Random) -> None:
     server.inject(Refuse(503))
 
 
@@ -50,7 +50,7 @@ async def test_every_mishap_happens_and_the_server_survives(
 
 async def test_after_chaos_ends_requests_succeed(server: APIServer, client: httpx2.AsyncClient) -> None:
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(Chaos(server, random=Random(1), every=1, mishaps=[refuse]).run)
+        nursery.start_soon(Chaos(server, random=Random(1), every=1, mishaps=[fail_requests]).run)
         await trio.sleep(60)
         during = (await client.get(CONFIGS)).status_code
         nursery.cancel_scope.cancel()
@@ -79,7 +79,7 @@ async def test_requests_for_which_when_is_false_are_spared(server: APIServer, cl
         server,
         random=Random(1),
         every=1,
-        mishaps=[refuse],
+        mishaps=[fail_requests],
         when=lambda request: request.headers.get("user-agent") != "the test",
     )
     async with trio.open_nursery() as nursery:

@@ -33,7 +33,7 @@ class Reading:
         return [json.loads(line)["object"]["metadata"]["name"] for line in lines]
 
     @property
-    def rest(self) -> bytes:
+    def incomplete(self) -> bytes:
         """The incomplete last line."""
         return self.data.split(b"\n")[-1]
 
@@ -78,7 +78,7 @@ async def test_a_watch_can_be_cut_after_some_lines(server: APIServer, client: ht
             await trio.sleep(1)
 
         end, half = ENDS[how]
-        assert (seen.names, seen.end, bool(seen.rest)) == (["a", "b"], end, half)
+        assert (seen.names, seen.end, bool(seen.incomplete)) == (["a", "b"], end, half)
 
 
 @pytest.mark.parametrize("how", ENDS)
@@ -92,7 +92,7 @@ async def test_end_watches_ends_an_open_watch(server: APIServer, client: httpx2.
         await trio.sleep(3600)
 
         end, half = ENDS[how]
-        assert (seen.names, seen.end, bool(seen.rest)) == (["a"], end, half)
+        assert (seen.names, seen.end, bool(seen.incomplete)) == (["a"], end, half)
         assert len(server.open_watches) == (how == "silent")
     assert server.open_watches == ()
 

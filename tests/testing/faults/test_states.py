@@ -11,7 +11,7 @@ import trio
 from dynkube.errors import InvalidInput
 from dynkube.testing import APIServer, FailConversion
 from tests.contract.objects import CRDS, conditions, config
-from tests.testing.engine.cluster import definition, widget
+from tests.testing.engine.cluster import crd, widget
 
 CONFIGS = "/api/v1/configmaps"
 WIDGETS = "/apis/example.com/v1/widgets"
@@ -80,8 +80,8 @@ async def test_hold_definition_keeps_one_crd_from_being_established(
     server: APIServer, client: httpx2.AsyncClient
 ) -> None:
     held = server.hold_definition("widgets.example.com")
-    server.create(definition())
-    server.create(definition("gadgets", "Gadget"))
+    server.create(crd())
+    server.create(crd("gadgets", "Gadget"))
     await trio.sleep(3600)
 
     before = conditions(server.get(CRDS, "widgets.example.com"))["Established"]
@@ -98,7 +98,7 @@ async def test_a_crd_that_does_not_exist_can_be_held(server: APIServer) -> None:
     with server.hold_definition("widgets.example.com"):
         pass
 
-    server.create(definition())
+    server.create(crd())
 
     assert conditions(server.get(CRDS, "widgets.example.com"))["Established"][0] == "True"
     with pytest.raises(InvalidInput, match=r"PLURAL\.GROUP"):
@@ -108,7 +108,7 @@ async def test_a_crd_that_does_not_exist_can_be_held(server: APIServer) -> None:
 async def test_a_held_crd_is_not_established_after_its_delay() -> None:
     async with APIServer(establish_delay=5) as server:
         with server.hold_definition("widgets.example.com"):
-            server.create(definition())
+            server.create(crd())
             await trio.sleep(60)
             before = conditions(server.get(CRDS, "widgets.example.com"))["Established"]
 
@@ -117,7 +117,7 @@ async def test_a_held_crd_is_not_established_after_its_delay() -> None:
 
 
 async def test_conversion_fails_for_one_version(server: APIServer, client: httpx2.AsyncClient) -> None:
-    server.create(definition())
+    server.create(crd())
     server.create(widget("w"))
     server.inject(FailConversion("example.com/v2", "Widget"), resource="widgets.v1.example.com")
 

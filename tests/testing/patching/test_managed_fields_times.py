@@ -10,7 +10,7 @@ import pytest
 
 from dynkube.testing._calls.api import JSONObject
 from tests.contract.objects import CRDS, version
-from tests.testing.engine.cluster import Cluster, definition, widget
+from tests.testing.engine.cluster import Cluster, crd, widget
 
 BEGIN = datetime(2030, 1, 1, tzinfo=UTC)
 
@@ -23,7 +23,7 @@ def cluster() -> Cluster:
     rule = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string", "default": "d"}}}
     rules = {"type": "array", "x-kubernetes-list-type": "atomic", "items": rule}
     schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"rules": rules}}}}
-    cluster.create(CRDS, definition(versions=[version(schema={"openAPIV3Schema": schema})]))
+    cluster.create(CRDS, crd(versions=[version(schema={"openAPIV3Schema": schema})]))
     return cluster
 
 

@@ -78,7 +78,7 @@ def test_without_binaries_a_test_that_uses_the_fixture_fails_with_the_reason(
 
 
 def test_the_log_of_a_server_that_does_not_start_is_kept(project: pytest.Pytester) -> None:
-    write_fakes(project.path / "bin", etcd=Fake(says="out of memory", exits=1))
+    write_fakes(project.path / "bin", etcd=Fake(prints="out of memory", exits=1))
 
     result = run(project, "def test_one(control_plane): pass")
 

@@ -12,7 +12,7 @@ from dynkube.testing._asgi import ASGIApp
 from dynkube.testing._wire.endpoint import Endpoint
 from dynkube.testing._wire.tcp import serve_tcp
 
-PATIENCE = 20
+TIMEOUT = 20
 WATCH = "/api/v1/configmaps?watch=true"
 
 
@@ -41,19 +41,19 @@ class Connection:
         """Send a request without a body."""
         await self.stream.send_all(f"GET {target} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
 
-    async def until(self, text: bytes) -> bytes:
+    async def read_until(self, text: bytes) -> bytes:
         """Read until ``text`` was received; return all data since the last call."""
-        with trio.fail_after(PATIENCE):
+        with trio.fail_after(TIMEOUT):
             while text not in self.received:
                 data = await self.stream.receive_some()
                 assert data, f"the connection ended after {self.received!r}"
                 self.received += data
-        seen, self.received = self.received, b""
-        return seen
+        data, self.received = self.received, b""
+        return data
 
-    async def rest(self) -> bytes:
+    async def read_to_end(self) -> bytes:
         """Return all data until the server closes the connection; raise if it is reset."""
-        with trio.fail_after(PATIENCE):
+        with trio.fail_after(TIMEOUT):
             while data := await self.stream.receive_some():
                 self.received += data
         return self.received

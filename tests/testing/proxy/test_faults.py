@@ -105,7 +105,7 @@ async def test_a_cut_in_mid_chunk_sends_less_than_the_announced_size(server: API
 
     async with connected(proxy.endpoint) as connection:
         await connection.get(WATCH)
-        _, _, body = (await connection.rest()).partition(b"\r\n\r\n")
+        _, _, body = (await connection.read_to_end()).partition(b"\r\n\r\n")
 
     size, _, piece = body.rpartition(b"\r\n")
     assert piece.startswith(b'{"type":"ADDED"')

@@ -100,19 +100,19 @@ async def test_the_url_of_the_server_may_have_a_path() -> None:
 async def test_request_bodies_are_forwarded_up_to_a_limit() -> None:
     async with serving(echo) as upstream, FaultProxy(upstream) as proxy, httpx2.AsyncClient() as client:
         passed = await client.post(proxy.url, content=bytes(16 * 1024 * 1024))
-        refused = await client.post(proxy.url, content=bytes(16 * 1024 * 1024 + 1))
+        response = await client.post(proxy.url, content=bytes(16 * 1024 * 1024 + 1))
 
     assert passed.json()["body"] == 16 * 1024 * 1024
-    assert (refused.status_code, refused.json()["reason"]) == (413, "RequestEntityTooLarge")
+    assert (response.status_code, response.json()["reason"]) == (413, "RequestEntityTooLarge")
 
 
 async def test_events_of_a_watch_are_forwarded_at_once(server: APIServer, proxy: FaultProxy) -> None:
     async with connected(proxy.endpoint) as connection:
         await connection.get(WATCH)
-        head = await connection.until(b"\r\n\r\n")
+        head = await connection.read_until(b"\r\n\r\n")
         for name in ("one", "two"):
             server.create(configmap(name))
-            event = await connection.until(b"\n\r\n")
+            event = await connection.read_until(b"\n\r\n")
 
             assert json.loads(event.split(b"\r\n")[1])["object"]["metadata"]["name"] == name
     assert head.startswith(b"HTTP/1.1 200 OK")

@@ -14,7 +14,7 @@ import trio
 from dynkube.errors import ClosedError, InvalidInput
 from dynkube.testing import APIServer, ControlPlane, Endpoint, FaultProxy
 from dynkube.testing._asgi import Receive, Scope, Send
-from tests.testing.proxy.kit import PATIENCE, WATCH, connected, serving
+from tests.testing.proxy.kit import TIMEOUT, WATCH, connected, serving
 
 pytestmark = pytest.mark.real_time
 
@@ -43,13 +43,13 @@ async def test_leaving_the_block_leaves_no_task_and_no_socket() -> None:
         async with FaultProxy(upstream) as proxy:
             watching, idle = [await clients.enter_async_context(connected(proxy.endpoint)) for _ in range(2)]
             await watching.get(WATCH)
-            await watching.until(b"\r\n\r\n")
+            await watching.read_until(b"\r\n\r\n")
             await idle.get("/version")
-            await idle.until(b"}")
+            await idle.read_until(b"}")
 
-        assert await watching.rest() == b""
-        assert await idle.rest() == b""
-        with trio.fail_after(PATIENCE):
+        assert await watching.read_to_end() == b""
+        assert await idle.read_to_end() == b""
+        with trio.fail_after(TIMEOUT):
             await server.wait_open_watches(0)
     assert trio.lowlevel.current_statistics().tasks_living == tasks
     assert sockets() == before
@@ -66,17 +66,17 @@ async def test_a_client_that_disconnects_ends_the_tls_handshake_with_the_upstrea
             nursery.cancel_scope.cancel()
 
         async with behind:
-            with trio.fail_after(PATIENCE):
+            with trio.fail_after(TIMEOUT):
                 assert await behind.receive_some() == b""
 
 
 async def test_a_client_that_disconnects_ends_its_watch_at_once(server: APIServer, proxy: FaultProxy) -> None:
     async with connected(proxy.endpoint) as connection:
         await connection.get(WATCH)
-        await connection.until(b"\r\n\r\n")
+        await connection.read_until(b"\r\n\r\n")
         assert len(server.open_watches) == len(proxy.open_watches) == 1
 
-    with trio.fail_after(PATIENCE):
+    with trio.fail_after(TIMEOUT):
         await server.wait_open_watches(0)
         await proxy.wait_open_watches(0)
 
@@ -95,7 +95,7 @@ async def test_a_client_that_disconnects_ends_a_request_without_a_response() -> 
             await connection.get("/")
             await begun.wait()
 
-        with trio.fail_after(PATIENCE):
+        with trio.fail_after(TIMEOUT):
             await ended.wait()
 
 
@@ -105,13 +105,13 @@ async def test_a_watch_ends_in_the_way_in_which_the_upstream_ends_it(
 ) -> None:
     async with connected(proxy.endpoint) as connection:
         await connection.get(WATCH)
-        await connection.until(b"\r\n\r\n")
+        await connection.read_until(b"\r\n\r\n")
         server.end_watches(how=how)  # type: ignore[arg-type]  # from the parameters
 
         if how == "clean":
-            assert await connection.until(b"0\r\n\r\n") == b"0\r\n\r\n"
+            assert await connection.read_until(b"0\r\n\r\n") == b"0\r\n\r\n"
         else:
-            assert await connection.rest() == last
+            assert await connection.read_to_end() == last
 
 
 async def test_a_truncated_body_stays_truncated() -> None:

@@ -7,7 +7,7 @@ import trio
 
 from dynkube.errors import InvalidInput
 from dynkube.testing import APIServer, Endpoint, FaultProxy
-from tests.testing.proxy.kit import PATIENCE, WATCH, configmap, connected
+from tests.testing.proxy.kit import TIMEOUT, WATCH, configmap, connected
 
 pytestmark = pytest.mark.real_time
 
@@ -25,7 +25,7 @@ async def resets(proxy: FaultProxy) -> None:
     # The reset may arrive before connecting has returned.
     with pytest.raises((trio.BrokenResourceError, OSError)):
         async with connected(proxy.endpoint) as connection:
-            await connection.rest()
+            await connection.read_to_end()
 
 
 async def test_connecting_fails_during_an_outage_and_the_port_is_kept(proxy: FaultProxy) -> None:
@@ -34,11 +34,11 @@ async def test_connecting_fails_during_an_outage_and_the_port_is_kept(proxy: Fau
             await refuses(proxy)
 
             await before.get("/version")
-            assert b"200 OK" in await before.until(b"}")
+            assert b"200 OK" in await before.read_until(b"}")
 
     async with connected(proxy.endpoint) as after:
         await after.get("/version")
-        assert b"200 OK" in await after.until(b"}")
+        assert b"200 OK" in await after.read_until(b"}")
 
 
 async def test_a_connection_is_reset_after_it_was_accepted(proxy: FaultProxy) -> None:
@@ -49,7 +49,7 @@ async def test_a_connection_is_reset_after_it_was_accepted(proxy: FaultProxy) ->
     outage.remove()
     async with connected(proxy.endpoint) as connection:
         await connection.get("/version")
-        assert b"200 OK" in await connection.until(b"}")
+        assert b"200 OK" in await connection.read_until(b"}")
 
 
 async def test_a_silent_connection_is_closed_when_its_client_disconnects(proxy: FaultProxy) -> None:
@@ -57,10 +57,10 @@ async def test_a_silent_connection_is_closed_when_its_client_disconnects(proxy: 
         async with connected(proxy.endpoint) as connection:
             await connection.get("/version")
             with trio.move_on_after(0.2) as deadline:
-                await connection.until(b"HTTP")
+                await connection.read_until(b"HTTP")
             assert deadline.cancelled_caught
             assert proxy.connections == 1
-        with trio.fail_after(PATIENCE):
+        with trio.fail_after(TIMEOUT):
             await proxy.wait_connections(0)
     assert proxy.audit == []
 
@@ -69,36 +69,36 @@ async def test_a_silent_connection_is_closed_when_its_client_disconnects(proxy: 
 async def test_drop_connections_ends_open_connections(how: str, server: APIServer, proxy: FaultProxy) -> None:
     async with connected(proxy.endpoint) as connection:
         await connection.get(WATCH)
-        await connection.until(b"\r\n\r\n")
+        await connection.read_until(b"\r\n\r\n")
 
         assert proxy.drop_connections(how) == 1  # type: ignore[arg-type]  # from the parameters
 
         if how == "cut":
-            assert await connection.rest() == b""
+            assert await connection.read_to_end() == b""
         else:
             with pytest.raises(trio.BrokenResourceError):
-                await connection.rest()
-        with trio.fail_after(PATIENCE):
+                await connection.read_to_end()
+        with trio.fail_after(TIMEOUT):
             await server.wait_open_watches(0)
         assert proxy.connections == 0
 
 
 async def test_data_sent_into_a_black_hole_arrives_after_it_ends(server: APIServer, proxy: FaultProxy) -> None:
-    async with connected(proxy.endpoint) as watching, connected(proxy.endpoint) as asking:
+    async with connected(proxy.endpoint) as watching, connected(proxy.endpoint) as sending:
         await watching.get(WATCH)
-        await watching.until(b"\r\n\r\n")
+        await watching.read_until(b"\r\n\r\n")
         with proxy.black_hole():
             server.create(configmap("a"))
-            await asking.get("/version")
+            await sending.get("/version")
             async with connected(proxy.endpoint) as new:
                 await new.get("/version")
                 with trio.move_on_after(0.3):
-                    await watching.until(b"\n")
+                    await watching.read_until(b"\n")
                 assert watching.received == b""
             assert proxy.requests[-1].verb == "watch", "no request has arrived"
 
-        assert b'"a"' in await watching.until(b"\n\r\n")
-        assert b"200 OK" in await asking.until(b"}")
+        assert b'"a"' in await watching.read_until(b"\n\r\n")
+        assert b"200 OK" in await sending.read_until(b"}")
 
 
 async def test_in_a_black_hole_the_client_does_not_see_the_end_of_its_watch(
@@ -106,15 +106,15 @@ async def test_in_a_black_hole_the_client_does_not_see_the_end_of_its_watch(
 ) -> None:
     async with connected(proxy.endpoint) as connection:
         await connection.get(WATCH)
-        await connection.until(b"\r\n\r\n")
+        await connection.read_until(b"\r\n\r\n")
         with proxy.black_hole():
             server.end_watches(how="cut")
             await server.wait_open_watches(0)
             with trio.move_on_after(0.3) as deadline:
-                await connection.rest()
+                await connection.read_to_end()
             assert deadline.cancelled_caught, "no FIN was received"
 
-        assert await connection.rest() == b""
+        assert await connection.read_to_end() == b""
 
 
 async def test_in_a_black_hole_the_server_does_not_see_that_a_client_disconnects(
@@ -122,13 +122,13 @@ async def test_in_a_black_hole_the_server_does_not_see_that_a_client_disconnects
 ) -> None:
     async with connected(proxy.endpoint) as connection:
         await connection.get(WATCH)
-        await connection.until(b"\r\n\r\n")
+        await connection.read_until(b"\r\n\r\n")
         outage = proxy.black_hole()
     await trio.sleep(0.2)
     assert len(server.open_watches) == 1
 
     outage.remove()
-    with trio.fail_after(PATIENCE):
+    with trio.fail_after(TIMEOUT):
         await server.wait_open_watches(0)
 
 

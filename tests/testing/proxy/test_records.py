@@ -8,7 +8,7 @@ import trio
 
 from dynkube.meta import GVR
 from dynkube.testing import APIServer, FaultProxy
-from tests.testing.proxy.kit import PATIENCE, WATCH, configmap, connected
+from tests.testing.proxy.kit import TIMEOUT, WATCH, configmap, connected
 
 pytestmark = pytest.mark.real_time
 
@@ -28,10 +28,10 @@ async def test_requests_are_recorded_as_the_server_records_them(
     fields = (
         "method path params user_agent headers verb resource namespace name subresource status content audit_id body"
     )
-    seen, told = proxy.audit, server.audit
+    seen, expected = proxy.audit, server.audit
     for field in fields.split():
         if field != "headers":
-            assert [getattr(record, field) for record in seen] == [getattr(record, field) for record in told]
+            assert [getattr(record, field) for record in seen] == [getattr(record, field) for record in expected]
     assert [record.headers.get("authorization") for record in seen] == [None, "Bearer <redacted>", None, None]
     assert all(record.duration is not None for record in seen)
 
@@ -39,13 +39,13 @@ async def test_requests_are_recorded_as_the_server_records_them(
 async def test_open_watches_are_counted(server: APIServer, proxy: FaultProxy) -> None:
     async with connected(proxy.endpoint) as connection:
         await connection.get(WATCH)
-        with trio.fail_after(PATIENCE):
+        with trio.fail_after(TIMEOUT):
             await proxy.wait_open_watches(1)
         (watch,) = proxy.open_watches
         assert (watch.resource, watch.params) == (CONFIGMAPS, {"watch": "true"})
 
         server.end_watches()
-        with trio.fail_after(PATIENCE):
+        with trio.fail_after(TIMEOUT):
             await proxy.wait_open_watches(0)
 
     (count,) = proxy.watch_counts

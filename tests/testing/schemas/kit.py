@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dynkube.testing._calls.api import JSONObject
 from tests.contract.objects import CRDS, version
-from tests.testing.engine.cluster import Cluster, definition
+from tests.testing.engine.cluster import Cluster, crd
 
 STRING = {"type": "string"}
 INTEGER = {"type": "integer"}
@@ -18,8 +18,8 @@ def fields(**properties: JSONObject) -> JSONObject:
 def serving(schema: JSONObject) -> Cluster:
     """Return a cluster that serves widgets whose ``spec.f`` has ``schema``."""
     cluster = Cluster()
-    whole = fields(spec=fields(f=schema))
-    cluster.create(CRDS, definition(versions=[version(schema={"openAPIV3Schema": whole})]))
+    schema_of_object = fields(spec=fields(f=schema))
+    cluster.create(CRDS, crd(versions=[version(schema={"openAPIV3Schema": schema_of_object})]))
     return cluster
 
 

@@ -71,10 +71,10 @@ def test_a_schema_that_admits_all_objects_of_another_does_not_change_them(
     old: dict[str, JSONObject], new: dict[str, JSONObject], obj: JSONObject
 ) -> None:
     before, after = structural(old), structural({**old, **new})
-    kept = decoded(obj, before)
+    stored = decoded(obj, before)
 
     if admits_all(after.root, before.root):
-        assert same_json(decoded(kept, after), kept)
+        assert same_json(decoded(stored, after), stored)
 
 
 @given(st.dictionaries(NAMES, SCHEMAS, max_size=3), OBJECTS)

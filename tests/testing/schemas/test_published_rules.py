@@ -23,7 +23,7 @@ def documents(pattern: str) -> Iterator[tuple[str, JSONObject]]:
             yield path.name, document
 
 
-def definitions() -> list[JSONObject]:
+def crds() -> list[JSONObject]:
     return [found for _, found in documents("*/crds/*.yaml") if found["kind"] == "CustomResourceDefinition"]
 
 
@@ -40,6 +40,6 @@ def rules(schema: Any) -> Iterator[str]:
 def test_every_published_rule_compiles() -> None:
     language = CEL()
 
-    compiled = [language.compile(rule) for definition in definitions() for rule in rules(definition)]
+    compiled = [language.compile(rule) for crd in crds() for rule in rules(crd)]
 
     assert len(compiled) > 250

@@ -11,7 +11,7 @@ import trio
 
 from dynkube.testing import APIServer
 from tests.contract.objects import CRDS, conditions, config
-from tests.testing.engine.cluster import definition, widget
+from tests.testing.engine.cluster import crd, widget
 
 
 def everything(server: APIServer) -> dict[str, list[dict[str, Any]]]:
@@ -21,7 +21,7 @@ def everything(server: APIServer) -> dict[str, list[dict[str, Any]]]:
 
 def filled(**options: Any) -> APIServer:
     server = APIServer(random=Random(7), **options)
-    server.create(definition())
+    server.create(crd())
     server.create(widget("w", spec={"size": 3}))
     server.create(config("a"))
     server.update({**config("a"), "data": {"k": "2"}})
@@ -43,7 +43,7 @@ def test_a_server_can_be_restored_to_an_earlier_state() -> None:
     before = everything(server)
     snapshot = server.snapshot()
     server.delete(CRDS, "widgets.example.com")
-    server.create(definition("gadgets", "Gadget"))
+    server.create(crd("gadgets", "Gadget"))
     server.update({**config("a"), "data": {}})
     server.create(config("b"))
 
@@ -55,7 +55,7 @@ def test_a_server_can_be_restored_to_an_earlier_state() -> None:
 def test_restoring_removes_crds_created_later_with_their_objects_and_api_services() -> None:
     server = APIServer()
     before = server.snapshot()
-    server.create(definition())
+    server.create(crd())
     server.create(widget("w"))
 
     server.restore(before)
@@ -87,8 +87,8 @@ def test_restoring_never_lowers_the_revision() -> None:
 
 def test_crds_keep_their_accepted_names() -> None:
     old = APIServer()
-    old.create(definition("zebras", "Animal"))
-    old.create(definition("apes", "Animal"))  # not accepted: its kind is taken
+    old.create(crd("zebras", "Animal"))
+    old.create(crd("apes", "Animal"))  # not accepted: its kind is taken
     new = APIServer()
 
     new.restore(old.snapshot())
@@ -109,7 +109,7 @@ def test_field_selectors_work_after_a_restore() -> None:
 
 async def test_a_crd_that_was_not_established_yet_is_established_by_the_new_server() -> None:
     old = APIServer(establish_delay=5.0)
-    old.create(definition())
+    old.create(crd())
     async with APIServer(establish_delay=5.0) as new:
         new.restore(old.snapshot())
 
@@ -120,7 +120,7 @@ async def test_a_crd_that_was_not_established_yet_is_established_by_the_new_serv
 
 async def test_a_crd_that_was_not_established_yet_is_established_again_by_the_same_server() -> None:
     async with APIServer(establish_delay=5.0) as server:
-        server.create(definition())
+        server.create(crd())
         snapshot = server.snapshot()
         await trio.sleep(6)
         server.restore(snapshot)

@@ -111,8 +111,8 @@ def test_the_error_for_an_invalid_file_names_it(tmp_path: Path, content: str, me
     server = filled()
     before = json.dumps(everything(server))
 
-    with pytest.raises(InvalidInput, match=message) as refused:
+    with pytest.raises(InvalidInput, match=message) as caught:
         server.restore(tmp_path / "state")
 
-    assert str(tmp_path / "state") in str(refused.value)
+    assert str(tmp_path / "state") in str(caught.value)
     assert json.dumps(everything(server)) == before

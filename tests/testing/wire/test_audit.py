@@ -44,8 +44,8 @@ async def test_the_latest_bodies_are_kept_up_to_a_total_size(server: APIServer, 
     for _ in range(33):
         await client.post(CONFIGMAPS, content=b" " * (2 * 1024 * 1024))
 
-    kept = [bool(record.content) for record in server.audit]
-    assert kept == [False, *[True] * 32], "bodies of 64 MiB in total"
+    stored = [bool(record.content) for record in server.audit]
+    assert stored == [False, *[True] * 32], "bodies of 64 MiB in total"
 
 
 async def test_a_record_has_the_user_and_the_impersonator(server: APIServer) -> None:

@@ -31,7 +31,7 @@ async def echo(scope: Scope, receive: Receive, send: Send) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
-async def refuse(scope: Scope, receive: Receive, send: Send) -> None:
+async def respond_413(scope: Scope, receive: Receive, send: Send) -> None:
     """Respond 413 without reading the body."""
     await send({"type": "http.response.start", "status": 413, "headers": [(b"content-length", b"2")]})
     await send({"type": "http.response.body", "body": b"no"})
@@ -56,7 +56,7 @@ async def connected(app: ASGIApp) -> AsyncIterator[trio.SocketStream]:
         nursery.cancel_scope.cancel()
 
 
-async def until(client: trio.SocketStream, end: bytes) -> bytes:
+async def read_until(client: trio.SocketStream, end: bytes) -> bytes:
     received = b""
     with trio.fail_after(30):
         while not received.endswith(end):
@@ -66,7 +66,7 @@ async def until(client: trio.SocketStream, end: bytes) -> bytes:
     return received
 
 
-async def everything(client: trio.SocketStream) -> bytes:
+async def read_to_end(client: trio.SocketStream) -> bytes:
     with trio.fail_after(30):
         return b"".join([bytes(data) async for data in client])
 
@@ -74,9 +74,9 @@ async def everything(client: trio.SocketStream) -> bytes:
 async def test_requests_may_be_sequential_or_pipelined() -> None:
     async with connected(echo) as client:
         await client.send_all(GET % b"one")
-        first = await until(client, b"/one ")
+        first = await read_until(client, b"/one ")
         await client.send_all(GET % b"two" + GET % b"three")
-        others = await until(client, b"/three ")
+        others = await read_until(client, b"/three ")
 
     assert first.startswith(b"HTTP/1.1 200 OK\r\n")
     assert b"/two " in others
@@ -85,10 +85,10 @@ async def test_requests_may_be_sequential_or_pipelined() -> None:
 async def test_a_body_may_come_in_pieces_after_100_continue() -> None:
     async with connected(echo) as client:
         await client.send_all(POST % (6, b"Expect: 100-continue\r\n"))
-        continued = await until(client, b"\r\n\r\n")
+        continued = await read_until(client, b"\r\n\r\n")
         await client.send_all(b"abc")
         await client.send_all(b"def")
-        answer = await until(client, b"abcdef")
+        answer = await read_until(client, b"abcdef")
 
     assert continued == b"HTTP/1.1 100 Continue\r\n\r\n"
     assert answer.endswith(b"/p abcdef")
@@ -97,7 +97,7 @@ async def test_a_body_may_come_in_pieces_after_100_continue() -> None:
 async def test_head_has_no_body() -> None:
     async with connected(echo) as client:
         await client.send_all(b"HEAD /h HTTP/1.1\r\nHost: x\r\n\r\n" + GET % b"next")
-        answers = await until(client, b"/next ")
+        answers = await read_until(client, b"/next ")
 
     assert b"content-length: 3\r\n" in answers
     assert b"/h " not in answers
@@ -106,19 +106,19 @@ async def test_head_has_no_body() -> None:
 async def test_responses_without_a_length_are_chunked_and_incomplete_ones_have_no_last_chunk() -> None:
     async with connected(stream) as client:
         await client.send_all(GET % b"whole")
-        whole = await until(client, b"0\r\n\r\n")
+        complete = await read_until(client, b"0\r\n\r\n")
         await client.send_all(GET % b"cut")
-        cut = await everything(client)
+        cut = await read_to_end(client)
 
-    assert whole.endswith(b"\r\n\r\n3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n")
+    assert complete.endswith(b"\r\n\r\n3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n")
     assert cut.endswith(b"\r\n\r\n3\r\none\r\n")
 
 
 @pytest.mark.parametrize("size", [100, 5_000_000])
 async def test_an_error_response_arrives_although_the_body_was_not_read(size: int) -> None:
-    async with connected(refuse) as client:
+    async with connected(respond_413) as client:
         await client.send_all(POST % (size, b"") + b"x" * size)
-        answer = await everything(client) if size > 100 else await until(client, b"no")
+        answer = await read_to_end(client) if size > 100 else await read_until(client, b"no")
 
     assert answer.startswith(b"HTTP/1.1 413 ")
     assert answer.endswith(b"\r\n\r\nno")
@@ -135,7 +135,7 @@ async def test_an_error_response_arrives_although_the_body_was_not_read(size: in
 async def test_invalid_requests_get_an_error_and_the_connection_is_closed(sent: bytes, status: bytes) -> None:
     async with connected(echo) as client:
         await client.send_all(sent)
-        answer = await everything(client)
+        answer = await read_to_end(client)
 
     assert answer.startswith(b"HTTP/1.1 " + status)
 
@@ -143,7 +143,7 @@ async def test_invalid_requests_get_an_error_and_the_connection_is_closed(sent: 
 async def test_an_invalid_body_is_a_400() -> None:
     async with connected(echo) as client:
         await client.send_all(b"POST /p HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nzz\r\n")
-        answer = await everything(client)
+        answer = await read_to_end(client)
 
     assert answer.startswith(b"HTTP/1.1 400 ")
 
@@ -151,7 +151,7 @@ async def test_an_invalid_body_is_a_400() -> None:
 async def test_the_request_target_may_be_an_absolute_url() -> None:
     async with connected(echo) as client:
         await client.send_all(b"GET http://x:1/a/b?c HTTP/1.1\r\nHost: x\r\n\r\n")
-        answer = await until(client, b" ")
+        answer = await read_until(client, b" ")
 
     assert answer.endswith(b"\r\n\r\n/a/b ")
 
@@ -199,7 +199,7 @@ async def test_random_bytes_cause_no_log_records(seed: int, caplog: pytest.LogCa
             garbage[random.randrange(len(garbage))] = random.randrange(256)
         await client.send_all(garbage)
         await client.send_eof()
-        await everything(client)
+        await read_to_end(client)
 
     assert not caplog.records
 
@@ -213,7 +213,7 @@ async def test_an_exception_in_the_application_is_logged_and_closes_the_connecti
     with caplog.at_level(logging.ERROR):
         async with connected(defect) as client:
             await client.send_all(GET % b"it")
-            answer = await everything(client)
+            answer = await read_to_end(client)
 
     assert answer == b""
     assert caplog.messages == ["GET /it failed"]

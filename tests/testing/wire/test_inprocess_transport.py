@@ -208,10 +208,10 @@ async def test_a_stopped_server_is_a_connect_error() -> None:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         raise AssertionError("never called")
 
-    def refuse(task: Callable[[], Awaitable[None]], /) -> None:
+    def reject(task: Callable[[], Awaitable[None]], /) -> None:
         raise httpx2.ConnectError("not running")
 
-    async with httpx2.AsyncClient(transport=InProcessTransport(app, refuse), base_url="http://embedded") as client:
+    async with httpx2.AsyncClient(transport=InProcessTransport(app, reject), base_url="http://embedded") as client:
         with pytest.raises(httpx2.ConnectError, match="not running"):
             await client.get("/")
 

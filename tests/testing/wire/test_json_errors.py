@@ -17,7 +17,7 @@ _DOCUMENTS = st.recursive(
 )
 
 
-def _trouble(data: bytes) -> str | None:
+def _error_message(data: bytes) -> str | None:
     try:
         parse_json(data)
     except ValueError as error:
@@ -37,14 +37,14 @@ def test_damaged_json_is_parsed_or_rejected_with_the_position(document: object, 
     text = msgspec.json.encode(document)
     cut = place % (len(text) + 1)
 
-    trouble = _trouble(text[:cut] + inserted + text[cut + 1 :])
+    message = _error_message(text[:cut] + inserted + text[cut + 1 :])
 
-    assert trouble in {None, "unexpected end of JSON input"} or " at line " in trouble
+    assert message in {None, "unexpected end of JSON input"} or " at line " in message
 
 
 @given(st.binary(max_size=40))
 def test_random_bytes_are_parsed_or_rejected(data: bytes) -> None:
-    assert _trouble(data) != ""
+    assert _error_message(data) != ""
 
 
 @pytest.mark.parametrize("literal", ["tru", "fals", "nul"])

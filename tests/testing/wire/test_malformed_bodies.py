@@ -9,7 +9,7 @@ _CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "message"),
     [
         (
             '{"kind":\n oops}',
@@ -31,7 +31,7 @@ _CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
     ],
 )
 async def test_malformed_json_gets_the_message_of_go_and_the_position(
-    client: httpx2.AsyncClient, body: str, told: str
+    client: httpx2.AsyncClient, body: str, message: str
 ) -> None:
     answer = await client.post(_CONFIGMAPS, content=body, headers={"Content-Type": "application/json"})
 
@@ -39,7 +39,7 @@ async def test_malformed_json_gets_the_message_of_go_and_the_position(
         "the object provided is unrecognized (must be of type ConfigMap): couldn't get version/kind; json parse error: "
     )
     assert answer.status_code == 400
-    assert answer.json()["message"].startswith(expected + told)
+    assert answer.json()["message"].startswith(expected + message)
 
 
 _CONFIGMAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
@@ -50,7 +50,7 @@ _CHAINED = f"a: &a {'[' * 200}{']' * 200}\nb: {'[' * 100}*a{']' * 100}\n"
 
 
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("more", "message"),
     [
         (_ITSELF, "anchor 'it' value contains itself"),
         (_DOUBLED, "document contains excessive aliasing"),
@@ -58,14 +58,16 @@ _CHAINED = f"a: &a {'[' * 200}{']' * 200}\nb: {'[' * 100}*a{']' * 100}\n"
         (_CHAINED, "invalid character '[' exceeded max depth"),
     ],
 )
-async def test_excessive_yaml_aliases_get_the_message_of_go(client: httpx2.AsyncClient, more: str, told: str) -> None:
+async def test_excessive_yaml_aliases_get_the_message_of_go(
+    client: httpx2.AsyncClient, more: str, message: str
+) -> None:
     answer = await client.post(_CONFIGMAPS, content=_CONFIGMAP + more, headers={"Content-Type": "application/yaml"})
     apply = {"Content-Type": "application/apply-patch+yaml"}
     applied = await client.patch(f"{_CONFIGMAPS}/a?fieldManager=t", content=_CONFIGMAP + more, headers=apply)
 
     assert (answer.status_code, applied.status_code) == (400, 400)
-    assert told in answer.json()["message"]
-    assert told in applied.json()["message"]
+    assert message in answer.json()["message"]
+    assert message in applied.json()["message"]
 
 
 async def test_malformed_yaml_gets_a_message_with_the_position(client: httpx2.AsyncClient) -> None:

@@ -14,7 +14,7 @@ import trio
 import urllib3
 
 from dynkube.testing import APIServer, ServerThread, User, serve_in_thread
-from tests.testing.wire.test_http1 import connected, everything, refuse, until
+from tests.testing.wire.test_http1 import connected, read_to_end, read_until, respond_413
 
 pytestmark = pytest.mark.real_time
 
@@ -23,36 +23,36 @@ CONFIGS = "/api/v1/namespaces/default/configmaps"
 SECRETS = "/api/v1/namespaces/default/secrets"
 JSON = {"Content-Type": "application/json", "Authorization": "Bearer alices"}
 
-Ask: TypeAlias = Callable[[str, str, bytes], int]
+Sender: TypeAlias = Callable[[str, str, bytes], int]
 """Sends a request with method, path and body; returns the status of the response."""
 
 
 @contextmanager
-def with_httpx(served: ServerThread, tls: ssl.SSLContext | None) -> Iterator[Ask]:
+def with_httpx(served: ServerThread, tls: ssl.SSLContext | None) -> Iterator[Sender]:
     with httpx.Client(base_url=served.endpoint.url, verify=tls or False, headers=JSON) as client:
         yield lambda method, path, body: client.request(method, path, content=body).status_code
 
 
 @contextmanager
-def with_urllib3(served: ServerThread, tls: ssl.SSLContext | None) -> Iterator[Ask]:
+def with_urllib3(served: ServerThread, tls: ssl.SSLContext | None) -> Iterator[Sender]:
     with urllib3.PoolManager(ssl_context=tls, headers=JSON, retries=False) as pool:
         url = served.endpoint.url
         yield lambda method, path, body: pool.request(method, url + path, body=body).status
 
 
 @contextmanager
-def with_http_client(served: ServerThread, tls: ssl.SSLContext | None) -> Iterator[Ask]:
+def with_http_client(served: ServerThread, tls: ssl.SSLContext | None) -> Iterator[Sender]:
     host = served.endpoint.url.partition("://")[2]
     connection = http.client.HTTPSConnection(host, context=tls) if tls else http.client.HTTPConnection(host)
 
-    def ask(method: str, path: str, body: bytes) -> int:
+    def send(method: str, path: str, body: bytes) -> int:
         connection.request(method, path, body, headers=JSON)
         response = connection.getresponse()
         response.read()
         return response.status
 
     try:
-        yield ask
+        yield send
     finally:
         connection.close()
 
@@ -68,62 +68,62 @@ def served(request: pytest.FixtureRequest) -> Iterator[ServerThread]:
 
 
 @pytest.fixture(params=[with_httpx, with_urllib3, with_http_client])
-def ask(request: pytest.FixtureRequest, served: ServerThread) -> Iterator[Ask]:
+def send(request: pytest.FixtureRequest, served: ServerThread) -> Iterator[Sender]:
     """A client that keeps its connections."""
     pem = served.endpoint.ca_pem
-    with request.param(served, ssl.create_default_context(cadata=pem.decode()) if pem else None) as asks:
-        yield asks
+    with request.param(served, ssl.create_default_context(cadata=pem.decode()) if pem else None) as send:
+        yield send
 
 
 @pytest.mark.parametrize("size", [2, 100 * KIB, 256 * KIB, 1024 * KIB, 5 * 1024 * KIB])
-def test_after_each_error_response_the_next_request_succeeds(ask: Ask, size: int) -> None:
+def test_after_each_error_response_the_next_request_succeeds(send: Sender, size: int) -> None:
     for _ in range(10):
-        assert ask("POST", CONFIGS, b"x" * size) == 403
-        assert ask("GET", CONFIGS, b"") == 200
+        assert send("POST", CONFIGS, b"x" * size) == 403
+        assert send("GET", CONFIGS, b"") == 200
 
 
 @pytest.mark.parametrize(
     ("method", "path"),
     [("POST", "/api/v1/nothing"), ("PUT", f"{CONFIGS}/a"), ("PATCH", "/nowhere"), ("POST", "/version")],
 )
-def test_error_responses_of_any_method_and_path_can_be_read(ask: Ask, method: str, path: str) -> None:
+def test_error_responses_of_any_method_and_path_can_be_read(send: Sender, method: str, path: str) -> None:
     for _ in range(3):
-        assert ask(method, path, b"x" * KIB) == 403
-        assert ask("GET", CONFIGS, b"") == 200
+        assert send(method, path, b"x" * KIB) == 403
+        assert send("GET", CONFIGS, b"") == 200
 
 
-def test_a_body_that_is_too_large_is_a_413(ask: Ask) -> None:
+def test_a_body_that_is_too_large_is_a_413(send: Sender) -> None:
     for size in (3 * KIB + 1, 5 * KIB):
-        assert ask("POST", SECRETS, b"x" * size * KIB) == 413
-        assert ask("GET", CONFIGS, b"") == 200
+        assert send("POST", SECRETS, b"x" * size * KIB) == 413
+        assert send("GET", CONFIGS, b"") == 200
 
 
 @pytest.mark.parametrize("status", [401, 404, 405, 429, 503])
-def test_injected_error_responses_can_be_read(ask: Ask, served: ServerThread, status: int) -> None:
+def test_injected_error_responses_can_be_read(send: Sender, served: ServerThread, status: int) -> None:
     served.run(served.server.fail, status=status, times=3, verb="create")
 
     for _ in range(3):
-        assert ask("POST", CONFIGS, b"x" * 100 * KIB) == status
-        assert ask("GET", CONFIGS, b"") == 200
+        assert send("POST", CONFIGS, b"x" * 100 * KIB) == status
+        assert send("GET", CONFIGS, b"") == 200
 
 
 POST = b"POST /p HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n%b\r\n"
 
 
 async def test_a_connection_is_kept_if_the_unread_body_is_small() -> None:
-    async with connected(refuse) as client:
+    async with connected(respond_413) as client:
         for _ in range(2):
             await client.send_all(POST % (256 * KIB, b""))
             await client.send_all(b"x" * 256 * KIB)
-            answer = await until(client, b"\r\n\r\nno")
+            answer = await read_until(client, b"\r\n\r\nno")
             assert b"connection: close" not in answer.lower()
 
 
 @pytest.mark.parametrize("fields", [b"", b"Expect: 100-continue\r\n"])
 async def test_a_connection_is_closed_if_the_unread_body_is_large_or_needs_100_continue(fields: bytes) -> None:
-    async with connected(refuse) as client:
+    async with connected(respond_413) as client:
         await client.send_all(POST % (256 * KIB + 1 if not fields else 2, fields))
-        answer = await everything(client)
+        answer = await read_to_end(client)
 
     assert b"connection: close" in answer.lower()
     assert answer.endswith(b"\r\n\r\nno")
@@ -132,25 +132,25 @@ async def test_a_connection_is_closed_if_the_unread_body_is_large_or_needs_100_c
 async def test_the_limit_for_unread_bodies_applies_to_chunked_ones() -> None:
     chunk = b"10000\r\n" + b"x" * 64 * KIB + b"\r\n"
     head = b"POST /p HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
-    async with connected(refuse) as client:
+    async with connected(respond_413) as client:
         await client.send_all(head + 4 * chunk + b"0\r\n\r\n")
-        assert b"connection: close" not in (await until(client, b"no")).lower()
+        assert b"connection: close" not in (await read_until(client, b"no")).lower()
         await client.send_all(head + 5 * chunk)
-        assert b"connection: close" in (await everything(client)).lower()
+        assert b"connection: close" in (await read_to_end(client)).lower()
 
 
 async def test_a_client_that_continues_sending_can_read_the_response() -> None:
-    async with connected(refuse) as client:
+    async with connected(respond_413) as client:
         await client.send_all(POST % (20 * KIB * KIB, b""))
         for _ in range(20):
             await client.send_all(b"x" * KIB * KIB)
-        assert (await everything(client)).endswith(b"no")
+        assert (await read_to_end(client)).endswith(b"no")
 
 
 async def test_a_client_that_stops_within_its_body_gets_the_response() -> None:
-    async with connected(refuse) as client:
+    async with connected(respond_413) as client:
         await client.send_all(POST % (100, b"") + b"half")
         with trio.fail_after(30):
-            answer = await everything(client)
+            answer = await read_to_end(client)
 
     assert b"connection: close" in answer.lower()

@@ -15,7 +15,7 @@ from dynkube.testing._kinds.kinds import Registry
 from dynkube.testing._wire.discovery import Discovery
 from dynkube.testing._wire.openapi.v2 import JSON, PROTOBUF, DocumentV2, ValueForm
 from dynkube.testing._wire.openapi.v3 import DocumentsV3
-from tests.testing.wire.openapi.widgets import DEFINITION, kind_of
+from tests.testing.wire.openapi.widgets import CRD, kind_of
 
 
 @pytest.fixture
@@ -72,12 +72,12 @@ async def test_other_tasks_run_while_documents_are_built(client: httpx2.AsyncCli
 async def test_concurrent_requests_get_the_same_document(server: APIServer, client: httpx2.AsyncClient) -> None:
     tags: list[str] = []
 
-    async def ask() -> None:
+    async def request() -> None:
         tags.append((await client.get("/openapi/v2")).headers["etag"])
 
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(ask)
-        nursery.start_soon(ask)
-        server.create(deepcopy(DEFINITION))
+        nursery.start_soon(request)
+        nursery.start_soon(request)
+        server.create(deepcopy(CRD))
 
     assert len(set(tags)) == 1

@@ -12,7 +12,7 @@ import pytest
 from dynkube.meta import GVR
 from dynkube.testing import APIServer
 from dynkube.testing._kinds.kinds import Kind
-from tests.testing.wire.openapi.widgets import DEFINITION
+from tests.testing.wire.openapi.widgets import CRD
 
 DEPLOYMENTS = "/apis/apps/v1/namespaces/{namespace}/deployments"
 WIDGETS = "/apis/acme.example/v1/namespaces/{namespace}/widgets"
@@ -23,7 +23,7 @@ async def _document(client: httpx2.AsyncClient, path: str) -> Any:
 
 
 async def _widgets(server: APIServer, client: httpx2.AsyncClient) -> Any:
-    server.create(deepcopy(DEFINITION))
+    server.create(deepcopy(CRD))
     return await _document(client, "apis/acme.example/v1")
 
 

@@ -9,7 +9,7 @@ import httpx2
 import pytest
 
 from dynkube.testing import APIServer
-from tests.testing.wire.openapi.widgets import DEFINITION
+from tests.testing.wire.openapi.widgets import CRD
 
 NODES = "apis/node.k8s.io/v1"
 WIDGETS = "apis/acme.example/v1"
@@ -63,7 +63,7 @@ async def test_the_document_of_a_crd_comes_and_goes_without_changing_others(
     server: APIServer, client: httpx2.AsyncClient
 ) -> None:
     before = await _index(client)
-    server.create(deepcopy(DEFINITION))
+    server.create(deepcopy(CRD))
     with_widgets = await _index(client)
     server.delete("crd", "widgets.acme.example")
     after = await _index(client)
@@ -73,11 +73,11 @@ async def test_the_document_of_a_crd_comes_and_goes_without_changing_others(
 
 
 async def test_a_changed_schema_changes_the_hash(server: APIServer, client: httpx2.AsyncClient) -> None:
-    server.create(deepcopy(DEFINITION))
-    definition = server.get("crd", "widgets.acme.example")
+    server.create(deepcopy(CRD))
+    crd = server.get("crd", "widgets.acme.example")
     before = await _index(client)
-    definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["description"] = "A widget stands still."
-    server.update(definition)
+    crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["description"] = "A widget stands still."
+    server.update(crd)
     after = await _index(client)
 
     assert {path for path in after if after[path] != before[path]} == {WIDGETS}

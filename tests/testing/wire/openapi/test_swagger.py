@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from dynkube.testing import APIServer
-from tests.testing.wire.openapi.widgets import DEFINITION
+from tests.testing.wire.openapi.widgets import CRD
 
 ASKED = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
 GIVEN = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
@@ -66,7 +66,7 @@ async def test_definitions_and_paths_of_custom_resources_come_and_go(
     server: APIServer, client: httpx2.AsyncClient
 ) -> None:
     before = await _document(client)
-    server.create(deepcopy(DEFINITION))
+    server.create(deepcopy(CRD))
     with_widgets = await _document(client)
     server.delete("crd", "widgets.acme.example")
     after = await _document(client)
@@ -83,7 +83,7 @@ async def test_the_document_is_revalidated_by_its_etag(server: APIServer, client
     first = await client.get("/openapi/v2")
     tag = {"If-None-Match": first.headers["etag"]}
     again = await client.get("/openapi/v2", headers=tag)
-    server.create(deepcopy(DEFINITION))
+    server.create(deepcopy(CRD))
     changed = await client.get("/openapi/v2", headers=tag)
 
     assert (again.status_code, again.content) == (304, b"")
@@ -116,7 +116,7 @@ async def test_other_media_types_are_a_406(client: httpx2.AsyncClient) -> None:
 
 
 async def test_json_and_protobuf_have_the_same_names(server: APIServer, client: httpx2.AsyncClient) -> None:
-    server.create(deepcopy(DEFINITION))
+    server.create(deepcopy(CRD))
 
     document = await _document(client)
     encoded = (await client.get("/openapi/v2", headers={"Accept": ASKED})).content

@@ -7,7 +7,7 @@ from typing import Any
 from dynkube.meta import GVR
 from dynkube.testing._kinds.kinds import Kind
 
-DEFINITION: dict[str, Any] = {
+CRD: dict[str, Any] = {
     "apiVersion": "apiextensions.k8s.io/v1",
     "kind": "CustomResourceDefinition",
     "metadata": {"name": "widgets.acme.example"},
