@@ -25,7 +25,7 @@ AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryLi
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Response:
     """A response with any status."""
 
     code: int
@@ -67,12 +67,12 @@ class Cluster:
         body: object = None,
         content_type: str = "application/json",
         headers: Mapping[str, str] | None = None,
-    ) -> Answer:
+    ) -> Response:
         """Send a request and return any response; ``body`` is encoded as JSON unless it is a string or bytes."""
         content = body if body is None or isinstance(body, str | bytes) else json.dumps(body)
         sent = {**self.headers, **({} if content is None else {"Content-Type": content_type}), **(headers or {})}
         query = dict(params) if params else None  # an empty query would replace the path's query
-        return _answer(await self.http.request(method, path, params=query, content=content, headers=sent))
+        return _to_response(await self.http.request(method, path, params=query, content=content, headers=sent))
 
     async def request(self, method: str, path: str, **options: Any) -> JSONObject:
         """Send a request and return the response's document.
@@ -80,11 +80,11 @@ class Cluster:
         Raises:
             APIError: it is an error response.
         """
-        answer = await self.call(method, path, **options)
-        if answer.code >= 400:
-            raise _error_of(answer, f"{method} {path}")
-        assert isinstance(answer.body, dict), answer
-        return answer.body
+        response = await self.call(method, path, **options)
+        if response.code >= 400:
+            raise _error_of(response, f"{method} {path}")
+        assert isinstance(response.body, dict), response
+        return response.body
 
     def path(self, resource: str, name: str = "", namespace: str | None = None) -> str:
         """Return the path of ``resource`` (``pods``, ``pods/status``), by default in the test's namespace."""
@@ -161,7 +161,7 @@ class Cluster:
         async with self.http.stream("GET", path, params=dict(params), headers=headers, timeout=None) as response:
             if response.status_code >= 400:
                 await response.aread()
-                raise _error_of(_answer(response), f"GET {path}")
+                raise _error_of(_to_response(response), f"GET {path}")
             chunks = aiter(response.stream)  # type: ignore[arg-type]  # typed for the sync half as well
             assert isinstance(chunks, AsyncGenerator)
             async with aclosing(chunks):  # closing aiter_raw() would leave the generator under it suspended
@@ -326,9 +326,9 @@ def _warning(header: str) -> str:
     return header.removeprefix('299 - "').removesuffix('"').replace('\\"', '"')
 
 
-def _answer(response: httpx2.Response) -> Answer:
+def _to_response(response: httpx2.Response) -> Response:
     is_json = response.content and response.headers.get("Content-Type", "").startswith("application/json")
-    return Answer(
+    return Response(
         code=response.status_code,
         headers=response.headers,
         body=response.json() if is_json and response.content else response.text,
@@ -336,10 +336,10 @@ def _answer(response: httpx2.Response) -> Answer:
     )
 
 
-def _error_of(answer: Answer, request: str) -> APIError:
+def _error_of(response: Response, request: str) -> APIError:
     """Return the error for an error response; a body that is not an object (``404 page not found``) is its message."""
-    given = answer.body if isinstance(answer.body, dict) else {"message": answer.body}
-    return APIError.from_status(Status.from_mapping(given, code=answer.code), request=request)
+    given = response.body if isinstance(response.body, dict) else {"message": response.body}
+    return APIError.from_status(Status.from_mapping(given, code=response.code), request=request)
 
 
 def _established(crd: JSONObject) -> bool:

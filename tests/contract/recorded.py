@@ -31,17 +31,17 @@ class Table:
         """Read a table from a file."""
         return cls(path, load_cases(path))
 
-    def answer(self, row: JSONObject, version: tuple[int, int]) -> JSONObject:
+    def response(self, row: JSONObject, version: tuple[int, int]) -> JSONObject:
         """Return the recorded response of a server of this version."""
         found: JSONObject = row["old"] if version <= _OLD and "old" in row else row["answer"]
         return found
 
-    def record(self, row: JSONObject, version: tuple[int, int], answer: JSONObject) -> None:
+    def record(self, row: JSONObject, version: tuple[int, int], response: JSONObject) -> None:
         """Record the response of a server of this version."""
         if version > _OLD:
-            row["answer"] = answer
-        elif answer != row["answer"]:
-            row["old"] = answer
+            row["answer"] = response
+        elif response != row["answer"]:
+            row["old"] = response
         else:
             row.pop("old", None)
         dump_cases(self.path, self.rows)
@@ -67,20 +67,20 @@ class ResponseChecker:
         values: JSONObject = json.loads(text)
         return values
 
-    def check(self, table: Table, row: JSONObject, answer: JSONObject) -> None:
-        """Compare ``answer``, which has this test's names, with the recorded response.
+    def check(self, table: Table, row: JSONObject, response: JSONObject) -> None:
+        """Compare ``response``, which has this test's names, with the recorded response.
 
         Raises:
             AssertionError: they differ.
         """
-        given = self._general(answer)
+        given = self._general(response)
         if self.records:
             table.record(row, self.cluster.version, given)
         else:
-            assert given == table.answer(row, self.cluster.version)
+            assert given == table.response(row, self.cluster.version)
 
-    def _general(self, answer: Any) -> Any:
-        text = json.dumps(answer)
+    def _general(self, response: Any) -> Any:
+        text = json.dumps(response)
         for placeholder, name in self._names:
             text = text.replace(name, placeholder)
         return json.loads(text)

@@ -23,7 +23,7 @@ _CHOICES = 8192  # bytes of random choices for one example
 def main() -> None:
     """Fuzz the target of the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("target", help="connections, answers, yaml, patches or schemas")
+    parser.add_argument("target", help="connections, responses, yaml, patches or schemas")
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--random", action="store_true", help="without atheris, also where it is installed")

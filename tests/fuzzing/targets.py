@@ -28,7 +28,7 @@ class Target:
 
 TARGETS: Final[dict[str, Target]] = {
     "connections": Target(wire.connections, wire.read_response, 1_000),
-    "answers": Target(wire.answers, wire.read_answers, 300),
+    "responses": Target(wire.fake_responses, wire.run_client, 300),
     "yaml": Target(yaml_texts.documents, yaml_texts.load, 3_000),
     "patches": Target(requests.patches, requests.patch, 300),
     "schemas": Target(requests.crd_schemas, requests.check_schema, 300),

@@ -57,14 +57,14 @@ def read_response(pieces: Sequence[bytes]) -> None:
 
 
 async def _read_response(pieces: Sequence[bytes]) -> None:
-    async def answer(stream: trio.abc.Stream, head: bytes) -> None:
+    async def send(stream: trio.abc.Stream, head: bytes) -> None:
         for piece in pieces:
             await stream.send_all(piece)
         await stream.aclose()
 
     transport = PoolTransport(ssl_context=None, proxy_url=None, max_connections=None, keepalive=1.0, http2=False)
     with trio.fail_after(_SECONDS):
-        async with serving(answer) as server, transport:
+        async with serving(send) as server, transport:
             try:
                 response = await transport.handle_async_request(httpx2.Request("GET", server.url()))
                 await response.aread()
@@ -138,7 +138,7 @@ _TIMEOUT = 100.0  # virtual seconds: after them, retries have ended, or go on fo
 
 
 @dataclass(frozen=True)
-class Answer:
+class FakeResponse:
     """A server's response: to requests for widgets, and if ``everywhere``, to those for discovery as well."""
 
     status: int
@@ -153,19 +153,19 @@ class Answer:
         return httpx2.Response(self.status, stream=httpx2.ByteStream(self.body), headers=self.fields)
 
 
-answers: st.SearchStrategy[Answer] = st.builds(
-    Answer, st.sampled_from(_STATUSES), _bodies, st.lists(st.sampled_from(_FIELDS), max_size=2), st.booleans()
+fake_responses: st.SearchStrategy[FakeResponse] = st.builds(
+    FakeResponse, st.sampled_from(_STATUSES), _bodies, st.lists(st.sampled_from(_FIELDS), max_size=2), st.booleans()
 )
 """Responses of a server."""
 
 
-def read_answers(answer: Answer) -> None:
+def run_client(response: FakeResponse) -> None:
     """Check that each verb returns a result or raises a ``DynkubeError``, and that an informer continues."""
-    trio.run(_read_answers, answer, clock=trio.testing.MockClock(autojump_threshold=0))
+    trio.run(_run_client, response, clock=trio.testing.MockClock(autojump_threshold=0))
 
 
-async def _read_answers(answer: Answer) -> None:
-    async with dynkube.connect(transport=httpx2.MockTransport(answer.respond)) as client:
+async def _run_client(response: FakeResponse) -> None:
+    async with dynkube.connect(transport=httpx2.MockTransport(response.respond)) as client:
         widgets = client.resource(_WIDGETS)
         for verb in (partial(widgets.get, "a", namespace="default"), widgets.list, widgets.table):
             with suppress(dynkube.DynkubeError), trio.move_on_after(_TIMEOUT):

@@ -22,10 +22,10 @@ def _status(response: httpx2.Response) -> dict[str, Any]:
 
 
 async def test_a_watch_as_yaml_is_a_406_in_yaml(client: httpx2.AsyncClient) -> None:
-    answer = await client.get(CONFIGMAPS, params={"watch": "1"}, headers={"Accept": "application/yaml"})
+    response = await client.get(CONFIGMAPS, params={"watch": "1"}, headers={"Accept": "application/yaml"})
 
-    status = yaml.safe_load(answer.text)
-    assert (answer.status_code, answer.headers["content-type"]) == (406, "application/yaml")
+    status = yaml.safe_load(response.text)
+    assert (response.status_code, response.headers["content-type"]) == (406, "application/yaml")
     assert (status["code"], status["reason"]) == (406, "NotAcceptable")
 
 
@@ -33,8 +33,8 @@ async def test_an_unavailable_group_version_is_a_503(server: APIServer, client: 
     server.set_available("apps/v1", False)
 
     for path in ("/apis/apps/v1", "/apis/apps/v1/deployments"):
-        answer = await client.get(path)
-        assert (answer.status_code, answer.text) == (503, "service unavailable\n")
+        response = await client.get(path)
+        assert (response.status_code, response.text) == (503, "service unavailable\n")
     server.set_available("apps/v1", True)
     assert (await client.get("/apis/apps/v1/deployments")).status_code == 200
 
@@ -55,7 +55,9 @@ async def test_a_request_without_the_token_is_a_401(header: str | None) -> None:
 async def test_the_server_continues_after_an_error_response(server: APIServer, client: httpx2.AsyncClient) -> None:
     server.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}})
     await client.patch(f"{CONFIGMAPS}/a", content=b"{", headers={"Content-Type": MERGE_PATCH})
-    answer = await client.patch(f"{CONFIGMAPS}/a", content=b'{"data":{"x":"1"}}', headers={"Content-Type": MERGE_PATCH})
+    response = await client.patch(
+        f"{CONFIGMAPS}/a", content=b'{"data":{"x":"1"}}', headers={"Content-Type": MERGE_PATCH}
+    )
 
-    assert answer.status_code == 200
-    assert answer.json()["data"] == {"x": "1"}
+    assert response.status_code == 200
+    assert response.json()["data"] == {"x": "1"}

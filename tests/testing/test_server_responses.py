@@ -69,10 +69,10 @@ async def test_unchanged_discovery_gets_a_304(server: APIServer, client: httpx2.
 async def test_aggregated_discovery_can_be_switched_off() -> None:
     server = APIServer(aggregated_discovery=False)
     async with server, httpx2.AsyncClient(transport=server.transport(), base_url=server.url) as client:
-        answer = await client.get("/apis", headers={"Accept": f"{DISCOVERY_V2},application/json"})
+        response = await client.get("/apis", headers={"Accept": f"{DISCOVERY_V2},application/json"})
 
-    assert answer.headers["content-type"] == "application/json"
-    assert answer.json()["kind"] == "APIGroupList"
+    assert response.headers["content-type"] == "application/json"
+    assert response.json()["kind"] == "APIGroupList"
 
 
 async def test_access_reviews_are_allowed_without_rbac(client: httpx2.AsyncClient) -> None:
@@ -81,15 +81,15 @@ async def test_access_reviews_are_allowed_without_rbac(client: httpx2.AsyncClien
         "kind": "SelfSubjectAccessReview",
         "spec": {"resourceAttributes": {"verb": "delete", "resource": "pods"}},
     }
-    answer = await client.post("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", json=review)
+    response = await client.post("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", json=review)
 
-    assert answer.status_code == 201
-    assert answer.json()["status"]["allowed"] is True
-    assert answer.json()["spec"] == review["spec"]
+    assert response.status_code == 201
+    assert response.json()["status"]["allowed"] is True
+    assert response.json()["spec"] == review["spec"]
 
 
 async def test_an_access_review_with_a_body_of_another_kind_is_rejected(client: httpx2.AsyncClient) -> None:
-    answer = await client.post("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", json={"kind": "Pod"})
+    response = await client.post("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", json={"kind": "Pod"})
 
-    assert answer.status_code == 400
-    assert 'Pod in version "v1" cannot be handled as a SelfSubjectAccessReview' in answer.json()["message"]
+    assert response.status_code == 400
+    assert 'Pod in version "v1" cannot be handled as a SelfSubjectAccessReview' in response.json()["message"]

@@ -103,18 +103,18 @@ async def test_a_403_names_the_user_the_verb_and_the_resource(
     names = {"user": user, "namespace": cluster.namespace}
     method, _, target = request_line.format(**names).partition(" ")
 
-    answer = await cluster.acting_as(user).call(method, target)
+    response = await cluster.acting_as(user).call(method, target)
 
-    assert (answer.code, answer.body["reason"]) == (403, "Forbidden")
-    assert answer.body["message"] == message.format(**names)
-    assert answer.body["details"] == {key: value.format(**names) for key, value in details.items()}
+    assert (response.code, response.body["reason"]) == (403, "Forbidden")
+    assert response.body["message"] == message.format(**names)
+    assert response.body["details"] == {key: value.format(**names) for key, value in details.items()}
 
 
 async def test_an_unknown_token_is_a_401(cluster: Cluster) -> None:
-    answer = await cluster.call("GET", "/version", headers={"Authorization": "Bearer guessed"})
+    response = await cluster.call("GET", "/version", headers={"Authorization": "Bearer guessed"})
 
-    assert answer.code == 401
-    assert answer.body == {
+    assert response.code == 401
+    assert response.body == {
         "kind": "Status",
         "apiVersion": "v1",
         "metadata": {},

@@ -114,15 +114,15 @@ async def test_an_aggregation_rule_requires_all_permissions(cluster: Cluster, ve
     alice, plain = cluster.acting_as(user), role(user, everywhere=True)
 
     if verb == "create":
-        answer = await alice.call("POST", alice.path("clusterroles"), body={**plain, **collecting})
+        response = await alice.call("POST", alice.path("clusterroles"), body={**plain, **collecting})
     else:
         await cluster.create("clusterroles", plain)
         path = alice.path("clusterroles", user)
-        answer = await alice.call("PATCH", path, body=collecting, content_type=MERGE)
+        response = await alice.call("PATCH", path, body=collecting, content_type=MERGE)
 
     why = "must have cluster-admin privileges to use the aggregationRule"
-    assert answer.code == 403
-    assert answer.body["message"] == f'clusterroles.{GROUP} "{user}" is forbidden: {why}'
+    assert response.code == 403
+    assert response.body["message"] == f'clusterroles.{GROUP} "{user}" is forbidden: {why}'
 
 
 @pytest.mark.parametrize("permissions", ["escalate", "everything"])

@@ -15,8 +15,8 @@ _WHO_AM_I = f"/apis/{_IDENTITIES}/v1/selfsubjectreviews"
 
 async def _whoami(cluster: Cluster, **headers: str) -> Any:
     named = {f"Impersonate-{key.replace('_', '-')}": value for key, value in headers.items()}
-    answer = await cluster.call("POST", _WHO_AM_I, body={}, headers=named)
-    return answer.body["status"]["userInfo"]
+    response = await cluster.call("POST", _WHO_AM_I, body={}, headers=named)
+    return response.body["status"]["userInfo"]
 
 
 @pytest.mark.since("1.28", "SelfSubjectReview came with 1.28")
@@ -55,13 +55,13 @@ async def test_a_request_has_only_the_permissions_of_the_impersonated_user(clust
 async def test_impersonation_without_permission_is_a_403(cluster: Cluster) -> None:
     bot, name = await account(cluster)
 
-    answer = await bot.call("GET", "/api/v1/pods", headers={"Impersonate-User": "bob"})
+    response = await bot.call("GET", "/api/v1/pods", headers={"Impersonate-User": "bob"})
 
     constrained = 'impersonate-on:user-info:list resource "pods"'
     plain = 'impersonate resource "users"'
     subject, action = ("pods", constrained) if cluster.version >= (1, 36) else ('users "bob"', plain)
-    assert answer.code == 403
-    assert answer.body["message"] == (
+    assert response.code == 403
+    assert response.body["message"] == (
         f'{subject} is forbidden: User "{name}" cannot {action} in API group "" at the cluster scope'
     )
 
@@ -85,9 +85,9 @@ async def test_the_verb_impersonate_allows_only_users_and_extras_that_rules_name
     rules = [rule("impersonate", "users", "", bob), rule("impersonate", "userextras/scopes", _IDENTITIES)]
     await allow(cluster, name, *rules, everywhere=True)
 
-    answer = await bot.call("GET", cluster.path("pods"), headers={"Impersonate-User": bob, **headers})
+    response = await bot.call("GET", cluster.path("pods"), headers={"Impersonate-User": bob, **headers})
 
-    assert answer.code == code
+    assert response.code == code
 
 
 @pytest.mark.since("1.22", "impersonated UIDs came with 1.22")
@@ -99,9 +99,9 @@ async def test_impersonating_a_uid_requires_a_permission_for_uids(cluster: Clust
     rules = [rule("impersonate", "users", "", bob), rule("impersonate", "uids", _IDENTITIES, "7")]
     await allow(cluster, name, *rules, everywhere=True)
 
-    answer = await bot.call("GET", cluster.path("pods"), headers={"Impersonate-User": bob, "Impersonate-Uid": uid})
+    response = await bot.call("GET", cluster.path("pods"), headers={"Impersonate-User": bob, "Impersonate-Uid": uid})
 
-    assert answer.code == code
+    assert response.code == code
 
 
 @pytest.mark.since("1.36", "constrained impersonation is enabled since 1.36")
@@ -116,6 +116,6 @@ async def test_constrained_impersonation_allows_only_the_listed_requests(
     await allow(cluster, name, rule("impersonate-on:user-info:list", "pods"))
 
     place = f"/api/v1/namespaces/{cluster.namespace}/{path}"
-    answer = await bot.call("GET", place, headers={"Impersonate-User": bob})
+    response = await bot.call("GET", place, headers={"Impersonate-User": bob})
 
-    assert answer.code == code
+    assert response.code == code

@@ -179,8 +179,8 @@ async def test_a_field_of_the_wrong_type_in_a_review_is_a_400(
 ) -> None:
     await cluster.create("serviceaccounts", {"metadata": {"name": "bot"}})
 
-    answer = await cluster.call("POST", path.format(namespace=cluster.namespace), body={"spec": spec})
+    response = await cluster.call("POST", path.format(namespace=cluster.namespace), body={"spec": spec})
 
     handled = f'{kind} in version "v1" cannot be handled as a {kind}'
-    assert answer.code == 400
-    assert answer.body["message"].startswith(f"{handled}: json: cannot unmarshal {why}")
+    assert response.code == 400
+    assert response.body["message"].startswith(f"{handled}: json: cannot unmarshal {why}")

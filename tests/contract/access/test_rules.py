@@ -42,9 +42,9 @@ async def test_a_rule_allows_only_its_verbs_resources_and_names(
     user = user_of(cluster)
     await allow(cluster, user, granted)
 
-    answer = await cluster.acting_as(user).call("GET", f"/api/v1/namespaces/{cluster.namespace}/{path}")
+    response = await cluster.acting_as(user).call("GET", f"/api/v1/namespaces/{cluster.namespace}/{path}")
 
-    assert answer.code == code
+    assert response.code == code
 
 
 @pytest.mark.parametrize(("url", "code"), [("/foo/*", 404), ("/foo", 403), ("*", 404), ("/foo/bar", 404), ("/f*", 404)])
@@ -76,9 +76,9 @@ async def test_a_403_mentions_a_binding_to_a_missing_role(cluster: Cluster) -> N
     await cluster.create("rolebindings", binding("odd", "Role", "nope", user))
     await allow(cluster, user, rule("get", "secrets"), everywhere=True)
 
-    answer = await cluster.acting_as(user).call("GET", cluster.path("pods"))
+    response = await cluster.acting_as(user).call("GET", cluster.path("pods"))
 
-    assert answer.body["message"] == (
+    assert response.body["message"] == (
         f'pods is forbidden: User "{user}" cannot list resource "pods" in API group "" in the namespace '
         f'"{cluster.namespace}": RBAC: role.{GROUP} "nope" not found'
     )
@@ -114,8 +114,8 @@ async def test_an_open_watch_continues_after_its_permission_is_revoked(cluster: 
         received = await events.until("late")
 
     assert types_and_names(received)[-1] == ("ADDED", "late")
-    answer = await cluster.acting_as(user).call("GET", f"{cluster.path('configmaps')}?watch=1")
-    assert answer.code == 403
+    response = await cluster.acting_as(user).call("GET", f"{cluster.path('configmaps')}?watch=1")
+    assert response.code == 403
 
 
 @pytest.mark.parametrize(("verbs", "code"), [("patch", 403), ("patch create", 201)])
@@ -123,18 +123,18 @@ async def test_an_apply_that_creates_an_object_requires_create(cluster: Cluster,
     user = user_of(cluster)
     await allow(cluster, user, rule(verbs, "configmaps"))
 
-    answer = await cluster.acting_as(user).call(
+    response = await cluster.acting_as(user).call(
         "PATCH", cluster.path("configmaps", "a"), params={"fieldManager": "m"}, body=config(), content_type=APPLY
     )
 
-    assert answer.code == code
+    assert response.code == code
     if code == 403:
         why = (
             f'User "{user}" cannot create resource "configmaps" in API group "" in the namespace "{cluster.namespace}"'
             if cluster.version > (1, 20)
             else ""
         )
-        assert answer.body["message"] == f'configmaps "a" is forbidden: {why}'
+        assert response.body["message"] == f'configmaps "a" is forbidden: {why}'
 
 
 @pytest.mark.parametrize(("verbs", "code"), [("update", 403), ("update create", 201)])
@@ -143,9 +143,9 @@ async def test_an_update_that_creates_an_object_requires_create(cluster: Cluster
     await allow(cluster, user, rule(verbs, "leases", "coordination.k8s.io"))
     lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "l"}}
 
-    answer = await cluster.acting_as(user).call("PUT", cluster.path("leases", "l"), body=lease)
+    response = await cluster.acting_as(user).call("PUT", cluster.path("leases", "l"), body=lease)
 
-    assert answer.code == code
+    assert response.code == code
 
 
 async def test_an_unknown_path_is_a_403_without_permission(cluster: Cluster) -> None:
@@ -161,7 +161,7 @@ async def test_a_path_with_an_empty_segment_is_a_404(cluster: Cluster, method: s
     await cluster.create("serviceaccounts", {"metadata": {"name": "default"}})
 
     place = f"/api/v1/namespaces/{cluster.namespace}/{path}"
-    answer = await cluster.acting_as(user).call(method, place, body={"spec": {}})
+    response = await cluster.acting_as(user).call(method, place, body={"spec": {}})
 
-    assert answer.code == 404
-    assert answer.body["message"] == "the server could not find the requested resource"
+    assert response.code == 404
+    assert response.body["message"] == "the server could not find the requested resource"

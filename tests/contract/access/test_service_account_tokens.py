@@ -67,9 +67,9 @@ async def test_the_default_lifetime_of_a_token_is_an_hour(cluster: Cluster, bot:
 async def test_a_request_with_the_token_has_the_user_of_the_account(cluster: Cluster) -> None:
     caller, name = await account(cluster)
 
-    answer = await caller.call("GET", cluster.path("pods"))
+    response = await caller.call("GET", cluster.path("pods"))
 
-    assert answer.body["message"].startswith(f'pods is forbidden: User "{name}" cannot list resource "pods"')
+    assert response.body["message"].startswith(f'pods is forbidden: User "{name}" cannot list resource "pods"')
 
 
 async def test_a_token_review_returns_the_user_and_the_audiences(cluster: Cluster, bot: JSONObject) -> None:
@@ -91,9 +91,9 @@ async def test_a_token_for_another_audience_is_invalid_for_the_server(cluster: C
     token = (await _token(cluster, audiences=["shop"]))["status"]["token"]
 
     review = await _review(cluster, token)
-    answer = await cluster.call("GET", "/version", headers={"Authorization": f"Bearer {token}"})
+    response = await cluster.call("GET", "/version", headers={"Authorization": f"Bearer {token}"})
 
-    assert answer.code == 401
+    assert response.code == 401
     assert review["user"] == {}
     assert '"shop"' in review["error"]
     assert "is invalid for the target audiences" in review["error"]
@@ -120,8 +120,8 @@ async def test_a_modified_token_is_invalid(cluster: Cluster, bot: JSONObject) ->
     other = base64.urlsafe_b64encode(b'{"sub":"system:admin"}').decode().rstrip("=")
 
     for token in (f"{header}.{other}.{signature}", f"{header}.{payload}.", f"{header}.{payload}", "a.b.c"):
-        answer = await cluster.call("GET", "/api", headers={"Authorization": f"Bearer {token}"})
-        assert answer.code == 401
+        response = await cluster.call("GET", "/api", headers={"Authorization": f"Bearer {token}"})
+        assert response.code == 401
 
 
 @pytest.mark.parametrize(

@@ -91,10 +91,10 @@ async def test_without_permission_to_read_the_change_is_unknown(
 
 
 async def _may_patch(cluster: Cluster) -> bool:
-    answer = await cluster.call(
+    response = await cluster.call(
         "PATCH", cluster.path("configmaps", "probe"), body="{}", content_type="application/merge-patch+json"
     )
-    return answer.code == 404
+    return response.code == 404
 
 
 @pytest.mark.since("1.22", "fields written through scale had no owner")

@@ -61,8 +61,8 @@ async def test_items_of_a_list_are_shared_taken_over_and_transferred(
     taken = await routes.apply(ours, field_manager="rollout", force=[f"{MAIN}.weight"])
     assert [manager.name for manager in owners(taken)[f"{MAIN}.weight"]] == ["rollout"]
     assert extract(taken, "rollout").to_dict() == ours
-    left = route(cluster, ["shop.example"], main={"path": "/"})
-    assert extract(taken, "kubectl").to_dict() == left
+    expected = route(cluster, ["shop.example"], main={"path": "/"})
+    assert extract(taken, "kubectl").to_dict() == expected
 
     await routes.transfer_fields("shop", "rollout", "kubectl", namespace=cluster.namespace)
     both = route(cluster, ["shop.example"], main={"path": "/", "weight": 5}, beta={"path": "/beta"})

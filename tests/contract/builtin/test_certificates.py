@@ -34,13 +34,13 @@ async def test_the_user_in_the_spec_is_that_of_the_request(cluster: Cluster, pem
     body = _body(cluster.namespace, pem, username="somebody", uid="7", groups=["g"], extra={"k": ["v"]})
     headers = {"Impersonate-User": "alice", "Impersonate-Group": "system:masters", "Impersonate-Extra-a": "b"}
 
-    answer = await cluster.call("POST", _PATH, body=body, headers=headers, params={"dryRun": "All"})
+    response = await cluster.call("POST", _PATH, body=body, headers=headers, params={"dryRun": "All"})
 
-    spec = answer.body["spec"]
+    spec = response.body["spec"]
     assert (spec["username"], spec["groups"]) == ("alice", ["system:masters", "system:authenticated"])
     assert spec["extra"] == {"a": ["b"]}
     assert "uid" not in spec
-    assert answer.body["status"] == {}
+    assert response.body["status"] == {}
 
 
 async def test_changes_of_the_spec_are_ignored(cluster: Cluster, pem: str) -> None:
@@ -84,8 +84,8 @@ _FORM = "must be a fully qualified domain and path of the form 'example.com/sign
 async def test_an_invalid_request_is_a_422(
     cluster: Cluster, pem: str, spec: dict[str, object], field: str, message: str
 ) -> None:
-    answer = await cluster.call("POST", _PATH, body=_body("x", pem, **spec), params={"dryRun": "All"})
+    response = await cluster.call("POST", _PATH, body=_body("x", pem, **spec), params={"dryRun": "All"})
 
-    assert answer.code == 422
-    (cause,) = answer.body["details"]["causes"]
+    assert response.code == 422
+    (cause,) = response.body["details"]["causes"]
     assert (cause["field"], cause["message"]) == (f"spec.{field}", message)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.contract.cluster import MERGE, STRATEGIC, Answer, Cluster
+from tests.contract.cluster import MERGE, STRATEGIC, Cluster, Response
 
 POD: dict[str, Any] = {
     "metadata": {"name": "p", "labels": {"app": "x"}},
@@ -25,7 +25,7 @@ def _eviction(name: str = "p", **more: Any) -> dict[str, Any]:
 
 async def _call(
     cluster: Cluster, method: str, path: str, body: object = None, content_type: str = "application/json"
-) -> Answer:
+) -> Response:
     place = path.replace("{namespace}", cluster.namespace)
     return await cluster.call(method, place, body=body, content_type=content_type)
 
@@ -48,10 +48,10 @@ async def _running(cluster: Cluster) -> None:
 async def test_a_binding_assigns_a_pod_to_its_node(cluster: Cluster, path: str) -> None:
     await _call(cluster, "POST", PODS, POD)
 
-    answer = await _call(cluster, "POST", path, {"metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n1"}})
+    response = await _call(cluster, "POST", path, {"metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n1"}})
 
     pod = (await _call(cluster, "GET", f"{PODS}/p")).body
-    assert (answer.code, answer.body) == (201, SUCCESS)
+    assert (response.code, response.body) == (201, SUCCESS)
     assert pod["spec"]["nodeName"] == "n1"
     assert [(c["type"], c["status"]) for c in pod["status"]["conditions"]] == [("PodScheduled", "True")]
 
@@ -61,10 +61,10 @@ async def test_binding_a_pod_twice_is_a_conflict(cluster: Cluster) -> None:
     await _call(cluster, "POST", PODS, POD)
     await _call(cluster, "POST", f"{PODS}/p/binding", binding)
 
-    answer = await _call(cluster, "POST", f"{PODS}/p/binding", binding)
+    response = await _call(cluster, "POST", f"{PODS}/p/binding", binding)
 
-    assert answer.code == 409
-    assert answer.body["message"] == (
+    assert response.code == 409
+    assert response.body["message"] == (
         'Operation cannot be fulfilled on pods/binding "p": pod p is already assigned to node "n1"'
     )
 
@@ -88,9 +88,9 @@ async def test_binding_a_pod_twice_is_a_conflict(cluster: Cluster) -> None:
 async def test_an_invalid_binding_is_an_error(cluster: Cluster, binding: object, code: int, message: str) -> None:
     await _call(cluster, "POST", PODS, POD)
 
-    answer = await _call(cluster, "POST", f"{PODS}/p/binding", binding)
+    response = await _call(cluster, "POST", f"{PODS}/p/binding", binding)
 
-    assert (answer.body["code"], answer.body["message"]) == (code, message)
+    assert (response.body["code"], response.body["message"]) == (code, message)
 
 
 # ── eviction ──────────────────────────────────────────────────────────────────────────────────
@@ -100,9 +100,9 @@ async def test_an_invalid_binding_is_an_error(cluster: Cluster, binding: object,
 async def test_an_eviction_deletes_a_pod_that_no_budget_protects(cluster: Cluster) -> None:
     await _call(cluster, "POST", PODS, POD)
 
-    answer = await _call(cluster, "POST", f"{PODS}/p/eviction", _eviction())
+    response = await _call(cluster, "POST", f"{PODS}/p/eviction", _eviction())
 
-    assert (answer.code, answer.body) == (201, SUCCESS)
+    assert (response.code, response.body) == (201, SUCCESS)
     assert (await _call(cluster, "GET", f"{PODS}/p")).code == 404
 
 
@@ -134,12 +134,12 @@ async def test_an_eviction_that_violates_a_budget_is_a_429(
     budget = (await _call(cluster, "POST", BUDGETS, BUDGET)).body
     await _call(cluster, "PUT", f"{BUDGETS}/b/status", {**budget, "status": status})
 
-    answer = await _call(cluster, "POST", f"{PODS}/p/eviction", _eviction())
+    response = await _call(cluster, "POST", f"{PODS}/p/eviction", _eviction())
 
-    assert answer.code == 429
-    assert answer.body["message"] == "Cannot evict pod as it would violate the pod's disruption budget."
-    assert answer.body["details"]["causes"] == [{"reason": "DisruptionBudget", "message": cause}]
-    assert answer.body["details"].get("retryAfterSeconds") == retry_after
+    assert response.code == 429
+    assert response.body["message"] == "Cannot evict pod as it would violate the pod's disruption budget."
+    assert response.body["details"]["causes"] == [{"reason": "DisruptionBudget", "message": cause}]
+    assert response.body["details"].get("retryAfterSeconds") == retry_after
 
 
 @_EVICTIONS
@@ -149,12 +149,12 @@ async def test_an_allowed_eviction_is_counted_in_the_status_of_the_budget(cluste
     status = {"observedGeneration": 1, "currentHealthy": 2, "desiredHealthy": 1, "disruptionsAllowed": 1}
     await _call(cluster, "PUT", f"{BUDGETS}/b/status", {**budget, "status": status})
 
-    answer = await _call(cluster, "POST", f"{PODS}/p/eviction", _eviction())
+    response = await _call(cluster, "POST", f"{PODS}/p/eviction", _eviction())
 
-    left = (await _call(cluster, "GET", f"{BUDGETS}/b")).body["status"]
-    assert answer.code == 201
-    assert left["disruptionsAllowed"] == 0
-    assert list(left["disruptedPods"]) == ["p"]
+    budget_status = (await _call(cluster, "GET", f"{BUDGETS}/b")).body["status"]
+    assert response.code == 201
+    assert budget_status["disruptionsAllowed"] == 0
+    assert list(budget_status["disruptedPods"]) == ["p"]
 
 
 # ── parts of a pod ────────────────────────────────────────────────────────────────────────────
@@ -162,13 +162,13 @@ async def test_an_allowed_eviction_is_counted_in_the_status_of_the_budget(cluste
 
 @pytest.mark.since("1.33", "pods are resized through a subresource since 1.33")
 async def test_resize_changes_only_the_resources_of_containers(cluster: Cluster) -> None:
-    asking = {"name": "a", "image": "x", "resources": {"requests": {"cpu": "1"}}}
-    await _call(cluster, "POST", PODS, {**POD, "spec": {"containers": [asking]}})
+    with_requests = {"name": "a", "image": "x", "resources": {"requests": {"cpu": "1"}}}
+    await _call(cluster, "POST", PODS, {**POD, "spec": {"containers": [with_requests]}})
     wanted = {"name": "a", "image": "other", "resources": {"requests": {"cpu": "2"}}}
 
-    answer = await _call(cluster, "PATCH", f"{PODS}/p/resize", {"spec": {"containers": [wanted]}}, STRATEGIC)
+    response = await _call(cluster, "PATCH", f"{PODS}/p/resize", {"spec": {"containers": [wanted]}}, STRATEGIC)
 
-    (container,) = answer.body["spec"]["containers"]
+    (container,) = response.body["spec"]["containers"]
     assert (container["image"], container["resources"]) == ("x", {"requests": {"cpu": "2"}})
 
 
@@ -177,9 +177,9 @@ async def test_ephemeral_containers_are_added_through_their_subresource(cluster:
     await _call(cluster, "POST", PODS, POD)
     spec = {"nodeName": "ignored", "ephemeralContainers": [{"name": "debug", "image": "b"}]}
 
-    answer = await _call(cluster, "PATCH", f"{PODS}/p/ephemeralcontainers", {"spec": spec}, STRATEGIC)
+    response = await _call(cluster, "PATCH", f"{PODS}/p/ephemeralcontainers", {"spec": spec}, STRATEGIC)
 
-    pod = answer.body["spec"]
+    pod = response.body["spec"]
     assert [container["name"] for container in pod["ephemeralContainers"]] == ["debug"]
     assert "nodeName" not in pod
 
@@ -190,9 +190,9 @@ async def test_ephemeral_containers_are_added_through_their_subresource(cluster:
 async def test_a_pod_without_a_node_has_an_empty_log(cluster: Cluster) -> None:
     await _call(cluster, "POST", PODS, POD)
 
-    answer = await _call(cluster, "GET", f"{PODS}/p/log")
+    response = await _call(cluster, "GET", f"{PODS}/p/log")
 
-    assert (answer.code, answer.body) == (204, "")
+    assert (response.code, response.body) == (204, "")
 
 
 @pytest.mark.parametrize(
@@ -211,9 +211,9 @@ async def test_a_request_that_needs_a_kubelet_is_an_error(
 ) -> None:
     await _call(cluster, "POST", PODS, POD)
 
-    answer = await _call(cluster, method, f"{PODS}/{path}")
+    response = await _call(cluster, method, f"{PODS}/{path}")
 
-    assert (answer.code, answer.body["message"]) == (code, message)
+    assert (response.code, response.body["message"]) == (code, message)
 
 
 async def test_the_log_of_a_pod_on_a_node_without_an_address_is_a_500(cluster: Cluster) -> None:
@@ -221,9 +221,9 @@ async def test_the_log_of_a_pod_on_a_node_without_an_address_is_a_500(cluster: C
     await cluster.create("nodes", {"metadata": {"name": node}})
     await _call(cluster, "POST", PODS, {**POD, "spec": {**POD["spec"], "nodeName": node}})
 
-    answer = await _call(cluster, "GET", f"{PODS}/p/log")
+    response = await _call(cluster, "GET", f"{PODS}/p/log")
 
-    assert (answer.code, answer.body["message"]) == (500, "no preferred addresses found; known addresses: []")
+    assert (response.code, response.body["message"]) == (500, "no preferred addresses found; known addresses: []")
 
 
 async def test_a_verb_that_a_subresource_does_not_have_is_a_405(cluster: Cluster) -> None:

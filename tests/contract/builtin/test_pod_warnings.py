@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.contract.cluster import Answer, Cluster
+from tests.contract.cluster import Cluster, Response
 from tests.contract.objects import JSONObject, pod, workload
 
 pytestmark = pytest.mark.since("1.36", "older servers have fewer warnings or other messages")
@@ -214,10 +214,10 @@ ANNOTATIONS = {
 PROFILES = dict.fromkeys(ANNOTATIONS, "runtime/default")
 
 
-async def created(cluster: Cluster, resource: str, body: JSONObject) -> Answer:
-    answer = await cluster.call("POST", cluster.path(resource), body=body, params={"dryRun": "All"})
-    assert answer.code == 201, answer.body
-    return answer
+async def created(cluster: Cluster, resource: str, body: JSONObject) -> Response:
+    response = await cluster.call("POST", cluster.path(resource), body=body, params={"dryRun": "All"})
+    assert response.code == 201, response.body
+    return response
 
 
 def templated(spec: JSONObject) -> JSONObject:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from dynkube.testing._kinds.builtin import builtin_kinds
-from tests.contract.cluster import MERGE, Answer, Cluster
+from tests.contract.cluster import MERGE, Cluster, Response
 from tests.contract.objects import JSONObject
 from tests.contract.recorded import ResponseChecker, Table
 
@@ -35,29 +35,29 @@ def _collection(cluster: Cluster, row: JSONObject) -> str:
     return f"{base}{place}/{row['resource']}"
 
 
-def _compared(answer: Answer) -> JSONObject:
+def _compared(response: Response) -> JSONObject:
     """Return the object without UIDs, addresses and times; or the code, message and causes of the error."""
-    text = json.dumps(_error(answer) if answer.code >= 400 else _content(answer))
+    text = json.dumps(_error(response) if response.code >= 400 else _content(response))
     for pattern, replacement in _IDENTITIES:
         text = re.sub(pattern, replacement, text)
     compared: JSONObject = json.loads(text)
-    return {"code": answer.code, **compared}
+    return {"code": response.code, **compared}
 
 
-def _content(answer: Answer) -> JSONObject:
-    metadata = {key: answer.body["metadata"][key] for key in _SHOWN if key in answer.body["metadata"]}
-    content = {key: value for key, value in answer.body.items() if key not in {"apiVersion", "kind", "metadata"}}
+def _content(response: Response) -> JSONObject:
+    metadata = {key: response.body["metadata"][key] for key in _SHOWN if key in response.body["metadata"]}
+    content = {key: value for key, value in response.body.items() if key not in {"apiVersion", "kind", "metadata"}}
     return {"metadata": metadata, "content": content}
 
 
-def _error(answer: Answer) -> JSONObject:
-    if not isinstance(answer.body, dict):
-        return {"text": answer.body}
+def _error(response: Response) -> JSONObject:
+    if not isinstance(response.body, dict):
+        return {"text": response.body}
     causes = [
         [cause.get("field", ""), cause["reason"].removeprefix("FieldValue"), _worded(cause["message"])]
-        for cause in answer.body.get("details", {}).get("causes", [])
+        for cause in response.body.get("details", {}).get("causes", [])
     ]
-    return {"causes": causes} if causes else {"message": answer.body["message"]}
+    return {"causes": causes} if causes else {"message": response.body["message"]}
 
 
 def _worded(message: str) -> str:
@@ -71,10 +71,10 @@ async def test_a_create_gives_the_same_defaults_or_errors_as_kube_apiserver(
 ) -> None:
     for row in table.rows:
         with subtests.test(row["case"]):
-            filled = checker.fill_in(row)
-            path = _collection(cluster, filled)
-            answer = await cluster.call("POST", path, body=filled["body"], params={"dryRun": "All"})
-            checker.check(table, row, _compared(answer))
+            resolved = checker.fill_in(row)
+            path = _collection(cluster, resolved)
+            response = await cluster.call("POST", path, body=resolved["body"], params={"dryRun": "All"})
+            checker.check(table, row, _compared(response))
 
 
 async def test_an_update_gives_the_same_object_or_errors_as_kube_apiserver(
@@ -82,10 +82,10 @@ async def test_an_update_gives_the_same_object_or_errors_as_kube_apiserver(
 ) -> None:
     for row in _UPDATES.rows:
         with subtests.test(row["case"]):
-            filled = checker.fill_in(row)
-            created = await cluster.call("POST", _collection(cluster, filled), body=filled["body"])
-            path = f"{_collection(cluster, filled)}/{filled['body']['metadata']['name']}"
-            answer = await cluster.call("PATCH", path, body=row["patch"], content_type=MERGE)
+            resolved = checker.fill_in(row)
+            created = await cluster.call("POST", _collection(cluster, resolved), body=resolved["body"])
+            path = f"{_collection(cluster, resolved)}/{resolved['body']['metadata']['name']}"
+            response = await cluster.call("PATCH", path, body=row["patch"], content_type=MERGE)
             if row["resource"] not in _NAMESPACED and created.code < 400:
                 await cluster.call("DELETE", path)
-            checker.check(_UPDATES, row, _compared(answer))
+            checker.check(_UPDATES, row, _compared(response))

@@ -181,9 +181,9 @@ _WARNINGS: dict[str, tuple[JSONObject, str]] = {
 async def test_fields_without_effect_cause_a_warning(cluster: Cluster, case: str) -> None:
     spec, warning = _WARNINGS[case]
 
-    answer = await cluster.call("POST", cluster.path("services"), body=service(**spec))
+    response = await cluster.call("POST", cluster.path("services"), body=service(**spec))
 
-    assert (answer.code, answer.warnings) == (201, [warning])
+    assert (response.code, response.warnings) == (201, [warning])
 
 
 @pytest.mark.since("1.25", "the status was not validated")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.contract.cluster import APPLY, Answer, Cluster
+from tests.contract.cluster import APPLY, Cluster, Response
 from tests.contract.objects import JSONObject, pod, workload
 
 pytestmark = pytest.mark.since("1.36", "older servers have fewer warnings or other messages")
@@ -14,10 +14,10 @@ FRACTION = 'fractional byte value "1500m" is invalid, must be an integer'
 CLASS = "volume.beta.kubernetes.io/storage-class"
 
 
-async def created(cluster: Cluster, resource: str, body: JSONObject) -> Answer:
-    answer = await cluster.call("POST", cluster.path(resource), body=body, params={"dryRun": "All"})
-    assert answer.code == 201, answer.body
-    return answer
+async def created(cluster: Cluster, resource: str, body: JSONObject) -> Response:
+    response = await cluster.call("POST", cluster.path(resource), body=body, params={"dryRun": "All"})
+    assert response.code == 201, response.body
+    return response
 
 
 def templated(spec: JSONObject) -> JSONObject:
@@ -49,9 +49,9 @@ async def test_warnings_name_the_path_of_the_template_in_each_kind(
         template["template"]["spec"]["restartPolicy"] = "Never"
     spec = {"schedule": "* * * * *", "jobTemplate": {"spec": template}} if prefix else template
 
-    answer = await created(cluster, resource, {"metadata": {"name": "d"}, "spec": spec})
+    response = await created(cluster, resource, {"metadata": {"name": "d"}, "spec": spec})
 
-    assert answer.warnings == [f"{prefix}spec.template.spec.nodeSelector[beta.kubernetes.io/os]: {BETA_OS}"]
+    assert response.warnings == [f"{prefix}spec.template.spec.nodeSelector[beta.kubernetes.io/os]: {BETA_OS}"]
 
 
 async def test_the_length_of_all_warnings_is_limited(cluster: Cluster) -> None:
@@ -59,17 +59,17 @@ async def test_the_length_of_all_warnings_is_limited(cluster: Cluster) -> None:
     names = [f"{index:03}{'x' * 240}" for index in range(many)]
     secrets = [{"name": name} for name in names for _ in range(2)]
 
-    answer = await created(cluster, "deployments", templated(pod(imagePullSecrets=secrets)["spec"]))
+    response = await created(cluster, "deployments", templated(pod(imagePullSecrets=secrets)["spec"]))
 
-    assert {len(text) for text in answer.warnings} == {256}
-    assert len(answer.warnings) == 16
+    assert {len(text) for text in response.warnings} == {256}
+    assert len(response.warnings) == 16
 
 
 async def applied(cluster: Cluster, resource: str, body: JSONObject) -> list[str]:
     path = cluster.path(resource, body["metadata"]["name"])
-    answer = await cluster.call("PATCH", path, body=body, content_type=APPLY, params={"fieldManager": "me"})
-    assert answer.code < 300, answer.body
-    return answer.warnings
+    response = await cluster.call("PATCH", path, body=body, content_type=APPLY, params={"fieldManager": "me"})
+    assert response.code < 300, response.body
+    return response.warnings
 
 
 async def test_an_apply_of_a_template_warns_only_if_the_spec_changes(cluster: Cluster) -> None:

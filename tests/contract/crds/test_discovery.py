@@ -106,8 +106,8 @@ async def test_a_group_is_listed_until_its_last_crd_is_deleted(cluster: Cluster)
         return (await cluster.call("GET", f"/apis/{cluster.group}")).code == 404 and not await _lists_group(cluster)
 
     await cluster.until(not_listed)
-    answer = await cluster.call("GET", f"/apis/{cluster.group}/v1")
-    assert (answer.code, answer.body) == (404, "404 page not found\n")
+    response = await cluster.call("GET", f"/apis/{cluster.group}/v1")
+    assert (response.code, response.body) == (404, "404 page not found\n")
 
 
 async def _aggregated(cluster: Cluster) -> list[JSONObject]:

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.contract.cluster import Answer, Cluster
+from tests.contract.cluster import Cluster, Response
 from tests.contract.objects import CRDS, JSONObject
 
 RECORDED = Path(__file__).parent / "recorded"
@@ -50,32 +50,32 @@ def _body(given: JSONObject) -> JSONObject:
     return {**body, "metadata": metadata, **{field: given[field] for field in ("metadata", "status") if field in given}}
 
 
-def _answered(answer: Answer) -> JSONObject:
+def _as_recorded(response: Response) -> JSONObject:
     """Return the response in the form of the tables: ``accepted``, ``causes`` or ``unreadable``."""
-    if answer.code == 201:
+    if response.code == 201:
         return {"accepted": True}
-    if answer.code == 422:
-        causes = answer.body["details"]["causes"]
+    if response.code == 422:
+        causes = response.body["details"]["causes"]
         return {"causes": [f"{cause.get('field')}: {cause['message']}" for cause in causes]}
-    assert answer.code == 400, answer
-    return {"unreadable": answer.body["message"].removeprefix(UNREADABLE)}
+    assert response.code == 400, response
+    return {"unreadable": response.body["message"].removeprefix(UNREADABLE)}
 
 
-def _fields(answered: JSONObject) -> Any:
+def _fields(recorded: JSONObject) -> Any:
     """Return the fields of the causes, or the key if there are no causes."""
-    (key,) = answered
-    return sorted(cause.partition(": ")[0] for cause in answered["causes"]) if key == "causes" else key
+    (key,) = recorded
+    return sorted(cause.partition(": ")[0] for cause in recorded["causes"]) if key == "causes" else key
 
 
 @pytest.mark.parametrize("case", _cases())
 async def test_the_response_to_a_crd_is_the_recorded_one(cluster: Cluster, case: JSONObject) -> None:
     expected = {key: value for key, value in case.items() if key not in {"given", "old"}}
 
-    answer = await cluster.call("POST", cluster.path(CRDS), body=_body(case["given"]), params={"dryRun": "All"})
+    response = await cluster.call("POST", cluster.path(CRDS), body=_body(case["given"]), params={"dryRun": "All"})
 
     if cluster.version < (1, 25):
         if case.get("old") == "varies":
             pytest.skip("the first error of this server depends on the order of a Go map")
-        assert _fields(_answered(answer)) == case.get("old", _fields(expected))
+        assert _fields(_as_recorded(response)) == case.get("old", _fields(expected))
     else:
-        assert _answered(answer) == expected
+        assert _as_recorded(response) == expected

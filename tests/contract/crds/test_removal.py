@@ -26,14 +26,14 @@ async def test_objects_are_deleted_before_watches_end_and_the_crd_is_gone(cluste
     start = (await cluster.list_of("widgets"))["metadata"]["resourceVersion"]
 
     async with cluster.watch("widgets", resourceVersion=start) as events:
-        answer = await cluster.delete(CRDS, defined["metadata"]["name"])
+        response = await cluster.delete(CRDS, defined["metadata"]["name"])
         deletions = await events.rest()
 
-    assert conditions(answer)["Terminating"] == ("True", "InstanceDeletionPending")
-    assert answer["metadata"]["finalizers"] == ["customresourcecleanup.apiextensions.k8s.io"]
-    assert "deletionTimestamp" in answer["metadata"]
+    assert conditions(response)["Terminating"] == ("True", "InstanceDeletionPending")
+    assert response["metadata"]["finalizers"] == ["customresourcecleanup.apiextensions.k8s.io"]
+    assert "deletionTimestamp" in response["metadata"]
     assert sorted(types_and_names(deletions)) == [("DELETED", "a"), ("DELETED", "b")]
-    last = await cluster.wait_gone(CRDS, answer)
+    last = await cluster.wait_gone(CRDS, response)
     assert int(last["metadata"]["resourceVersion"]) > int(deletions[-1]["object"]["metadata"]["resourceVersion"])
     with pytest.raises(NotFound):
         await cluster.get(CRDS, defined["metadata"]["name"])
@@ -45,16 +45,16 @@ async def test_the_paths_of_a_deleted_crd_are_404(cluster: Cluster) -> None:
     await cluster.until_not_served("widgets")
 
     for method in ("GET", "POST", "DELETE"):
-        answer = await cluster.call(method, cluster.path("widgets"), body={} if method == "POST" else None)
-        assert (answer.code, answer.body) == (404, "404 page not found\n")
+        response = await cluster.call(method, cluster.path("widgets"), body={} if method == "POST" else None)
+        assert (response.code, response.body) == (404, "404 page not found\n")
 
 
 async def test_an_object_with_a_finalizer_keeps_its_crd_which_allows_no_creates(cluster: Cluster) -> None:
     defined = await _defined_with_a_held_object(cluster)
 
-    answer = await cluster.delete(CRDS, defined["metadata"]["name"])
+    response = await cluster.delete(CRDS, defined["metadata"]["name"])
     going = await cluster.wait_for(
-        CRDS, answer, lambda found: conditions(found)["Terminating"][1] != "InstanceDeletionPending"
+        CRDS, response, lambda found: conditions(found)["Terminating"][1] != "InstanceDeletionPending"
     )
 
     assert conditions(going)["Terminating"] == ("True", "InstanceDeletionInProgress")
@@ -74,8 +74,10 @@ async def test_an_object_with_a_finalizer_keeps_its_crd_which_allows_no_creates(
 async def test_an_apply_cannot_create_objects_of_a_terminating_crd(cluster: Cluster) -> None:
     defined = await _defined_with_a_held_object(cluster)
 
-    answer = await cluster.delete(CRDS, defined["metadata"]["name"])
-    await cluster.wait_for(CRDS, answer, lambda found: conditions(found)["Terminating"][1] != "InstanceDeletionPending")
+    response = await cluster.delete(CRDS, defined["metadata"]["name"])
+    await cluster.wait_for(
+        CRDS, response, lambda found: conditions(found)["Terminating"][1] != "InstanceDeletionPending"
+    )
 
     with pytest.raises(Forbidden, match="create not allowed while custom resource definition is terminating"):
         await cluster.apply("widgets", cluster.widget("new"), "me")
@@ -147,9 +149,9 @@ async def test_a_crd_with_its_own_finalizer_stays_without_objects(cluster: Clust
     defined = await cluster.create_crd(body)
     name = defined["metadata"]["name"]
 
-    answer = await cluster.delete(CRDS, name)
+    response = await cluster.delete(CRDS, name)
 
-    remaining = await cluster.wait_for(CRDS, answer, lambda found: found["metadata"]["finalizers"] == [HOLD])
+    remaining = await cluster.wait_for(CRDS, response, lambda found: found["metadata"]["finalizers"] == [HOLD])
     assert conditions(remaining)["Terminating"] == ("False", "InstanceDeletionCompleted")
     await cluster.patch(CRDS, name, {"metadata": {"finalizers": None}})
     await cluster.wait_gone(CRDS, remaining)

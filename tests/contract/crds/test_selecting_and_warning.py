@@ -99,16 +99,16 @@ async def test_each_unknown_field_is_dropped_with_a_warning(cluster: Cluster) ->
     schema = {"openAPIV3Schema": {"type": "object", "properties": {"a": {"type": "string", "colour": "red"}}}}
     body = {**cluster.crd(versions=[version(schema=schema, foo=1)], flavour="x"), "bar": 2}
 
-    answer = await cluster.call("POST", cluster.path(CRDS), body=body, params={"dryRun": "All"})
+    response = await cluster.call("POST", cluster.path(CRDS), body=body, params={"dryRun": "All"})
 
-    assert sorted(answer.warnings) == [
+    assert sorted(response.warnings) == [
         'unknown field "bar"',
         'unknown field "spec.flavour"',
         'unknown field "spec.versions[0].foo"',
         'unknown field "spec.versions[0].schema.openAPIV3Schema.properties.a.colour"',
     ]
-    assert "bar" not in answer.body
-    stored = answer.body["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    assert "bar" not in response.body
+    stored = response.body["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     assert stored["properties"] == {"a": {"type": "string"}}
 
 

@@ -66,10 +66,10 @@ async def test_without_the_subresource_status_is_a_normal_field_and_has_no_path(
     await cluster.create("widgets", cluster.widget(status={"replicas": 1}))
 
     changed = await cluster.patch("widgets", "w", {"status": {"replicas": 2}})
-    answer = await cluster.call("GET", cluster.path("widgets/status", "w"))
+    response = await cluster.call("GET", cluster.path("widgets/status", "w"))
 
     assert (changed["status"], changed["metadata"]["generation"]) == ({"replicas": 2}, 2)
-    assert answer.code == 404
+    assert response.code == 404
 
 
 async def test_the_scale_shows_the_values_at_its_paths(cluster: Cluster) -> None:
@@ -94,10 +94,10 @@ async def test_the_scale_writes_only_the_replicas(cluster: Cluster) -> None:
     await _scaled(cluster, replicas=3, color="red")
     scale = await cluster.get("widgets/scale", "w")
 
-    answer = await cluster.update("widgets/scale", {**scale, "spec": {"replicas": 5}, "status": {"replicas": 7}})
+    response = await cluster.update("widgets/scale", {**scale, "spec": {"replicas": 5}, "status": {"replicas": 7}})
     patched = await cluster.patch("widgets/scale", "w", {"spec": {"replicas": 6}})
 
-    assert (answer["spec"], answer["status"]) == ({"replicas": 5}, {"replicas": 0})
+    assert (response["spec"], response["status"]) == ({"replicas": 5}, {"replicas": 0})
     assert patched["spec"] == {"replicas": 6}
     found = await cluster.get("widgets", "w")
     assert (found["spec"], found["metadata"]["generation"]) == ({"replicas": 6, "color": "red"}, 3)

@@ -26,13 +26,13 @@ async def _skip_unless_served(cluster: Cluster) -> None:
 
 
 async def test_old_servers_warn_of_v1beta1_and_newer_ones_respond_with_404(cluster: Cluster) -> None:
-    answer = await cluster.call("POST", PATH, body=_old(cluster), params={"dryRun": "All"})
+    response = await cluster.call("POST", PATH, body=_old(cluster), params={"dryRun": "All"})
 
     if cluster.version >= (1, 22):
-        assert (answer.code, answer.body["reason"]) == (404, "NotFound")
+        assert (response.code, response.body["reason"]) == (404, "NotFound")
     else:
-        (warning,) = answer.warnings
-        assert answer.code == 201
+        (warning,) = response.warnings
+        assert response.code == 201
         assert "is deprecated in v1.16+, unavailable in v1.22+" in warning
 
 

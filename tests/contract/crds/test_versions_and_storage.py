@@ -132,11 +132,11 @@ async def test_watches_and_lists_return_objects_in_the_requested_version(cluster
 async def test_a_body_of_another_version_is_a_400(cluster: Cluster) -> None:
     await cluster.create_crd(cluster.crd(versions=[version("v1"), version("v1beta1", storage=False)]))
 
-    answer = await cluster.call("POST", cluster.path("widgets.v1"), body=cluster.widget(api_version="v1beta1"))
+    response = await cluster.call("POST", cluster.path("widgets.v1"), body=cluster.widget(api_version="v1beta1"))
 
-    assert (answer.code, answer.body["reason"]) == (400, "BadRequest")
+    assert (response.code, response.body["reason"]) == (400, "BadRequest")
     group = cluster.group
-    assert answer.body["message"] == (
+    assert response.body["message"] == (
         f"the API version in the data ({group}/v1beta1) does not match the expected API version ({group}/v1)"
     )
 
@@ -163,7 +163,7 @@ async def test_the_warning_of_a_deprecated_version_names_a_newer_one_if_there_is
     ]
     await cluster.create_crd(cluster.crd(versions=versions))
 
-    answer = await cluster.call("GET", cluster.path(f"widgets.{served}"))
+    response = await cluster.call("GET", cluster.path(f"widgets.{served}"))
 
     expected = f'299 - "{message.format(group=cluster.group)}"' if message else None
-    assert answer.headers.get("Warning") == expected
+    assert response.headers.get("Warning") == expected

@@ -30,10 +30,10 @@ class Known:
     covers: Callable[[Request | None, Any, Any], bool]
 
 
-def _without_descriptions(answer: Any) -> Any:
-    body = answer["body"]
+def _without_descriptions(response: Any) -> Any:
+    body = response["body"]
     columns = [{**column, "description": ""} for column in body.get("columnDefinitions") or []]
-    return {**answer, "body": {**body, "columnDefinitions": columns}}
+    return {**response, "body": {**body, "columnDefinitions": columns}}
 
 
 def _descriptions(request: Request | None, ours: Any, theirs: Any) -> bool:
@@ -50,8 +50,8 @@ def _pod_diff(request: Request | None, ours: Any, theirs: Any) -> bool:
     return bool(_CHANGED_POD in str(ours["body"]) and _causes(ours) == _causes(theirs))
 
 
-def _causes(answer: Any) -> list[Any]:
-    causes = (answer["body"].get("details") or {}).get("causes") or []
+def _causes(response: Any) -> list[Any]:
+    causes = (response["body"].get("details") or {}).get("causes") or []
     return [{**cause, "message": cause["message"].partition("\n")[0]} for cause in causes]
 
 
@@ -138,7 +138,7 @@ def _sorted(value: Any) -> Any:
 def _other_owners(request: Request | None, ours: Any, theirs: Any) -> bool:
     """Return whether two responses differ only in owners: in managedFields, conflicts, or a write of owners alone."""
     if ours["code"] == theirs["code"] == 409:
-        return all("Apply failed with" in str(answer["body"]) for answer in (ours, theirs))
+        return all("Apply failed with" in str(response["body"]) for response in (ours, theirs))
     return bool(ours["code"] == theirs["code"] and _without_owners(ours["body"]) == _without_owners(theirs["body"]))
 
 
@@ -154,7 +154,7 @@ def _without_owners(value: Any) -> Any:
 
 def _other_labels(request: Request | None, ours: Any, theirs: Any) -> bool:
     """Return whether two responses differ only in labels and owners."""
-    bare = [_without_owners(_unlabelled(answer["body"])) for answer in (ours, theirs)]
+    bare = [_without_owners(_unlabelled(response["body"])) for response in (ours, theirs)]
     return bool(ours["code"] == theirs["code"] and bare[0] == bare[1])
 
 

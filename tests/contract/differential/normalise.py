@@ -26,7 +26,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from tests.contract.cluster import Answer
+from tests.contract.cluster import Response
 from tests.contract.objects import JSONObject
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
@@ -48,10 +48,10 @@ _CELL_PORT = re.compile(r"(?<=\d:)3[0-2]\d{3}(?=/)")
 _NODE_PORTS = range(30000, 32800)
 
 
-def normalised(answers: Sequence[Answer]) -> list[JSONObject]:
+def normalised(responses: Sequence[Response]) -> list[JSONObject]:
     """Return a document for each response to a sequence, comparable with those of another server."""
-    normaliser = _Normaliser(found for answer in answers for found in _versions(answer.body))
-    return [normaliser.answer(answer) for answer in answers]
+    normaliser = _Normaliser(found for response in responses for found in _versions(response.body))
+    return [normaliser.response(response) for response in responses]
 
 
 def _versions(value: Any) -> Iterator[str]:
@@ -90,11 +90,13 @@ class _Normaliser:
         self._symbols: dict[tuple[str, object], str] = {}
         self._uid = ""  # of the current object
 
-    def answer(self, answer: Answer) -> JSONObject:
+    def response(self, response: Response) -> JSONObject:
         headers = {
-            name: answer.headers[name] for name in ("content-type", "retry-after", "warning") if name in answer.headers
+            name: response.headers[name]
+            for name in ("content-type", "retry-after", "warning")
+            if name in response.headers
         }
-        return {"code": answer.code, "headers": headers, "body": self._value(answer.body, "")}
+        return {"code": response.code, "headers": headers, "body": self._value(response.body, "")}
 
     def _symbol(self, sort: str, of: object) -> str:
         count = sum(1 for known, _ in self._symbols if known == sort)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from tests.contract.cluster import APPLY, JSON, MERGE, STRATEGIC, Answer, Cluster
+from tests.contract.cluster import APPLY, JSON, MERGE, STRATEGIC, Cluster, Response
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
@@ -96,13 +96,13 @@ class Memory:
         """Return ``text`` with the namespace and the group in place of their placeholders."""
         return text.replace("{ns}", self.cluster.namespace).replace("{group}", self.cluster.group)
 
-    def record(self, request: Request, answer: Answer) -> None:
+    def record(self, request: Request, response: Response) -> None:
         """Record the values in a response."""
-        metadata = answer.body.get("metadata") if isinstance(answer.body, dict) else None
-        if answer.code >= 300 or not isinstance(metadata, dict) or "dryRun" in request.params:
+        metadata = response.body.get("metadata") if isinstance(response.body, dict) else None
+        if response.code >= 300 or not isinstance(metadata, dict) or "dryRun" in request.params:
             return
         version = str(metadata.get("resourceVersion", ""))
-        if "items" in answer.body:
+        if "items" in response.body:
             self._listed = {"list": version, "continue": metadata.get("continue", "")}
         elif "uid" in metadata and version:
             key = f"{_plural(request.target)}/{metadata['name']}"
@@ -110,7 +110,7 @@ class Memory:
             self._known[key] = {"rv": version, "old": first, "uid": metadata["uid"]}
 
 
-async def send(request: Request, cluster: Cluster, memory: Memory) -> Answer:
+async def send(request: Request, cluster: Cluster, memory: Memory) -> Response:
     """Send a request to one server."""
     body, params = memory.fill_in(request)
     resource, _, rest = request.target.partition("/")
@@ -120,13 +120,13 @@ async def send(request: Request, cluster: Cluster, memory: Memory) -> Answer:
         headers["Accept"] = request.accept
     path = cluster.path(f"{resource}/{subresource}" if subresource else resource, name)
     try:
-        answer = await cluster.call(
+        response = await cluster.call(
             request.method, path, params=params, body=body, content_type=request.content_type, headers=headers
         )
     except Exception as error:  # the embedded server raises its internal errors
-        return Answer(code=500, headers={}, body={"crashed": repr(error)})
-    memory.record(request, answer)
-    return answer
+        return Response(code=500, headers={}, body={"crashed": repr(error)})
+    memory.record(request, response)
+    return response
 
 
 def _object_key(request: Request) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 import trio
 
 from dynkube.errors import APIError
-from tests.contract.cluster import MERGE, Answer, Cluster
+from tests.contract.cluster import MERGE, Cluster, Response
 from tests.contract.differential.known import Known, known_difference
 from tests.contract.differential.normalise import normalised
 from tests.contract.differential.requests import Memory, Request, send
@@ -68,7 +68,7 @@ class Difference:
 
     def __str__(self) -> str:
         script = "\n".join(f"    {each!r}," for each in self.script)
-        return f"answered differently: {self.label}\n" + "\n".join(self.lines) + f"\nafter\n[\n{script}\n]"
+        return f"different responses to {self.label}\n" + "\n".join(self.lines) + f"\nafter\n[\n{script}\n]"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -105,7 +105,7 @@ class SideBySide:
 
     async def first_difference(self, script: Sequence[Request]) -> Difference | None:
         """Play ``script`` on both servers, which have no objects then; return the first difference."""
-        transcripts: dict[str, list[tuple[str, Answer]]] = {}
+        transcripts: dict[str, list[tuple[str, Response]]] = {}
 
         async def play(name: str, side: Cluster) -> None:
             transcripts[name] = await self._transcript(side, script)
@@ -127,7 +127,7 @@ class SideBySide:
                     return None  # from here on the servers may have different objects
         return None
 
-    async def _transcript(self, side: Cluster, script: Sequence[Request]) -> list[tuple[str, Answer]]:
+    async def _transcript(self, side: Cluster, script: Sequence[Request]) -> list[tuple[str, Response]]:
         await self._clear(side)
         starts = {
             resource: (await side.list_of(resource, limit="1"))["metadata"]["resourceVersion"]
@@ -135,10 +135,12 @@ class SideBySide:
         }
         memory, found = Memory(side), []
         for request in script:
-            answer = await send(request, side, memory)
+            response = await send(request, side, memory)
             if not self.setup.compare_warnings:
-                answer = replace(answer, headers={k: v for k, v in answer.headers.items() if k.lower() != "warning"})
-            found.append((repr(request), answer))
+                response = replace(
+                    response, headers={k: v for k, v in response.headers.items() if k.lower() != "warning"}
+                )
+            found.append((repr(request), response))
             if request.method != "GET" and not request.target.endswith("reviews"):
                 await self.setup.settle(side)
         for resource, start in starts.items():
@@ -165,7 +167,7 @@ async def _remove(side: Cluster, resource: str, name: str) -> None:
         await side.call("PATCH", side.path(resource, name), body=_UNFINALIZED, content_type=MERGE)
 
 
-async def _watched(side: Cluster, resource: str, start: str, selection: dict[str, str]) -> list[tuple[str, Answer]]:
+async def _watched(side: Cluster, resource: str, start: str, selection: dict[str, str]) -> list[tuple[str, Response]]:
     """Return an entry for each event of a watch, up to that of the marker."""
     label = f"watch {resource} {selection or ''}".rstrip()
     try:
@@ -173,7 +175,9 @@ async def _watched(side: Cluster, resource: str, start: str, selection: dict[str
             bodies: list[Any] = await events.until(MARK)
     except APIError as error:
         bodies = [{"refused": str(error)}]
-    return [(f"{label}, event {number}", Answer(code=200, headers={}, body=body)) for number, body in enumerate(bodies)]
+    return [
+        (f"{label}, event {number}", Response(code=200, headers={}, body=body)) for number, body in enumerate(bodies)
+    ]
 
 
 def _difference(script: Sequence[Request], label: str, left: Any, right: Any) -> Difference:

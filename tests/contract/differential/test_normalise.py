@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.contract.cluster import Answer
+from tests.contract.cluster import Response
 from tests.contract.differential.normalise import normalised
 from tests.contract.objects import JSONObject, config
 
@@ -25,18 +25,18 @@ def stored(name: str, uid: str, version: int, **more: Any) -> JSONObject:
     return {**made, **more}
 
 
-def story(uids: tuple[str, str], versions: tuple[int, int, int]) -> list[JSONObject]:
+def three_versions(uids: tuple[str, str], versions: tuple[int, int, int]) -> list[JSONObject]:
     """Return two objects, and a later version of the first one."""
     first, second, third = versions
     return [stored("a", uids[0], first), stored("b", uids[1], second), stored("a", uids[0], third)]
 
 
 def symbols(bodies: list[JSONObject]) -> list[JSONObject]:
-    return normalised([Answer(code=200, headers={}, body=copy.deepcopy(body)) for body in bodies])
+    return normalised([Response(code=200, headers={}, body=copy.deepcopy(body)) for body in bodies])
 
 
 def test_responses_that_differ_in_uids_and_versions_are_equal() -> None:
-    assert symbols(story(UIDS, (5, 9, 12))) == symbols(story(OTHER_UIDS, (100, 101, 4000)))
+    assert symbols(three_versions(UIDS, (5, 9, 12))) == symbols(three_versions(OTHER_UIDS, (100, 101, 4000)))
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_responses_that_differ_in_uids_and_versions_are_equal() -> None:
     ids=["another object", "the same object", "no write", "another order", "another content", "another name"],
 )
 def test_responses_that_differ_otherwise_stay_different(changed: list[JSONObject]) -> None:
-    assert symbols(changed) != symbols(story(UIDS, (5, 9, 12)))
+    assert symbols(changed) != symbols(three_versions(UIDS, (5, 9, 12)))
 
 
 def service(uid: str, address: str) -> JSONObject:
@@ -67,10 +67,10 @@ def test_reuse_of_the_address_of_a_deleted_service_is_not_compared() -> None:
 
 
 def test_a_changed_address_of_one_service_is_a_difference() -> None:
-    kept = [service(UIDS[0], "10.0.0.7"), service(UIDS[0], "10.0.0.7")]
+    unmoved = [service(UIDS[0], "10.0.0.7"), service(UIDS[0], "10.0.0.7")]
     moved = [service(UIDS[0], "10.0.0.7"), service(UIDS[0], "10.0.0.8")]
 
-    assert symbols(kept) != symbols(moved)
+    assert symbols(unmoved) != symbols(moved)
 
 
 def test_an_address_in_a_table_has_the_symbol_of_its_service() -> None:
@@ -82,10 +82,10 @@ def test_an_address_in_a_table_has_the_symbol_of_its_service() -> None:
 
 
 def test_a_missing_field_is_a_difference() -> None:
-    without = story(UIDS, (5, 9, 12))
+    without = three_versions(UIDS, (5, 9, 12))
     del without[2]["metadata"]["creationTimestamp"]
 
-    assert symbols(without) != symbols(story(UIDS, (5, 9, 12)))
+    assert symbols(without) != symbols(three_versions(UIDS, (5, 9, 12)))
 
 
 @pytest.mark.parametrize(
@@ -122,25 +122,25 @@ def test_the_order_of_fields_in_a_quoted_object_is_not_compared() -> None:
     assert symbols([{"message": one}]) == symbols([{"message": other}])
 
 
-def refusal(*causes: tuple[str, str], group: str = "") -> JSONObject:
+def error(*causes: tuple[str, str], group: str = "") -> JSONObject:
     listed = [{"reason": "FieldValueInvalid", "field": field, "message": message} for field, message in causes]
     text = ", ".join(f"{field}: {message}" for field, message in causes)
     return {"kind": "Status", "message": f"x is invalid: [{text}]", "details": {"group": group, "causes": listed}}
 
 
 def test_only_causes_of_the_same_field_are_compared_in_any_order() -> None:
-    same = symbols([refusal(("a", "1"), ("a", "2"))]) == symbols([refusal(("a", "2"), ("a", "1"))])
-    swapped = symbols([refusal(("a", "1"), ("b", "2"))]) == symbols([refusal(("b", "2"), ("a", "1"))])
+    same = symbols([error(("a", "1"), ("a", "2"))]) == symbols([error(("a", "2"), ("a", "1"))])
+    swapped = symbols([error(("a", "1"), ("b", "2"))]) == symbols([error(("b", "2"), ("a", "1"))])
 
     assert (same, swapped) == (True, False)
 
 
 def test_causes_of_custom_resources_are_compared_completely_in_any_order() -> None:
     group = "x.example.com"
-    one, other = refusal(("a", "1"), ("b", "2"), group=group), refusal(("b", "2"), ("a", "1"), group=group)
+    one, other = error(("a", "1"), ("b", "2"), group=group), error(("b", "2"), ("a", "1"), group=group)
 
     assert symbols([one]) == symbols([other])
-    assert symbols([one]) != symbols([refusal(("a", "1"), group=group)])
+    assert symbols([one]) != symbols([error(("a", "1"), group=group)])
 
 
 def test_the_version_of_a_list_is_not_compared_and_those_of_its_items_are() -> None:

@@ -62,10 +62,10 @@ async def test_an_additional_event_is_found(embedded: Backend, monkeypatch: pyte
         original = both.reference.call
 
         async def call(method: str, path: str, **options: Any) -> Any:
-            answer = await original(method, path, **options)
+            response = await original(method, path, **options)
             if method == "DELETE":
                 await both.reference.create("secrets", secret)
-            return answer
+            return response
 
         with monkeypatch.context() as patched:
             patched.setattr(type(both.reference), "call", _only_for(both.reference, call))

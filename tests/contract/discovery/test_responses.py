@@ -38,15 +38,15 @@ async def test_aggregated_discovery_can_be_cached_by_its_etag(cluster: Cluster) 
     ],
 )
 async def test_the_accept_header_selects_aggregated_discovery(cluster: Cluster, accept: str, kind: str) -> None:
-    answer = await cluster.call("GET", "/apis", headers={"Accept": accept})
+    response = await cluster.call("GET", "/apis", headers={"Accept": accept})
 
-    assert answer.body["kind"] == kind
+    assert response.body["kind"] == kind
 
 
 async def test_only_accepting_a_version_that_is_not_served_is_a_406(cluster: Cluster) -> None:
-    answer = await cluster.call("GET", "/apis", headers={"Accept": BETA})
+    response = await cluster.call("GET", "/apis", headers={"Accept": BETA})
 
-    assert (answer.code, answer.body["reason"]) == (406, "NotAcceptable")
+    assert (response.code, response.body["reason"]) == (406, "NotAcceptable")
 
 
 @pytest.mark.parametrize(
@@ -54,11 +54,11 @@ async def test_only_accepting_a_version_that_is_not_served_is_a_406(cluster: Clu
     [("/api", "APIVersions"), ("/apis", "APIGroupList"), ("/apis/apps", "APIGroup"), ("/api/v1", "APIResourceList")],
 )
 async def test_documents_can_be_yaml_and_must_not_be_cached(cluster: Cluster, path: str, kind: str) -> None:
-    answer = await cluster.http.get(path, headers={"Accept": "application/yaml"})
+    response = await cluster.http.get(path, headers={"Accept": "application/yaml"})
 
-    assert f"kind: {kind}\n" in answer.text
-    assert answer.headers["content-type"] == "application/yaml"
-    assert answer.headers["cache-control"] == "no-cache, private"
+    assert f"kind: {kind}\n" in response.text
+    assert response.headers["content-type"] == "application/yaml"
+    assert response.headers["cache-control"] == "no-cache, private"
 
 
 @pytest.mark.parametrize("path", ["/api", "/api/v1", "/apis/apps/v1", "/version"])
@@ -74,10 +74,10 @@ async def test_other_documents_are_returned_for_any_method(cluster: Cluster, pat
 
 
 async def test_the_version_is_indented_json(cluster: Cluster) -> None:
-    answer = await cluster.http.get("/version")
+    response = await cluster.http.get("/version")
 
-    version = answer.json()
-    assert answer.text.startswith('{\n  "')
+    version = response.json()
+    assert response.text.startswith('{\n  "')
     assert (version["major"], version["minor"]) == tuple(map(str, cluster.version))
     assert version["gitVersion"].startswith(f"v{version['major']}.{version['minor']}.")
     assert {"gitCommit", "gitTreeState", "buildDate", "goVersion", "compiler", "platform"} <= set(version)
@@ -97,10 +97,10 @@ async def test_the_version_includes_the_emulated_and_the_minimum_version(cluster
     "path", ["/healthz", "/livez", "/readyz", "/readyz/ping", "/livez/poststarthook/rbac/bootstrap-roles"]
 )
 async def test_every_check_passes(cluster: Cluster, method: str, path: str) -> None:
-    answer = await cluster.call(method, path)
+    response = await cluster.call(method, path)
 
-    assert (answer.code, answer.body) == (200, "ok")
-    assert answer.headers["content-type"] == "text/plain; charset=utf-8"
+    assert (response.code, response.body) == (200, "ok")
+    assert response.headers["content-type"] == "text/plain; charset=utf-8"
 
 
 @pytest.mark.parametrize("path", ["/readyz/none", "/livez/informer-sync", "/readyz/poststarthook"])

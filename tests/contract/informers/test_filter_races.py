@@ -21,9 +21,9 @@ async def steps(count: int) -> None:
 
 
 @pytest.mark.scenario("G10")
-@pytest.mark.parametrize("apart", APART)
+@pytest.mark.parametrize("offset", APART)
 async def test_an_object_deleted_while_the_filter_hides_it_is_deleted_once(
-    cluster: Cluster, client: Client, apart: int
+    cluster: Cluster, client: Client, offset: int
 ) -> None:
     await put(cluster, "a")
     recorder = Recorder()
@@ -32,8 +32,8 @@ async def test_an_object_deleted_while_the_filter_hides_it_is_deleted_once(
         assert await recorder.take(1) == ["add/a"]
 
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(delayed_delete, cluster, max(apart, 0))
-            await steps(max(-apart, 0))
+            nursery.start_soon(delayed_delete, cluster, max(offset, 0))
+            await steps(max(-offset, 0))
             configs.set_filter(HIDDEN)
         await put(cluster, "mark", labels={"hidden": "no"})
 
@@ -46,9 +46,9 @@ async def delayed_delete(cluster: Cluster, count: int) -> None:
 
 
 @pytest.mark.scenario("G11")
-@pytest.mark.parametrize("apart", APART)
+@pytest.mark.parametrize("offset", APART)
 async def test_an_object_deleted_while_the_filter_shows_it_does_not_stay(
-    cluster: Cluster, client: Client, apart: int
+    cluster: Cluster, client: Client, offset: int
 ) -> None:
     await put(cluster, "a")
     recorder = Recorder()
@@ -57,8 +57,8 @@ async def test_an_object_deleted_while_the_filter_shows_it_does_not_stay(
         await configs.wait_synced()
 
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(delayed_delete, cluster, max(apart, 0))
-            await steps(max(-apart, 0))
+            nursery.start_soon(delayed_delete, cluster, max(offset, 0))
+            await steps(max(-offset, 0))
             configs.set_filter(None)
         await put(cluster, "mark")
 

@@ -151,11 +151,13 @@ async def test_a_410_for_a_compacted_token_has_a_token_for_the_rest_of_the_curre
     await cluster.create("widgets", cluster.widget("f"))
     old = forged(first["metadata"]["continue"], rv=int(compacted))
 
-    answer = await cluster.call("GET", cluster.path("widgets"), params={"continue": old, "limit": "2"})
+    response = await cluster.call("GET", cluster.path("widgets"), params={"continue": old, "limit": "2"})
 
-    assert (answer.code, answer.body["reason"]) == (410, "Expired")
-    assert answer.body["message"].startswith("The provided continue parameter is too old to display a consistent list")
-    page = await cluster.list_of("widgets", limit="2", **{"continue": answer.body["metadata"]["continue"]})
+    assert (response.code, response.body["reason"]) == (410, "Expired")
+    assert response.body["message"].startswith(
+        "The provided continue parameter is too old to display a consistent list"
+    )
+    page = await cluster.list_of("widgets", limit="2", **{"continue": response.body["metadata"]["continue"]})
     last = await cluster.list_of("widgets", **{"continue": page["metadata"]["continue"]})
     assert (names(page), names(last)) == (["d", "e"], ["f"])
     assert int(page["metadata"]["resourceVersion"]) > int(first["metadata"]["resourceVersion"])
@@ -172,10 +174,10 @@ async def test_a_410_for_a_compacted_token_has_a_token_for_the_rest_of_the_curre
     ],
 )
 async def test_an_invalid_token_is_a_400(five: Cluster, token: str, detail: str) -> None:
-    answer = await five.call("GET", five.path("configmaps"), params={"continue": token})
+    response = await five.call("GET", five.path("configmaps"), params={"continue": token})
 
-    assert (answer.code, answer.body["reason"]) == (400, "BadRequest")
-    assert answer.body["message"] == f"invalid continue token: continue key is not valid: {detail}"
+    assert (response.code, response.body["reason"]) == (400, "BadRequest")
+    assert response.body["message"] == f"invalid continue token: continue key is not valid: {detail}"
 
 
 @pytest.mark.parametrize(

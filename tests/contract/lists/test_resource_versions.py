@@ -9,22 +9,22 @@ import pytest
 import trio
 
 from dynkube.errors import APIError, Gone
-from tests.contract.cluster import Answer, Cluster
+from tests.contract.cluster import Cluster, Response
 
 ALL = "abcde"
 UNSET = None
 FUTURE = "9223372036854775807"
 
 
-async def ask(five: Cluster, **params: str | None) -> tuple[str, bool]:
+async def list_names(five: Cluster, **params: str | None) -> tuple[str, bool]:
     """Return the names, and whether there is a continue token; ``{third}`` is replaced by the version of the third."""
     third = (await five.get("configmaps", "c"))["metadata"]["resourceVersion"]
     query = {key: value.format(third=third) for key, value in params.items() if value is not None}
-    answer = await five.list_of("configmaps", **query)
-    names = [item["metadata"]["name"] for item in answer["items"]]
+    response = await five.list_of("configmaps", **query)
+    names = [item["metadata"]["name"] for item in response["items"]]
     # Lists from the watch cache of old servers (those without an exact version) are not sorted.
     cached = query.get("resourceVersion") and "Exact" not in query.values()
-    return "".join(sorted(names) if cached and five.version < (1, 31) else names), "continue" in answer["metadata"]
+    return "".join(sorted(names) if cached and five.version < (1, 31) else names), "continue" in response["metadata"]
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ async def ask(five: Cluster, **params: str | None) -> tuple[str, bool]:
 async def test_a_list_shows_this_state_and_this_many_objects(
     five: Cluster, version: str | None, match: str | None, limit: str | None, names: str
 ) -> None:
-    shown, more = await ask(five, resourceVersion=version, resourceVersionMatch=match, limit=limit)
+    shown, more = await list_names(five, resourceVersion=version, resourceVersionMatch=match, limit=limit)
 
     assert shown == names
     assert more == (names == "ab")
@@ -85,20 +85,20 @@ async def test_a_get_shows_the_latest_state_for_any_past_version(five: Cluster, 
 
 
 async def test_a_future_version_is_a_504_after_three_seconds(five: Cluster) -> None:
-    answers: list[Answer] = []
+    responses: list[Response] = []
 
     async def read(name: str, **params: str) -> None:
-        answers.append(await five.call("GET", five.path("configmaps", name), params=params))
+        responses.append(await five.call("GET", five.path("configmaps", name), params=params))
 
     async with trio.open_nursery() as nursery:  # concurrently, as a real server waits three seconds for each
         nursery.start_soon(lambda: read("", resourceVersion=FUTURE))
         nursery.start_soon(lambda: read("", resourceVersion=FUTURE, resourceVersionMatch="NotOlderThan"))
         nursery.start_soon(lambda: read("a", resourceVersion=FUTURE))
 
-    for answer in answers:
-        assert (answer.code, answer.headers["retry-after"], answer.body["reason"]) == (504, "1", "Timeout")
-        assert answer.body["message"].startswith(f"Timeout: Too large resource version: {FUTURE}, current: ")
-        assert answer.body["details"] == {
+    for response in responses:
+        assert (response.code, response.headers["retry-after"], response.body["reason"]) == (504, "1", "Timeout")
+        assert response.body["message"].startswith(f"Timeout: Too large resource version: {FUTURE}, current: ")
+        assert response.body["details"] == {
             "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
             "retryAfterSeconds": 1,
         }
@@ -106,14 +106,14 @@ async def test_a_future_version_is_a_504_after_three_seconds(five: Cluster) -> N
 
 @pytest.mark.parametrize("params", [{"resourceVersionMatch": "Exact"}, {"limit": "2"}])
 async def test_an_exact_future_version_is_an_error(five: Cluster, params: dict[str, str]) -> None:
-    answer = await five.call("GET", five.path("configmaps"), params={"resourceVersion": FUTURE, **params})
+    response = await five.call("GET", five.path("configmaps"), params={"resourceVersion": FUTURE, **params})
 
     if five.version < (1, 34):  # older servers read such lists from etcd, and return its error
-        assert answer.code == 500
-        assert answer.body["message"] == "etcdserver: mvcc: required revision is a future revision"
+        assert response.code == 500
+        assert response.body["message"] == "etcdserver: mvcc: required revision is a future revision"
     else:
-        assert answer.code == 504
-        assert answer.body["details"]["causes"][0]["reason"] == "ResourceVersionTooLarge"
+        assert response.code == 504
+        assert response.body["details"]["causes"][0]["reason"] == "ResourceVersionTooLarge"
 
 
 @pytest.mark.parametrize("params", [{"resourceVersionMatch": "Exact"}, {"limit": "2"}])
@@ -156,23 +156,23 @@ _MATCH, _MEANS = "resourceVersionMatch", "is forbidden"
 async def test_contradictory_parameters_are_a_422(
     cluster: Cluster, params: dict[str, str], field: str, message: str
 ) -> None:
-    answer = await cluster.call("GET", cluster.path("configmaps"), params=params)
+    response = await cluster.call("GET", cluster.path("configmaps"), params=params)
 
-    assert (answer.code, answer.body["reason"]) == (422, "Invalid")
-    assert answer.body["message"] == f'ListOptions.meta.k8s.io "" is invalid: {field}: {message}'
-    assert answer.body["details"]["causes"][0]["field"] == field
-    assert (answer.body["details"]["group"], answer.body["details"]["kind"]) == ("meta.k8s.io", "ListOptions")
+    assert (response.code, response.body["reason"]) == (422, "Invalid")
+    assert response.body["message"] == f'ListOptions.meta.k8s.io "" is invalid: {field}: {message}'
+    assert response.body["details"]["causes"][0]["field"] == field
+    assert (response.body["details"]["group"], response.body["details"]["kind"]) == ("meta.k8s.io", "ListOptions")
 
 
 @pytest.mark.parametrize("value", ["true", "false"])
 async def test_send_initial_events_is_an_error_for_a_list(five: Cluster, value: str) -> None:
-    answer = await five.call("GET", five.path("configmaps"), params={"sendInitialEvents": value})
+    response = await five.call("GET", five.path("configmaps"), params={"sendInitialEvents": value})
 
     if five.version >= (1, 27):
-        assert (answer.code, answer.body["reason"]) == (422, "Invalid")
-        assert "sendInitialEvents is forbidden for list" in answer.body["message"]
+        assert (response.code, response.body["reason"]) == (422, "Invalid")
+        assert "sendInitialEvents is forbidden for list" in response.body["message"]
     else:  # servers before 1.27 ignore it
-        assert len(answer.body["items"]) == 5
+        assert len(response.body["items"]) == 5
 
 
 @pytest.mark.parametrize(

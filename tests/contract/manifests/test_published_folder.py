@@ -30,16 +30,16 @@ def folder(tmp_path: Path) -> Path:
     """A copy of the manifests without repeated objects: some examples are alternatives for the same object."""
     seen: set[tuple[str, str, str]] = set()
     for path in sorted(DATA.rglob("*.yaml")):
-        kept = []
+        documents = []
         for body in yaml.load_all(path.read_text(), yaml.CSafeLoader):
             key = body and (body["kind"], body["metadata"].get("namespace", ""), body["metadata"]["name"])
             if key and key not in seen:
                 seen.add(key)
-                kept.append(body)
-        if kept:
+                documents.append(body)
+        if documents:
             copy = tmp_path / "manifests" / path.relative_to(DATA)
             copy.parent.mkdir(parents=True, exist_ok=True)
-            copy.write_text(yaml.dump_all(kept, Dumper=yaml.CSafeDumper))
+            copy.write_text(yaml.dump_all(documents, Dumper=yaml.CSafeDumper))
     return tmp_path / "manifests"
 
 

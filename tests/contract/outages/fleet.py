@@ -62,15 +62,15 @@ class Fleet:
         path, team = self.cluster.path(plural, name), random.choice("xy")
         what = random.choice(["put", "put", "put", "delete"])
         if what == "delete":
-            answer = await self.cluster.call("DELETE", path)
+            response = await self.cluster.call("DELETE", path)
         else:
             body = self.body(plural, name, shard, team=team, at=str(self.written))
-            answer = await self.cluster.call("POST", self.cluster.path(plural), body=body)
-            if answer.code == 409:
+            response = await self.cluster.call("POST", self.cluster.path(plural), body=body)
+            if response.code == 409:
                 labels = {"metadata": {"labels": body["metadata"]["labels"]}}
                 content_type = "application/merge-patch+json"
-                answer = await self.cluster.call("PATCH", path, body=labels, content_type=content_type)
-        if answer.code < 300:
+                response = await self.cluster.call("PATCH", path, body=labels, content_type=content_type)
+        if response.code < 300:
             self.written += 1
             self._progress.set()
 

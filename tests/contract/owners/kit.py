@@ -163,7 +163,7 @@ def _readable(element: str) -> str:
 async def applied(cluster: Cluster, resource: str, body: JSONObject, manager: str, **params: str) -> tuple[int, Any]:
     """Apply ``body``, and return the code and the body of the response."""
     path = cluster.path(resource, body["metadata"]["name"])
-    answer = await cluster.call(
+    response = await cluster.call(
         "PATCH", path, body=body, content_type=APPLY, params={"fieldManager": manager, **params}
     )
-    return answer.code, answer.body
+    return response.code, response.body

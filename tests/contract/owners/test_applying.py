@@ -21,10 +21,10 @@ async def test_an_apply_creates_a_missing_object_and_owns_its_fields(cluster: Cl
     path = cluster.path("configmaps", "a")
     params = {"fieldManager": "me"}
 
-    answer = await cluster.call("PATCH", path, body=applied(k="v"), content_type=APPLY, params=params)
+    response = await cluster.call("PATCH", path, body=applied(k="v"), content_type=APPLY, params=params)
 
-    assert answer.code == 201
-    (entry,) = answer.body["metadata"]["managedFields"]
+    assert response.code == 201
+    (entry,) = response.body["metadata"]["managedFields"]
     assert entry.pop("time")
     assert entry == {
         "manager": "me",
@@ -44,9 +44,9 @@ async def test_yaml_can_be_applied(cluster: Cluster) -> None:
 
 
 async def test_a_dry_run_of_an_apply_stores_nothing(cluster: Cluster) -> None:
-    answer = await cluster.apply("configmaps", applied(k="v"), "me", params={"dryRun": "All"})
+    response = await cluster.apply("configmaps", applied(k="v"), "me", params={"dryRun": "All"})
 
-    assert owners(answer) == {"me": {"f:data": {"f:k": {}}}}
+    assert owners(response) == {"me": {"f:data": {"f:k": {}}}}
     with pytest.raises(NotFound):
         await cluster.get("configmaps", "a")
 
@@ -134,8 +134,8 @@ async def test_an_apply_merges_into_the_metadata(cluster: Cluster) -> None:
     metadata = merged["metadata"]
     assert (metadata["labels"], metadata["annotations"]) == ({"a": "1", "b": "2"}, {"c": "3"})
     assert metadata["finalizers"] == ["a.b/c", "d.e/f"]
-    left = await cluster.apply("configmaps", config(), "me")
-    assert (left["metadata"]["labels"], left["metadata"]["finalizers"]) == ({"a": "1"}, ["a.b/c"])
+    remaining = await cluster.apply("configmaps", config(), "me")
+    assert (remaining["metadata"]["labels"], remaining["metadata"]["finalizers"]) == ({"a": "1"}, ["a.b/c"])
 
 
 async def test_lists_of_type_map_merge_by_key(cluster: Cluster) -> None:
@@ -151,8 +151,8 @@ async def test_lists_of_type_map_merge_by_key(cluster: Cluster) -> None:
         await cluster.apply("podtemplates", of({"name": "app", "image": "app:2"}), "two")
     assert caught.value.causes[0].field == '.template.spec.containers[name="app"].image'
 
-    left = await cluster.apply("podtemplates", of({"name": "app"}), "two")
-    assert [container["name"] for container in left["template"]["spec"]["containers"]] == ["app"]
+    remaining = await cluster.apply("podtemplates", of({"name": "app"}), "two")
+    assert [container["name"] for container in remaining["template"]["spec"]["containers"]] == ["app"]
 
 
 async def test_lists_of_custom_resources_merge_by_the_type_in_their_schema(cluster: Cluster) -> None:

@@ -83,8 +83,8 @@ async def test_a_port_that_is_no_longer_applied_is_removed(cluster: Cluster) -> 
 
     obj = await cluster.apply("deployments", container(ports=[{"containerPort": 81}]), "me")
 
-    (left,) = obj["spec"]["template"]["spec"]["containers"][0]["ports"]
-    assert left == {"containerPort": 81, "protocol": "TCP"}
+    (remaining,) = obj["spec"]["template"]["spec"]["containers"][0]["ports"]
+    assert remaining == {"containerPort": 81, "protocol": "TCP"}
 
 
 @pytest.mark.parametrize(

@@ -36,10 +36,10 @@ def env_of(obj: JSONObject) -> list[str]:
 
 def owned(obj: JSONObject) -> dict[str, JSONObject]:
     """Return the owned fields of environment variables by owner and name; empty if duplicates are owned together."""
-    found = {who: _container(fields).get("f:env", {}) for who, fields in owners(obj).items()}
+    found = {manager: _container(fields).get("f:env", {}) for manager, fields in owners(obj).items()}
     return {
-        who: {element[11:-2]: set(below) - {"."} for element, below in fields.items() if element != "."}
-        for who, fields in found.items()
+        manager: {element[11:-2]: set(below) - {"."} for element, below in fields.items() if element != "."}
+        for manager, fields in found.items()
         if fields
     }
 
@@ -175,7 +175,7 @@ async def test_duplicates_written_by_an_update_stay_when_the_item_is_no_longer_a
     obj["spec"]["template"]["spec"]["containers"][0]["env"] = [A, B, OTHER_B]
     await cluster.update("deployments", obj, params={"fieldManager": "other"})
 
-    left = await cluster.apply("deployments", deployment(A), "me")
+    remaining = await cluster.apply("deployments", deployment(A), "me")
 
-    assert env_of(left) == ["A=1", "B=1", "B=2"]
-    assert owned(left) == {"me": {"A": EACH}, "other:Update": {"B": set()}}
+    assert env_of(remaining) == ["A=1", "B=1", "B=2"]
+    assert owned(remaining) == {"me": {"A": EACH}, "other:Update": {"B": set()}}

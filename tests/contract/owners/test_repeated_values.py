@@ -33,8 +33,8 @@ async def written(cluster: Cluster, *states: list[str]) -> JSONObject:
 
 def owned(obj: JSONObject) -> dict[str, set[str]]:
     """Return the values of the set by owner."""
-    found = {who: fields.get("f:metadata", {}).get("f:finalizers", {}) for who, fields in owners(obj).items()}
-    return {who: {element[3:-1] for element in fields} - {""} for who, fields in found.items() if fields}
+    found = {manager: fields.get("f:metadata", {}).get("f:finalizers", {}) for manager, fields in owners(obj).items()}
+    return {manager: {element[3:-1] for element in fields} - {""} for manager, fields in found.items() if fields}
 
 
 async def test_a_create_owns_duplicates_together(held: Cluster) -> None:

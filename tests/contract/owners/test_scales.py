@@ -30,7 +30,7 @@ def scale(replicas: int, name: str = "d") -> JSONObject:
     return {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": name}, "spec": spec}
 
 
-def who(obj: JSONObject, field: str = "f:replicas") -> set[str]:
+def managers_of(obj: JSONObject, field: str = "f:replicas") -> set[str]:
     """Return the owners of ``replicas``."""
     return {manager for manager, fields in owners(obj).items() if field in fields.get("f:spec", {})}
 
@@ -41,11 +41,11 @@ async def test_scaling_takes_the_replicas_from_the_manager_that_applied_them(clu
 
     await cluster.patch(f"{plural}/scale", "d", {"spec": {"replicas": 5}}, params={"fieldManager": "scaler"})
 
-    assert who(await cluster.get(plural, "d")) == {"scaler:Update:scale"}
+    assert managers_of(await cluster.get(plural, "d")) == {"scaler:Update:scale"}
     code, error = await applied(cluster, plural, sized(plural, 1), "me")
     assert (code, error["details"]["causes"][0]["field"]) == (409, ".spec.replicas")
     forced = await cluster.apply(plural, sized(plural, 1), "me", force=True)
-    assert (forced["spec"]["replicas"], who(forced)) == (1, {"me"})
+    assert (forced["spec"]["replicas"], managers_of(forced)) == (1, {"me"})
 
 
 @pytest.mark.parametrize("plural", KINDS)
@@ -64,7 +64,7 @@ async def test_a_scale_can_be_applied(cluster: Cluster, plural: str) -> None:
         {"replicas": 17},
         False,
     )
-    assert (obj["spec"]["replicas"], who(obj)) == (17, {"scaler:scale"})
+    assert (obj["spec"]["replicas"], managers_of(obj)) == (17, {"scaler:scale"})
 
 
 async def test_several_managers_can_apply_the_same_replicas(cluster: Cluster) -> None:
@@ -72,7 +72,7 @@ async def test_several_managers_can_apply_the_same_replicas(cluster: Cluster) ->
 
     await applied(cluster, "deployments/scale", scale(7), "scaler")
 
-    assert who(await cluster.get("deployments", "d")) == {"me", "scaler:scale"}
+    assert managers_of(await cluster.get("deployments", "d")) == {"me", "scaler:scale"}
 
 
 async def test_applying_a_scale_whose_replicas_have_no_owner_adds_before_first_apply(cluster: Cluster) -> None:
@@ -85,7 +85,7 @@ async def test_applying_a_scale_whose_replicas_have_no_owner_adds_before_first_a
     )
     await applied(cluster, "deployments/scale", scale(1), "scaler")
 
-    assert who(await cluster.get("deployments", "d")) == {"scaler:scale", "before-first-apply:Update:scale"}
+    assert managers_of(await cluster.get("deployments", "d")) == {"scaler:scale", "before-first-apply:Update:scale"}
 
 
 async def test_patching_a_scale_whose_replicas_have_no_owner_adds_no_owner(cluster: Cluster) -> None:
@@ -93,7 +93,7 @@ async def test_patching_a_scale_whose_replicas_have_no_owner_adds_no_owner(clust
 
     await cluster.patch("deployments/scale", "d", {"spec": {"replicas": 2}}, params={"fieldManager": "scaler"})
 
-    assert who(await cluster.get("deployments", "d")) == set()
+    assert managers_of(await cluster.get("deployments", "d")) == set()
 
 
 async def test_the_status_of_a_scale_is_ignored(cluster: Cluster) -> None:
@@ -103,7 +103,7 @@ async def test_the_status_of_a_scale_is_ignored(cluster: Cluster) -> None:
     await cluster.patch("deployments/scale", "d", patch, params={"fieldManager": "scaler"})
 
     obj = await cluster.get("deployments", "d")
-    assert (who(obj), obj["status"].get("replicas", 0)) == ({"me"}, 0)
+    assert (managers_of(obj), obj["status"].get("replicas", 0)) == ({"me"}, 0)
 
 
 async def test_an_updater_loses_the_replicas_to_a_scale_that_does_not_change_them(cluster: Cluster) -> None:
@@ -116,7 +116,7 @@ async def test_an_updater_loses_the_replicas_to_a_scale_that_does_not_change_the
     assert [(entry["manager"], "time" in entry) for entry in twice] == [("maker", False), ("maker", True)]
 
     await cluster.patch("deployments/scale", "d", patch, params={"fieldManager": "scaler"})
-    assert who(await cluster.get("deployments", "d")) == set()
+    assert managers_of(await cluster.get("deployments", "d")) == set()
 
 
 async def test_applying_an_invalid_scale_is_an_error(cluster: Cluster) -> None:
@@ -141,4 +141,4 @@ async def test_the_scale_of_a_custom_resource_can_only_be_applied_without_change
     code, _ = await applied(cluster, "widgets/scale", scale(2, "w"), "scaler")
 
     assert code == 200
-    assert who(await cluster.get("widgets", "w"), "f:size") == {"me", "scaler:scale"}
+    assert managers_of(await cluster.get("widgets", "w"), "f:size") == {"me", "scaler:scale"}

@@ -21,10 +21,10 @@ async def test_replicas_can_be_handed_over_to_a_controller_without_a_reset(clust
         "controller",
     }
 
-    left = await cluster.apply("deployments", workload(), "me")
+    remaining = await cluster.apply("deployments", workload(), "me")
 
-    assert left["spec"]["replicas"] == 3
-    assert "f:replicas" not in owners(left)["me"]["f:spec"]
+    assert remaining["spec"]["replicas"] == 3
+    assert "f:replicas" not in owners(remaining)["me"]["f:spec"]
 
 
 async def test_a_field_without_another_owner_is_reset_to_its_default(cluster: Cluster) -> None:
@@ -37,18 +37,18 @@ async def test_a_field_updated_by_another_manager_is_not_reset(cluster: Cluster)
     await cluster.apply("deployments", workload(replicas=3), "me")
     await cluster.patch("deployments", "d", {"spec": {"replicas": 5}}, params={"fieldManager": "controller"})
 
-    left = await cluster.apply("deployments", workload(), "me")
+    remaining = await cluster.apply("deployments", workload(), "me")
 
-    assert left["spec"]["replicas"] == 5
+    assert remaining["spec"]["replicas"] == 5
 
 
 async def test_a_key_of_a_map_updated_by_another_manager_is_not_removed(cluster: Cluster) -> None:
     await cluster.apply("configmaps", {**config(), "data": {"a": "1", "b": "1"}}, "me")
     await cluster.patch("configmaps", "a", {"data": {"b": "2"}}, params={"fieldManager": "other"})
 
-    left = await cluster.apply("configmaps", {**config(), "data": {"a": "1"}}, "me")
+    remaining = await cluster.apply("configmaps", {**config(), "data": {"a": "1"}}, "me")
 
-    assert left["data"] == {"a": "1", "b": "2"}
+    assert remaining["data"] == {"a": "1", "b": "2"}
 
 
 @pytest.mark.parametrize("operation", ["Apply", "Update"])
@@ -127,9 +127,9 @@ async def test_a_field_removed_from_an_extracted_configuration_is_removed(widget
     mine = extracted(obj, "one")
     del mine["spec"]["set"]
 
-    left = await widgets.apply("widgets", mine, "one")
+    remaining = await widgets.apply("widgets", mine, "one")
 
-    assert owned(left) == field_sets({"one": "text list[a] list[a].name list[a].value struct.inner.c"})
+    assert owned(remaining) == field_sets({"one": "text list[a] list[a].name list[a].value struct.inner.c"})
 
 
 async def test_an_extracted_configuration_lacks_fields_that_others_have_changed(widgets: Cluster) -> None:

@@ -144,27 +144,27 @@ async def test_an_unknown_member_of_an_operation_causes_a_warning(cluster: Clust
     operation = {"op": "add", "path": "/data/a", "value": "9", "note": "x"}
     path = cluster.path("configmaps", "a")
 
-    answer = await cluster.call("PATCH", path, body=[operation], content_type=JSON)
+    response = await cluster.call("PATCH", path, body=[operation], content_type=JSON)
 
-    assert answer.warnings == ['json patch unknown field "[0].note"']
+    assert response.warnings == ['json patch unknown field "[0].note"']
 
 
 async def test_copies_can_add_three_megabytes_in_total(cluster: Cluster, stored: JSONObject) -> None:
-    filled = {"op": "add", "path": "/data/a", "value": "x" * 100_000}  # 100,002 bytes with its quotes
+    adding = {"op": "add", "path": "/data/a", "value": "x" * 100_000}  # 100,002 bytes with its quotes
     copying = {"op": "copy", "from": "/data/a", "path": "/data/b"}
-    assert (await cluster.patch("configmaps", "a", [filled, *[copying] * 31], JSON))["data"]["b"] == "x" * 100_000
+    assert (await cluster.patch("configmaps", "a", [adding, *[copying] * 31], JSON))["data"]["b"] == "x" * 100_000
 
     with pytest.raises(Invalid, match="the server rejected our request due to an error in our request"):
-        await cluster.patch("configmaps", "a", [filled, *[copying] * 32], JSON)
+        await cluster.patch("configmaps", "a", [adding, *[copying] * 32], JSON)
 
 
 async def test_html_characters_count_as_the_escapes_that_go_writes(cluster: Cluster, stored: JSONObject) -> None:
-    filled = {"op": "add", "path": "/data/a", "value": "<" * 100_000}  # 600,002 bytes
+    adding = {"op": "add", "path": "/data/a", "value": "<" * 100_000}  # 600,002 bytes
     copying = {"op": "copy", "from": "/data/a", "path": "/data/b"}
-    assert (await cluster.patch("configmaps", "a", [filled, *[copying] * 5], JSON))["data"]["b"] == "<" * 100_000
+    assert (await cluster.patch("configmaps", "a", [adding, *[copying] * 5], JSON))["data"]["b"] == "<" * 100_000
 
     with pytest.raises(Invalid):
-        await cluster.patch("configmaps", "a", [filled, *[copying] * 6], JSON)
+        await cluster.patch("configmaps", "a", [adding, *[copying] * 6], JSON)
 
 
 async def test_repeatedly_copying_annotations_into_themselves_is_an_error(cluster: Cluster, stored: JSONObject) -> None:

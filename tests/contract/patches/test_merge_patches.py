@@ -34,10 +34,10 @@ async def test_a_patch_that_changes_nothing_writes_nothing(cluster: Cluster, pat
 async def test_a_dry_run_of_a_patch_does_not_change_the_object(cluster: Cluster) -> None:
     created = await cluster.create("configmaps", config())
 
-    answer = await cluster.patch("configmaps", "a", {"data": {"k": "w"}}, params={"dryRun": "All"})
+    response = await cluster.patch("configmaps", "a", {"data": {"k": "w"}}, params={"dryRun": "All"})
 
-    assert answer["data"] == {"k": "w"}
-    assert answer["metadata"]["resourceVersion"] == created["metadata"]["resourceVersion"]
+    assert response["data"] == {"k": "w"}
+    assert response["metadata"]["resourceVersion"] == created["metadata"]["resourceVersion"]
     assert await cluster.get("configmaps", "a") == created
 
 

@@ -33,9 +33,9 @@ async def test_a_strategic_patch_merges_lists_by_key(cluster: Cluster, template:
     env = [{"name": "A", "$patch": "delete"}, {"name": "C", "value": "3"}]
     spec = {"containers": [{"name": "app", "env": env}], "nodeSelector": {"zone": "a"}}
 
-    answer = await cluster.patch("podtemplates", "p", {"template": {"spec": spec}}, STRATEGIC)
+    response = await cluster.patch("podtemplates", "p", {"template": {"spec": spec}}, STRATEGIC)
 
-    patched = answer["template"]["spec"]
+    patched = response["template"]["spec"]
     app, side = patched["containers"]
     assert (app["image"], app["env"]) == ("app:1", [{"name": "C", "value": "3"}, {"name": "B", "value": "2"}])
     assert side == template["template"]["spec"]["containers"][1]
@@ -101,7 +101,7 @@ async def test_a_patch_has_the_recorded_result(cluster: Cluster, kind: str, obj:
 
     wanted = _without_empty(case["result"])
     assert _within(wanted, result) == []
-    assert _left_over(_without_empty(obj), wanted, _without_empty(result)) == []
+    assert _remaining(_without_empty(obj), wanted, _without_empty(result)) == []
 
 
 @pytest.mark.parametrize(("kind", "obj", "case"), _cases("message"))
@@ -124,21 +124,23 @@ def _without_empty(value: Any) -> Any:
     return [_without_empty(item) for item in value] if isinstance(value, list) else value
 
 
-def _left_over(before: Any, wanted: Any, found: Any, path: str = "") -> list[str]:
+def _remaining(before: Any, wanted: Any, found: Any, path: str = "") -> list[str]:
     """Return the paths that are in ``before`` and ``found``, and not in ``wanted``."""
     if not (isinstance(before, dict) and isinstance(wanted, dict) and isinstance(found, dict)):
         return []
-    left = [f"{path}.{key}" for key in before.keys() - wanted.keys() if key in found]
+    remaining = [f"{path}.{key}" for key in before.keys() - wanted.keys() if key in found]
     for key in before.keys() & wanted.keys():
-        left += _left_over(before[key], wanted[key], found.get(key), f"{path}.{key}")
-    return left
+        remaining += _remaining(before[key], wanted[key], found.get(key), f"{path}.{key}")
+    return remaining
 
 
 def _within(wanted: Any, found: Any, path: str = "") -> list[str]:
     """Return the differences of ``found``, which may have additional fields (defaults), but no additional items."""
     if isinstance(wanted, dict) and isinstance(found, dict):
-        return [trouble for key, item in wanted.items() for trouble in _within(item, found.get(key), f"{path}.{key}")]
+        return [
+            difference for key, item in wanted.items() for difference in _within(item, found.get(key), f"{path}.{key}")
+        ]
     if isinstance(wanted, list) and isinstance(found, list) and len(wanted) == len(found):
         pairs = enumerate(zip(wanted, found, strict=True))
-        return [trouble for index, (one, other) in pairs for trouble in _within(one, other, f"{path}[{index}]")]
+        return [difference for index, (one, other) in pairs for difference in _within(one, other, f"{path}[{index}]")]
     return [] if wanted == found else [f"{path}: {found!r} instead of {wanted!r}"]

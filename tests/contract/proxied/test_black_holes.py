@@ -20,7 +20,7 @@ from tests.contract.cluster import Cluster
 from tests.contract.events import GIVE_UP
 from tests.contract.informers.kit import CONFIGS, names, put, wait_live
 
-Ask: TypeAlias = Callable[[RESTClient], Awaitable[None]]
+Send: TypeAlias = Callable[[RESTClient], Awaitable[None]]
 
 IN_TIME = Request(method="GET", path="/version", timeout=GIVE_UP)  # long enough for a busy machine
 
@@ -72,13 +72,13 @@ async def open_watch(rest: RESTClient) -> None:
         pass
 
 
-@pytest.mark.parametrize("kept", [False, True], ids=["new connection", "kept connection"])
-@pytest.mark.parametrize("ask", [read, write, list_once, open_watch])
-async def test_a_request_ends_at_its_deadline(ask: Ask, kept: bool, proxy: FaultProxy) -> None:
+@pytest.mark.parametrize("reused", [False, True], ids=["new connection", "kept connection"])
+@pytest.mark.parametrize("send", [read, write, list_once, open_watch])
+async def test_a_request_ends_at_its_deadline(send: Send, reused: bool, proxy: FaultProxy) -> None:
     async with RESTClient(load_config(kubeconfig=proxy.kubeconfig()), timeout=1.0) as rest:
-        if kept:
+        if reused:
             await rest.request(IN_TIME)
         with proxy.black_hole(), trio.fail_after(GIVE_UP), pytest.raises(DeadlineExceeded):
-            await ask(rest)
+            await send(rest)
 
         await rest.request(IN_TIME)

@@ -67,15 +67,15 @@ def _compared(code: int, status: JSONObject) -> JSONObject:
     return {"code": code, "reason": status.get("reason", ""), "message": status["message"], **details}
 
 
-def _meaning(answer: Any) -> Any:
-    """Return ``answer`` with the ignored parts removed from all strings."""
-    if isinstance(answer, str):
+def _comparable(response: Any) -> Any:
+    """Return ``response`` with the ignored parts removed from all strings."""
+    if isinstance(response, str):
         for pattern, replacement in _PASSED_OVER:
-            answer = re.sub(pattern, replacement, answer)
-        return answer
-    if isinstance(answer, dict):
-        return {key: _meaning(value) for key, value in answer.items()}
-    return [_meaning(value) for value in answer] if isinstance(answer, list) else answer
+            response = re.sub(pattern, replacement, response)
+        return response
+    if isinstance(response, dict):
+        return {key: _comparable(value) for key, value in response.items()}
+    return [_comparable(value) for value in response] if isinstance(response, list) else response
 
 
 @pytest.mark.parametrize("table", _TABLES.values(), ids=_TABLES)
@@ -87,7 +87,7 @@ async def test_the_error_for_an_invalid_request_is_that_of_kube_apiserver(
 
     for row in table.rows:
         with subtests.test(f"{row['request']} {row.get('body', '')}"[:150]):
-            answer = await _send(cluster, checker.fill_in(row))
-            if answer["code"] < 300 and not row["request"].startswith("GET"):
+            response = await _send(cluster, checker.fill_in(row))
+            if response["code"] < 300 and not row["request"].startswith("GET"):
                 await _seed_again(cluster)
-            checker.check(table, row, _meaning(answer))
+            checker.check(table, row, _comparable(response))

@@ -23,9 +23,9 @@ async def test_invalid_utf8_becomes_replacement_characters(cluster: Cluster) -> 
 async def test_malformed_parameters_and_repeated_ones_after_the_first_are_ignored(cluster: Cluster, query: str) -> None:
     await cluster.create("configmaps", config())
 
-    answer = await cluster.call("GET", f"{cluster.path('configmaps')}?{query}")
+    response = await cluster.call("GET", f"{cluster.path('configmaps')}?{query}")
 
-    assert answer.code == 200
+    assert response.code == 200
 
 
 async def test_a_json_patch_with_more_than_ten_thousand_operations_is_a_413(cluster: Cluster) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from dynkube.errors import Invalid
-from tests.contract.cluster import TABLE, Answer, Cluster
+from tests.contract.cluster import TABLE, Cluster, Response
 from tests.contract.objects import CRDS, JSONObject, structural, version
 
 # Field, reason and message.
@@ -55,8 +55,8 @@ async def update_schema(cluster: Cluster, schema: JSONObject) -> None:
     await cluster.update(CRDS, found)
 
     async def in_force() -> bool:
-        answer = await cluster.call("GET", cluster.path("widgets"), params={"limit": "1"}, headers={"Accept": TABLE})
-        return answer.code == 200 and answer.body["columnDefinitions"][-1]["name"] == mark["name"]
+        response = await cluster.call("GET", cluster.path("widgets"), params={"limit": "1"}, headers={"Accept": TABLE})
+        return response.code == 200 and response.body["columnDefinitions"][-1]["name"] == mark["name"]
 
     await cluster.until(in_force)
     await cluster.until_served("widgets")
@@ -87,24 +87,24 @@ class Fields:
         await cluster.create_crd(cluster.crd(versions=[version(schema=structural(**properties))]))
         return cls(cluster, listed)
 
-    async def answer(self, schema: JSONObject, value: object) -> Answer:
+    async def response(self, schema: JSONObject, value: object) -> Response:
         """Return the response to creating a Widget with ``value`` in the field."""
         path = self.cluster.path("widgets")
         return await self.cluster.call("POST", path, body=self.widget(schema, value), params={"dryRun": "All"})
 
     async def stored(self, schema: JSONObject, value: object) -> Any:
         """Create a Widget with ``value`` in the field, and return the resulting value; ``None`` if it is missing."""
-        answer = await self.answer(schema, value)
-        assert answer.code == 201, answer
-        return answer.body["spec"].get(self._field(schema))
+        response = await self.response(schema, value)
+        assert response.code == 201, response
+        return response.body["spec"].get(self._field(schema))
 
     async def causes(self, schema: JSONObject, value: object) -> list[Cause]:
         """Return the causes for which a Widget with ``value`` in the field is invalid."""
-        answer, place = await self.answer(schema, value), f"spec.{self._field(schema)}"
-        assert answer.code == 422, answer
+        response, place = await self.response(schema, value), f"spec.{self._field(schema)}"
+        assert response.code == 422, response
         return [
             (cause["field"].replace(place, "spec.f"), cause["reason"], cause["message"].replace(place, "spec.f"))
-            for cause in answer.body["details"]["causes"]
+            for cause in response.body["details"]["causes"]
         ]
 
     async def changed(self, schema: JSONObject, before: object, after: object) -> list[str]:

@@ -32,11 +32,11 @@ SCHEMAS = [case[0] for case in CASES]
 LATER = fields(a=STRING, g={**STRING, "default": "d"})
 
 
-@pytest.mark.parametrize(("schema", "written", "kept"), CASES)
+@pytest.mark.parametrize(("schema", "written", "expected"), CASES)
 async def test_a_write_sets_missing_fields_to_their_defaults(
-    widgets: Fields, schema: JSONObject, written: Any, kept: Any
+    widgets: Fields, schema: JSONObject, written: Any, expected: Any
 ) -> None:
-    assert await widgets.stored(schema, written) == kept
+    assert await widgets.stored(schema, written) == expected
 
 
 async def test_reads_show_a_new_default_in_objects_stored_before(cluster: Cluster) -> None:

@@ -20,10 +20,10 @@ SCHEMAS = [case.values[0] for case in CASES]
 async def test_a_valid_value_is_kept_and_an_invalid_one_has_these_causes(
     widgets: Fields, schema: JSONObject, good: Any, bad: Any, found: list[Cause]
 ) -> None:
-    kept = await widgets.stored(schema, good)
+    stored = await widgets.stored(schema, good)
     causes = await widgets.causes(schema, bad)
 
-    assert kept == good
+    assert stored == good
     if widgets.cluster.version < (1, 25):  # the same errors with other messages
         assert places(causes) == places(found)
     else:  # in any order, as Go iterates over maps in random order

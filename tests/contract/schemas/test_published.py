@@ -83,11 +83,11 @@ async def installed(backend: Backend, server: APIServer | None) -> AsyncIterator
 async def test_a_published_crd_is_created_without_warnings(cluster: Cluster, body: JSONObject) -> None:
     params = {"dryRun": "All", "fieldValidation": "Strict"}
 
-    answer = await cluster.call("POST", cluster.path(CRDS), body=_own(cluster, body), params=params)
+    response = await cluster.call("POST", cluster.path(CRDS), body=_own(cluster, body), params=params)
 
-    assert (answer.code, answer.warnings) == (201 if _can_be_created(cluster, body) else 422, [])
-    if answer.code == 422:
-        found = {(cause["field"].rpartition(".")[2], cause["message"]) for cause in answer.body["details"]["causes"]}
+    assert (response.code, response.warnings) == (201 if _can_be_created(cluster, body) else 422, [])
+    if response.code == 422:
+        found = {(cause["field"].rpartition(".")[2], cause["message"]) for cause in response.body["details"]["causes"]}
         assert found == {("default", 'Invalid value: "null":  in body must be of type string: "null"')}
 
 
@@ -102,8 +102,8 @@ async def test_a_published_crd_is_served_in_all_of_its_versions(installed: Clust
     assert conditions(found)["Established"] == ("True", "InitialNamesAccepted")
     for version in own["spec"]["versions"]:
         path = f"/apis/{own['spec']['group']}/{version['name']}/{own['spec']['names']['plural']}"
-        answer = await installed.call("GET", path, params={"limit": "1"})
-        assert answer.code == (200 if version["served"] else 404)
+        response = await installed.call("GET", path, params={"limit": "1"})
+        assert response.code == (200 if version["served"] else 404)
 
 
 @each_crd
@@ -146,10 +146,10 @@ async def test_an_example_is_read_back_with_all_of_its_fields(installed: Cluster
     await installed.delete(plural, metadata["name"])
 
 
-def _within(said: Any, found: Any) -> bool:
+def _within(expected: Any, found: Any) -> bool:
     """Return whether ``found`` has all fields of ``said``; it may have defaults too, and nulls are ignored."""
-    if isinstance(said, dict) and isinstance(found, dict):
-        return all(_within(value, found.get(key)) for key, value in said.items() if value is not None)
-    if isinstance(said, list) and isinstance(found, list):
-        return len(said) == len(found) and all(map(_within, said, found))
-    return bool(said == found)
+    if isinstance(expected, dict) and isinstance(found, dict):
+        return all(_within(value, found.get(key)) for key, value in expected.items() if value is not None)
+    if isinstance(expected, list) and isinstance(found, list):
+        return len(expected) == len(found) and all(map(_within, expected, found))
+    return bool(expected == found)

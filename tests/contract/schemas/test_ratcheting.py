@@ -101,9 +101,9 @@ async def test_a_rule_that_an_unchanged_value_violates_causes_a_warning(cluster:
     )
     body["metadata"]["labels"] = {"a": "b"}
 
-    answer = await cluster.call("PUT", cluster.path("widgets", "w"), body=body)
+    response = await cluster.call("PUT", cluster.path("widgets", "w"), body=body)
 
-    assert answer.warnings == ['spec.f: Invalid value: "bad": no']
+    assert response.warnings == ['spec.f: Invalid value: "bad": no']
 
 
 async def test_an_update_of_the_status_validates_only_the_status(cluster: Cluster) -> None:

@@ -32,9 +32,9 @@ async def test_fields_that_the_storage_version_lacks_are_dropped(cluster: Cluste
     await _two_versions(cluster)
 
     body = cluster.widget(api_version="v1beta1", spec={"a": "x", "old": "kept?"})
-    answer = await cluster.create("widgets.v1beta1", body)
+    response = await cluster.create("widgets.v1beta1", body)
 
-    assert answer["spec"] == {"a": "x"}
+    assert response["spec"] == {"a": "x"}
     assert await _spec_of(cluster, "widgets.v1") == {"a": "x", "new": "n"}
 
 
@@ -42,7 +42,7 @@ async def test_unknown_fields_are_those_of_the_requested_version(cluster: Cluste
     await _two_versions(cluster)
     body = cluster.widget(api_version="v1beta1", spec={"new": "x"})
 
-    answer = await cluster.call("POST", cluster.path("widgets.v1beta1"), body=body)
+    response = await cluster.call("POST", cluster.path("widgets.v1beta1"), body=body)
 
-    assert answer.code == 201
-    assert answer.warnings == (['unknown field "spec.new"'] if cluster.version >= (1, 25) else [])
+    assert response.code == 201
+    assert response.warnings == (['unknown field "spec.new"'] if cluster.version >= (1, 25) else [])

@@ -56,14 +56,14 @@ APPLIED: list[tuple[JSONObject, Any, str]] = [
 SCHEMAS = [case[0] for case in [*PRUNED, *APPLIED]]
 
 
-@pytest.mark.parametrize(("schema", "written", "kept", "unknown"), PRUNED)
+@pytest.mark.parametrize(("schema", "written", "expected", "unknown"), PRUNED)
 async def test_each_unknown_field_is_dropped_with_a_warning(
-    widgets: Fields, schema: JSONObject, written: object, kept: object, unknown: list[str]
+    widgets: Fields, schema: JSONObject, written: object, expected: object, unknown: list[str]
 ) -> None:
-    answer = await widgets.answer(schema, written)
+    response = await widgets.response(schema, written)
 
-    assert next(iter(answer.body["spec"].values())) == kept
-    warnings = [text.replace(next(iter(answer.body["spec"])), "f") for text in answer.warnings]
+    assert next(iter(response.body["spec"].values())) == expected
+    warnings = [text.replace(next(iter(response.body["spec"])), "f") for text in response.warnings]
     assert warnings == ([f'unknown field "{path}"' for path in unknown] if widgets.cluster.version >= (1, 25) else [])
 
 
@@ -72,12 +72,12 @@ async def test_unknown_fields_at_the_top_and_in_metadata_cause_warnings(cluster:
     body = cluster.widget(more=1, spec={"f": "x", "g": 1})
     body["metadata"]["zork"] = 1
 
-    answer = await cluster.call("POST", cluster.path("widgets"), body=body)
+    response = await cluster.call("POST", cluster.path("widgets"), body=body)
 
-    assert "more" not in answer.body
-    assert "zork" not in answer.body["metadata"]
+    assert "more" not in response.body
+    assert "zork" not in response.body["metadata"]
     warnings = ['unknown field "metadata.zork"', 'unknown field "more"', 'unknown field "spec.g"']
-    assert answer.warnings == (warnings if cluster.version >= (1, 25) else [])
+    assert response.warnings == (warnings if cluster.version >= (1, 25) else [])
 
 
 @TOLD
@@ -85,9 +85,9 @@ async def test_with_ignore_there_are_no_warnings(cluster: Cluster) -> None:
     await serve(cluster, STRING)
     body, params = cluster.widget(spec={"g": 1}), {"fieldValidation": "Ignore"}
 
-    answer = await cluster.call("POST", cluster.path("widgets"), body=body, params=params)
+    response = await cluster.call("POST", cluster.path("widgets"), body=body, params=params)
 
-    assert (answer.code, answer.body["spec"], answer.warnings) == (201, {}, [])
+    assert (response.code, response.body["spec"], response.warnings) == (201, {}, [])
 
 
 @TOLD
@@ -109,10 +109,10 @@ async def test_unknown_fields_of_built_in_kinds_cause_warnings(cluster: Cluster)
     body = pod(containers=[{"name": "c", "image": "i", "fooo": 1}])
     body["metadata"]["zork"] = 1
 
-    answer = await cluster.call("POST", cluster.path("pods"), body=body, params={"dryRun": "All"})
+    response = await cluster.call("POST", cluster.path("pods"), body=body, params={"dryRun": "All"})
 
-    assert answer.warnings == ['unknown field "metadata.zork"', 'unknown field "spec.containers[0].fooo"']
-    assert "fooo" not in answer.body["spec"]["containers"][0]
+    assert response.warnings == ['unknown field "metadata.zork"', 'unknown field "spec.containers[0].fooo"']
+    assert "fooo" not in response.body["spec"]["containers"][0]
 
 
 @TOLD
@@ -141,10 +141,10 @@ async def test_unknown_fields_of_a_patch_are_dropped_with_a_warning(cluster: Clu
     await serve(cluster, STRING)
     await cluster.create("widgets", cluster.widget(spec={"f": "x"}))
 
-    answer = await cluster.call("PATCH", cluster.path("widgets", "w"), body={"spec": {"g": 1}}, content_type=MERGE)
+    response = await cluster.call("PATCH", cluster.path("widgets", "w"), body={"spec": {"g": 1}}, content_type=MERGE)
 
-    assert answer.body["spec"] == {"f": "x"}
-    assert answer.warnings == (['unknown field "spec.g"'] if cluster.version >= (1, 25) else [])
+    assert response.body["spec"] == {"f": "x"}
+    assert response.warnings == (['unknown field "spec.g"'] if cluster.version >= (1, 25) else [])
 
 
 @pytest.mark.parametrize(("schema", "applied", "expected"), APPLIED)
@@ -170,7 +170,7 @@ async def test_an_invalid_object_causes_warnings_too(cluster: Cluster) -> None:
     await serve(cluster, INTEGER)
 
     body = cluster.widget(spec={"f": "text", "g": 1})
-    answer = await cluster.call("POST", cluster.path("widgets"), body=body)
+    response = await cluster.call("POST", cluster.path("widgets"), body=body)
 
-    assert answer.code == 422
-    assert answer.warnings == ['unknown field "spec.g"']
+    assert response.code == 422
+    assert response.warnings == ['unknown field "spec.g"']

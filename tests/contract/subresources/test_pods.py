@@ -31,10 +31,10 @@ def _eviction(cluster: Cluster, name: str = "p", **options: Any) -> JSONObject:
 async def test_a_binding_assigns_a_pod_to_its_node(cluster: Cluster, resource: str, name: str) -> None:
     await cluster.create("pods", pod())
 
-    answer = await cluster.create(resource, _binding(), name)
+    response = await cluster.create(resource, _binding(), name)
 
     bound = await cluster.get("pods", "p")
-    assert answer == SUCCESS
+    assert response == SUCCESS
     assert bound["spec"]["nodeName"] == "n1"
     assert conditions(bound) == {"PodScheduled": ("True", "")}
 
@@ -95,9 +95,9 @@ async def test_a_binding_of_a_missing_pod_is_a_404(cluster: Cluster) -> None:
 async def test_an_eviction_deletes_the_pod(cluster: Cluster) -> None:
     await cluster.create("pods", pod())
 
-    answer = await cluster.create("pods/eviction", _eviction(cluster), "p")
+    response = await cluster.create("pods/eviction", _eviction(cluster), "p")
 
-    assert answer == SUCCESS
+    assert response == SUCCESS
     assert await cluster.names("pods") == []
 
 

@@ -61,15 +61,15 @@ async def test_an_update_of_a_scale_writes_only_the_replicas(cluster: Cluster, r
     created = await cluster.create(resource, _scalable(resource))
     scale = await cluster.get(f"{resource}/scale", "d")
 
-    answer = await cluster.update(
+    response = await cluster.update(
         f"{resource}/scale", {**scale, "spec": {"replicas": 7}, "status": {"replicas": 9, "selector": "x=y"}}
     )
 
-    assert (answer["spec"], answer["status"]) == ({"replicas": 7}, {"replicas": 0, "selector": "app=d"})
+    assert (response["spec"], response["status"]) == ({"replicas": 7}, {"replicas": 0, "selector": "app=d"})
     written = await cluster.get(resource, "d")
     assert (written["spec"], written["status"]) == ({**created["spec"], "replicas": 7}, created["status"])
     assert written["metadata"]["generation"] == 2
-    assert written["metadata"]["resourceVersion"] == answer["metadata"]["resourceVersion"]
+    assert written["metadata"]["resourceVersion"] == response["metadata"]["resourceVersion"]
 
 
 @pytest.mark.parametrize(
@@ -90,17 +90,17 @@ async def test_an_update_of_a_scale_writes_only_the_replicas(cluster: Cluster, r
 async def test_all_types_of_patches_can_change_a_scale(
     cluster: Cluster, scale: JSONObject, content_type: str, patch: object
 ) -> None:
-    answer = await cluster.patch("deployments/scale", "d", patch, content_type)
+    response = await cluster.patch("deployments/scale", "d", patch, content_type)
 
-    assert (answer["spec"], answer["status"]["replicas"]) == ({"replicas": 5}, 0)
+    assert (response["spec"], response["status"]["replicas"]) == ({"replicas": 5}, 0)
     written = await cluster.get("deployments", "d")
     assert (written["spec"]["replicas"], "labels" in written["metadata"]) == (5, False)
 
 
 async def test_a_scale_without_replicas_sets_them_to_zero(cluster: Cluster, scale: JSONObject) -> None:
-    answer = await cluster.update("deployments/scale", _scale(cluster))
+    response = await cluster.update("deployments/scale", _scale(cluster))
 
-    assert answer["spec"] == {}
+    assert response["spec"] == {}
     assert (await cluster.get("deployments", "d"))["spec"]["replicas"] == 0
 
 
@@ -132,9 +132,9 @@ async def test_a_scale_with_an_old_resource_version_is_a_conflict(cluster: Clust
 async def test_a_scale_without_a_resource_version_has_no_precondition(cluster: Cluster, scale: JSONObject) -> None:
     await cluster.patch("deployments", "d", {"metadata": {"labels": {"a": "b"}}})
 
-    answer = await cluster.update("deployments/scale", _scale(cluster, spec={"replicas": 5}))
+    response = await cluster.update("deployments/scale", _scale(cluster, spec={"replicas": 5}))
 
-    assert answer["spec"] == {"replicas": 5}
+    assert response["spec"] == {"replicas": 5}
 
 
 @pytest.mark.parametrize("resource", KINDS)

@@ -94,7 +94,7 @@ async def test_requesting_the_object_form_of_a_list_or_the_list_form_of_an_objec
     grouped = await two.call("GET", two.path("roles"), headers={"Accept": ONE})
 
     assert (of_list.code, of_one.code) == (406, 406)
-    assert [answer.body["message"] for answer in (of_list, of_one, grouped)] == [
+    assert [response.body["message"] for response in (of_list, of_one, grouped)] == [
         "you requested PartialObjectMetadata, but the requested object is a list (*core.ConfigMapList)",
         "you requested PartialObjectMetadataList, but the requested object is not a list (*core.ConfigMap)",
         "you requested PartialObjectMetadata, but the requested object is a list (*rbac.RoleList)",

@@ -76,12 +76,12 @@ async def test_include_object_selects_the_objects_in_rows(three: Cluster) -> Non
 
     (default,) = (await table(three, "configmaps", "a"))["rows"]
     (metadata,) = (await table(three, "configmaps", "a", includeObject="Metadata"))["rows"]
-    (whole,) = (await table(three, "configmaps", "a", includeObject="Object"))["rows"]
+    (row,) = (await table(three, "configmaps", "a", includeObject="Object"))["rows"]
     (none,) = (await table(three, "configmaps", "a", includeObject="None"))["rows"]
 
     partial = {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": stored["metadata"]}
     assert default["object"] == metadata["object"] == partial
-    assert whole["object"] == stored
+    assert row["object"] == stored
     assert none["object"] is None
 
 
@@ -160,6 +160,6 @@ async def test_a_review_as_a_table_is_a_406(cluster: Cluster) -> None:
 
 
 async def test_a_404_is_a_status_even_if_a_table_is_requested(cluster: Cluster) -> None:
-    answer = await cluster.call("GET", cluster.path("pods", "none"), headers={"Accept": TABLE})
+    response = await cluster.call("GET", cluster.path("pods", "none"), headers={"Accept": TABLE})
 
-    assert (answer.code, answer.body["kind"], answer.body["reason"]) == (404, "Status", "NotFound")
+    assert (response.code, response.body["kind"], response.body["reason"]) == (404, "Status", "NotFound")

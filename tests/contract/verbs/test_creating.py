@@ -50,10 +50,10 @@ async def test_creating_an_object_that_is_being_deleted_is_a_409(cluster: Cluste
 
 
 async def test_a_dry_run_stores_nothing(cluster: Cluster) -> None:
-    answer = await cluster.create("configmaps", config(), params={"dryRun": "All"})
+    response = await cluster.create("configmaps", config(), params={"dryRun": "All"})
 
-    assert answer["metadata"]["uid"]
-    assert "resourceVersion" not in answer["metadata"]
+    assert response["metadata"]["uid"]
+    assert "resourceVersion" not in response["metadata"]
     with pytest.raises(NotFound):
         await cluster.get("configmaps", "a")
 
@@ -62,9 +62,9 @@ async def test_a_dry_run_stores_nothing(cluster: Cluster) -> None:
 async def test_a_dry_run_has_the_same_errors(cluster: Cluster, name: str, code: int) -> None:
     await cluster.create("configmaps", config())
 
-    answer = await cluster.call("POST", cluster.path("configmaps"), body=config(name), params={"dryRun": "All"})
+    response = await cluster.call("POST", cluster.path("configmaps"), body=config(name), params={"dryRun": "All"})
 
-    assert answer.code == code
+    assert response.code == code
 
 
 async def test_only_built_in_objects_can_omit_kind_and_api_version(cluster: Cluster) -> None:

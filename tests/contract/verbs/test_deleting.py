@@ -17,11 +17,11 @@ HELD = ["example.com/hold"]
 async def test_the_response_to_a_delete_is_a_status_with_the_object_in_its_details(cluster: Cluster) -> None:
     created = await cluster.create("deployments", workload())
 
-    answer = await cluster.delete("deployments", "d")
+    response = await cluster.delete("deployments", "d")
 
-    assert (answer["kind"], answer["apiVersion"], answer["status"]) == ("Status", "v1", "Success")
+    assert (response["kind"], response["apiVersion"], response["status"]) == ("Status", "v1", "Success")
     uid = created["metadata"]["uid"]
-    assert answer["details"] == {"name": "d", "group": "apps", "kind": "deployments", "uid": uid}
+    assert response["details"] == {"name": "d", "group": "apps", "kind": "deployments", "uid": uid}
     with pytest.raises(NotFound) as caught:
         await cluster.delete("deployments", "d")
     assert caught.value.status.message == 'deployments.apps "d" not found'
@@ -34,9 +34,9 @@ async def test_the_response_for_some_kinds_is_the_deleted_object(cluster: Cluste
         resource, {"metadata": {"name": "a"}, **(template if resource == "podtemplates" else {})}
     )
 
-    answer = await cluster.delete(resource, "a")
+    response = await cluster.delete(resource, "a")
 
-    assert (answer["kind"], answer["metadata"]["uid"]) == (created["kind"], created["metadata"]["uid"])
+    assert (response["kind"], response["metadata"]["uid"]) == (created["kind"], created["metadata"]["uid"])
 
 
 async def test_an_object_with_finalizers_is_deleted_when_the_last_one_is_removed(cluster: Cluster) -> None:
@@ -109,9 +109,9 @@ async def test_a_failed_precondition_of_a_namespace_has_another_message(cluster:
 async def test_a_dry_run_deletes_nothing(cluster: Cluster, how: dict[str, Any], held: bool) -> None:
     created = await cluster.create("configmaps", config(finalizers=HELD if held else []))
 
-    answer = await cluster.delete("configmaps", "a", **how)
+    response = await cluster.delete("configmaps", "a", **how)
 
-    assert answer["kind"] == ("ConfigMap" if held else "Status")
+    assert response["kind"] == ("ConfigMap" if held else "Status")
     assert await cluster.get("configmaps", "a") == created
 
 
@@ -162,11 +162,11 @@ async def test_a_collection_can_be_deleted_by_selectors(cluster: Cluster) -> Non
     version = (await cluster.list_of("configmaps"))["metadata"]["resourceVersion"]
 
     async with cluster.watch("configmaps", resourceVersion=version) as events:
-        answer = await cluster.delete_all("configmaps", labelSelector="x=1")
+        response = await cluster.delete_all("configmaps", labelSelector="x=1")
         deleted = await events.take(2)
 
-    assert answer["kind"] == "ConfigMapList"
-    assert [item["metadata"]["name"] for item in answer["items"]] == ["a", "c"]
+    assert response["kind"] == "ConfigMapList"
+    assert [item["metadata"]["name"] for item in response["items"]] == ["a", "c"]
     assert sorted(types_and_names(deleted)) == [("DELETED", "a"), ("DELETED", "c")]
     assert "b" in await cluster.names("configmaps")
 
@@ -175,9 +175,9 @@ async def test_a_collection_can_be_deleted_by_selectors(cluster: Cluster) -> Non
 async def test_a_dry_run_of_a_collection_deletes_nothing(cluster: Cluster, params: dict[str, str]) -> None:
     await cluster.create("configmaps", config("b", labels={"x": "1"}))
 
-    answer = await cluster.delete_all("configmaps", dryRun="All", **params)
+    response = await cluster.delete_all("configmaps", dryRun="All", **params)
 
-    assert [item["metadata"]["name"] for item in answer["items"]] == ["b"]
+    assert [item["metadata"]["name"] for item in response["items"]] == ["b"]
     assert await cluster.names("configmaps", labelSelector="x") == ["b"]
 
 
@@ -185,9 +185,9 @@ async def test_deleting_a_collection_with_a_limit_deletes_that_many(cluster: Clu
     for name in "abc":
         await cluster.create("configmaps", config(name, labels={"x": "1"}))
 
-    answer = await cluster.delete_all("configmaps", labelSelector="x", limit="2")
+    response = await cluster.delete_all("configmaps", labelSelector="x", limit="2")
 
-    assert [item["metadata"]["name"] for item in answer["items"]] == ["a", "b"]
+    assert [item["metadata"]["name"] for item in response["items"]] == ["a", "b"]
     assert await cluster.names("configmaps", labelSelector="x") == ["c"]
 
 
@@ -197,6 +197,6 @@ async def test_objects_of_a_deleted_collection_with_finalizers_are_marked(cluste
 
     await cluster.delete_all("configmaps", labelSelector="x")
 
-    (left,) = (await cluster.list_of("configmaps", labelSelector="x"))["items"]
-    assert left["metadata"]["name"] == "b"
-    assert left["metadata"]["deletionTimestamp"]
+    (remaining,) = (await cluster.list_of("configmaps", labelSelector="x"))["items"]
+    assert remaining["metadata"]["name"] == "b"
+    assert remaining["metadata"]["deletionTimestamp"]

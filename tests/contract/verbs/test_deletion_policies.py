@@ -36,18 +36,18 @@ async def test_the_policy_of_the_request_overrides_that_of_the_object(
 ) -> None:
     await cluster.create("configmaps", config(finalizers=before))
 
-    left = (await cluster.delete("configmaps", "a", body=options))["metadata"]
+    metadata = (await cluster.delete("configmaps", "a", body=options))["metadata"]
 
-    assert sorted(left["finalizers"]) == sorted(after)
-    assert (bool(left["deletionTimestamp"]), left["deletionGracePeriodSeconds"]) == (True, 0)
+    assert sorted(metadata["finalizers"]) == sorted(after)
+    assert (bool(metadata["deletionTimestamp"]), metadata["deletionGracePeriodSeconds"]) == (True, 0)
 
 
 async def test_a_policy_can_remove_the_finalizer_that_would_keep_the_object(cluster: Cluster) -> None:
     await cluster.create("configmaps", config(finalizers=["foregroundDeletion"]))
 
-    answer = await cluster.delete("configmaps", "a", body={"propagationPolicy": "Background"})
+    response = await cluster.delete("configmaps", "a", body={"propagationPolicy": "Background"})
 
-    assert answer["status"] == "Success"
+    assert response["status"] == "Success"
     with pytest.raises(NotFound):
         await cluster.get("configmaps", "a")
 
@@ -78,27 +78,27 @@ async def test_events_ignore_the_policy(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize(
-    ("params", "left"),
+    ("params", "finalizers"),
     [
         ({"propagationPolicy": "Foreground"}, ["foregroundDeletion"]),
         ({"propagationPolicy": "Orphan", "gracePeriodSeconds": "5"}, ["orphan"]),
         ({"orphanDependents": "yes"}, ["orphan"]),
     ],
 )
-async def test_options_can_be_in_the_query(cluster: Cluster, params: dict[str, str], left: list[str]) -> None:
+async def test_options_can_be_in_the_query(cluster: Cluster, params: dict[str, str], finalizers: list[str]) -> None:
     await cluster.create("configmaps", config())
 
-    answer = await cluster.delete("configmaps", "a", params=params)
+    response = await cluster.delete("configmaps", "a", params=params)
 
-    assert answer["metadata"]["finalizers"] == left
+    assert response["metadata"]["finalizers"] == finalizers
 
 
 async def test_the_query_is_ignored_if_there_is_a_body(cluster: Cluster) -> None:
     await cluster.create("configmaps", config())
 
-    answer = await cluster.delete("configmaps", "a", params={"propagationPolicy": "Orphan"}, body={})
+    response = await cluster.delete("configmaps", "a", params={"propagationPolicy": "Orphan"}, body={})
 
-    assert answer["status"] == "Success"
+    assert response["status"] == "Success"
 
 
 @pytest.mark.parametrize(

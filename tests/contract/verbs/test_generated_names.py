@@ -35,9 +35,9 @@ async def test_a_name_takes_precedence_over_generate_name(cluster: Cluster) -> N
 
 
 async def test_a_dry_run_generates_a_name(cluster: Cluster) -> None:
-    answer = await cluster.create("configmaps", {"metadata": {"generateName": "job-"}}, params={"dryRun": "All"})
+    response = await cluster.create("configmaps", {"metadata": {"generateName": "job-"}}, params={"dryRun": "All"})
 
-    assert answer["metadata"]["name"].startswith("job-")
+    assert response["metadata"]["name"].startswith("job-")
 
 
 @pytest.mark.parametrize("base", ["X_", "-a", "x" * 254])

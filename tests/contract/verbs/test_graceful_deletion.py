@@ -82,7 +82,7 @@ async def test_a_watch_sees_a_pod_modified_and_then_deleted(cluster: Cluster) ->
     created = await cluster.create("pods", pod(nodeName="n"))
 
     async with cluster.watch("pods", resourceVersion=created["metadata"]["resourceVersion"]) as events:
-        answer = await cluster.delete("pods", "p", body={"gracePeriodSeconds": 500})
+        response = await cluster.delete("pods", "p", body={"gracePeriodSeconds": 500})
         marked = await events.next()
         # A kubelet sends this request when the containers have ended. The embedded server deletes the pod by itself.
         await cluster.call("DELETE", cluster.path("pods", "p"), body={"gracePeriodSeconds": 0})
@@ -90,7 +90,7 @@ async def test_a_watch_sees_a_pod_modified_and_then_deleted(cluster: Cluster) ->
         while gone["type"] != "DELETED":
             gone = await events.next()
 
-    assert (answer["kind"], marked["type"]) == ("Pod", "MODIFIED")
+    assert (response["kind"], marked["type"]) == ("Pod", "MODIFIED")
     assert marked["object"]["metadata"]["deletionGracePeriodSeconds"] == 500
     assert gone["object"]["metadata"]["name"] == "p"
 
@@ -98,18 +98,18 @@ async def test_a_watch_sees_a_pod_modified_and_then_deleted(cluster: Cluster) ->
 async def test_the_response_to_deleting_an_unscheduled_pod_is_the_pod(cluster: Cluster) -> None:
     await cluster.create("pods", pod())
 
-    answer = await cluster.delete("pods", "p", body={"gracePeriodSeconds": 7})
+    response = await cluster.delete("pods", "p", body={"gracePeriodSeconds": 7})
 
-    assert (answer["kind"], answer["metadata"]["deletionGracePeriodSeconds"]) == ("Pod", 0)
+    assert (response["kind"], response["metadata"]["deletionGracePeriodSeconds"]) == ("Pod", 0)
     assert await cluster.names("pods") == []
 
 
 async def test_a_dry_run_shows_the_grace_period_and_changes_nothing(cluster: Cluster) -> None:
     created = await cluster.create("pods", _held(nodeName="n"))
 
-    answer = await cluster.delete("pods", "p", body={"dryRun": ["All"]})
+    response = await cluster.delete("pods", "p", body={"dryRun": ["All"]})
 
-    assert answer["metadata"]["deletionGracePeriodSeconds"] == 30
+    assert response["metadata"]["deletionGracePeriodSeconds"] == 30
     assert await cluster.get("pods", "p") == created
 
 

@@ -83,9 +83,9 @@ async def test_all_errors_are_reported_together(cluster: Cluster) -> None:
 async def test_the_names_that_each_kind_allows(cluster: Cluster, resource: str, name: str, fine: bool) -> None:
     body = service(name) if resource == "services" else {"metadata": {"name": name}}
 
-    answer = await cluster.call("POST", cluster.path(resource), body=body)
+    response = await cluster.call("POST", cluster.path(resource), body=body)
 
-    assert answer.code == (201 if fine else 422), answer.body
+    assert response.code == (201 if fine else 422), response.body
 
 
 async def test_keys_of_annotations_can_have_capital_letters(cluster: Cluster) -> None:
@@ -98,11 +98,11 @@ async def test_finalizers_of_custom_resources_can_have_any_name(cluster: Cluster
     await cluster.create_crd()
     body = cluster.widget(metadata={"name": "w", "finalizers": ["plain", "a.b/c"]})
 
-    answer = await cluster.call("POST", cluster.path("widgets"), body=body)
+    response = await cluster.call("POST", cluster.path("widgets"), body=body)
 
-    assert answer.body["metadata"]["finalizers"] == ["plain", "a.b/c"]
+    assert response.body["metadata"]["finalizers"] == ["plain", "a.b/c"]
     warnings = ['metadata.finalizers: "plain": prefer a domain-qualified finalizer name']
-    assert [text[: len(warnings[0])] for text in answer.warnings] == (warnings if cluster.version >= (1, 30) else [])
+    assert [text[: len(warnings[0])] for text in response.warnings] == (warnings if cluster.version >= (1, 30) else [])
 
 
 @pytest.mark.parametrize("verb", ["create", "update", "patch"])
@@ -113,10 +113,10 @@ async def test_duplicate_owner_references_are_dropped_with_a_warning(cluster: Cl
         await cluster.create("configmaps", config())
 
     how: dict[str, Any] = {"method": {"create": "POST", "update": "PUT", "patch": "PATCH"}[verb], "path": path}
-    answer = await cluster.call(**how, body=body, content_type=MERGE if verb == "patch" else "application/json")
+    response = await cluster.call(**how, body=body, content_type=MERGE if verb == "patch" else "application/json")
 
-    assert answer.body["metadata"]["ownerReferences"] == [OWNER, {**OWNER, "name": "q"}]
-    (warning,) = answer.warnings
+    assert response.body["metadata"]["ownerReferences"] == [OWNER, {**OWNER, "name": "q"}]
+    (warning,) = response.warnings
     when = " after mutating admission happens" if verb == "patch" else ""
     assert warning.startswith(f".metadata.ownerReferences contains duplicate entries{when}; API server dedups")
     assert "; duplicate UID(s) observed: u" in warning

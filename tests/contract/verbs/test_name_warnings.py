@@ -36,25 +36,25 @@ def _named(resource: str, name: str) -> JSONObject:
 async def test_a_name_that_is_not_a_dns_label_causes_a_warning(
     cluster: Cluster, resource: str, place: str, name: str, problems: str
 ) -> None:
-    answer = await cluster.call("POST", cluster.path(resource), body=_named(resource, name))
+    response = await cluster.call("POST", cluster.path(resource), body=_named(resource, name))
 
     advice = "which can result in surprising behavior; a DNS label is recommended"
     expected = [f"metadata.name: this is used in {place}, {advice}: [{problems}]"] if place and problems else []
-    assert (answer.code, list(answer.warnings)) == (201, expected)
+    assert (response.code, list(response.warnings)) == (201, expected)
 
 
 @pytest.mark.since("1.27", "there were no warnings about names")
 async def test_a_name_of_a_job_that_is_not_a_dns_label_causes_a_warning(cluster: Cluster) -> None:
     job = {"metadata": {"name": "a.b"}, "spec": {"template": {"spec": pod(restartPolicy="Never")["spec"]}}}
 
-    answer = await cluster.call("POST", cluster.path("jobs"), body=job)
+    response = await cluster.call("POST", cluster.path("jobs"), body=job)
 
-    assert [warning.endswith(f"[{DOTS}]") for warning in answer.warnings] == [True]
+    assert [warning.endswith(f"[{DOTS}]") for warning in response.warnings] == [True]
 
 
 async def test_an_update_causes_no_warning_about_the_name(cluster: Cluster) -> None:
     await cluster.create("pods", pod("a.b"))
 
-    answer = await cluster.call("PUT", cluster.path("pods", "a.b"), body=await cluster.get("pods", "a.b"))
+    response = await cluster.call("PUT", cluster.path("pods", "a.b"), body=await cluster.get("pods", "a.b"))
 
-    assert not answer.warnings
+    assert not response.warnings

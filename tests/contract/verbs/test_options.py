@@ -20,9 +20,9 @@ WRITES = {
 async def error_body(cluster: Cluster, options: str, params: dict[str, str]) -> JSONObject:
     method, name, content_type = WRITES[options]
     path = cluster.path("configmaps", name)
-    answer = await cluster.call(method, path, body=config(), params=params, content_type=content_type)
-    assert answer.code == 422, answer.body
-    body: JSONObject = answer.body
+    response = await cluster.call(method, path, body=config(), params=params, content_type=content_type)
+    assert response.code == 422, response.body
+    body: JSONObject = response.body
     return body
 
 

@@ -82,10 +82,10 @@ async def test_auth_can_i_with_a_namespace_works_after_the_resource_became_names
 ) -> None:
     widgets = await replaced(cluster, client)
 
-    answer = await client.auth_can_i("list", (await widgets.resolve()).gvr, namespace=cluster.namespace)
+    response = await client.auth_can_i("list", (await widgets.resolve()).gvr, namespace=cluster.namespace)
 
-    assert answer
-    assert f"in namespace {cluster.namespace}" in str(answer)
+    assert response
+    assert f"in namespace {cluster.namespace}" in str(response)
 
 
 async def test_an_object_of_the_new_kind_can_be_created(cluster: Cluster, client: Client) -> None:

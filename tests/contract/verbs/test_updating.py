@@ -131,9 +131,9 @@ async def test_an_update_of_a_missing_object_is_a_404(cluster: Cluster) -> None:
 async def test_an_update_creates_missing_objects_of_some_kinds(cluster: Cluster, resource: str, code: int) -> None:
     body = {"metadata": {"name": "l", "resourceVersion": "5"}}
 
-    answer = await cluster.call("PUT", cluster.path(resource, "l"), body=body)
+    response = await cluster.call("PUT", cluster.path(resource, "l"), body=body)
 
-    assert answer.code == code
+    assert response.code == code
     if code == 201:
         assert (await cluster.get(resource, "l"))["metadata"]["uid"]
 
@@ -151,18 +151,18 @@ async def test_an_update_of_a_lease_without_a_resource_version_is_a_422(cluster:
 
 
 async def test_a_dry_run_of_an_update_does_not_change_the_object(cluster: Cluster, stored: JSONObject) -> None:
-    answer = await cluster.update("configmaps", {**stored, "data": {}}, params={"dryRun": "All"})
+    response = await cluster.update("configmaps", {**stored, "data": {}}, params={"dryRun": "All"})
 
-    assert "data" not in answer
-    assert answer["metadata"]["resourceVersion"] == stored["metadata"]["resourceVersion"]
+    assert "data" not in response
+    assert response["metadata"]["resourceVersion"] == stored["metadata"]["resourceVersion"]
     assert await cluster.get("configmaps", "a") == stored
 
 
 async def test_a_dry_run_of_an_update_creates_nothing(cluster: Cluster) -> None:
     lease = {"metadata": {"name": "l"}}
-    answer = await cluster.call("PUT", cluster.path("leases", "l"), body=lease, params={"dryRun": "All"})
+    response = await cluster.call("PUT", cluster.path("leases", "l"), body=lease, params={"dryRun": "All"})
 
-    assert answer.code == 201
+    assert response.code == 201
     with pytest.raises(NotFound):
         await cluster.get("leases", "l")
 

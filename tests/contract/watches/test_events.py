@@ -79,7 +79,7 @@ async def test_an_object_that_starts_or_stops_matching_labels_is_added_or_delete
 
     start = str(version_of(await cluster.create("configmaps", config(labels={"on": "1"}))))
     async with cluster.watch("configmaps", resourceVersion=start, labelSelector="on=1") as events:
-        left = await label("0")
+        unmatched = await label("0")
         await label("0", x="unseen")
         entered = await label("1")
         await label("1", x="seen")
@@ -87,9 +87,9 @@ async def test_an_object_that_starts_or_stops_matching_labels_is_added_or_delete
         found = await events.take(4)
 
     assert [event["type"] for event in found] == ["DELETED", "ADDED", "MODIFIED", "DELETED"]
-    gone = found[0]["object"]
-    assert gone["metadata"]["labels"] == {"on": "1"}, "the object is the last one that matched"
-    assert version_of(gone) == version_of(left), "its version is that of the change"
+    deleted_object = found[0]["object"]
+    assert deleted_object["metadata"]["labels"] == {"on": "1"}, "the object is the last one that matched"
+    assert version_of(deleted_object) == version_of(unmatched), "its version is that of the change"
     assert version_of(found[1]["object"]) == version_of(entered)
 
 
@@ -99,11 +99,11 @@ async def test_an_object_that_starts_or_stops_matching_fields_is_added_or_delete
 
     start = str(version_of(await cluster.create("pods", pod())))
     async with cluster.watch("pods", resourceVersion=start, fieldSelector="status.phase=Pending") as events:
-        left, entered = await phase("Running"), await phase("Pending")
+        unmatched, entered = await phase("Running"), await phase("Pending")
         deleted, added = await events.take(2)
 
     assert (deleted["type"], deleted["object"]["status"]["phase"]) == ("DELETED", "Pending")
-    assert version_of(deleted["object"]) == version_of(left)
+    assert version_of(deleted["object"]) == version_of(unmatched)
     assert (added["type"], added["object"]) == ("ADDED", entered)
 
 

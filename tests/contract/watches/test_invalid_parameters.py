@@ -30,13 +30,13 @@ STREAMING = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"
 )
 @pytest.mark.since("1.34", "streaming lists were disabled by default")
 async def test_contradictory_parameters_are_a_422(cluster: Cluster, params: dict[str, str], causes: list[str]) -> None:
-    answer = await cluster.call("GET", cluster.path("configmaps"), params={"watch": "1", **params})
+    response = await cluster.call("GET", cluster.path("configmaps"), params={"watch": "1", **params})
 
-    assert (answer.code, answer.body["reason"]) == (422, "Invalid")
-    assert [cause["message"] for cause in answer.body["details"]["causes"]] == [
+    assert (response.code, response.body["reason"]) == (422, "Invalid")
+    assert [cause["message"] for cause in response.body["details"]["causes"]] == [
         cause.format(match="resourceVersionMatch") for cause in causes
     ]
-    assert {cause["field"] for cause in answer.body["details"]["causes"]} == {"resourceVersionMatch"}
+    assert {cause["field"] for cause in response.body["details"]["causes"]} == {"resourceVersionMatch"}
 
 
 @pytest.mark.parametrize(

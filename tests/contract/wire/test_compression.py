@@ -23,11 +23,11 @@ async def test_a_large_object_is_compressed(cluster: Cluster, accept: str) -> No
     await cluster.create("configmaps", big(200_000))
     path = cluster.path("configmaps", "big")
 
-    answer = await cluster.http.get(path, headers={**GZIP, "Accept": accept})
+    response = await cluster.http.get(path, headers={**GZIP, "Accept": accept})
     plain = await cluster.http.get(path, headers={**PLAIN, "Accept": accept})
 
-    assert (answer.headers["content-encoding"], answer.headers["vary"]) == ("gzip", "Accept-Encoding")
-    assert answer.content == plain.content
+    assert (response.headers["content-encoding"], response.headers["vary"]) == ("gzip", "Accept-Encoding")
+    assert response.content == plain.content
     assert "content-encoding" not in plain.headers
 
 
@@ -35,36 +35,36 @@ async def test_a_large_object_is_compressed(cluster: Cluster, accept: str) -> No
 async def test_responses_of_128_kilobytes_or_more_are_compressed(cluster: Cluster, size: int, compressed: bool) -> None:
     await cluster.create("configmaps", big(size))
 
-    answer = await cluster.http.get(cluster.path("configmaps", "big"), headers=GZIP)
+    response = await cluster.http.get(cluster.path("configmaps", "big"), headers=GZIP)
 
-    assert ("content-encoding" in answer.headers) is compressed
+    assert ("content-encoding" in response.headers) is compressed
 
 
 async def test_the_response_to_the_create_of_a_large_object_is_compressed(cluster: Cluster) -> None:
     headers = {**GZIP, "Content-Type": "application/json"}
-    answer = await cluster.http.post(cluster.path("configmaps"), content=json.dumps(big(200_000)), headers=headers)
+    response = await cluster.http.post(cluster.path("configmaps"), content=json.dumps(big(200_000)), headers=headers)
 
-    assert (answer.status_code, answer.headers["content-encoding"]) == (201, "gzip")
+    assert (response.status_code, response.headers["content-encoding"]) == (201, "gzip")
 
 
 async def test_a_large_list_is_compressed(cluster: Cluster) -> None:
     for name in "abc":
         await cluster.create("configmaps", big(60_000, name))
 
-    answer = await cluster.http.get(cluster.path("configmaps"), headers=GZIP)
+    response = await cluster.http.get(cluster.path("configmaps"), headers=GZIP)
 
-    assert answer.headers["content-encoding"] == "gzip"
-    assert len(answer.json()["items"]) == 3
+    assert response.headers["content-encoding"] == "gzip"
+    assert len(response.json()["items"]) == 3
 
 
 async def test_a_watch_is_never_compressed(cluster: Cluster) -> None:
     await cluster.create("configmaps", big(200_000))
     params = {"watch": "1", "timeoutSeconds": "1"}
 
-    answer = await cluster.http.get(cluster.path("configmaps"), params=params, headers=GZIP)
+    response = await cluster.http.get(cluster.path("configmaps"), params=params, headers=GZIP)
 
-    assert "content-encoding" not in answer.headers
-    assert json.loads(answer.text.splitlines()[0])["object"]["metadata"]["name"] == "big"
+    assert "content-encoding" not in response.headers
+    assert json.loads(response.text.splitlines()[0])["object"]["metadata"]["name"] == "big"
 
 
 @pytest.mark.parametrize(
@@ -75,13 +75,13 @@ async def test_only_gzip_without_parameters_in_accept_encoding_enables_compressi
 ) -> None:
     await cluster.create("configmaps", big(200_000))
 
-    answer = await cluster.http.get(cluster.path("configmaps", "big"), headers={"Accept-Encoding": accepted})
+    response = await cluster.http.get(cluster.path("configmaps", "big"), headers={"Accept-Encoding": accepted})
 
-    assert ("content-encoding" in answer.headers) is compressed
+    assert ("content-encoding" in response.headers) is compressed
 
 
 async def test_a_compressed_request_is_a_400(cluster: Cluster) -> None:
     headers = {"Content-Encoding": "gzip"}
-    answer = await cluster.call("POST", cluster.path("configmaps"), body=gzip.compress(b"{}"), headers=headers)
+    response = await cluster.call("POST", cluster.path("configmaps"), body=gzip.compress(b"{}"), headers=headers)
 
-    assert (answer.code, answer.body["reason"]) == (400, "BadRequest")
+    assert (response.code, response.body["reason"]) == (400, "BadRequest")

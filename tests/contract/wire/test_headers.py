@@ -14,9 +14,9 @@ from tests.contract.objects import config, version
 async def test_responses_must_not_be_cached(cluster: Cluster, path: str) -> None:
     await cluster.create("configmaps", config())
 
-    answer = await cluster.http.get(path.format(configmaps=cluster.path("configmaps")))
+    response = await cluster.http.get(path.format(configmaps=cluster.path("configmaps")))
 
-    assert answer.headers["cache-control"] == "no-cache, private"
+    assert response.headers["cache-control"] == "no-cache, private"
 
 
 @pytest.mark.since("1.25", "responses had no Audit-ID")
@@ -31,18 +31,18 @@ async def test_a_response_has_the_audit_id_of_its_request(cluster: Cluster) -> N
 async def test_small_responses_have_a_content_length(cluster: Cluster) -> None:
     await cluster.create("configmaps", config())
 
-    answer = await cluster.http.get(cluster.path("configmaps", "a"))
+    response = await cluster.http.get(cluster.path("configmaps", "a"))
 
-    assert int(answer.headers["content-length"]) == len(answer.content)
+    assert int(response.headers["content-length"]) == len(response.content)
 
 
 async def test_a_watch_has_no_content_length_and_is_json(cluster: Cluster) -> None:
     params = {"watch": "1", "timeoutSeconds": "1"}
 
-    answer = await cluster.http.get(cluster.path("configmaps"), params=params)
+    response = await cluster.http.get(cluster.path("configmaps"), params=params)
 
-    assert "content-length" not in answer.headers
-    assert answer.headers["content-type"] == "application/json"
+    assert "content-length" not in response.headers
+    assert response.headers["content-type"] == "application/json"
 
 
 async def test_head_of_a_custom_resource_has_no_body(cluster: Cluster) -> None:
@@ -57,12 +57,12 @@ async def test_head_of_a_custom_resource_has_no_body(cluster: Cluster) -> None:
 
 @pytest.mark.parametrize("method", ["HEAD", "OPTIONS", "FOO", "PUT", "PATCH"])
 async def test_other_methods_on_a_built_in_collection_are_a_405(cluster: Cluster, method: str) -> None:
-    answer = await cluster.call(method, cluster.path("configmaps"), headers={"Accept": "application/json"})
+    response = await cluster.call(method, cluster.path("configmaps"), headers={"Accept": "application/json"})
 
-    assert answer.code == 405
+    assert response.code == 405
     if method != "HEAD":
-        assert answer.body["reason"] == "MethodNotAllowed"
-        assert answer.body["message"] == "the server does not allow this method on the requested resource"
+        assert response.body["reason"] == "MethodNotAllowed"
+        assert response.body["message"] == "the server does not allow this method on the requested resource"
 
 
 @pytest.mark.parametrize("method", ["HEAD", "OPTIONS", "FOO", "POST"])
@@ -79,10 +79,10 @@ async def test_other_methods_on_a_custom_resource_are_a_405_with_another_message
 ) -> None:
     await cluster.create_crd()
 
-    answer = await cluster.call(method, cluster.path("widgets", name))
+    response = await cluster.call(method, cluster.path("widgets", name))
 
-    assert (answer.code, answer.body["reason"]) == (405, "MethodNotAllowed")
-    assert answer.body["message"] == f' is not supported on resources of kind "widgets.{cluster.group}"'
+    assert (response.code, response.body["reason"]) == (405, "MethodNotAllowed")
+    assert response.body["message"] == f' is not supported on resources of kind "widgets.{cluster.group}"'
 
 
 @pytest.mark.parametrize("method", ["PUT", "PATCH"])
@@ -92,9 +92,9 @@ async def test_writing_to_a_collection_of_custom_resources_without_a_name_is_a_4
     await cluster.create_crd()
     content_type = "application/merge-patch+json" if method == "PATCH" else "application/json"
 
-    answer = await cluster.call(method, cluster.path("widgets"), body=cluster.widget(), content_type=content_type)
+    response = await cluster.call(method, cluster.path("widgets"), body=cluster.widget(), content_type=content_type)
 
-    assert (answer.code, answer.body["message"]) == (400, "name must be provided")
+    assert (response.code, response.body["message"]) == (400, "name must be provided")
 
 
 async def test_a_post_to_the_path_of_a_custom_resource_creates_the_object_of_the_body(cluster: Cluster) -> None:
@@ -109,19 +109,19 @@ async def test_each_response_of_a_deprecated_version_has_a_warning(cluster: Clus
     old = version(deprecated=True, deprecationWarning="use v2, it is better")
     await cluster.create_crd(cluster.crd(versions=[old]))
 
-    answers = [
+    responses = [
         await cluster.call("GET", cluster.path("widgets")),
         await cluster.call("GET", cluster.path("widgets", "none")),
         await cluster.call("POST", cluster.path("widgets"), body=cluster.widget()),
     ]
 
-    assert {answer.headers["warning"] for answer in answers} == {'299 - "use v2, it is better"'}
+    assert {response.headers["warning"] for response in responses} == {'299 - "use v2, it is better"'}
 
 
 @pytest.mark.since("1.33", "Endpoints were not deprecated yet")
 async def test_responses_of_a_deprecated_built_in_kind_have_a_warning(cluster: Cluster) -> None:
-    answer = await cluster.call("GET", cluster.path("endpoints"))
+    response = await cluster.call("GET", cluster.path("endpoints"))
 
     warning = '299 - "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"'
-    assert answer.headers["warning"] == warning
+    assert response.headers["warning"] == warning
     assert "warning" not in (await cluster.call("GET", cluster.path("configmaps"))).headers

@@ -15,7 +15,7 @@ PROTOBUF = "application/vnd.kubernetes.protobuf"
 ACCEPTED = "application/json, application/yaml"
 
 
-async def ask(cluster: Cluster, accept: str | None, resource: str = "configmaps", **params: str) -> httpx2.Response:
+async def get_as(cluster: Cluster, accept: str | None, resource: str = "configmaps", **params: str) -> httpx2.Response:
     headers = {} if accept is None else {"Accept": accept}
     name = "a" if resource == "configmaps" else "w"
     return await cluster.http.get(cluster.path(resource, name), params=params, headers=headers)
@@ -52,10 +52,10 @@ async def one(cluster: Cluster) -> Cluster:
     ],
 )
 async def test_the_first_supported_form_is_chosen(one: Cluster, accept: str, content_type: str, kind: str) -> None:
-    answer = await ask(one, accept)
+    response = await get_as(one, accept)
 
-    assert (answer.status_code, answer.headers["content-type"]) == (200, content_type)
-    assert answer.json()["kind"] == kind if content_type == JSON else f"kind: {kind}\n" in answer.text
+    assert (response.status_code, response.headers["content-type"]) == (200, content_type)
+    assert response.json()["kind"] == kind if content_type == JSON else f"kind: {kind}\n" in response.text
 
 
 @pytest.mark.parametrize(
@@ -68,28 +68,28 @@ async def test_the_first_supported_form_is_chosen(one: Cluster, accept: str, con
     ],
 )
 async def test_an_unknown_form_is_a_406(one: Cluster, accept: str) -> None:
-    answer = await ask(one, accept)
+    response = await get_as(one, accept)
 
-    assert (answer.status_code, answer.headers["content-type"]) == (406, JSON)
-    assert answer.json()["reason"] == "NotAcceptable"
-    assert answer.json()["message"].startswith(f"only the following media types are accepted: {ACCEPTED}")
+    assert (response.status_code, response.headers["content-type"]) == (406, JSON)
+    assert response.json()["reason"] == "NotAcceptable"
+    assert response.json()["message"].startswith(f"only the following media types are accepted: {ACCEPTED}")
 
 
 @pytest.mark.parametrize("accept", ["text/html", "application/*", "APPLICATION/JSON", "application/cbor"])
 async def test_built_in_resources_require_an_exact_media_type(one: Cluster, accept: str) -> None:
-    answer = await ask(one, accept)
+    response = await get_as(one, accept)
 
     available = f"\n\nAvailable representations: {ACCEPTED}" if one.version >= (1, 22) else ""
-    assert answer.status_code == 406
-    assert answer.json()["message"].startswith(f"406: Not Acceptable{available}")
+    assert response.status_code == 406
+    assert response.json()["message"].startswith(f"406: Not Acceptable{available}")
 
 
 async def test_custom_resources_support_wildcards(cluster: Cluster) -> None:
     await cluster.create_crd()
     await cluster.create("widgets", cluster.widget())
 
-    found = await ask(cluster, "application/*", "widgets")
-    response = await ask(cluster, "text/html", "widgets")
+    found = await get_as(cluster, "application/*", "widgets")
+    response = await get_as(cluster, "text/html", "widgets")
 
     assert (found.status_code, found.headers["content-type"]) == (200, JSON)
     assert response.json()["message"].startswith(f"only the following media types are accepted: {ACCEPTED}")
@@ -99,7 +99,7 @@ async def test_custom_resources_are_never_protobuf(cluster: Cluster) -> None:
     await cluster.create_crd()
     await cluster.create("widgets", cluster.widget())
 
-    alone, or_json = await ask(cluster, PROTOBUF, "widgets"), await ask(cluster, f"{PROTOBUF},{JSON}", "widgets")
+    alone, or_json = await get_as(cluster, PROTOBUF, "widgets"), await get_as(cluster, f"{PROTOBUF},{JSON}", "widgets")
 
     assert alone.status_code == 406
     assert (or_json.status_code, or_json.headers["content-type"]) == (200, JSON)
@@ -108,10 +108,10 @@ async def test_custom_resources_are_never_protobuf(cluster: Cluster) -> None:
 async def test_a_watch_as_yaml_is_a_406(cluster: Cluster) -> None:
     await cluster.create_crd()
     params = {"watch": "1", "timeoutSeconds": "1"}
-    answer = await cluster.http.get(cluster.path("widgets"), params=params, headers={"Accept": YAML})
+    response = await cluster.http.get(cluster.path("widgets"), params=params, headers={"Accept": YAML})
 
-    assert answer.status_code == 406
-    assert "only the following media types are accepted: application/json;stream=watch" in answer.text
+    assert response.status_code == 406
+    assert "only the following media types are accepted: application/json;stream=watch" in response.text
 
 
 @pytest.mark.parametrize(
@@ -132,21 +132,21 @@ async def test_json_is_indented_for_browsers_and_curl_or_by_the_parameter_pretty
     one: Cluster, accept: str, params: dict[str, str], agent: str, indented: bool
 ) -> None:
     headers = {"Accept": accept, "User-Agent": agent}
-    answer = await one.http.get(one.path("configmaps", "a"), params=params, headers=headers)
+    response = await one.http.get(one.path("configmaps", "a"), params=params, headers=headers)
 
-    assert answer.text.startswith("{\n  ") is indented
+    assert response.text.startswith("{\n  ") is indented
 
 
 @pytest.mark.parametrize("accept", [TABLE, "text/html", METADATA])
 async def test_an_error_response_is_json_if_its_form_is_not_supported(one: Cluster, accept: str) -> None:
-    answer = await one.http.get(one.path("configmaps", "none"), headers={"Accept": accept})
+    response = await one.http.get(one.path("configmaps", "none"), headers={"Accept": accept})
 
-    assert answer.headers["content-type"] == JSON
-    assert answer.json()["kind"] == "Status"
+    assert response.headers["content-type"] == JSON
+    assert response.json()["kind"] == "Status"
 
 
 async def test_an_error_response_can_be_yaml(one: Cluster) -> None:
-    answer = await one.http.get(one.path("configmaps", "none"), headers={"Accept": YAML})
+    response = await one.http.get(one.path("configmaps", "none"), headers={"Accept": YAML})
 
-    assert (answer.status_code, answer.headers["content-type"]) == (404, YAML)
-    assert "kind: Status\n" in answer.text
+    assert (response.status_code, response.headers["content-type"]) == (404, YAML)
+    assert "kind: Status\n" in response.text

@@ -34,25 +34,29 @@ PAGE = "404 page not found\n"
 async def test_an_unknown_path_of_an_api_is_a_404(cluster: Cluster, path: str, message: str) -> None:
     await cluster.create_crd()
 
-    answer = await cluster.call("GET", path.format(group=cluster.group))
+    response = await cluster.call("GET", path.format(group=cluster.group))
 
-    assert answer.code == 404
+    assert response.code == 404
     if message == PAGE:
-        assert (answer.body, answer.headers["content-type"]) == (PAGE, "text/plain; charset=utf-8")
+        assert (response.body, response.headers["content-type"]) == (PAGE, "text/plain; charset=utf-8")
     else:
-        assert (answer.body["kind"], answer.body["message"], answer.body["reason"]) == ("Status", message, "NotFound")
-        assert answer.body["metadata"] == {}
+        assert (response.body["kind"], response.body["message"], response.body["reason"]) == (
+            "Status",
+            message,
+            "NotFound",
+        )
+        assert response.body["metadata"] == {}
 
 
 @pytest.mark.parametrize("path", ["/nowhere", "/favicon.ico"])
 async def test_an_unknown_path_outside_of_the_apis_is_a_404(cluster: Cluster, path: str) -> None:
-    answer = await cluster.call("GET", path)
+    response = await cluster.call("GET", path)
 
-    assert answer.code == 404
+    assert response.code == 404
     if cluster.version > (1, 20):
-        assert (answer.body, answer.headers["content-type"]) == (PAGE, "text/plain; charset=utf-8")
+        assert (response.body, response.headers["content-type"]) == (PAGE, "text/plain; charset=utf-8")
     else:
-        assert "/healthz" in answer.body["paths"], "old servers list all paths"
+        assert "/healthz" in response.body["paths"], "old servers list all paths"
 
 
 @pytest.mark.parametrize(
@@ -69,24 +73,24 @@ async def test_an_unknown_path_outside_of_the_apis_is_a_404(cluster: Cluster, pa
     ],
 )
 async def test_an_unsupported_method_is_a_405(cluster: Cluster, method: str, path: str) -> None:
-    answer = await cluster.call(method, path.format(namespace=cluster.namespace))
+    response = await cluster.call(method, path.format(namespace=cluster.namespace))
 
-    assert (answer.code, answer.body["reason"]) == (405, "MethodNotAllowed")
-    assert answer.body["message"] == "the server does not allow this method on the requested resource"
+    assert (response.code, response.body["reason"]) == (405, "MethodNotAllowed")
+    assert response.body["message"] == "the server does not allow this method on the requested resource"
 
 
 async def test_an_unknown_path_is_a_403_without_permission(cluster: Cluster) -> None:
     unprivileged = cluster.acting_as("nobody")
 
     for path in ("/api/v1/unicorns", "/apis/none/v1/things", "/nowhere"):
-        answer = await unprivileged.call("GET", path)
-        assert (answer.code, answer.body["reason"]) == (403, "Forbidden")
+        response = await unprivileged.call("GET", path)
+        assert (response.code, response.body["reason"]) == (403, "Forbidden")
 
 
 async def test_a_body_over_three_megabytes_is_a_413(cluster: Cluster) -> None:
     limit = 3 * 1024 * 1024
 
-    answer = await cluster.call("POST", cluster.path("configmaps"), body=" " * (limit + 1))
+    response = await cluster.call("POST", cluster.path("configmaps"), body=" " * (limit + 1))
 
-    assert (answer.code, answer.body["reason"]) == (413, "RequestEntityTooLarge")
-    assert answer.body["message"] == f"Request entity too large: limit is {limit}"
+    assert (response.code, response.body["reason"]) == (413, "RequestEntityTooLarge")
+    assert response.body["message"] == f"Request entity too large: limit is {limit}"

@@ -14,14 +14,14 @@ from tests.testing.access.conftest import As
 WHO_AM_I = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 
 
-async def _who(client: httpx2.AsyncClient, token: str | None = None) -> Any:
+async def _whoami(client: httpx2.AsyncClient, token: str | None = None) -> Any:
     headers = {"Authorization": f"Bearer {token}"} if token else {}
-    answer = await client.post(WHO_AM_I, json={}, headers=headers)
-    return answer.json()["status"]["userInfo"] if answer.status_code == 201 else answer.json()
+    response = await client.post(WHO_AM_I, json={}, headers=headers)
+    return response.json()["status"]["userInfo"] if response.status_code == 201 else response.json()
 
 
 async def test_a_token_authenticates_its_user_with_uid_groups_and_extra(acting_as: As) -> None:
-    assert await _who(acting_as(None), "alice-token") == {
+    assert await _whoami(acting_as(None), "alice-token") == {
         "username": "alice",
         "uid": "42",
         "groups": ["devs", "system:authenticated"],
@@ -30,31 +30,31 @@ async def test_a_token_authenticates_its_user_with_uid_groups_and_extra(acting_a
 
 
 async def test_a_transport_acts_as_the_user_passed_to_it(acting_as: As) -> None:
-    assert await _who(acting_as("carol")) == {"username": "carol", "groups": ["system:authenticated"]}
-    assert await _who(acting_as("system:serviceaccount:shop:bot")) == {
+    assert await _whoami(acting_as("carol")) == {"username": "carol", "groups": ["system:authenticated"]}
+    assert await _whoami(acting_as("system:serviceaccount:shop:bot")) == {
         "username": "system:serviceaccount:shop:bot",
         "groups": ["system:serviceaccounts", "system:serviceaccounts:shop", "system:authenticated"],
     }
 
 
 async def test_a_token_takes_precedence_over_the_user_of_the_transport(acting_as: As) -> None:
-    who = await _who(acting_as("carol"), "bob-token")
+    user = await _whoami(acting_as("carol"), "bob-token")
 
-    assert who == {"username": "bob", "groups": ["system:authenticated"]}
+    assert user == {"username": "bob", "groups": ["system:authenticated"]}
 
 
 async def test_without_configured_tokens_every_request_is_the_administrators(client: httpx2.AsyncClient) -> None:
     admin = {"username": "system:admin", "groups": ["system:masters", "system:authenticated"]}
 
-    assert await _who(client) == admin
-    assert await _who(client, "whatever a kubeconfig has") == admin
+    assert await _whoami(client) == admin
+    assert await _whoami(client, "whatever a kubeconfig has") == admin
 
 
 async def test_the_token_of_the_server_is_the_administrators_in_addition_to_those_of_users() -> None:
     async with APIServer(token="root", users={"a": User("alice")}) as server:
         client = httpx2.AsyncClient(transport=server.transport(), base_url=server.url)
         async with client:
-            names = [(await _who(client, token))["username"] for token in ("root", "a")]
+            names = [(await _whoami(client, token))["username"] for token in ("root", "a")]
 
             assert names == ["system:admin", "alice"]
             assert (await client.get("/api/v1/pods")).status_code == 401, "without RBAC, anonymous is rejected"
@@ -63,9 +63,9 @@ async def test_the_token_of_the_server_is_the_administrators_in_addition_to_thos
 @pytest.mark.real_time
 async def test_an_endpoint_can_have_the_token_of_a_user(guarded: APIServer) -> None:
     async with guarded.serve(token="alice-token") as endpoint, httpx2.AsyncClient(base_url=endpoint.url) as client:
-        who = await _who(client, endpoint.token)
+        user = await _whoami(client, endpoint.token)
 
-    assert who["username"] == "alice"
+    assert user["username"] == "alice"
 
 
 @pytest.mark.parametrize(

@@ -32,14 +32,14 @@ class SlowBody:
             "query_string": b"",
             "headers": [(b"content-type", b"application/json")],
         }
-        await self._server.app(scope, self._receive, self._answered)
+        await self._server.app(scope, self._receive, self._send)
 
     async def _receive(self) -> Message:
         self.waiting.set()
         await self._end.wait()
         return {"type": "http.request", "body": b"{", "more_body": False}
 
-    async def _answered(self, message: Message) -> None:
+    async def _send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
 

@@ -42,9 +42,9 @@ async def root(cluster: APIServer) -> AsyncIterator[httpx2.AsyncClient]:
 
 
 async def _token(root: httpx2.AsyncClient, **spec: object) -> dict[str, Any]:
-    answer = await root.post(f"{ACCOUNTS}/bot/token", json={"spec": spec})
-    assert answer.status_code == 201
-    request: dict[str, Any] = answer.json()
+    response = await root.post(f"{ACCOUNTS}/bot/token", json={"spec": spec})
+    assert response.status_code == 201
+    request: dict[str, Any] = response.json()
     return request
 
 

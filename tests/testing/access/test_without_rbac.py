@@ -23,10 +23,10 @@ async def test_every_user_may_do_everything(server: APIServer) -> None:
 
 
 async def test_access_reviews_allow_everything_and_give_the_reason(client: httpx2.AsyncClient) -> None:
-    answer = await _create_review(client, "selfsubjectaccessreviews", {"resourceAttributes": _PODS})
+    response = await _create_review(client, "selfsubjectaccessreviews", {"resourceAttributes": _PODS})
     rules = await _create_review(client, "selfsubjectrulesreviews", {"namespace": "default"})
 
-    assert answer["status"] == {"allowed": True, "reason": "this server runs without RBAC and allows everything"}
+    assert response["status"] == {"allowed": True, "reason": "this server runs without RBAC and allows everything"}
     assert rules["status"]["resourceRules"] == [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}]
 
 
@@ -34,7 +34,7 @@ async def test_access_reviews_are_not_stored(server: APIServer) -> None:
     review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview"}
     before = server.revision
 
-    answer = server.create({**review, "spec": {"resourceAttributes": _PODS}})
+    response = server.create({**review, "spec": {"resourceAttributes": _PODS}})
 
-    assert answer["status"]["allowed"] is True
+    assert response["status"]["allowed"] is True
     assert server.revision == before

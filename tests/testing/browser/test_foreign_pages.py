@@ -94,11 +94,11 @@ def page(strangers: Browser) -> Iterator[Page]:
 @pytest.fixture
 def cluster() -> Iterator[ServerThread]:
     with serve_in_thread() as served:
-        fill(served)
+        create_objects(served)
         yield served
 
 
-def fill(served: ServerThread) -> None:
+def create_objects(served: ServerThread) -> None:
     served.create(SECRET)
     served.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "mine"}})
 
@@ -110,10 +110,10 @@ def port_of(served: ServerThread) -> str:
 def attack(page: Page, address: str, base: str) -> dict[str, Any]:
     """Open a foreign page at ``address``, attack the server at ``base`` from it, and return the outcomes."""
 
-    def answer(route: Route) -> None:
+    def response(route: Route) -> None:
         route.fulfill(content_type="text/html", body="<body>a page</body>")
 
-    page.route(address, answer)
+    page.route(address, response)
     page.goto(address)
     results: dict[str, Any] = page.evaluate(ATTACK, base)
     return results
@@ -155,7 +155,7 @@ def test_a_page_using_dns_rebinding_can_neither_read_nor_write(page: Page, clust
 
 def test_without_the_guard_a_page_using_dns_rebinding_can_read_and_write(page: Page) -> None:
     with serve_in_thread(APIServer(), accept_hosts=[EVIL]) as served:
-        fill(served)
+        create_objects(served)
         own = f"http://{EVIL}:{port_of(served)}"
 
         results = attack(page, f"{own}/page", own)

@@ -62,9 +62,9 @@ async def wait_event(server: APIServer, condition: Condition) -> AsyncIterator[N
     """Watch widgets; leave the block after an event for which ``condition`` is true."""
     async with httpx2.AsyncClient(transport=server.transport(), base_url=server.url, timeout=None) as client:
         watch = "/apis/example.com/v1/widgets?watch=1&resourceVersion=0"
-        async with client.stream("GET", watch) as answer:
+        async with client.stream("GET", watch) as response:
             yield
-            async for line in answer.aiter_lines():
+            async for line in response.aiter_lines():
                 event = json.loads(line)
                 if condition(event["type"], event["object"]):
                     return

@@ -34,7 +34,7 @@ if does["port_taken_once"] and not once.exists():
 
 class Handler(BaseHTTPRequestHandler):
     def do_GET(self):
-        status, text = does["answers"].get(self.path, (200, "ok"))
+        status, text = does["responses"].get(self.path, (200, "ok"))
         self.send_response(status)
         self.send_header("Content-Length", str(len(text)))
         self.end_headers()
@@ -62,7 +62,7 @@ class Fake:
     Attributes:
         prints: Printed first.
         exits: Then exit with this code; ``None`` keeps running.
-        answers: Status and body of responses by path; the default is 200 and ``ok``.
+        responses: Status and body of responses by path; the default is 200 and ``ok``.
         ignores_sigterm: Ignore SIGTERM.
         port_taken_once: Fail on the first start, as if the port were in use.
         holds: A FIFO that the process keeps open for writing while it runs.
@@ -70,7 +70,7 @@ class Fake:
 
     prints: str = ""
     exits: int | None = None
-    answers: dict[str, tuple[int, str]] = field(default_factory=dict)
+    responses: dict[str, tuple[int, str]] = field(default_factory=dict)
     ignores_sigterm: bool = False
     port_taken_once: bool = False
     holds: str = ""

@@ -47,7 +47,7 @@ def fifo(tmp_path: Path) -> Path:
 
 def never_ready(folder: Path, fifo: Path) -> Path:
     """Write programs whose kube-apiserver starts but never becomes ready."""
-    return write_fakes(folder, api_server=Fake(holds=str(fifo), answers={"/readyz?verbose": (500, "not yet")}))
+    return write_fakes(folder, api_server=Fake(holds=str(fifo), responses={"/readyz?verbose": (500, "not yet")}))
 
 
 async def test_cancelling_a_start_ends_the_processes(tmp_path: Path, fifo: Path) -> None:

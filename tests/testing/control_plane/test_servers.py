@@ -39,15 +39,15 @@ async def test_a_server_that_ended_starts_again_on_the_same_data(
     client: dynkube.Client, plane: ControlPlane, which: str, end: Callable[[ServerProcess], None]
 ) -> None:
     server: ServerProcess = getattr(plane, which)
-    kept = await client.resource("configmaps").create(CONFIG)
+    created = await client.resource("configmaps").create(CONFIG)
 
     await trio.to_thread.run_sync(end, server)
     assert (server.running, server.pid) == (False, None)
     await trio.to_thread.run_sync(server.start)
     await trio.to_thread.run_sync(plane.api_server.wait_ready)
 
-    found = await client.resource("configmaps").get(kept.name)
-    assert found.uid == kept.uid
+    found = await client.resource("configmaps").get(created.name)
+    assert found.uid == created.uid
 
 
 async def test_a_paused_api_server_responds_after_it_is_resumed(client: dynkube.Client, plane: ControlPlane) -> None:
@@ -89,10 +89,10 @@ def test_compacting_twice_is_allowed_and_compacting_without_etcd_raises(plane: C
 
 async def test_objects_in_a_folder_are_served_by_the_next_control_plane(assets: Path, tmp_path: Path) -> None:
     async with ControlPlane(assets, folder=tmp_path) as first, dynkube.connect(kubeconfig=first.kubeconfig()) as client:
-        kept = await client.resource("configmaps").create(CONFIG)
+        created = await client.resource("configmaps").create(CONFIG)
 
     async with (
         ControlPlane(assets, folder=tmp_path) as second,
         dynkube.connect(kubeconfig=second.kubeconfig()) as client,
     ):
-        assert await client.resource("configmaps").get(kept.name)
+        assert await client.resource("configmaps").get(created.name)

@@ -58,7 +58,7 @@ def test_the_error_for_a_server_that_exits_without_output_says_that_its_log_is_e
 
 
 def test_the_error_for_an_api_server_that_is_never_ready_quotes_readyz_and_its_log(tmp_path: Path) -> None:
-    fake = Fake(prints="I am here", answers={"/readyz?verbose": (500, UNREADY)})
+    fake = Fake(prints="I am here", responses={"/readyz?verbose": (500, UNREADY)})
     assets = write_fakes(tmp_path / "bin", api_server=fake)
 
     message = error_message(ControlPlane(assets, folder=tmp_path / "plane", start_timeout=1))
@@ -71,7 +71,7 @@ def test_the_error_for_an_api_server_that_is_never_ready_quotes_readyz_and_its_l
 
 
 def test_the_error_for_an_unhealthy_etcd_quotes_its_health(tmp_path: Path) -> None:
-    assets = write_fakes(tmp_path / "bin", etcd=Fake(answers={"/health": (503, '{"health":"false"}')}))
+    assets = write_fakes(tmp_path / "bin", etcd=Fake(responses={"/health": (503, '{"health":"false"}')}))
 
     message = error_message(ControlPlane(assets, folder=tmp_path / "plane", start_timeout=0.5))
 
@@ -79,7 +79,7 @@ def test_the_error_for_an_unhealthy_etcd_quotes_its_health(tmp_path: Path) -> No
 
 
 def test_an_api_server_without_the_default_namespace_is_not_ready(tmp_path: Path) -> None:
-    fake = Fake(answers={"/api/v1/namespaces/default": (404, "not found")})
+    fake = Fake(responses={"/api/v1/namespaces/default": (404, "not found")})
     assets = write_fakes(tmp_path / "bin", api_server=fake)
 
     message = error_message(ControlPlane(assets, folder=tmp_path / "plane", start_timeout=1))

@@ -18,9 +18,9 @@ async def test_deleting_a_pod_sends_modified_and_deleted_events(cluster: Cluster
     cluster.create("pods", _scheduled())
     stream = cluster.watch("pods", resourceVersion=str(cluster.engine.revision))
 
-    answer = cluster.delete("pods", "p")
+    response = cluster.delete("pods", "p")
 
-    assert answer["metadata"]["deletionGracePeriodSeconds"] == 30
+    assert response["metadata"]["deletionGracePeriodSeconds"] == 30
     assert types_and_names(await cluster.rest_of(stream)) == [("MODIFIED", "p"), ("MODIFIED", "p"), ("DELETED", "p")]
 
 

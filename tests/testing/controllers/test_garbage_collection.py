@@ -54,9 +54,9 @@ async def test_foreground_deletion_deletes_the_owner_last(cluster: Cluster, owne
     cluster.create("configmaps", owned("grandchild", child, block=True))
     stream = cluster.watch("configmaps", resourceVersion=str(cluster.engine.revision))
 
-    answer = cluster.delete("configmaps", "owner", body={"propagationPolicy": "Foreground"})
+    response = cluster.delete("configmaps", "owner", body={"propagationPolicy": "Foreground"})
 
-    assert answer["metadata"]["finalizers"] == ["foregroundDeletion"]
+    assert response["metadata"]["finalizers"] == ["foregroundDeletion"]
     assert types_and_names(await cluster.rest_of(stream)) == [
         ("MODIFIED", "owner"),
         ("MODIFIED", "child"),

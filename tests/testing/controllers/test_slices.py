@@ -9,7 +9,7 @@ from tests.contract.objects import config
 from tests.testing.engine.cluster import Cluster
 
 
-def fill(cluster: Cluster, count: int) -> None:
+def create_configs(cluster: Cluster, count: int) -> None:
     cluster.create("namespaces", {"metadata": {"name": "big"}})
     for number in range(count):
         cluster.create("configmaps", config(f"c{number}"), namespace="big")
@@ -19,7 +19,7 @@ async def test_a_large_namespace_is_emptied_in_slices(cluster: Cluster) -> None:
     async with trio.open_nursery() as nursery:
         nursery.start_soon(cluster.engine.run)
         await trio.testing.wait_all_tasks_blocked()
-        fill(cluster, 250)
+        create_configs(cluster, 250)
 
         cluster.delete("namespaces", "big")
         remaining = len(cluster.names("configmaps"))
@@ -34,7 +34,7 @@ async def test_a_small_namespace_is_deleted_before_the_call_returns(cluster: Clu
     async with trio.open_nursery() as nursery:
         nursery.start_soon(cluster.engine.run)
         await trio.testing.wait_all_tasks_blocked()
-        fill(cluster, 10)
+        create_configs(cluster, 10)
 
         cluster.delete("namespaces", "big")
 
@@ -43,7 +43,7 @@ async def test_a_small_namespace_is_deleted_before_the_call_returns(cluster: Clu
 
 
 def test_without_a_running_engine_all_work_is_done_at_once(cluster: Cluster) -> None:
-    fill(cluster, 250)
+    create_configs(cluster, 250)
 
     cluster.delete("namespaces", "big")
 

@@ -24,9 +24,9 @@ async def test_deleting_a_namespace_empties_it_first(cluster: Cluster) -> None:
     start = str(cluster.engine.revision)
     streams = [cluster.watch(resource, resourceVersion=start) for resource in ("namespaces", "configmaps")]
 
-    answer = cluster.delete("namespaces", "shop")
+    response = cluster.delete("namespaces", "shop")
 
-    assert answer["status"]["phase"] == "Terminating"
+    assert response["status"]["phase"] == "Terminating"
     namespaces, contents = [await cluster.rest_of(stream) for stream in streams]
     assert types_and_names(namespaces) == [("MODIFIED", "shop"), ("MODIFIED", "shop"), ("DELETED", "shop")]
     assert types_and_names(contents) == [("DELETED", "a")]

@@ -21,31 +21,31 @@ def fail_requests(server: Faulty, random: Random) -> None:
     server.inject(Refuse(503))
 
 
-async def ask_on(client: httpx2.AsyncClient, seen: list[str]) -> None:
+async def poll_forever(client: httpx2.AsyncClient, outcomes: list[str]) -> None:
     """List and watch forever, and record the outcome of each request."""
     while True:
         for path in (CONFIGS, f"{CONFIGS}?watch=true&timeoutSeconds=5&allowWatchBookmarks=true"):
             try:
                 response = await client.get(path, timeout=20)
-                seen.append(str(response.status_code))
+                outcomes.append(str(response.status_code))
             except httpx2.TransportError as error:
-                seen.append(type(error).__name__)
+                outcomes.append(type(error).__name__)
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 async def test_every_mishap_happens_and_the_server_survives(
     server: APIServer, client: httpx2.AsyncClient, seed: int
 ) -> None:
-    chaos, seen = Chaos(server, random=Random(seed), every=4), list[str]()
+    chaos, outcomes = Chaos(server, random=Random(seed), every=4), list[str]()
     server.create(config("a"))
 
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(ask_on, client, seen)
+        nursery.start_soon(poll_forever, client, outcomes)
         await chaos.run(3600)
         nursery.cancel_scope.cancel()
 
     assert set(chaos.counts) == {mishap.__name__ for mishap in MISHAPS}
-    assert {"200", "410", "429", "500", "503", "ReadTimeout", "RemoteProtocolError", "ReadError"} <= set(seen)
+    assert {"200", "410", "429", "500", "503", "ReadTimeout", "RemoteProtocolError", "ReadError"} <= set(outcomes)
 
 
 async def test_after_chaos_ends_requests_succeed(server: APIServer, client: httpx2.AsyncClient) -> None:
@@ -92,26 +92,26 @@ async def test_requests_for_which_when_is_false_are_spared(server: APIServer, cl
 
 
 async def test_a_script_runs_each_step_at_its_time(server: APIServer) -> None:
-    begin, seen = trio.current_time(), list[tuple[str, float]]()
+    begin, outcomes = trio.current_time(), list[tuple[str, float]]()
 
     def note(what: str) -> None:
-        seen.append((what, trio.current_time() - begin))
+        outcomes.append((what, trio.current_time() - begin))
 
     await play_script((0, partial(note, "now")), (60, partial(note, "soon")), (60, partial(note, "and")))
 
-    assert seen == [("now", 0), ("soon", 60), ("and", 60)]
+    assert outcomes == [("now", 0), ("soon", 60), ("and", 60)]
 
 
 async def test_a_script_waits_for_a_step_that_takes_longer(server: APIServer) -> None:
-    begin, seen = trio.current_time(), list[float]()
+    begin, outcomes = trio.current_time(), list[float]()
 
     await play_script(
         (10, partial(server.restart, seconds=30)),
-        (20, lambda: seen.append(trio.current_time() - begin)),
-        (60, lambda: seen.append(trio.current_time() - begin)),
+        (20, lambda: outcomes.append(trio.current_time() - begin)),
+        (60, lambda: outcomes.append(trio.current_time() - begin)),
     )
 
-    assert seen == [40, 60]
+    assert outcomes == [40, 60]
 
 
 @pytest.mark.parametrize(

@@ -78,9 +78,9 @@ async def test_connections_of_tcp_clients_fail_too(server: APIServer) -> None:
                 async with server.serve() as later, httpx2.AsyncClient(base_url=later.url) as other:
                     with pytest.raises(httpx2.ConnectError):
                         await other.get(CONFIGS)
-        answer = await client.get(CONFIGS)
+        later_response = await client.get(CONFIGS)
 
-    assert answer.status_code == 200
+    assert later_response.status_code == 200
 
 
 async def test_invalid_outages_are_rejected(server: APIServer) -> None:

@@ -102,9 +102,9 @@ async def test_refuse_sends_204_and_304_without_a_body(server: APIServer, status
     server.inject(Refuse(status))
 
     async with server.serve() as endpoint, connected(endpoint) as client:
-        answers = [await client.get(CONFIGS) for _ in range(2)]  # the second one needs an intact connection
+        responses = [await client.get(CONFIGS) for _ in range(2)]  # the second one needs an intact connection
 
-    assert [(answer.status_code, answer.content) for answer in answers] == [(status, b"")] * 2
+    assert [(response.status_code, response.content) for response in responses] == [(status, b"")] * 2
 
 
 @pytest.mark.parametrize(("how", "ends"), [("clean", b""), ("reset", trio.BrokenResourceError)])

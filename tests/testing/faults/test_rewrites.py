@@ -136,19 +136,19 @@ async def test_without_group_removes_a_group_from_discovery(
 ) -> None:
     server.inject(Rewrite(rewrites.without_group("apps")), path_prefix="/apis")
 
-    answer = (await client.get("/apis", headers={"Accept": accept})).text
+    response = (await client.get("/apis", headers={"Accept": accept})).text
 
-    assert '"batch"' in answer
-    assert '"apps"' not in answer
+    assert '"batch"' in response
+    assert '"apps"' not in response
 
 
 async def test_stale_group_marks_a_group_as_stale_in_discovery(server: APIServer, client: httpx2.AsyncClient) -> None:
     server.inject(Rewrite(rewrites.stale_group("apps")), path_prefix="/apis")
     accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
-    answer = (await client.get("/apis", headers={"Accept": accept})).json()
+    response = (await client.get("/apis", headers={"Accept": accept})).json()
 
-    (apps,) = [item for item in answer["items"] if item["metadata"]["name"] == "apps"]
+    (apps,) = [item for item in response["items"] if item["metadata"]["name"] == "apps"]
     assert [(version["freshness"], version.get("resources")) for version in apps["versions"]] == [("Stale", None)]
 
 

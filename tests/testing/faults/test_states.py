@@ -23,10 +23,10 @@ async def test_restore_with_rewind_sets_the_revision_back(server: APIServer, cli
     seen = server.revision
 
     server.restore(snapshot, rewind=True)
-    answer = await client.get(CONFIGS, params={"resourceVersion": str(seen)})
+    response = await client.get(CONFIGS, params={"resourceVersion": str(seen)})
 
     assert server.revision < seen
-    assert (answer.status_code, answer.json()["details"]["causes"][0]["reason"]) == (504, "ResourceVersionTooLarge")
+    assert (response.status_code, response.json()["details"]["causes"][0]["reason"]) == (504, "ResourceVersionTooLarge")
     server.create(config("other"))
     assert server.revision == seen, "the revision is reused for another object"
 
@@ -60,9 +60,9 @@ async def test_a_watch_from_a_future_version_has_no_bookmarks(server: APIServer,
     server.restore(snapshot, rewind=True)
 
     params = {"watch": "true", "allowWatchBookmarks": "true", "timeoutSeconds": "300", "resourceVersion": str(seen)}
-    answer = await client.get(CONFIGS, params=params)
+    response = await client.get(CONFIGS, params=params)
 
-    assert answer.text == ""
+    assert response.text == ""
 
 
 def test_restore_without_rewind_increases_the_revision() -> None:
@@ -121,10 +121,10 @@ async def test_conversion_fails_for_one_version(server: APIServer, client: httpx
     server.create(widget("w"))
     server.inject(FailConversion("example.com/v2", "Widget"), resource="widgets.v1.example.com")
 
-    answer = await client.get(WIDGETS)
+    response = await client.get(WIDGETS)
     (event,) = (await client.get(f"{WIDGETS}?watch=true")).text.splitlines()
 
-    assert (answer.status_code, "reason" in answer.json()) == (500, False)
-    assert answer.json()["message"].startswith("conversion webhook for example.com/v2, Kind=Widget failed: Post ")
+    assert (response.status_code, "reason" in response.json()) == (500, False)
+    assert response.json()["message"].startswith("conversion webhook for example.com/v2, Kind=Widget failed: Post ")
     assert json.loads(event)["type"] == "ERROR"
     assert json.loads(event)["object"]["code"] == 504

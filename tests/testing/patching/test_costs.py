@@ -112,13 +112,13 @@ def test_repeated_items_are_one_value() -> None:
 
 
 def test_a_patch_that_shifts_too_many_items_is_rejected() -> None:
-    filled = {"op": "add", "path": "/data", "value": [1] * 100_000}
+    adding = {"op": "add", "path": "/data", "value": [1] * 100_000}
     inserting = {"op": "add", "path": "/data/0", "value": 2}
     allowed = MAX_SHIFTED // 105_000
-    assert len(json_patched({}, [filled, *[inserting] * allowed])["data"]) == 100_000 + allowed
+    assert len(json_patched({}, [adding, *[inserting] * allowed])["data"]) == 100_000 + allowed
 
     with pytest.raises(TooMuchWork):
-        json_patched({}, [filled, *[inserting] * (MAX_SHIFTED // 100_000)])
+        json_patched({}, [adding, *[inserting] * (MAX_SHIFTED // 100_000)])
 
 
 def test_moves_that_nest_an_object_too_deeply_are_an_error() -> None:

@@ -115,7 +115,7 @@ async def test_a_cut_in_mid_chunk_sends_less_than_the_announced_size(server: API
 async def test_after_chaos_on_a_proxy_requests_succeed(proxy: FaultProxy, client: httpx2.AsyncClient) -> None:
     chaos = Chaos(proxy, random=Random(5), every=0.005)
 
-    async def ask_on() -> AsyncIterator[object]:
+    async def poll_forever() -> AsyncIterator[object]:
         while True:
             try:
                 yield (await client.get(CONFIGS, timeout=0.1)).status_code
@@ -124,7 +124,7 @@ async def test_after_chaos_on_a_proxy_requests_succeed(proxy: FaultProxy, client
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(chaos.run)
-        outcomes = ask_on()
+        outcomes = poll_forever()
         seen = {await anext(outcomes)}
         while len(seen) < 4:
             seen.add(await anext(outcomes))

@@ -41,15 +41,15 @@ _VARYING = {"date", "audit-id", "transfer-encoding"}
 async def test_a_response_is_the_same_with_and_without_the_proxy(
     method: str, target: str, headers: dict[str, str], body: object
 ) -> None:
-    answers = []
+    responses = []
     for through_proxy in (False, True):
         async with _replica() as server, server.serve() as upstream, FaultProxy(upstream) as proxy:
             server.create(configmap("a"))
             url = (proxy if through_proxy else upstream).url + target
             async with httpx2.AsyncClient() as client:
-                answers.append(await client.request(method, url, headers=headers, json=body))
+                responses.append(await client.request(method, url, headers=headers, json=body))
 
-    direct, passed = answers
+    direct, passed = responses
     assert (passed.status_code, passed.content) == (direct.status_code, direct.content)
     assert _fields(passed) == _fields(direct)
 
@@ -76,14 +76,14 @@ async def echo(scope: Scope, receive: Receive, send: Send) -> None:
 async def test_hop_by_hop_headers_are_not_forwarded() -> None:
     hop = {"Connection": "keep-alive, X-Mine", "X-Mine": "1", "TE": "trailers", "Upgrade": "websocket"}
     async with serving(echo) as upstream, FaultProxy(upstream) as proxy, httpx2.AsyncClient() as client:
-        answer = await client.get(proxy.url, headers={**hop, "X-Theirs": "1", "Authorization": "Bearer secret"})
+        response = await client.get(proxy.url, headers={**hop, "X-Theirs": "1", "Authorization": "Bearer secret"})
 
-    fields = answer.json()["fields"]
+    fields = response.json()["fields"]
     assert fields.keys() & {"connection", "x-mine", "te", "upgrade", "transfer-encoding", "content-length"} == set()
     assert (fields["x-theirs"], fields["authorization"]) == ("1", "Bearer secret")
     assert fields["host"] == upstream.url.removeprefix("http://")
-    assert answer.headers.keys() & {"keep-alive", "x-hop", "x-end"} == {"x-end"}
-    assert len(answer.headers.get_list("date")) == 1
+    assert response.headers.keys() & {"keep-alive", "x-hop", "x-end"} == {"x-end"}
+    assert len(response.headers.get_list("date")) == 1
 
 
 async def test_the_url_of_the_server_may_have_a_path() -> None:
@@ -92,9 +92,9 @@ async def test_the_url_of_the_server_may_have_a_path() -> None:
         FaultProxy(url=f"{upstream.url}/k8s/clusters/c1/") as proxy,
         httpx2.AsyncClient() as client,
     ):
-        answer = await client.get(f"{proxy.url}/api")
+        response = await client.get(f"{proxy.url}/api")
 
-    assert answer.json()["target"] == "/k8s/clusters/c1/api"
+    assert response.json()["target"] == "/k8s/clusters/c1/api"
 
 
 async def test_request_bodies_are_forwarded_up_to_a_limit() -> None:
@@ -127,9 +127,9 @@ async def test_tls_ends_at_the_proxy(server: APIServer, upstream_tls: bool, tls:
         trust = ssl.create_default_context(cadata=proxy.ca_pem.decode()) if proxy.ca_pem else True
         headers = {"Authorization": f"Bearer {proxy.endpoint.token}"}
         async with httpx2.AsyncClient(base_url=proxy.url, verify=trust) as client:
-            answers = [await client.get(PATH), await client.get(PATH, headers=headers)]
+            responses = [await client.get(PATH), await client.get(PATH, headers=headers)]
 
-    assert [answer.status_code for answer in answers] == [401, 200]
+    assert [response.status_code for response in responses] == [401, 200]
 
 
 async def test_only_the_given_certificate_authority_is_trusted(server: APIServer) -> None:

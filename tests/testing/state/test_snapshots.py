@@ -14,12 +14,12 @@ from tests.contract.objects import CRDS, conditions, config
 from tests.testing.engine.cluster import crd, widget
 
 
-def everything(server: APIServer) -> dict[str, list[dict[str, Any]]]:
+def all_objects(server: APIServer) -> dict[str, list[dict[str, Any]]]:
     """Return all objects, by resource."""
     return {str(gvr): server.list(gvr) for gvr in sorted({kind.gvr for kind in server._engine.registry}, key=str)}
 
 
-def filled(**options: Any) -> APIServer:
+def populated(**options: Any) -> APIServer:
     server = APIServer(random=Random(7), **options)
     server.create(crd())
     server.create(widget("w", spec={"size": 3}))
@@ -29,18 +29,18 @@ def filled(**options: Any) -> APIServer:
 
 
 def test_a_restored_server_has_exactly_the_objects_of_the_snapshot() -> None:
-    old, new = filled(), APIServer()
+    old, new = populated(), APIServer()
     new.create(config("of-the-new-one"))
 
     new.restore(old.snapshot())
 
-    assert everything(new) == everything(old)
+    assert all_objects(new) == all_objects(old)
     assert new.revision == old.revision
 
 
 def test_a_server_can_be_restored_to_an_earlier_state() -> None:
-    server = filled()
-    before = everything(server)
+    server = populated()
+    before = all_objects(server)
     snapshot = server.snapshot()
     server.delete(CRDS, "widgets.example.com")
     server.create(crd("gadgets", "Gadget"))
@@ -49,7 +49,7 @@ def test_a_server_can_be_restored_to_an_earlier_state() -> None:
 
     server.restore(snapshot)
 
-    assert everything(server) == before
+    assert all_objects(server) == before
 
 
 def test_restoring_removes_crds_created_later_with_their_objects_and_api_services() -> None:
@@ -65,16 +65,16 @@ def test_restoring_removes_crds_created_later_with_their_objects_and_api_service
 
 
 def test_later_writes_do_not_change_a_snapshot() -> None:
-    server = filled()
+    server = populated()
 
     snapshot = server.snapshot()
     server.delete("configmaps", "a")
 
-    assert len(snapshot) == len(filled().snapshot())
+    assert len(snapshot) == len(populated().snapshot())
 
 
 def test_restoring_never_lowers_the_revision() -> None:
-    server = filled()
+    server = populated()
     snapshot = server.snapshot()
     server.create(config("b"))
     latest = server.revision
@@ -93,7 +93,7 @@ def test_crds_keep_their_accepted_names() -> None:
 
     new.restore(old.snapshot())
 
-    assert everything(new) == everything(old)
+    assert all_objects(new) == all_objects(old)
     assert new.kind("Animal").gvr.resource == "zebras"
 
 
@@ -144,7 +144,7 @@ async def test_open_watches_end_and_older_versions_are_gone(server: APIServer, c
 
 
 async def test_a_client_of_the_old_server_can_resume_its_watch(server: APIServer, client: httpx2.AsyncClient) -> None:
-    old = filled()
+    old = populated()
 
     server.restore(old.snapshot())
     server.create(config("later"))
@@ -167,12 +167,12 @@ def test_the_deletion_of_a_terminating_namespace_continues() -> None:
 
 
 async def test_roles_are_restored_and_default_roles_are_added() -> None:
-    old, new = filled(rbac=True), APIServer(rbac=True)
+    old, new = populated(rbac=True), APIServer(rbac=True)
     old.grant("alice", verbs=["get"], resource="configmaps")
 
     new.restore(old.snapshot())
-    same = everything(new) == everything(old)
-    new.restore(filled().snapshot())  # a server without RBAC, and so without roles
+    same = all_objects(new) == all_objects(old)
+    new.restore(populated().snapshot())  # a server without RBAC, and so without roles
 
     assert same
     assert new.get("clusterroles", "cluster-admin")

@@ -11,7 +11,7 @@ import pytest
 from dynkube.errors import InvalidInput
 from dynkube.testing import APIServer, Snapshot
 from tests.contract.objects import config
-from tests.testing.state.test_snapshots import everything, filled
+from tests.testing.state.test_snapshots import all_objects, populated
 
 # The first version of the format, which must stay readable.
 VERSION_1 = """{"format":"dynkube.testing/state","version":1,"revision":7,"resources":[
@@ -26,17 +26,17 @@ VERSION_1 = """{"format":"dynkube.testing/state","version":1,"revision":7,"resou
 
 
 def test_a_saved_snapshot_can_be_restored(tmp_path: Path) -> None:
-    old, new = filled(), APIServer()
+    old, new = populated(), APIServer()
 
     old.snapshot().save(tmp_path / "state.json")
     new.restore(tmp_path / "state.json")
 
-    assert everything(new) == everything(old)
+    assert all_objects(new) == all_objects(old)
     assert new.revision == old.revision
 
 
 def test_saving_a_read_snapshot_gives_the_same_file(tmp_path: Path) -> None:
-    filled().snapshot().save(tmp_path / "one")
+    populated().snapshot().save(tmp_path / "one")
 
     Snapshot.read(tmp_path / "one").save(tmp_path / "two")
 
@@ -55,7 +55,7 @@ def test_a_file_of_the_first_version_can_be_read(tmp_path: Path) -> None:
 
 
 def test_the_file_is_readable_by_its_owner_only_and_has_one_object_per_line(tmp_path: Path) -> None:
-    snapshot = filled().snapshot()
+    snapshot = populated().snapshot()
 
     path = snapshot.save(tmp_path / "state.json")
 
@@ -66,7 +66,7 @@ def test_the_file_is_readable_by_its_owner_only_and_has_one_object_per_line(tmp_
 
 
 def test_a_snapshot_saved_with_skip_leaves_room_for_later_revisions(tmp_path: Path) -> None:
-    old, new = filled(), APIServer()
+    old, new = populated(), APIServer()
 
     old.snapshot().save(tmp_path / "state.json", skip=1000)
     lost = old.create(config("lost"))
@@ -77,7 +77,7 @@ def test_a_snapshot_saved_with_skip_leaves_room_for_later_revisions(tmp_path: Pa
 
 
 def test_a_failed_save_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = filled().snapshot().save(tmp_path / "state.json")
+    path = populated().snapshot().save(tmp_path / "state.json")
     before = path.read_bytes()
 
     def full(_: int) -> None:
@@ -108,11 +108,11 @@ def test_a_failed_save_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.M
 )
 def test_the_error_for_an_invalid_file_names_it(tmp_path: Path, content: str, message: str) -> None:
     (tmp_path / "state").write_text(content)
-    server = filled()
-    before = json.dumps(everything(server))
+    server = populated()
+    before = json.dumps(all_objects(server))
 
     with pytest.raises(InvalidInput, match=message) as caught:
         server.restore(tmp_path / "state")
 
     assert str(tmp_path / "state") in str(caught.value)
-    assert json.dumps(everything(server)) == before
+    assert json.dumps(all_objects(server)) == before

@@ -23,9 +23,9 @@ def settings(server: APIServer) -> None:
 
 
 async def table(client: httpx2.AsyncClient, path: str, **params: str) -> dict[str, Any]:
-    answer = await client.get(path, params=params, headers=ACCEPT)
-    assert answer.status_code == 200, answer.text
-    found: dict[str, Any] = answer.json()
+    response = await client.get(path, params=params, headers=ACCEPT)
+    assert response.status_code == 200, response.text
+    found: dict[str, Any] = response.json()
     return found
 
 

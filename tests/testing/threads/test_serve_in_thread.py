@@ -20,12 +20,12 @@ pytestmark = pytest.mark.real_time
 def test_a_synchronous_program_can_use_methods_and_tcp() -> None:
     with serve_in_thread() as cluster:
         cluster.create(config("a"))
-        answer = httpx2.get(f"{cluster.url}/api/v1/namespaces/default/configmaps/a")
+        response = httpx2.get(f"{cluster.url}/api/v1/namespaces/default/configmaps/a")
         requests = [(request.verb, request.name) for request in cluster.audit]
         shown = repr(cluster)
 
     assert shown == f"<ServerThread {cluster.url}>"
-    assert answer.json()["data"] == {"k": "v"}
+    assert response.json()["data"] == {"k": "v"}
     assert requests == [("get", "a")]
 
 
@@ -37,10 +37,10 @@ def test_error_responses_are_raised_in_the_calling_thread() -> None:
 def test_run_calls_a_function_in_the_thread_of_the_server() -> None:
     with serve_in_thread() as cluster:
         cluster.run(cluster.server.fail, status=503, times=1)
-        answer = httpx2.get(f"{cluster.url}/api/v1/pods")
+        response = httpx2.get(f"{cluster.url}/api/v1/pods")
         thread = cluster.run(threading.current_thread)
 
-    assert answer.status_code == 503
+    assert response.status_code == 503
     assert thread is not threading.current_thread()
 
 

@@ -140,7 +140,7 @@ async def test_a_server_without_authentication_is_guarded() -> None:
             untyped = await client.post(CONFIGS, content=CONFIG)
             named = await client.get("/api/v1/secrets", headers={"Host": "dev.box:80"})
 
-        assert [answer.status_code for answer in (read, written, untyped, named)] == [403, 403, 415, 200]
+        assert [response.status_code for response in (read, written, untyped, named)] == [403, 403, 415, 200]
         assert read.json()["kind"] == "Status"
         assert read.json()["reason"] == "Forbidden"
         assert server.list("configmaps") == []

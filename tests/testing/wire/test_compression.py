@@ -25,10 +25,10 @@ def config(name: str, size: int) -> dict[str, object]:
 async def test_a_short_response_is_not_compressed(server: APIServer, client: httpx2.AsyncClient) -> None:
     server.create(config("small", 100_000))
 
-    answer = await client.get(f"{CONFIGMAPS}/small", headers=GZIP)
+    response = await client.get(f"{CONFIGMAPS}/small", headers=GZIP)
 
-    assert "content-encoding" not in answer.headers
-    assert int(answer.headers["content-length"]) == len(answer.content)
+    assert "content-encoding" not in response.headers
+    assert int(response.headers["content-length"]) == len(response.content)
 
 
 async def test_a_long_list_is_compressed_while_it_is_sent(server: APIServer, client: httpx2.AsyncClient) -> None:

@@ -20,7 +20,7 @@ _METADATA = "as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 _PROTOBUF = "application/vnd.kubernetes.protobuf"
 
 
-def asking(accept: str | None = None, *, user_agent: str = "", **params: str) -> HTTPRequest:
+def request(accept: str | None = None, *, user_agent: str = "", **params: str) -> HTTPRequest:
     headers = {"user-agent": user_agent}
     if accept is not None:
         headers["accept"] = accept
@@ -32,7 +32,7 @@ def asking(accept: str | None = None, *, user_agent: str = "", **params: str) ->
 @pytest.mark.parametrize("accept", ["text/html", "application/*", "APPLICATION/JSON", "application/cbor", _PROTOBUF])
 def test_built_in_resources_require_an_exact_media_type(accept: str) -> None:
     with pytest.raises(NotAcceptable) as caught:
-        negotiate(asking(accept))
+        negotiate(request(accept))
 
     assert caught.value.status.message == (
         "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml"
@@ -44,7 +44,7 @@ def test_built_in_resources_require_an_exact_media_type(accept: str) -> None:
     [("application/yaml", YAML), (f"{_TABLE},application/json", JSON), (_TABLE, Pretty), ("text/html", Pretty)],
 )
 def test_an_error_response_never_fails_content_negotiation(accept: str, layout: type) -> None:
-    assert isinstance(negotiate_error(asking(accept)), layout)
+    assert isinstance(negotiate_error(request(accept)), layout)
 
 
 @pytest.mark.parametrize(

@@ -47,9 +47,9 @@ async def test_a_client_that_disconnects_within_its_body_ends_its_request(caplog
                 await app.begun.wait()
             await app.ended.wait()
             async with httpx2.AsyncClient(base_url=endpoint.url) as client:
-                answer = await client.get(PATH)
+                response = await client.get(PATH)
 
-    assert answer.status_code == 200, "the request no longer counts towards max_inflight"
+    assert response.status_code == 200, "the request no longer counts towards max_inflight"
     assert server.audit[0].status is None
     assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
 

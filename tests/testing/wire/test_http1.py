@@ -88,19 +88,19 @@ async def test_a_body_may_come_in_pieces_after_100_continue() -> None:
         continued = await read_until(client, b"\r\n\r\n")
         await client.send_all(b"abc")
         await client.send_all(b"def")
-        answer = await read_until(client, b"abcdef")
+        response = await read_until(client, b"abcdef")
 
     assert continued == b"HTTP/1.1 100 Continue\r\n\r\n"
-    assert answer.endswith(b"/p abcdef")
+    assert response.endswith(b"/p abcdef")
 
 
 async def test_head_has_no_body() -> None:
     async with connected(echo) as client:
         await client.send_all(b"HEAD /h HTTP/1.1\r\nHost: x\r\n\r\n" + GET % b"next")
-        answers = await read_until(client, b"/next ")
+        responses = await read_until(client, b"/next ")
 
-    assert b"content-length: 3\r\n" in answers
-    assert b"/h " not in answers
+    assert b"content-length: 3\r\n" in responses
+    assert b"/h " not in responses
 
 
 async def test_responses_without_a_length_are_chunked_and_incomplete_ones_have_no_last_chunk() -> None:
@@ -118,10 +118,10 @@ async def test_responses_without_a_length_are_chunked_and_incomplete_ones_have_n
 async def test_an_error_response_arrives_although_the_body_was_not_read(size: int) -> None:
     async with connected(respond_413) as client:
         await client.send_all(POST % (size, b"") + b"x" * size)
-        answer = await read_to_end(client) if size > 100 else await read_until(client, b"no")
+        response = await read_to_end(client) if size > 100 else await read_until(client, b"no")
 
-    assert answer.startswith(b"HTTP/1.1 413 ")
-    assert answer.endswith(b"\r\n\r\nno")
+    assert response.startswith(b"HTTP/1.1 413 ")
+    assert response.endswith(b"\r\n\r\nno")
 
 
 @pytest.mark.parametrize(
@@ -135,25 +135,25 @@ async def test_an_error_response_arrives_although_the_body_was_not_read(size: in
 async def test_invalid_requests_get_an_error_and_the_connection_is_closed(sent: bytes, status: bytes) -> None:
     async with connected(echo) as client:
         await client.send_all(sent)
-        answer = await read_to_end(client)
+        response = await read_to_end(client)
 
-    assert answer.startswith(b"HTTP/1.1 " + status)
+    assert response.startswith(b"HTTP/1.1 " + status)
 
 
 async def test_an_invalid_body_is_a_400() -> None:
     async with connected(echo) as client:
         await client.send_all(b"POST /p HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nzz\r\n")
-        answer = await read_to_end(client)
+        response = await read_to_end(client)
 
-    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert response.startswith(b"HTTP/1.1 400 ")
 
 
 async def test_the_request_target_may_be_an_absolute_url() -> None:
     async with connected(echo) as client:
         await client.send_all(b"GET http://x:1/a/b?c HTTP/1.1\r\nHost: x\r\n\r\n")
-        answer = await read_until(client, b" ")
+        response = await read_until(client, b" ")
 
-    assert answer.endswith(b"\r\n\r\n/a/b ")
+    assert response.endswith(b"\r\n\r\n/a/b ")
 
 
 async def test_a_client_that_disconnects_within_its_body_raises_client_gone(caplog: pytest.LogCaptureFixture) -> None:
@@ -213,7 +213,7 @@ async def test_an_exception_in_the_application_is_logged_and_closes_the_connecti
     with caplog.at_level(logging.ERROR):
         async with connected(defect) as client:
             await client.send_all(GET % b"it")
-            answer = await read_to_end(client)
+            response = await read_to_end(client)
 
-    assert answer == b""
+    assert response == b""
     assert caplog.messages == ["GET /it failed"]

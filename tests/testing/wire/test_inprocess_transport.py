@@ -174,10 +174,10 @@ async def test_a_missing_response_is_a_protocol_error() -> None:
             await client.get("/")
 
 
-@pytest.mark.parametrize("answered", [False, True])
-async def test_an_exception_in_the_application_is_raised_in_the_caller(answered: bool) -> None:
+@pytest.mark.parametrize("started", [False, True])
+async def test_an_exception_in_the_application_is_raised_in_the_caller(started: bool) -> None:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        if answered:
+        if started:
             await start(send)
             await send(body(b"{}", more=False))
         raise ZeroDivisionError("a defect")
@@ -187,10 +187,10 @@ async def test_an_exception_in_the_application_is_raised_in_the_caller(answered:
             await client.get("/")
 
 
-@pytest.mark.parametrize("answered", [False, True])
-async def test_the_read_timeout_counts_from_the_last_chunk(answered: bool) -> None:
+@pytest.mark.parametrize("started", [False, True])
+async def test_the_read_timeout_counts_from_the_last_chunk(started: bool) -> None:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        if answered:
+        if started:
             await start(send)
             await trio.sleep(4)
             await send(body(b"x"))
@@ -201,7 +201,7 @@ async def test_the_read_timeout_counts_from_the_last_chunk(answered: bool) -> No
         with pytest.raises(httpx2.ReadTimeout):
             await client.get("/", timeout=httpx2.Timeout(None, read=5))
 
-    assert trio.current_time() - begin == (9 if answered else 5)
+    assert trio.current_time() - begin == (9 if started else 5)
 
 
 async def test_a_stopped_server_is_a_connect_error() -> None:

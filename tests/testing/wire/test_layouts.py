@@ -56,33 +56,33 @@ async def test_a_long_list_as_yaml_is_complete(server: APIServer, client: httpx2
     for name in names:
         server.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"x": "on"}})
 
-    answer = await client.get(CONFIGMAPS, headers={"Accept": "application/yaml"})
+    response = await client.get(CONFIGMAPS, headers={"Accept": "application/yaml"})
 
-    found = yaml.safe_load(answer.text)
-    assert answer.headers["content-type"] == "application/yaml"
+    found = yaml.safe_load(response.text)
+    assert response.headers["content-type"] == "application/yaml"
     assert [item["metadata"]["name"] for item in found["items"]] == names
     assert {item["data"]["x"] for item in found["items"]} == {"on"}
 
 
 async def test_browsers_get_indented_json(client: httpx2.AsyncClient) -> None:
     browser = {"User-Agent": "Mozilla/5.0 (X11)"}
-    answers = [
+    responses = [
         await client.get(CONFIGMAPS, headers=browser),
         await client.get(f"{CONFIGMAPS}/none", headers=browser),
         await client.get(CONFIGMAPS, headers={"Accept": "application/json;as=Table;v=v1;g=meta.k8s.io", **browser}),
     ]
 
-    for answer in answers:
-        assert answer.text == json.dumps(answer.json(), indent=2)
+    for response in responses:
+        assert response.text == json.dumps(response.json(), indent=2)
     compact = await client.get(CONFIGMAPS, params={"pretty": "false"}, headers=browser)
     assert compact.text.count("\n") == 1
 
 
 async def test_error_responses_can_be_yaml(client: httpx2.AsyncClient) -> None:
-    answer = await client.get(f"{CONFIGMAPS}/none", headers={"Accept": "application/yaml"})
+    response = await client.get(f"{CONFIGMAPS}/none", headers={"Accept": "application/yaml"})
 
-    assert answer.headers["content-type"] == "application/yaml"
-    assert yaml.safe_load(answer.text)["message"] == 'configmaps "none" not found'
+    assert response.headers["content-type"] == "application/yaml"
+    assert yaml.safe_load(response.text)["message"] == 'configmaps "none" not found'
 
 
 async def test_lists_have_their_keys_in_the_order_of_a_real_server(

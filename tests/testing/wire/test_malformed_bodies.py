@@ -33,13 +33,13 @@ _CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 async def test_malformed_json_gets_the_message_of_go_and_the_position(
     client: httpx2.AsyncClient, body: str, message: str
 ) -> None:
-    answer = await client.post(_CONFIGMAPS, content=body, headers={"Content-Type": "application/json"})
+    response = await client.post(_CONFIGMAPS, content=body, headers={"Content-Type": "application/json"})
 
     expected = (
         "the object provided is unrecognized (must be of type ConfigMap): couldn't get version/kind; json parse error: "
     )
-    assert answer.status_code == 400
-    assert answer.json()["message"].startswith(expected + message)
+    assert response.status_code == 400
+    assert response.json()["message"].startswith(expected + message)
 
 
 _CONFIGMAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
@@ -61,19 +61,19 @@ _CHAINED = f"a: &a {'[' * 200}{']' * 200}\nb: {'[' * 100}*a{']' * 100}\n"
 async def test_excessive_yaml_aliases_get_the_message_of_go(
     client: httpx2.AsyncClient, more: str, message: str
 ) -> None:
-    answer = await client.post(_CONFIGMAPS, content=_CONFIGMAP + more, headers={"Content-Type": "application/yaml"})
+    response = await client.post(_CONFIGMAPS, content=_CONFIGMAP + more, headers={"Content-Type": "application/yaml"})
     apply = {"Content-Type": "application/apply-patch+yaml"}
     applied = await client.patch(f"{_CONFIGMAPS}/a?fieldManager=t", content=_CONFIGMAP + more, headers=apply)
 
-    assert (answer.status_code, applied.status_code) == (400, 400)
-    assert message in answer.json()["message"]
+    assert (response.status_code, applied.status_code) == (400, 400)
+    assert message in response.json()["message"]
     assert message in applied.json()["message"]
 
 
 async def test_malformed_yaml_gets_a_message_with_the_position(client: httpx2.AsyncClient) -> None:
-    answer = await client.post(_CONFIGMAPS, content="a: b: c", headers={"Content-Type": "application/yaml"})
+    response = await client.post(_CONFIGMAPS, content="a: b: c", headers={"Content-Type": "application/yaml"})
 
-    assert answer.json()["message"] == (
+    assert response.json()["message"] == (
         "the object provided is unrecognized (must be of type ConfigMap): "
         "yaml: line 1, column 5: mapping values are not allowed in this context (613a20623a2063)"
     )

@@ -16,12 +16,12 @@ CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 async def test_every_response_has_the_audit_id_of_its_record(
     server: APIServer, client: httpx2.AsyncClient, path: str
 ) -> None:
-    answer = await client.get(path)
+    response = await client.get(path)
 
     (record,) = server.requests
-    assert answer.headers["audit-id"] == record.audit_id
+    assert response.headers["audit-id"] == record.audit_id
     assert uuid.UUID(record.audit_id).version == 4
-    assert answer.headers["cache-control"] == "no-cache, private"
+    assert response.headers["cache-control"] == "no-cache, private"
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ async def test_control_characters_in_field_names_are_escaped_in_warnings(
 ) -> None:
     headers = {"Content-Type": "application/json"}
 
-    answer = await client.post("/api/v1/namespaces/default/configmaps", content=body, headers=headers)
+    response = await client.post("/api/v1/namespaces/default/configmaps", content=body, headers=headers)
 
-    assert answer.status_code == 201
-    assert warning in answer.headers["warning"]
+    assert response.status_code == 201
+    assert warning in response.headers["warning"]

@@ -115,18 +115,18 @@ async def test_a_connection_is_kept_if_the_unread_body_is_small() -> None:
         for _ in range(2):
             await client.send_all(POST % (256 * KIB, b""))
             await client.send_all(b"x" * 256 * KIB)
-            answer = await read_until(client, b"\r\n\r\nno")
-            assert b"connection: close" not in answer.lower()
+            response = await read_until(client, b"\r\n\r\nno")
+            assert b"connection: close" not in response.lower()
 
 
 @pytest.mark.parametrize("fields", [b"", b"Expect: 100-continue\r\n"])
 async def test_a_connection_is_closed_if_the_unread_body_is_large_or_needs_100_continue(fields: bytes) -> None:
     async with connected(respond_413) as client:
         await client.send_all(POST % (256 * KIB + 1 if not fields else 2, fields))
-        answer = await read_to_end(client)
+        response = await read_to_end(client)
 
-    assert b"connection: close" in answer.lower()
-    assert answer.endswith(b"\r\n\r\nno")
+    assert b"connection: close" in response.lower()
+    assert response.endswith(b"\r\n\r\nno")
 
 
 async def test_the_limit_for_unread_bodies_applies_to_chunked_ones() -> None:
@@ -151,6 +151,6 @@ async def test_a_client_that_stops_within_its_body_gets_the_response() -> None:
     async with connected(respond_413) as client:
         await client.send_all(POST % (100, b"") + b"half")
         with trio.fail_after(30):
-            answer = await read_to_end(client)
+            response = await read_to_end(client)
 
-    assert b"connection: close" in answer.lower()
+    assert b"connection: close" in response.lower()

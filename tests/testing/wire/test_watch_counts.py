@@ -14,8 +14,8 @@ def counts(server: APIServer) -> list[tuple[str, str, int, int, int]]:
 
 
 async def test_watches_are_counted_by_resource_and_client(server: APIServer, client: httpx2.AsyncClient) -> None:
-    def watch(resource: str, who: str) -> AbstractAsyncContextManager[httpx2.Response]:
-        return client.stream("GET", f"/api/v1/{resource}?watch=1", headers={"User-Agent": who})
+    def watch(resource: str, user_agent: str) -> AbstractAsyncContextManager[httpx2.Response]:
+        return client.stream("GET", f"/api/v1/{resource}?watch=1", headers={"User-Agent": user_agent})
 
     async with watch("pods", "a"):
         async with watch("pods", "a"), watch("pods", "b"):
@@ -28,9 +28,9 @@ async def test_watches_are_counted_by_resource_and_client(server: APIServer, cli
 
 
 async def test_a_watch_with_an_error_response_is_not_counted(server: APIServer, client: httpx2.AsyncClient) -> None:
-    answer = await client.get("/api/v1/pods?watch=1&limit=many")
+    response = await client.get("/api/v1/pods?watch=1&limit=many")
 
-    assert answer.status_code == 400
+    assert response.status_code == 400
     assert server.watch_counts == ()
 
 

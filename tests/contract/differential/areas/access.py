@@ -100,10 +100,10 @@ def _written(draw: Draw, plural: str, body: JSONObject) -> Request:
 
 
 @st.composite
-def _deed(draw: Draw) -> Request:
+def _access(draw: Draw) -> Request:
     user, name = draw(st.sampled_from(_USERS)), draw(st.sampled_from(["a", "b"]))
     config = {"metadata": {"name": name}}
-    deeds: list[Request] = [
+    requests_of_user: list[Request] = [
         Request(method="GET", target=f"configmaps/{name}", user=user),
         Request(method="GET", target="configmaps", user=user),
         Request(method="GET", target="pods", user=user, params={"labelSelector": "x=y"}),
@@ -113,7 +113,7 @@ def _deed(draw: Draw) -> Request:
         Request(method="GET", target="clusterroles/a.{ns}", user=user),
         Request(method="GET", target="roles/a.{ns}", user=user),
     ]
-    return draw(st.sampled_from(deeds))
+    return draw(st.sampled_from(requests_of_user))
 
 
 @st.composite
@@ -142,7 +142,7 @@ def _review_request(kind: str, spec: JSONObject, user: str = "") -> Request:
     return Request(method="POST", target=f"{kind.lower()}s", body=body, user=user)
 
 
-requests = st.one_of(_role(), _role(), _binding(), _binding(), _deed(), _deed(), _review())
+requests = st.one_of(_role(), _role(), _binding(), _binding(), _access(), _access(), _review())
 _NUMBERS = count()
 _SEEN_BY = ["roles", "rolebindings", "clusterroles", "clusterrolebindings"]
 

@@ -35,11 +35,11 @@ async def test_a_document_requested_by_hash_may_be_cached_for_a_year() -> None:
     server = APIServer(now=lambda: now)
 
     async with server, httpx2.AsyncClient(transport=server.transport(), base_url=server.url) as client:
-        answer = await client.get((await _index(client))[NODES])
+        response = await client.get((await _index(client))[NODES])
 
-    assert answer.headers["cache-control"] == "public, immutable"
-    assert answer.headers["expires"] == "Tue, 04 May 2027 00:00:00 GMT"
-    assert answer.headers["vary"] == "Accept"
+    assert response.headers["cache-control"] == "public, immutable"
+    assert response.headers["expires"] == "Tue, 04 May 2027 00:00:00 GMT"
+    assert response.headers["vary"] == "Accept"
 
 
 async def test_without_a_hash_a_document_is_revalidated_by_its_etag(client: httpx2.AsyncClient) -> None:
@@ -53,10 +53,10 @@ async def test_without_a_hash_a_document_is_revalidated_by_its_etag(client: http
 
 
 async def test_an_old_hash_redirects_to_the_current_document(client: httpx2.AsyncClient) -> None:
-    answer = await client.get(f"/openapi/v3/{NODES}?hash=0123")
+    response = await client.get(f"/openapi/v3/{NODES}?hash=0123")
 
-    assert answer.status_code == 301
-    assert answer.headers["location"] == (await _index(client))[NODES]
+    assert response.status_code == 301
+    assert response.headers["location"] == (await _index(client))[NODES]
 
 
 async def test_the_document_of_a_crd_comes_and_goes_without_changing_others(
@@ -85,16 +85,16 @@ async def test_a_changed_schema_changes_the_hash(server: APIServer, client: http
 
 @pytest.mark.parametrize("accept", ["application/json", "application/*", "*/*", "text/html, */*;q=0.1"])
 async def test_json_is_sent_if_the_client_accepts_it(client: httpx2.AsyncClient, accept: str) -> None:
-    answer = await client.get(f"/openapi/v3/{NODES}", headers={"Accept": accept})
+    response = await client.get(f"/openapi/v3/{NODES}", headers={"Accept": accept})
 
-    assert answer.json()["openapi"] == "3.0.0"
+    assert response.json()["openapi"] == "3.0.0"
 
 
 @pytest.mark.parametrize("accept", ["text/html", "application/com.github.proto-openapi.spec.v3@v1.0+protobuf"])
 async def test_other_media_types_are_a_406(client: httpx2.AsyncClient, accept: str) -> None:
-    answer = await client.get(f"/openapi/v3/{NODES}", headers={"Accept": accept})
+    response = await client.get(f"/openapi/v3/{NODES}", headers={"Accept": accept})
 
-    assert (answer.status_code, answer.content) == (406, b"")
+    assert (response.status_code, response.content) == (406, b"")
 
 
 @pytest.mark.parametrize(

@@ -104,15 +104,15 @@ async def test_the_document_is_revalidated_by_its_etag(server: APIServer, client
 async def test_the_media_type_is_the_one_that_the_client_prefers(
     client: httpx2.AsyncClient, accept: str, content_type: str
 ) -> None:
-    answer = await client.get("/openapi/v2", headers={"Accept": accept})
+    response = await client.get("/openapi/v2", headers={"Accept": accept})
 
-    assert (answer.status_code, answer.headers["content-type"]) == (200, content_type)
+    assert (response.status_code, response.headers["content-type"]) == (200, content_type)
 
 
 async def test_other_media_types_are_a_406(client: httpx2.AsyncClient) -> None:
-    answer = await client.get("/openapi/v2", headers={"Accept": "application/yaml"})
+    response = await client.get("/openapi/v2", headers={"Accept": "application/yaml"})
 
-    assert (answer.status_code, answer.content) == (406, b"")
+    assert (response.status_code, response.content) == (406, b"")
 
 
 async def test_json_and_protobuf_have_the_same_names(server: APIServer, client: httpx2.AsyncClient) -> None:

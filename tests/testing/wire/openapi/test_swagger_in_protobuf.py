@@ -70,5 +70,5 @@ def test_a_path_item_has_operations_and_parameters() -> None:
     encoded = gnostic.path_item({"get": operation, "parameters": [{"$ref": "#"}]})
 
     texts = b"\x0a\x01t\x1a\x01d\x2a\x01o"
-    answers = b"\x4a\x0e\x0a\x0c\x0a\x03401\x12\x05\x0a\x03\x0a\x01u"
-    assert encoded == b"\x12\x20" + texts + answers + b"\x52\x05https" + b"\x4a\x05\x12\x03\x0a\x01#"
+    responses = b"\x4a\x0e\x0a\x0c\x0a\x03401\x12\x05\x0a\x03\x0a\x01u"
+    assert encoded == b"\x12\x20" + texts + responses + b"\x52\x05https" + b"\x4a\x05\x12\x03\x0a\x01#"
