@@ -50,6 +50,26 @@ async def test_the_keys_of_a_deleted_crd_are_dropped_and_a_new_one_is_reconciled
     assert calls.keys[failed] == "default/b"
 
 
+async def test_a_crd_may_come_go_and_come_with_another_version_beside_another_controller(
+    server: APIServer, client: dynkube.Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    widgets, configs = Calls(), Calls()
+    async with running(client, Controller("widgets.example.com", widgets), Controller("configmaps", configs)):
+        for version, name in (("v1", "a"), ("v2", "b")):
+            await quiet(HOUR)
+            server.create(crd(served=[version]))
+            server.create(widget(name) | {"apiVersion": f"example.com/{version}"})
+            server.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}})
+            await quiet(HOUR)
+            assert (widgets.keys[-1], configs.keys[-1]) == (f"default/{name}", f"default/{name}")
+            server.delete("crds", "widgets.example.com")
+
+    assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
+    assert len(caplog.records) <= 20, "states of informers and controllers, and nothing periodic"
+    assert len(server.requests) <= 150, "three or four watches, each reopened every five to ten minutes for four hours"
+
+
 async def test_a_resource_that_is_not_served_delays_no_other_controller(
     server: APIServer, client: dynkube.Client
 ) -> None:
