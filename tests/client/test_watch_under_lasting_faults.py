@@ -12,12 +12,12 @@ import dynkube
 from dynkube.meta import Added, Bookmark, Deleted, WatchEvent
 from dynkube.meta._object import Key
 from dynkube.testing import APIServer
-from tests.informers.faults.table import LASTING, POISON, Lasting
+from tests.informers.faults.table import LASTING_FAULTS, POISON, LastingFault
 from tests.informers.faults.test_lasting import write_for_an_hour
 from tests.informers.kit import WIDGETS, crd, widget
 
 FAULTS = [
-    pytest.param(fault, marks=pytest.mark.scenario(fault.number, "P13"), id=name) for name, fault in LASTING.items()
+    pytest.param(fault, marks=pytest.mark.scenario(fault.number, "P13"), id=name) for name, fault in LASTING_FAULTS.items()
 ]
 
 
@@ -58,7 +58,7 @@ class Told:
 
 @pytest.mark.parametrize("fault", FAULTS)
 async def test_it_raises_or_retries_slowly_and_then_delivers_the_changes(
-    fault: Lasting, server: APIServer, client: dynkube.Client, caplog: pytest.LogCaptureFixture
+    fault: LastingFault, server: APIServer, client: dynkube.Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     server.create(crd())
     for name in ("stays", "goes", POISON):

@@ -12,18 +12,18 @@ from dynkube import Informer, Unstructured
 from dynkube.meta._object import Key
 
 
-class Folding:
+class EventChecker:
     """Keeps the state implied by the events of a handler or stream, and records violations of the promises."""
 
     def __init__(self) -> None:
         self.folded: dict[Key, Unstructured] = {}
         self.newest: dict[tuple[Key, str], int] = {}
-        self.told: Counter[Key] = Counter()
+        self.event_counts: Counter[Key] = Counter()
         self.wrong: list[str] = []
         self.progress = trio.Event()
 
     @property
-    def over(self) -> bool:
+    def ended(self) -> bool:
         """Whether no further event may come."""
         return False
 
@@ -35,10 +35,10 @@ class Folding:
         """Whether its resourceVersion stands for several states, because a restore has rewound the revisions."""
         return False
 
-    def expect(self, truth: bool, otherwise: str) -> None:
-        if not truth:
-            self.wrong.append(otherwise)
-        elif self.over:
+    def expect(self, condition: bool, message: str) -> None:
+        if not condition:
+            self.wrong.append(message)
+        elif self.ended:
             self.wrong.append("an event came after the end")
 
     def advance(self, obj: Unstructured) -> None:
@@ -47,7 +47,7 @@ class Folding:
         self.expect(newest <= version or self.may_go_back(obj, newest), f"{obj!r} went back from version {newest}")
         self.newest[one] = version
         self.folded[obj.key] = obj
-        self.told[obj.key] += 1
+        self.event_counts[obj.key] += 1
         self.progress.set()
 
     def add(self, obj: Unstructured) -> None:
@@ -63,21 +63,21 @@ class Folding:
 
     def delete(self, obj: Unstructured) -> None:
         self.expect(self.folded.pop(obj.key, None) == obj, f"{obj!r} was deleted in a state that was not shown")
-        self.told[obj.key] += 1
+        self.event_counts[obj.key] += 1
         self.progress.set()
 
     async def wait_for(self, key: Key) -> None:
         """Wait until an object with this key was delivered."""
         while key not in self.folded:
-            await self.told_more()
+            await self.wait_event()
 
-    async def told_more(self) -> None:
+    async def wait_event(self) -> None:
         """Wait for the next event."""
         self.progress = trio.Event()
         await self.progress.wait()
 
 
-class Subscription(Folding):
+class Subscription(EventChecker):
     """A handler that checks its events.
 
     Args:
@@ -110,5 +110,5 @@ class Subscription(Folding):
         return hasattr(self, "handle") and " removed " in repr(self.handle)
 
     @property
-    def over(self) -> bool:
+    def ended(self) -> bool:
         return self.handle_closed

@@ -29,7 +29,7 @@ async def never(obj: object) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("make", "complaint"),
+    ("make", "message"),
     [
         (lambda c: c.informer(WIDGETS, transform=3), "transform is an int"),
         (lambda c: c.informer(WIDGETS, indexes=["a"]), "indexes is a list"),
@@ -69,9 +69,9 @@ async def never(obj: object) -> bool:
     ],
 )
 async def test_an_invalid_argument_is_named_in_the_error(
-    client: Client, make: Callable[[Any], object], complaint: str
+    client: Client, make: Callable[[Any], object], message: str
 ) -> None:
-    with pytest.raises(InvalidInput, match=complaint):
+    with pytest.raises(InvalidInput, match=message):
         make(client)
 
 

@@ -54,9 +54,9 @@ async def test_9_many_informers_reconnect_spread_over_time_and_each_once(server:
         by_tenth = Counter(int((time - 100) * 10) for time in opened(server))
         assert set(by_tenth) == set(range(10)), "over one second"
         assert max(by_tenth.values()) < MANY / 2
-        asked = Counter(r.verb for r in server.requests if r.resource and r.resource.resource == "widgets")
+        requests = Counter(r.verb for r in server.requests if r.resource and r.resource.resource == "widgets")
         # The server has no history from before the edit, so each of them lists once, from its cache.
-        assert asked == {"watch": 2 * MANY, "list": MANY}
+        assert requests == {"watch": 2 * MANY, "list": MANY}
         assert {(informer.state.phase, *names(informer.list())) for informer in informers} == {(LIVE, "a")}
 
 
@@ -83,9 +83,9 @@ async def test_9_a_watch_that_ends_at_its_timeout_is_opened_again_at_once(server
         await widgets.wait_state(LIVE)
         await trio.sleep(3000)
 
-        asked = [r for r in server.requests if r.verb == "watch" and "widgets" in r.path.split("/")]
-        ends = [r.time + int(r.params["timeoutSeconds"]) for r in asked]
-        assert [r.time for r in asked[1:]] == ends[:-1]
+        requests = [r for r in server.requests if r.verb == "watch" and "widgets" in r.path.split("/")]
+        ends = [r.time + int(r.params["timeoutSeconds"]) for r in requests]
+        assert [r.time for r in requests[1:]] == ends[:-1]
 
 
 @pytest.mark.scenario("F9")
@@ -127,7 +127,7 @@ async def test_10_a_slow_handler_has_one_event_for_each_object_after_three_migra
             migrate(server, stored)
             await trio.sleep(10)
 
-        assert (set(quick.told.values()), quick.wrong) == ({4}, [])
+        assert (set(quick.event_counts.values()), quick.wrong) == ({4}, [])
         assert (slow.backlog, late) == (100, {}), "one event for each object, however often it was written"
         go_on.set()
         await quiet()
@@ -139,10 +139,10 @@ async def test_10_a_slow_handler_has_one_event_for_each_object_after_three_migra
 
 def migrate(server: APIServer, stored: str) -> None:
     """Store another version, and write every object again without changes."""
-    definition: Any = server.get(CRDS, "widgets.example.com")
-    for version in definition["spec"]["versions"]:
+    body: Any = server.get(CRDS, "widgets.example.com")
+    for version in body["spec"]["versions"]:
         version["storage"] = version["name"] == stored
-    server.update(definition)
+    server.update(body)
     for obj in server.list("widgets.v1.example.com"):
         server.update(obj)
 

@@ -37,7 +37,7 @@ async def test_6_a_crd_deleted_while_disconnected_empties_the_informer(
     for number in range(300):
         server.create(widget(f"w{number}", n=0))
     async with client.informer(WIDGETS, indexes={"n": "{.spec.n}"}) as widgets:
-        told, slow = Subscription(widgets), Subscription(widgets, pause=0.01)
+        subscription, slow = Subscription(widgets), Subscription(widgets, pause=0.01)
         await widgets.wait_state(LIVE)
         await trio.sleep(10)
 
@@ -50,8 +50,8 @@ async def test_6_a_crd_deleted_while_disconnected_empties_the_informer(
         assert (widgets.list(), widgets.by_index("n", "0")) == ([], [])
         await trio.sleep(10)
 
-        for one in (told, slow):  # Subscription checks that each Deleted has the object as shown last
-            assert (one.folded, one.wrong, set(one.told.values())) == ({}, [], {2})
+        for one in (subscription, slow):  # Subscription checks that each Deleted has the object as shown last
+            assert (one.folded, one.wrong, set(one.event_counts.values())) == ({}, [], {2})
 
 
 @pytest.mark.scenario("F33", "P2")

@@ -14,7 +14,7 @@ from tests.informers.folding import Subscription
 from tests.informers.kit import CRDS, WIDGETS, crd, names, quiet, widget
 
 
-def asked(server: APIServer) -> list[float]:
+def request_times(server: APIServer) -> list[float]:
     """Return the times of the requests for widgets."""
     return [r.time for r in server.requests if r.resource and r.resource.resource == "widgets"]
 
@@ -24,29 +24,29 @@ def asked(server: APIServer) -> list[float]:
 async def test_3_errors_just_after_establishing_delay_the_list_and_do_not_make_it_absent(
     server: APIServer, client: Client, status: int
 ) -> None:
-    seen: list[Phase] = []
+    phases: list[Phase] = []
     async with client.informer(WIDGETS) as widgets, trio.open_nursery() as nursery:
 
         async def note() -> None:
             async with aclosing(widgets.states()) as states:
                 async for state in states:
-                    seen.append(state.phase)  # noqa: PERF401  # a comprehension would lose them when cancelled
+                    phases.append(state.phase)  # noqa: PERF401  # a comprehension would lose them when cancelled
 
-        told = Subscription(widgets)
+        subscription = Subscription(widgets)
         await widgets.wait_state(ABSENT)
         server.inject(Refuse(status), resource="widgets", duration=5)
         server.create(crd())
         server.create(widget("a"))
         nursery.start_soon(note)
         await trio.sleep(4.9)
-        assert (widgets.list(), 2 <= len(asked(server)) <= 6) == ([], True)
+        assert (widgets.list(), 2 <= len(request_times(server)) <= 6) == ([], True)
 
         await widgets.wait_state(LIVE)
         await quiet()
         assert trio.current_time() < 20
-        assert (names(told.folded.values()), told.wrong) == (["a"], [])
+        assert (names(subscription.folded.values()), subscription.wrong) == (["a"], [])
         nursery.cancel_scope.cancel()
-    assert seen == [ABSENT, SYNCING, DEGRADED, LIVE]
+    assert phases == [ABSENT, SYNCING, DEGRADED, LIVE]
 
 
 @pytest.mark.scenario("F3")
@@ -87,7 +87,7 @@ async def test_3_a_name_that_discovery_does_not_list_yet_is_found_as_soon_as_it_
 
 
 @pytest.mark.scenario("F3", "F11")
-@pytest.mark.parametrize("count", [1, 6], ids=["asked for by itself", "asked for with all others"])
+@pytest.mark.parametrize("count", [1, 6], ids=["requested alone", "requested with all others"])
 async def test_3_an_aggregated_api_that_is_registered_before_it_is_served_is_found(
     server: APIServer, client: Client, count: int
 ) -> None:
@@ -122,15 +122,15 @@ async def test_3_discovery_that_still_lists_a_deleted_crd_does_not_bring_its_obj
     server.create(widget("a"))
     stale = server.inject(Freeze(), path_prefix="/apis/example.com")
     async with client.informer(WIDGETS) as widgets:
-        told = Subscription(widgets)
+        subscription = Subscription(widgets)
         await widgets.wait_state(LIVE)
         server.delete(CRDS, "widgets.example.com")
         server.forget_requests()
         await trio.sleep(600)
-        assert told.folded == {}
+        assert subscription.folded == {}
         assert widgets.list() == []
-        assert len(asked(server)) <= 40, "at most at the rate of the backoff"
+        assert len(request_times(server)) <= 40, "at most at the rate of the backoff"
 
         stale.remove()
         await trio.sleep(60)
-        assert (widgets.state.phase, told.wrong) == (ABSENT, [])
+        assert (widgets.state.phase, subscription.wrong) == (ABSENT, [])

@@ -17,7 +17,7 @@ FOLLOWED = 60
 pytestmark = pytest.mark.scenario("F38")
 
 
-def looks(server: APIServer) -> list[str]:
+def requests_sent(server: APIServer) -> list[str]:
     """Return the paths of discovery requests of any form."""
     paths = [request.path for request in server.audit]
     return [path for path in paths if path in {"/api", "/apis"} or (path.count("/") <= 3 and path.startswith("/apis/"))]
@@ -46,7 +46,7 @@ async def test_waiting_informers_go_live_with_a_few_discovery_requests_in_total(
             await informer.wait_state(LIVE)
         await trio.sleep(60)
 
-        assert len(looks(server)) <= 4
+        assert len(requests_sent(server)) <= 4
         listed = [request for request in server.audit if request.verb == "list"]
         assert len(listed) <= 2 * FOLLOWED
 
@@ -63,4 +63,4 @@ async def test_names_looked_up_at_once_afterwards_share_a_discovery_request(serv
             for number in range(200):
                 nursery.start_soon(client.mapper.resolve, f"things{number}s")
 
-        assert len(looks(server)) <= 4
+        assert len(requests_sent(server)) <= 4

@@ -48,7 +48,7 @@ async def test_the_filter_set_last_applies_whichever_task_set_it(server: APIServ
     for name, labels in (("x", {"team": "x"}), ("y", {"team": "y"}), ("z", {})):
         server.create(widget(name, labels=labels))
     async with client.informer(WIDGETS) as widgets:
-        told, slow = Subscription(widgets), Subscription(widgets, pause=0.1)
+        subscription, slow = Subscription(widgets), Subscription(widgets, pause=0.1)
         await widgets.wait_synced()
         for _ in range(10):
             async with trio.open_nursery() as nursery:
@@ -56,8 +56,8 @@ async def test_the_filter_set_last_applies_whichever_task_set_it(server: APIServ
                 nursery.start_soon(flip, widgets)
             await trio.sleep(10)
 
-            assert names(told.folded.values()) == names(slow.folded.values()) == EXPECTED[last[0]]
-            assert (told.wrong, slow.wrong) == ([], [])
+            assert names(subscription.folded.values()) == names(slow.folded.values()) == EXPECTED[last[0]]
+            assert (subscription.wrong, slow.wrong) == ([], [])
 
 
 @pytest.mark.scenario("G14")

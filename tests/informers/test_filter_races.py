@@ -36,7 +36,7 @@ async def test_a_handler_added_during_a_filter_change_gets_each_visible_object_o
         server.create(widget(f"w{number}", labels={"team": "xy"[number % 2]}))
     # On this clock every time slice is over at once, so the informer pauses after each batch of objects.
     settings = ClockedSettings(cpu_clock=iter(range(10**9)).__next__, slice=0.5)
-    seen: Counter[str] = Counter()
+    shown: Counter[str] = Counter()
     client = dynkube.connect(transport=server.transport(), settings=settings)
     widgets = client.informer(WIDGETS, filter=LabelFilter("team=y"))
     async with client, widgets:
@@ -45,11 +45,11 @@ async def test_a_handler_added_during_a_filter_change_gets_each_visible_object_o
 
         widgets.set_filter(chosen)
         await steps(2)
-        widgets.add_handler(on_add=lambda obj: seen.update([obj.name]), on_delete=lambda obj: seen.clear())
+        widgets.add_handler(on_add=lambda obj: shown.update([obj.name]), on_delete=lambda obj: shown.clear())
         await quiet()
 
-        assert seen == dict.fromkeys(names(widgets.list()), 1)
-        assert len(seen) == (300 if chosen is None else 150)
+        assert shown == dict.fromkeys(names(widgets.list()), 1)
+        assert len(shown) == (300 if chosen is None else 150)
 
 
 @pytest.mark.scenario("F34")
@@ -79,13 +79,13 @@ async def test_a_delete_while_a_filter_is_not_ready_is_delivered_when_it_is(serv
 async def test_a_handler_has_not_synced_while_its_filter_is_not_ready(server: APIServer, client: Client) -> None:
     fault = server.fail(resource="namespaces", status=403)
     server.create(widget("a"))
-    seen: list[str] = []
+    shown: list[str] = []
 
-    def synced_and_seen(obj: Unstructured) -> None:
-        seen.append(f"{obj.name} {widgets.has_synced}")
+    def record_synced(obj: Unstructured) -> None:
+        shown.append(f"{obj.name} {widgets.has_synced}")
 
     async with client.informer(WIDGETS, filter=NamespaceFilter()) as widgets, client.informer(WIDGETS) as other:
-        widgets.add_handler(on_add=synced_and_seen)
+        widgets.add_handler(on_add=record_synced)
         await other.wait_synced()
         Recorder().attach(other)
         await quiet()
@@ -93,7 +93,7 @@ async def test_a_handler_has_not_synced_while_its_filter_is_not_ready(server: AP
 
         fault.remove()
         await widgets.wait_synced()
-        assert seen == ["a False"]
+        assert shown == ["a False"]
 
 
 class Unbindable(Filter):

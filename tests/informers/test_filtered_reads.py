@@ -15,20 +15,20 @@ from dynkube.testing import APIServer
 from tests.informers.kit import WIDGETS, crd, names, namespace, quiet, replace, widget
 
 
-class Asked:
+class CountingPredicate:
     """A predicate that counts its calls for each object."""
 
     def __init__(self) -> None:
-        self.about: Counter[str] = Counter()
-        self.wanted = {"a", "b", "new"}
+        self.calls: Counter[str] = Counter()
+        self.accepted = {"a", "b", "new"}
 
     def __call__(self, obj: Unstructured) -> bool:
-        self.about[obj.name] += 1
-        return obj.name in self.wanted
+        self.calls[obj.name] += 1
+        return obj.name in self.accepted
 
-    def since(self) -> dict[str, int]:
-        asked, self.about = dict(self.about), Counter()
-        return asked
+    def take_calls(self) -> dict[str, int]:
+        calls, self.calls = dict(self.calls), Counter()
+        return calls
 
 
 @pytest.fixture(autouse=True)
@@ -40,12 +40,12 @@ def widgets_are_served(server: APIServer) -> None:
 
 @pytest.mark.scenario("P1")
 async def test_an_object_only_filter_is_evaluated_on_changed_objects(server: APIServer, client: Client) -> None:
-    asked = Asked()
-    async with client.informer(WIDGETS, filter=PredicateFilter(asked, object_only=True)) as widgets:
+    predicate = CountingPredicate()
+    async with client.informer(WIDGETS, filter=PredicateFilter(predicate, object_only=True)) as widgets:
         await widgets.wait_synced()
         for _ in range(3):
             assert (names(widgets.list()), len(widgets), names(widgets)) == (["a", "b"], 2, ["a", "b"])
-        assert max(asked.since().values()) == 2
+        assert max(predicate.take_calls().values()) == 2
 
         server.delete("widgets", "b")
         server.create(widget("new"))
@@ -53,27 +53,27 @@ async def test_an_object_only_filter_is_evaluated_on_changed_objects(server: API
         await quiet()
 
         assert (names(widgets.list()), len(widgets), names(widgets)) == (["a", "new"], 2, ["a", "new"])
-        assert asked.since() == {"new": 1, "c": 1}
+        assert predicate.take_calls() == {"new": 1, "c": 1}
 
 
 @pytest.mark.scenario("K17", "P1")
 async def test_a_filter_on_other_state_is_evaluated_at_each_read(client: Client) -> None:
-    asked = Asked()
-    async with client.informer(WIDGETS, filter=asked) as widgets:
+    predicate = CountingPredicate()
+    async with client.informer(WIDGETS, filter=predicate) as widgets:
         await widgets.wait_synced()
         assert [names(widgets) for _ in range(3)] == [["a", "b"]] * 3
-        asked.wanted = {"c"}
+        predicate.accepted = {"c"}
 
         assert (names(widgets), len(widgets)) == (["c"], 1)
 
 
 async def test_an_object_only_filter_is_evaluated_again_after_refresh_filter(client: Client) -> None:
-    asked = Asked()
-    chosen = PredicateFilter(asked, object_only=True)
+    predicate = CountingPredicate()
+    chosen = PredicateFilter(predicate, object_only=True)
     async with client.informer(WIDGETS, filter=chosen) as widgets:
         await widgets.wait_synced()
         assert [names(widgets) for _ in range(3)] == [["a", "b"]] * 3
-        asked.wanted = {"c"}
+        predicate.accepted = {"c"}
         assert names(widgets) == ["a", "b"]
 
         chosen.refresh_filter()
@@ -82,7 +82,7 @@ async def test_an_object_only_filter_is_evaluated_again_after_refresh_filter(cli
 
 
 async def test_a_deleted_object_is_not_kept_alive(server: APIServer, client: Client) -> None:
-    async with client.informer(WIDGETS, filter=PredicateFilter(Asked(), object_only=True)) as widgets:
+    async with client.informer(WIDGETS, filter=PredicateFilter(CountingPredicate(), object_only=True)) as widgets:
         await widgets.wait_synced()
         [gone] = [weakref.ref(obj) for obj in (widgets.list(), widgets.list(), widgets.list())[2] if obj.name == "a"]
 

@@ -41,25 +41,25 @@ async def test_7_objects_of_the_old_crd_are_deleted_and_those_of_the_new_one_add
     for name in ("a", "b"):
         server.create(widget(name, at=1))
     async with client.informer(WIDGETS, indexes={"at": "{.spec.at}"}) as widgets:
-        told = Subscription(widgets)
+        subscription = Subscription(widgets)
         await widgets.wait_state(LIVE)
         before = {obj.uid for obj in widgets}
 
         if connection != "watching":
             server.end_watches(how=connection)
-        replace_definition(server, *ANOTHER[after])
+        replace_crd(server, *ANOTHER[after])
         await trio.sleep(300)
 
-        assert [obj["spec"] for obj in widgets] == [obj["spec"] for obj in told.folded.values()] == [{"at": 2}]
+        assert [obj["spec"] for obj in widgets] == [obj["spec"] for obj in subscription.folded.values()] == [{"at": 2}]
         assert not before & {obj.uid for obj in widgets}
-        assert (told.wrong, widgets.state.phase) == ([], LIVE)
+        assert (subscription.wrong, widgets.state.phase) == ([], LIVE)
         assert (widgets.by_index("at", "1"), names(widgets.by_index("at", "2"))) == ([], ["a"])
 
 
-def replace_definition(server: APIServer, definition: dict[str, Any], obj: dict[str, Any]) -> None:
+def replace_crd(server: APIServer, crd_body: dict[str, Any], obj: dict[str, Any]) -> None:
     """Delete the CRD and create another with one object, so fast that no client sees the state in between."""
     server.delete(CRDS, NAME)
-    server.create(definition)
+    server.create(crd_body)
     server.create(obj)
     server.compact()
 
@@ -90,7 +90,7 @@ async def test_7_late_events_of_the_old_crd_are_not_taken_for_those_of_the_new_o
     server: APIServer, client: Client
 ) -> None:
     async with client.informer(WIDGETS) as widgets:
-        told = Subscription(widgets)
+        subscription = Subscription(widgets)
         for _ in range(50):  # the order in which the tasks read the two streams varies
             server.create(crd())
             await widgets.wait_state(LIVE)
@@ -102,11 +102,11 @@ async def test_7_late_events_of_the_old_crd_are_not_taken_for_those_of_the_new_o
             server.create(crd())
             await quiet()
 
-            assert (widgets.state.phase, widgets.list(), told.folded) == (SYNCING, [], {})
+            assert (widgets.state.phase, widgets.list(), subscription.folded) == (SYNCING, [], {})
             fault.remove()
             server.delete(CRDS, NAME)
             await widgets.wait_state(ABSENT)
-        assert told.wrong == []
+        assert subscription.wrong == []
 
 
 @pytest.mark.scenario("F7", "P6")
@@ -149,10 +149,10 @@ async def test_8_no_version_from_before_the_new_crd_is_sent(streaming: bool) -> 
                 await widgets.wait_state(LIVE)
                 await trio.sleep(700)
 
-                asked = [r.params for r in server.requests if r.resource and r.resource.resource == "widgets"]
-                assert "resourceVersion" not in asked[0], "the most recent state, not any cached one"
-                assert all(int(params.get("resourceVersion", born)) >= born for params in asked)
-                assert len(asked) >= 2
+                requests = [r.params for r in server.requests if r.resource and r.resource.resource == "widgets"]
+                assert "resourceVersion" not in requests[0], "the most recent state, not any cached one"
+                assert all(int(params.get("resourceVersion", born)) >= born for params in requests)
+                assert len(requests) >= 2
 
 
 @pytest.mark.scenario("F8", "P3")
@@ -163,7 +163,7 @@ async def test_8_versions_may_start_again_with_the_new_crd(server: APIServer) ->
     server.create(widget("a", at=1))
     client = dynkube.connect(transport=server.transport(), settings=settings)
     async with client, client.informer(WIDGETS) as widgets:
-        told = Subscription(widgets)
+        subscription = Subscription(widgets)
         await widgets.wait_state(LIVE)
 
         server.delete(CRDS, NAME)
@@ -171,10 +171,10 @@ async def test_8_versions_may_start_again_with_the_new_crd(server: APIServer) ->
         server.fail(resource="widgets", verb="watch", status=503)
         server.fail(resource="widgets", verb="list", status=200, body=listed("2", widget("a", at=2)))
         server.create(crd())
-        await told.wait_for(("default", "a"))
+        await subscription.wait_for(("default", "a"))
 
         assert [(obj.resource_version, obj["spec"]) for obj in widgets] == [("2", {"at": 2})]
-        assert (told.wrong, list(told.folded.values())) == ([], widgets.list())
+        assert (subscription.wrong, list(subscription.folded.values())) == ([], widgets.list())
 
 
 def listed(version: str, obj: dict[str, Any]) -> dict[str, Any]:

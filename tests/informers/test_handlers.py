@@ -110,11 +110,11 @@ async def test_a_stream_closed_between_the_two_events_of_a_changed_uid_returns_n
 
 
 async def test_initial_is_true_for_initial_objects_and_false_for_later_ones(server: APIServer, client: Client) -> None:
-    seen: list[tuple[str, bool]] = []
+    added: list[tuple[str, bool]] = []
 
     async def on_add(obj: Unstructured, *, initial: bool) -> None:
         await trio.lowlevel.checkpoint()
-        seen.append((obj.name, initial))
+        added.append((obj.name, initial))
 
     server.create(crd())
     server.create(widget("a"))
@@ -123,33 +123,33 @@ async def test_initial_is_true_for_initial_objects_and_false_for_later_ones(serv
         server.create(widget("b"))
         await quiet()
 
-        assert seen == [("a", True), ("b", False)]
-        told = [await anext(events), await anext(events)]
-        assert [(event.object.name, event.initial) for event in told if isinstance(event, dynkube.Added)] == seen
+        assert added == [("a", True), ("b", False)]
+        received = [await anext(events), await anext(events)]
+        assert [(event.object.name, event.initial) for event in received if isinstance(event, dynkube.Added)] == added
 
 
 async def test_the_initial_objects_of_a_later_handler_are_those_that_exist_then(
     server: APIServer, client: Client
 ) -> None:
-    seen: list[tuple[str, bool]] = []
+    added: list[tuple[str, bool]] = []
     server.create(crd())
     async with client.informer(WIDGETS) as widgets:
         await widgets.wait_synced()
         server.create(widget("a"))
         await quiet()
 
-        widgets.add_handler(on_add=lambda obj, initial: seen.append((obj.name, initial)))
+        widgets.add_handler(on_add=lambda obj, initial: added.append((obj.name, initial)))
         await quiet()
 
-        assert seen == [("a", True)]
+        assert added == [("a", True)]
 
 
 async def test_objects_of_a_crd_created_after_the_initial_sync_are_not_initial(
     server: APIServer, client: Client
 ) -> None:
-    seen: list[tuple[str, bool]] = []
+    added: list[tuple[str, bool]] = []
     async with client.informer(WIDGETS, filter=LabelFilter("team=a")) as widgets:
-        widgets.add_handler(on_add=lambda obj, initial: seen.append((obj.name, initial)))
+        widgets.add_handler(on_add=lambda obj, initial: added.append((obj.name, initial)))
         await widgets.wait_synced()  # the resource is absent, so the initial list is empty
 
         server.create(crd())
@@ -159,7 +159,7 @@ async def test_objects_of_a_crd_created_after_the_initial_sync_are_not_initial(
         widgets.set_filter(None)
         await quiet()
 
-        assert seen == [("a", False), ("b", False)]
+        assert added == [("a", False), ("b", False)]
 
 
 @pytest.mark.parametrize("on_add", [lambda obj, **given: None, lambda obj, initially=None: None])

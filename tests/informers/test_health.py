@@ -14,7 +14,7 @@ LOST = ConnectionLost("reset")
 UNREADABLE = UnreadableEvent("not JSON")
 
 
-def trouble(health: ReflectorHealth, at: float, exc: DynkubeError = LOST) -> float:
+def fail_twice(health: ReflectorHealth, at: float, exc: DynkubeError = LOST) -> float:
     """Record two consecutive failures and a stream; return for how long the stream has to hold."""
     health.failed(exc, at)
     health.failed(exc, at + 1)
@@ -58,29 +58,29 @@ def test_a_failure_soon_after_the_first_success_is_transient() -> None:
 @pytest.mark.parametrize(("exc", "holds"), [(LOST, [1, 10, 40, 60, 60]), (UNREADABLE, [1, 10, 40, 160, 600, 600])])
 def test_recurring_failures_need_a_longer_time_without_failure_each_time(exc: DynkubeError, holds: list[float]) -> None:
     health = ReflectorHealth()
-    seen: list[float] = []
+    observed: list[float] = []
     for number in range(len(holds)):
-        seen.append(trouble(health, number * 1000.0, exc))
+        observed.append(fail_twice(health, number * 1000.0, exc))
         health.healed(number * 1000.0 + 700)
 
-    assert seen == holds
+    assert observed == holds
 
 
 def test_failures_are_forgotten_after_ten_minutes_without_any() -> None:
     health = ReflectorHealth()
-    trouble(health, 0)
+    fail_twice(health, 0)
     health.healed(10)
-    assert trouble(health, 100) == 10
+    assert fail_twice(health, 100) == 10
     health.healed(200)
 
-    assert trouble(health, 801) == 1
+    assert fail_twice(health, 801) == 1
 
 
 def test_a_failure_long_after_recurring_ones_is_transient_again() -> None:
     health = ReflectorHealth()
-    trouble(health, 0)
+    fail_twice(health, 0)
     health.healed(10)
-    assert trouble(health, 100) == 10
+    assert fail_twice(health, 100) == 10
     health.healed(200)
 
     assert health.failed(LOST, 801) == 0
@@ -89,9 +89,9 @@ def test_a_failure_long_after_recurring_ones_is_transient_again() -> None:
 
 def test_streams_that_end_normally_do_not_restart_the_time_of_proof() -> None:
     health = ReflectorHealth()
-    trouble(health, 0, UNREADABLE)
+    fail_twice(health, 0, UNREADABLE)
     health.healed(10)
-    assert trouble(health, 100, UNREADABLE) == 10
+    assert fail_twice(health, 100, UNREADABLE) == 10
 
     assert health.opened(108) == 4
     assert health.opened(500) == 0
@@ -112,14 +112,14 @@ def test_after_uncertain_silence_no_event_is_needed() -> None:
     assert health.opened(1) == 1
 
 
-def refused(health: ReflectorHealth, *times: float) -> None:
+def fail_lists(health: ReflectorHealth, *times: float) -> None:
     for time in times:
         health.failed(LOST, time, listing=True)
 
 
 def test_a_complete_list_heals_failures_of_lists() -> None:
     health = ReflectorHealth()
-    refused(health, 0, 1, 5)
+    fail_lists(health, 0, 1, 5)
 
     health.listed(10)
 
@@ -129,7 +129,7 @@ def test_a_complete_list_heals_failures_of_lists() -> None:
 def test_a_complete_list_does_not_heal_failures_of_watches() -> None:
     health = ReflectorHealth()
     health.failed(LOST, 0)
-    refused(health, 1, 2)
+    fail_lists(health, 1, 2)
 
     health.listed(10)
 
@@ -138,9 +138,9 @@ def test_a_complete_list_does_not_heal_failures_of_watches() -> None:
 
 def test_a_streaming_list_that_breaks_after_its_headers_is_a_failure_of_watches() -> None:
     health = ReflectorHealth()
-    refused(health, 0)
+    fail_lists(health, 0)
     health.opened(1)
-    refused(health, 2)
+    fail_lists(health, 2)
 
     health.listed(10)
 
@@ -149,10 +149,10 @@ def test_a_streaming_list_that_breaks_after_its_headers_is_a_failure_of_watches(
 
 def test_a_list_heals_failures_once_but_not_when_they_recur() -> None:
     health = ReflectorHealth()
-    refused(health, 0, 1)
+    fail_lists(health, 0, 1)
     health.listed(2)
     assert health.streak == 0
-    refused(health, 100, 101)
+    fail_lists(health, 100, 101)
 
     health.listed(102)
 
@@ -162,7 +162,7 @@ def test_a_list_heals_failures_once_but_not_when_they_recur() -> None:
 
 def test_a_watch_failure_soon_after_a_list_healed_is_not_transient() -> None:
     health = ReflectorHealth()
-    refused(health, 0, 1)
+    fail_lists(health, 0, 1)
     health.listed(2)
 
     assert health.failed(LOST, 3) == 1

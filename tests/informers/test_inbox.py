@@ -11,7 +11,7 @@ import trio.testing
 from dynkube.informers._cache.inbox import Inbox
 
 
-def noting(done: list[str], what: str) -> Callable[[], Awaitable[None]]:
+def append_to(done: list[str], what: str) -> Callable[[], Awaitable[None]]:
     async def message() -> None:
         await trio.lowlevel.checkpoint()
         done.append(what)
@@ -26,11 +26,11 @@ async def work(inbox: Inbox) -> None:
 
 async def test_messages_are_processed_in_order() -> None:
     inbox, done = Inbox(), list[str]()
-    inbox.post(noting(done, "a"))
-    inbox.post(noting(done, "b"))
+    inbox.post(append_to(done, "a"))
+    inbox.post(append_to(done, "b"))
 
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(inbox.ask, noting(done, "c"))
+        nursery.start_soon(inbox.ask, append_to(done, "c"))
         await trio.testing.wait_all_tasks_blocked()
         await work(inbox)
 
@@ -44,7 +44,7 @@ async def test_the_owner_waits_until_something_is_posted() -> None:
         nursery.start_soon(work, inbox)
         await trio.testing.wait_all_tasks_blocked()
         assert not done
-        inbox.post(noting(done, "a"))
+        inbox.post(append_to(done, "a"))
 
     assert done == ["a"]
 
@@ -53,7 +53,7 @@ async def test_ask_returns_when_the_message_was_processed_and_not_when_it_was_ta
     inbox, order = Inbox(), list[str]()
 
     async def ask() -> None:
-        await inbox.ask(noting(order, "done"))
+        await inbox.ask(append_to(order, "done"))
         order.append("goes on")
 
     async with trio.open_nursery() as nursery:
@@ -70,7 +70,7 @@ async def test_ask_returns_when_the_message_was_processed_and_not_when_it_was_ta
 async def test_a_message_is_processed_even_if_its_caller_was_cancelled() -> None:
     inbox, done = Inbox(), list[str]()
     with trio.move_on_after(1):
-        await inbox.ask(noting(done, "a"))
+        await inbox.ask(append_to(done, "a"))
 
     await work(inbox)
 
@@ -80,17 +80,17 @@ async def test_a_message_is_processed_even_if_its_caller_was_cancelled() -> None
 async def test_closing_releases_waiting_callers_and_drops_pending_and_later_messages() -> None:
     inbox, done = Inbox(), list[str]()
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(inbox.ask, noting(done, "a"))
-        nursery.start_soon(inbox.ask, noting(done, "b"))
+        nursery.start_soon(inbox.ask, append_to(done, "a"))
+        nursery.start_soon(inbox.ask, append_to(done, "b"))
         await trio.testing.wait_all_tasks_blocked()
 
         inbox.close()
 
-    inbox.post(noting(done, "c"))
-    await inbox.ask(noting(done, "d"))
-    with trio.move_on_after(1) as patience:
+    inbox.post(append_to(done, "c"))
+    await inbox.ask(append_to(done, "d"))
+    with trio.move_on_after(1) as timeout:
         await work(inbox)
-    assert patience.cancelled_caught
+    assert timeout.cancelled_caught
     assert not done
 
 
@@ -100,7 +100,7 @@ async def test_a_processed_message_leaves_no_event_behind() -> None:
 
     async with trio.open_nursery() as nursery:
         for _ in range(200):
-            nursery.start_soon(inbox.ask, noting(done, "a"))
+            nursery.start_soon(inbox.ask, append_to(done, "a"))
         await trio.testing.wait_all_tasks_blocked()
         await work(inbox)
     gc.collect()

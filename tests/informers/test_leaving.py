@@ -93,11 +93,11 @@ async def test_cancellation_after_the_crd_was_created_leaves_no_watch(server: AP
 
 
 async def test_a_filter_that_was_replaced_at_once_follows_no_namespaces(server: APIServer, client: Client) -> None:
-    asked = 0
+    calls = 0
 
     def count(obj: Unstructured) -> bool:
-        nonlocal asked
-        asked += 1
+        nonlocal calls
+        calls += 1
         return True
 
     server.create(crd())
@@ -109,12 +109,12 @@ async def test_a_filter_that_was_replaced_at_once_follows_no_namespaces(server: 
         widgets.set_filter(NamespaceFilter("a=b"))
         widgets.set_filter(count)
         await quiet()
-        before = asked
+        before = calls
 
         server.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "new"}})
         await quiet()
 
-        assert asked == before
+        assert calls == before
         assert namespaces.statistics().users == 1
 
 
@@ -210,18 +210,18 @@ async def test_36_the_cache_is_freed_although_informer_and_handler_are_reference
     server: APIServer, client: Client
 ) -> None:
     server.create(crd())
-    server.create(widget("kept-by-nobody", host="a.example"))
+    server.create(widget("not-kept", host="a.example"))
     widgets = client.informer(WIDGETS, filter=LabelFilter("!hidden"), indexes={"host": "{.spec.host}"})
     registration = Recorder().attach(widgets)
     async with widgets, widgets.events() as events:
         await widgets.wait_synced()
         assert isinstance(await anext(events), Added)
-        assert names(widgets.by_index("host", "a.example")) == ["kept-by-nobody"]
+        assert names(widgets.by_index("host", "a.example")) == ["not-kept"]
     gc.collect()
 
     left = [obj for obj in gc.get_objects() if isinstance(obj, Unstructured)]
 
-    assert [obj for obj in left if obj.name == "kept-by-nobody"] == []
+    assert [obj for obj in left if obj.name == "not-kept"] == []
     assert (widgets.list(), widgets.by_index("host", "a.example"), registration.backlog) == ([], [], 0)
 
 

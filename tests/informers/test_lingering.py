@@ -32,7 +32,7 @@ def watched(server: APIServer, resource: str = "widgets") -> int:
     return sum(watch.resource.resource == resource for watch in server.open_watches)
 
 
-def asked(server: APIServer, resource: str) -> int:
+def count_requests(server: APIServer, resource: str) -> int:
     return sum(r.resource is not None and r.resource.resource == resource for r in server.requests)
 
 
@@ -47,7 +47,7 @@ async def test_an_informer_entered_within_the_linger_time_uses_the_same_cache_an
     await quiet()
 
     async with client.informer(WIDGETS) as second:
-        assert (second.state.phase, names(second), asked(server, "widgets")) == (LIVE, ["a", "b"], 1)
+        assert (second.state.phase, names(second), count_requests(server, "widgets")) == (LIVE, ["a", "b"], 1)
         await trio.sleep(10)
         assert watched(server) == 1
 
@@ -73,7 +73,7 @@ async def test_filters_that_change_a_hundred_times_a_second_share_one_watch(serv
             widgets.set_filter(NamespaceFilter("team=a") if number % 2 == 0 else None)
             await trio.sleep(0.01)
 
-        assert asked(server, "namespaces") == 1
+        assert count_requests(server, "namespaces") == 1
         await trio.sleep(3.1)
         assert watched(server, "namespaces") == 0
 

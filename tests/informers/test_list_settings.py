@@ -31,7 +31,7 @@ async def lister(server: APIServer) -> AsyncIterator[Client]:
         yield client
 
 
-def asked(server: APIServer, verb: str = "list") -> list[dict[str, str]]:
+def list_params(server: APIServer, verb: str = "list") -> list[dict[str, str]]:
     """Return the parameters of requests for widgets, without the continue tokens."""
     requests = [r for r in server.requests if r.verb == verb and r.resource and r.resource.resource == "widgets"]
     return [{name: "..." if name == "continue" else value for name, value in r.params.items()} for r in requests]
@@ -55,7 +55,7 @@ async def test_an_informer_lists_according_to_its_settings(
         await widgets.wait_state(LIVE)
 
         assert len(widgets) == 6
-        assert asked(server) == expected
+        assert list_params(server) == expected
 
 
 async def test_informers_inherit_the_settings_of_their_client(server: APIServer) -> None:
@@ -64,7 +64,7 @@ async def test_informers_inherit_the_settings_of_their_client(server: APIServer)
     async with connection as client, client.informer(WIDGETS) as widgets:
         await widgets.wait_state(LIVE)
 
-        assert asked(server) == [{"limit": "5"}, {"limit": "5", "continue": "..."}]
+        assert list_params(server) == [{"limit": "5"}, {"limit": "5", "continue": "..."}]
 
 
 async def test_lists_after_failures_are_also_of_the_most_recent_state(server: APIServer, lister: Client) -> None:
@@ -78,7 +78,7 @@ async def test_lists_after_failures_are_also_of_the_most_recent_state(server: AP
         await trio.sleep(10)
 
         assert len(widgets) == 7
-        assert asked(server) == [{"limit": "10"}] * 2
+        assert list_params(server) == [{"limit": "10"}] * 2
 
 
 async def test_informers_share_a_cache_only_if_they_list_in_the_same_way(server: APIServer, lister: Client) -> None:
@@ -92,11 +92,11 @@ async def test_informers_share_a_cache_only_if_they_list_in_the_same_way(server:
         await quiet()
 
         assert sorted(status.users for status in lister.informers()) == [1, 2, 2]
-        assert len(asked(server, "watch")) == 3
+        assert len(list_params(server, "watch")) == 3
 
 
 @pytest.mark.parametrize(
-    ("given", "complaint"),
+    ("given", "message"),
     [
         ({"page_size": 0}, "page_size must be a positive number, not 0"),
         ({"page_size": "500"}, "page_size must be a positive number, not '500'"),
@@ -104,8 +104,8 @@ async def test_informers_share_a_cache_only_if_they_list_in_the_same_way(server:
     ],
     ids=repr,
 )
-async def test_an_invalid_setting_is_rejected_at_once(client: Client, given: dict[str, Any], complaint: str) -> None:
-    with pytest.raises(InvalidInput, match=complaint):
+async def test_an_invalid_setting_is_rejected_at_once(client: Client, given: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
         client.informer(WIDGETS, **given)
-    with pytest.raises(InvalidInput, match=complaint):
+    with pytest.raises(InvalidInput, match=message):
         dynkube.InformerSettings(**given)

@@ -113,57 +113,57 @@ def test_synced_comes_after_the_initial_objects_and_before_later_ones() -> None:
     ]
 
 
-class Folding(RuleBasedStateMachine):
+class MailboxMachine(RuleBasedStateMachine):
     """For any offers taken at any time, applying the events gives the state offered last."""
 
     def __init__(self) -> None:
         super().__init__()
         self.mailbox = Mailbox()
-        self.truth: dict[Key, Unstructured] = {}
-        self.folded: dict[Key, Unstructured] = {}
+        self.offered: dict[Key, Unstructured] = {}
+        self.applied: dict[Key, Unstructured] = {}
         self.version = 0
 
     @rule(key=KEYS, uid=st.sampled_from(["u1", "u2"]))
-    def something_is_to_be_seen(self, key: Key, uid: str) -> None:
+    def offer_new(self, key: Key, uid: str) -> None:
         self.version += 1
-        self.truth[key] = obj(key, self.version, uid)
-        self.mailbox.offer(key, self.truth[key])
+        self.offered[key] = obj(key, self.version, uid)
+        self.mailbox.offer(key, self.offered[key])
 
     @rule(key=KEYS)
-    def nothing_is_to_be_seen(self, key: Key) -> None:
-        self.truth.pop(key, None)
+    def offer_deletion(self, key: Key) -> None:
+        self.offered.pop(key, None)
         self.mailbox.offer(key, None)
 
     @rule(key=KEYS)
-    def the_same_is_to_be_seen(self, key: Key) -> None:
-        self.mailbox.offer(key, self.truth.get(key))
+    def offer_again(self, key: Key) -> None:
+        self.mailbox.offer(key, self.offered.get(key))
 
     @rule()
-    def one_key_is_taken(self) -> None:
+    def take(self) -> None:
         events = self.mailbox.take()
         for event in events if isinstance(events, tuple) else ():
-            self.fold(event)
+            self.apply(event)
 
-    def fold(self, event: InformerEvent) -> None:
+    def apply(self, event: InformerEvent) -> None:
         if isinstance(event, Added):
-            assert event.object.key not in self.folded
-            self.folded[event.object.key] = event.object
+            assert event.object.key not in self.applied
+            self.applied[event.object.key] = event.object
         elif isinstance(event, Updated):
-            assert self.folded[event.new.key] is event.old
+            assert self.applied[event.new.key] is event.old
             assert (event.old.uid, event.old is event.new) == (event.new.uid, False)
-            self.folded[event.new.key] = event.new
+            self.applied[event.new.key] = event.new
         else:
-            assert self.folded.pop(event.object.key) is event.object
+            assert self.applied.pop(event.object.key) is event.object
 
     @invariant()
-    def at_most_one_step_waits_for_a_key(self) -> None:
+    def at_most_one_entry_for_a_key(self) -> None:
         assert len(self.mailbox) <= 3
 
     def teardown(self) -> None:
         while self.mailbox:
-            self.one_key_is_taken()
-        assert self.folded == self.truth
+            self.take()
+        assert self.applied == self.offered
 
 
-TestFolding = Folding.TestCase
-TestFolding.settings = settings(max_examples=200, stateful_step_count=30, deadline=None)
+TestMailbox = MailboxMachine.TestCase
+TestMailbox.settings = settings(max_examples=200, stateful_step_count=30, deadline=None)

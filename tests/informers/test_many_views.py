@@ -66,8 +66,8 @@ async def test_a_change_is_shown_to_a_few_views_at_a_time_and_to_each_in_order(
             await trio.lowlevel.checkpoint()
         nursery.cancel_scope.cancel()
 
-    told = [recorder.events for recorder in recorders]
-    assert told == [["a/0", "a/1"], []] * 200
+    events = [recorder.events for recorder in recorders]
+    assert events == [["a/0", "a/1"], []] * 200
     assert 0 < steps.most <= 100
 
 
@@ -104,14 +104,14 @@ async def test_entering_an_informer_settles_only_its_own_view(
     settled: list[View] = []
     settle = View.settle
 
-    def noted(self: View, *, after_round: bool = False) -> None:
+    def record_settle(self: View, *, after_round: bool = False) -> None:
         settled.append(self)
         settle(self, after_round=after_round)
 
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(client.informer(WIDGETS))
         await quiet()
-        monkeypatch.setattr(View, "settle", noted)
+        monkeypatch.setattr(View, "settle", record_settle)
         for _ in range(10):
             await stack.enter_async_context(client.informer(WIDGETS))
 

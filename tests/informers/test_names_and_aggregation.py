@@ -62,7 +62,7 @@ async def test_11_an_aggregated_api_may_replace_a_crd_and_a_crd_replace_it(serve
     server.create(crd())
     server.create(widget("custom"))
     async with client.informer(WIDGETS) as widgets:
-        told = Subscription(widgets)
+        subscription = Subscription(widgets)
         await widgets.wait_state(LIVE)
 
         server.delete(CRDS, "widgets.example.com")
@@ -81,7 +81,7 @@ async def test_11_an_aggregated_api_may_replace_a_crd_and_a_crd_replace_it(serve
         with trio.fail_after(1):
             await widgets.wait_state(LIVE)
         await quiet()
-        assert (names(told.folded.values()), told.wrong) == (["custom-again"], [])
+        assert (names(subscription.folded.values()), subscription.wrong) == (["custom-again"], [])
 
 
 @pytest.mark.scenario("F11")
@@ -136,10 +136,10 @@ async def test_12_a_plain_name_means_the_first_of_two_groups_and_a_full_name_its
     for group in ("b.example", "a.example"):
         server.create(short("widgets", group))
         server.create(widget(f"of-{group[0]}") | {"apiVersion": f"{group}/v1"})
-    asked = ("widgets", "wd", "Widget", "widgets.b.example", "widgets.v1.b.example")
+    requested = ("widgets", "wd", "Widget", "widgets.b.example", "widgets.v1.b.example")
 
     found = []
-    for name in asked:
+    for name in requested:
         async with client.informer(name) as informer:
             await informer.wait_synced()
             found.append(names(informer.list()))

@@ -65,9 +65,9 @@ async def test_responses_to_one_informer_wake_another_for_one_request_per_pause(
         server.end_watches()
         before = len(server.requests)
         await trio.sleep(3600)
-        asked = [request for request in list(server.requests)[before:] if "/secrets" in request.path]
+        requests = [request for request in list(server.requests)[before:] if "/secrets" in request.path]
 
-    assert 80 < len(asked) < 3 * 3600 / 30
+    assert 80 < len(requests) < 3 * 3600 / 30
 
 
 async def test_an_expired_version_after_failed_connections_leads_to_a_list_at_once() -> None:
@@ -86,9 +86,9 @@ async def test_an_expired_version_after_failed_connections_leads_to_a_list_at_on
         outage.remove()
         server.forget_requests()
         await trio.sleep(120)
-        asked = [(request.verb, request.time) for request in server.requests if "configmaps" in request.path]
+        requests = [(request.verb, request.time) for request in server.requests if "configmaps" in request.path]
 
-    (watch, first), (listing, second) = asked[:2]
+    (watch, first), (listing, second) = requests[:2]
     assert (watch, listing) == ("watch", "list")
     assert second - first < 0.1
 
@@ -151,9 +151,9 @@ async def test_a_retry_after_and_failures_of_one_resource_are_waited_for_in_full
 
 
 def test_the_first_error_response_after_failed_connections_counts_as_a_first_failure() -> None:
-    health, refused, gone = ReflectorHealth(), ConnectFailed("refused"), Gone(Status(410))
+    health, connect_failed, gone = ReflectorHealth(), ConnectFailed("refused"), Gone(Status(410))
     streaks = []
-    for now, failure in enumerate([refused, refused, gone, gone, refused, gone]):
+    for now, failure in enumerate([connect_failed, connect_failed, gone, gone, connect_failed, gone]):
         streaks.append(health.streak_before(failure))
         health.failed(failure, now)
 

@@ -137,9 +137,9 @@ async def test_an_aggregated_api_is_followed_when_its_version_changes(server: AP
 
 @pytest.mark.parametrize("name", ["widgets.example.com", "widget.example.com", "wd.example.com", "widgets.example"])
 async def test_other_names_with_a_group_are_resolved_by_discovery(server: APIServer, client: Client, name: str) -> None:
-    definition: Any = crd(served=["v1"], group="example.com.test" if name == "widgets.example" else "example.com")
-    definition["spec"]["names"]["shortNames"] = ["wd"]
-    server.create(definition)
+    crd_body: Any = crd(served=["v1"], group="example.com.test" if name == "widgets.example" else "example.com")
+    crd_body["spec"]["names"]["shortNames"] = ["wd"]
+    server.create(crd_body)
     async with client.informer(name) as widgets:
         await widgets.wait_state(LIVE)
 

@@ -43,7 +43,7 @@ async def test_handlers_and_indexes_added_while_the_resource_is_created_miss_not
             await quiet()
 
             assert [names(one.folded.values()) for one in subscribed] == [["a", "b", "c"]] * EACH
-            assert {(*one.wrong, *one.told.values()) for one in subscribed} == {(1, 1, 1)}
+            assert {(*one.wrong, *one.event_counts.values()) for one in subscribed} == {(1, 1, 1)}
             assert {len(widgets.by_index(f"n{i + 1}", str(number))) for i in range(EACH)} == {3}
             server.delete(CRDS, "widgets.example.com")
             await widgets.wait_state(ABSENT)
@@ -62,11 +62,11 @@ async def test_handlers_added_and_removed_at_any_moment_leave_nothing_behind(ser
             for _ in range(random.randrange(steps)):
                 await trio.lowlevel.checkpoint()
             one.handle.remove()
-            told = one.told.copy()
+            before = one.event_counts.copy()
             server.delete(CRDS, "widgets.example.com")
             await quiet()
 
-            assert (one.told, one.wrong) == (told, [])
+            assert (one.event_counts, one.wrong) == (before, [])
         assert widgets.statistics().handlers == ()
 
 
@@ -76,18 +76,18 @@ async def test_a_handler_finds_its_object_in_every_index_although_the_resource_i
 ) -> None:
     found: list[tuple[str, list[str]]] = []
 
-    def look(obj: Unstructured) -> None:
+    def look_up(obj: Unstructured) -> None:
         found.append((obj.name, names(widgets.by_index("host", obj["spec"]["host"]))))
 
     async with client.informer(WIDGETS, indexes={"host": "{.spec.host}"}) as widgets:
-        widgets.add_handler(on_add=look)
+        widgets.add_handler(on_add=look_up)
         await widgets.wait_state(ABSENT)
         for _ in range(2):
             server.create(crd())
             for name in ("a", "b"):
                 server.create(widget(name, host="x"))
             await widgets.wait_state(LIVE)
-            late = widgets.add_handler(on_add=look)
+            late = widgets.add_handler(on_add=look_up)
             await late.wait_synced()
             late.remove()
 

@@ -33,9 +33,9 @@ async def test_1_a_thousand_absent_crds_cost_two_watches_and_no_polling(server: 
 
         server.forget_requests()
         await trio.sleep(3600)
-        asked = Counter((request.verb, request.path.rpartition("/")[2]) for request in server.requests)
-        assert asked.keys() == {("watch", CRDS), ("watch", APISERVICES)}, "each watch is opened again when it ends"
-        assert all(6 <= count <= 12 for count in asked.values())
+        requests = Counter((request.verb, request.path.rpartition("/")[2]) for request in server.requests)
+        assert requests.keys() == {("watch", CRDS), ("watch", APISERVICES)}, "each watch is opened again when it ends"
+        assert all(6 <= count <= 12 for count in requests.values())
         for informer in informers:
             nursery.start_soon(informer.aclose)
 
@@ -93,10 +93,10 @@ async def test_1_a_thousand_absent_resources_cost_one_poll_in_30_seconds_if_crds
 
         server.forget_requests()
         await trio.sleep(600)
-        asked = Counter(request.path.rpartition("/")[2] for request in server.requests)
-        assert asked.keys() <= {CRDS, "api", "apis"}
-        assert asked["api"] == asked["apis"] == 600 / 30
-        assert asked[CRDS] <= 600 / 30, "to see whether they may be watched by now"
+        requests = Counter(request.path.rpartition("/")[2] for request in server.requests)
+        assert requests.keys() <= {CRDS, "api", "apis"}
+        assert requests["api"] == requests["apis"] == 600 / 30
+        assert requests[CRDS] <= 600 / 30, "to see whether they may be watched by now"
         for informer in informers:
             nursery.start_soon(informer.aclose)
 
@@ -105,15 +105,16 @@ async def test_1_a_thousand_absent_resources_cost_one_poll_in_30_seconds_if_crds
 async def test_1_discovery_is_read_when_the_crd_watch_is_renewed_if_apiservices_may_not_be_watched(
     server: APIServer, client: Client
 ) -> None:
-    refused = server.fail(status=403, resource=APISERVICES)
+    forbidden = server.fail(status=403, resource=APISERVICES)
     async with client.informer(WIDGETS) as widgets:
         await widgets.wait_state(ABSENT)
         await trio.sleep(3600)
-        asked = Counter(request.path.rpartition("/")[2] for request in server.requests)
-        assert 6 <= asked[CRDS] <= 12
-        assert asked["v1"] == asked[APISERVICES] == asked[CRDS], "one read of example.com/v1, and one attempt to watch"
+        requests = Counter(request.path.rpartition("/")[2] for request in server.requests)
+        assert 6 <= requests[CRDS] <= 12
+        # One read of example.com/v1, and one attempt to watch.
+        assert requests["v1"] == requests[APISERVICES] == requests[CRDS]
 
-        refused.remove()
+        forbidden.remove()
         await trio.sleep(600)
         assert APISERVICES in {watch.resource.resource for watch in server.open_watches}
 

@@ -76,11 +76,11 @@ async def test_an_object_that_is_created_again_may_be_in_another_part(
 
 
 async def test_lists_and_watches_have_the_shard_selector(server: APIServer, client: dynkube.Client) -> None:
-    seen: dict[str, str | None] = {}
+    selectors: dict[str, str | None] = {}
 
     def note(request: RequestFacts) -> bool:
         if request.resource is not None and request.resource.resource == "widgets":
-            seen[request.verb] = request.params.get("shardSelector")
+            selectors[request.verb] = request.params.get("shardSelector")
         return False
 
     server.inject(Delay(1), when=note)
@@ -89,7 +89,7 @@ async def test_lists_and_watches_have_the_shard_selector(server: APIServer, clie
             await informer.wait_synced()
             await quiet()
 
-    assert seen == dict.fromkeys(("list", "watch"), str(HALVES[1]))
+    assert selectors == dict.fromkeys(("list", "watch"), str(HALVES[1]))
 
 
 async def test_a_watch_continues_after_the_last_event_also_if_it_is_of_another_part(

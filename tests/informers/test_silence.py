@@ -84,8 +84,8 @@ async def test_18_a_server_that_rejects_streaming_lists_gets_one_such_request() 
             await widgets.wait_state(LIVE)
             await gadgets.wait_state(LIVE)
 
-            asked = [request for request in old.requests if "sendInitialEvents" in request.params]
-            assert [(request.status, request.time) for request in asked] == [(422, 0.0)]
+            requests = [request for request in old.requests if "sendInitialEvents" in request.params]
+            assert [(request.status, request.time) for request in requests] == [(422, 0.0)]
             assert trio.current_time() == 0
 
 

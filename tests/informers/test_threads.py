@@ -142,15 +142,15 @@ async def test_an_object_never_goes_back_and_its_body_matches_its_header(server:
     async with widgets(server, client) as informer:
 
         def read() -> None:
-            seen = -1
+            last = -1
             for _ in range(20):
                 obj = informer.get("w3", namespace="ns1")
                 assert obj is not None
                 step = int(obj.labels["step"])
                 assert (obj["spec"]["step"], obj["spec"]["nested"]["steps"]) == (step, [step] * 20)
                 assert obj.jsonpath("{.spec.nested.steps[0]}") == [obj.to_dict()["spec"]["step"]] == [step]
-                assert step >= seen
-                seen = step
+                assert step >= last
+                last = step
 
         async with reading(read):
             await write(server, OBJECTS, 1200)
@@ -172,7 +172,7 @@ async def test_bodies_that_are_decoded_and_dropped_are_read_by_many_threads(serv
 
 async def test_while_a_filter_changes_reads_show_the_old_or_the_new_result(server: APIServer, client: Client) -> None:
     async with widgets(server, client) as informer:
-        none, one, two = LabelFilter("nobody"), LabelFilter("group=1"), LabelFilter("group in (2,3)")
+        none, one, two = LabelFilter("none"), LabelFilter("group=1"), LabelFilter("group in (2,3)")
         expected = [{"0", "1", "2", "3"}, {"1"}, {"2", "3"}]
 
         def read() -> None:

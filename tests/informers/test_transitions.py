@@ -149,13 +149,13 @@ def step(state: ReflectorState, event: Success | DynkubeError, streak: int) -> R
 @given(st.lists(st.one_of(SUCCESSES, FAILURES), max_size=40))
 def test_a_watch_goes_back_only_after_a_list_of_the_most_recent_state(events: list[Success | DynkubeError]) -> None:
     state: ReflectorState = Streaming()
-    seen, streak = "", 0
+    last_version, streak = "", 0
     for event in events:
         streak = streak + 1 if isinstance(event, DynkubeError) else 0
         state = step(state, event, streak)
         version = followed(state)
-        assert isinstance(state, Listing) or not seen or not is_older(version, seen)
-        seen = "" if state in (Listing("", whole=True), Listing("")) else version or seen
+        assert isinstance(state, Listing) or not last_version or not is_older(version, last_version)
+        last_version = "" if state in (Listing("", whole=True), Listing("")) else version or last_version
 
 
 @given(st.lists(st.one_of(SUCCESSES, FAILURES), max_size=20), st.lists(FAILURES, min_size=1, max_size=20))

@@ -72,15 +72,15 @@ async def test_objects_without_versions_are_compared_by_their_content(server: AP
     server.fail(resource="widgets", verb="watch", status=405)
     for cpu in ("1", "1", "2"):
         server.fail(resource="widgets", verb="list", status=200, body=metrics(cpu), times=1)
-    told: list[str] = []
+    values: list[str] = []
     async with client.informer(WIDGETS) as widgets:
         widgets.add_handler(
-            on_add=lambda obj: told.append(obj["usage"]["cpu"]),
-            on_update=lambda old, new: told.append(new["usage"]["cpu"]),
+            on_add=lambda obj: values.append(obj["usage"]["cpu"]),
+            on_update=lambda old, new: values.append(new["usage"]["cpu"]),
         )
         await trio.sleep(30)
 
-        assert told == ["1", "2"]
+        assert values == ["1", "2"]
 
 
 @pytest.mark.scenario("F13")

@@ -19,7 +19,7 @@ from dynkube.testing import APIServer
 from tests.informers.kit import WIDGETS, Recorder, crd, names, quiet, widget
 
 
-class NoTextError(Exception):
+class UnprintableError(Exception):
     """An exception whose ``__str__`` raises."""
 
     def __str__(self) -> str:
@@ -33,7 +33,7 @@ def widgets_are_served(server: APIServer) -> None:
 
 
 @asynccontextmanager
-async def beside_another(client: Client) -> AsyncIterator[None]:
+async def with_other_informer(client: Client) -> AsyncIterator[None]:
     """Check that another informer of the client continues."""
     async with client.informer("configmaps.v1.") as other:
         await other.wait_synced()
@@ -58,7 +58,7 @@ async def test_a_handler_whose_nursery_fails_during_cancellation_is_reported(cli
             nursery.start_soon(clean_up_badly)
             nursery.start_soon(trio.sleep_forever)
 
-    async with beside_another(client):
+    async with with_other_informer(client):
         informer = client.informer(WIDGETS)
         handle = informer.add_handler(on_add=on_add, on_error=lambda exc, event: errors.append(exc))
         async with informer:
@@ -91,13 +91,13 @@ async def test_a_handler_that_fails_during_cancellation_can_end_the_client(serve
 @pytest.mark.parametrize("given", ["log", "callback"])
 async def test_an_exception_whose_str_raises_is_reported(client: Client, given: str) -> None:
     def fail(*args: object) -> None:
-        raise NoTextError
+        raise UnprintableError
 
-    async with beside_another(client), client.informer(WIDGETS) as widgets:
+    async with with_other_informer(client), client.informer(WIDGETS) as widgets:
         handle = widgets.add_handler(on_add=fail, on_error="log" if given == "log" else fail)
         await handle.wait_synced()
 
-        assert handle.statistics().last_error == "NoTextError: (its __str__ failed)"
+        assert handle.statistics().last_error == "UnprintableError: (its __str__ failed)"
 
 
 async def test_a_message_of_a_megabyte_is_cut(client: Client) -> None:
@@ -127,18 +127,18 @@ class Failing(Filter):
 
     def fail(self, *args: object) -> Any:
         if self.armed:
-            raise NoTextError
+            raise UnprintableError
         return {"pending": "", "at_once": lambda obj: True}.get(self.which, True)
 
     def __repr__(self) -> str:
-        raise NoTextError
+        raise UnprintableError
 
 
 @pytest.mark.scenario("P10")
 @pytest.mark.parametrize("which", ["matches", "ready", "pending", "at_once", "close"])
 async def test_a_filter_that_raises_is_reported_and_can_be_replaced(client: Client, which: str) -> None:
     recorder = Recorder()
-    async with beside_another(client), client.informer(WIDGETS, filter=Failing(which)) as widgets:
+    async with with_other_informer(client), client.informer(WIDGETS, filter=Failing(which)) as widgets:
         recorder.attach(widgets)
         await trio.sleep(1)
         shown = names(widgets)
@@ -149,7 +149,7 @@ async def test_a_filter_that_raises_is_reported_and_can_be_replaced(client: Clie
 
         hides = which in ("matches", "ready", "at_once")
         assert (shown, names(widgets), await recorder.drain()) == ([] if hides else ["a"], ["a"], ["add/a"])
-        assert (which == "pending") is ("NoTextError" not in widgets.statistics().last_error)
+        assert (which == "pending") is ("UnprintableError" not in widgets.statistics().last_error)
 
 
 class NeverReady(Filter):
@@ -166,7 +166,7 @@ class NeverReady(Filter):
 
 @pytest.mark.parametrize(("pending", "shown"), [("a token", "a token"), ("", "an unspecified condition")])
 async def test_an_informer_is_syncing_while_its_filter_is_not_ready(client: Client, pending: str, shown: str) -> None:
-    async with beside_another(client), client.informer(WIDGETS, filter=NeverReady(pending)) as widgets:
+    async with with_other_informer(client), client.informer(WIDGETS, filter=NeverReady(pending)) as widgets:
         await trio.sleep(1)
 
         assert widgets.state.phase is SYNCING
@@ -229,23 +229,23 @@ async def test_a_transform_that_cannot_be_hashed_has_its_own_cache(client: Clien
         assert [each.statistics().users for each in (first, second, third)] == [2, 2, 1]
 
 
-class Values:
+class NamelessFunction:
     """A function without a name or signature, whose results cannot be formatted."""
 
     def __getattribute__(self, name: str) -> Any:
         if name in ("__qualname__", "__signature__", "__wrapped__"):
-            raise NoTextError
+            raise UnprintableError
         return super().__getattribute__(name)
 
     def __call__(self, obj: Unstructured) -> list[Any]:
         return [self]
 
     def __str__(self) -> str:
-        raise NoTextError
+        raise UnprintableError
 
 
 async def test_index_values_whose_str_raises_are_reported(client: Client) -> None:
-    async with client.informer(WIDGETS, indexes={"x": Values()}) as widgets:
+    async with client.informer(WIDGETS, indexes={"x": NamelessFunction()}) as widgets:
         await widgets.wait_synced()
 
         assert (names(widgets), widgets.by_index("x", "a")) == (["a"], [])
@@ -254,7 +254,7 @@ async def test_index_values_whose_str_raises_are_reported(client: Client) -> Non
 
 async def test_a_handler_without_name_and_signature_is_called(client: Client) -> None:
     async with client.informer(WIDGETS) as widgets:
-        handle = widgets.add_handler(on_add=Values())  # type: ignore[arg-type]
+        handle = widgets.add_handler(on_add=NamelessFunction())  # type: ignore[arg-type]
         await handle.wait_synced()
 
         assert (handle.name, handle.statistics().handled, handle.errors) == ("handler", 1, 0)
@@ -262,13 +262,13 @@ async def test_a_handler_without_name_and_signature_is_called(client: Client) ->
 
 class Group(Observer):
     def state_changed(self, *args: object) -> None:
-        raise ExceptionGroup("observers", [NoTextError()])
+        raise ExceptionGroup("observers", [UnprintableError()])
 
 
 async def test_an_observer_that_raises_does_not_affect_informers(server: APIServer) -> None:
     async with (
         dynkube.connect(transport=server.transport(), observers=[Group()]) as client,
-        beside_another(client),
+        with_other_informer(client),
         client.informer("absent.v1.example.com") as absent,
     ):
         await absent.wait_state(ABSENT)

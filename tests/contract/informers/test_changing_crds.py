@@ -159,9 +159,9 @@ async def test_10_a_storage_migration_is_one_update_of_each_object(cluster: Clus
         for name in before:
             await widgets.wait_for(Unstructured(await cluster.update("widgets", await cluster.get("widgets", name))))
         with trio.fail_after(GIVE_UP):
-            while subscription.told.total() < 20:
-                await subscription.told_more()
+            while subscription.event_counts.total() < 20:
+                await subscription.wait_event()
 
         assert {obj.name: obj["spec"] for obj in widgets} == before
         assert [names(widgets.by_index("n", str(number))) for number in (0, 9)] == [["w0"], ["w9"]]
-        assert (set(subscription.told.values()), subscription.wrong) == ({2}, [])
+        assert (set(subscription.event_counts.values()), subscription.wrong) == ({2}, [])

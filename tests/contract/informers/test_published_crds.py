@@ -90,7 +90,7 @@ class Follower:
         """Wait until the handler has received the state that the informer shows."""
         with trio.fail_after(TIMEOUT):
             while self.subscription.folded != {obj.key: obj for obj in self.informer.list()}:
-                await self.subscription.told_more()
+                await self.subscription.wait_event()
 
 
 @asynccontextmanager

@@ -139,7 +139,7 @@ class Member:
         for team in ("x", "y"):
             found = {obj.key for obj in self.informer.by_index("team", team)}
             assert found == {key for key, obj in listed.items() if obj.labels.get("team") == team}
-        stable = {key: count for key, count in self.subscription.told.items() if key[1].startswith("stable")}
+        stable = {key: count for key, count in self.subscription.event_counts.items() if key[1].startswith("stable")}
         assert set(stable.values()) == {1}, "untouched objects caused one event"
 
 

@@ -1,4 +1,4 @@
-"""Lasting faults: the state in which an informer settles, and what a resuming watch does."""
+"""LastingFault faults: the state in which an informer settles, and what a resuming watch does."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ POISON = "poison"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lasting:
+class LastingFault:
     """A fault on one resource that lasts for an hour.
 
     Attributes:
@@ -76,24 +76,24 @@ def _behind(event: dict[str, Any]) -> Any:
     return rewrites.rewind(5)(event) if event["type"] == "BOOKMARK" else event
 
 
-def _with_a_stranger(document: dict[str, Any]) -> Any:
+def _with_foreign_item(document: dict[str, Any]) -> Any:
     document["items"].append({"apiVersion": "example.com/v1", "kind": "Widget"})
     return document
 
 
 TABLE = {"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": {"resourceVersion": "9"}, "rows": []}
 SLIM = {"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": {}, "items": []}
-watch = partial(Lasting, verb="watch")
+watch = partial(LastingFault, verb="watch")
 
-LASTING: dict[str, Lasting] = {
-    "500, as of a conversion webhook": Lasting(number="F13", effect=Refuse(500), reason="InternalError"),
+LASTING_FAULTS: dict[str, LastingFault] = {
+    "500, as of a conversion webhook": LastingFault(number="F13", effect=Refuse(500), reason="InternalError"),
     "500 for watches": watch(number="F13", effect=Refuse(500), reason="InternalError"),
-    "403": Lasting(number="F14", effect=Refuse(403), reason="Forbidden", raised=Forbidden),
+    "403": LastingFault(number="F14", effect=Refuse(403), reason="Forbidden", raised=Forbidden),
     "403 for watches": watch(number="F14", effect=Refuse(403), reason="Forbidden", raised=Forbidden),
     "405 for watches": watch(number="F14", effect=Refuse(405), reason="MethodNotAllowed", raised=MethodNotAllowed),
-    "404, although there is a CRD": Lasting(number="F15", effect=Refuse(404), reason="NotFound", raised=NotFound),
+    "404, although there is a CRD": LastingFault(number="F15", effect=Refuse(404), reason="NotFound", raised=NotFound),
     "410 as a status": watch(number="F16", effect=Refuse(410), reason="Expired"),
-    "410 for lists as well": Lasting(number="F16", effect=Refuse(410), reason="Expired"),
+    "410 for lists as well": LastingFault(number="F16", effect=Refuse(410), reason="Expired"),
     "410 as an event": watch(
         number="F16", effect=Refuse(200, body=_line("ERROR", _status(410, "Expired"))), reason="Expired"
     ),
@@ -117,14 +117,14 @@ LASTING: dict[str, Lasting] = {
         raised=UnreadableEvent,
     ),
     "a Table": watch(number="F19", effect=Refuse(200, body=TABLE), reason="UnreadableEvent", raised=UnreadableEvent),
-    "metadata alone": Lasting(number="F19", effect=Refuse(200, body=SLIM), reason="ProtocolError", changes=2),
-    "no metadata at all": Lasting(
+    "metadata alone": LastingFault(number="F19", effect=Refuse(200, body=SLIM), reason="ProtocolError", changes=2),
+    "no metadata at all": LastingFault(
         number="F19", effect=Rewrite(rewrites.remove_metadata), reason="ProtocolError", changes=2
     ),
-    "one more item without metadata": Lasting(
-        number="F19", verb="list", effect=Rewrite(_with_a_stranger), phase=LIVE, reason="Watching", changes=0
+    "one more item without metadata": LastingFault(
+        number="F19", verb="list", effect=Rewrite(_with_foreign_item), phase=LIVE, reason="Watching", changes=0
     ),
-    "HTML": Lasting(number="F19", effect=Refuse(200, body="<html>log in</html>"), reason="ProtocolError"),
+    "HTML": LastingFault(number="F19", effect=Refuse(200, body="<html>log in</html>"), reason="ProtocolError"),
     "one object, written twice a minute, that cannot be read": watch(
         number="F19",
         effect=Rewrite(_poisoned),
@@ -148,21 +148,25 @@ LASTING: dict[str, Lasting] = {
     "streams ended after fifty seconds": watch(
         number="F22", effect=Cut("clean", after_seconds=50), phase=LIVE, reason="Watching", changes=0
     ),
-    "no answer, and a close": Lasting(number="F22", effect=Disconnect(), reason="ConnectionLost", requests=500),
-    "no answer, and a reset": Lasting(number="F22", effect=Disconnect("reset"), reason="ConnectionLost", requests=500),
-    "429": Lasting(number="F23", effect=Refuse(429), reason="TooManyRequests"),
-    "429, later": Lasting(number="F23", effect=Refuse(429, retry_after=1), reason="TooManyRequests"),
-    "503, later": Lasting(number="F23", effect=Refuse(503, retry_after=1), reason="ServiceUnavailable"),
-    "503, tomorrow": Lasting(
+    "no answer, and a close": LastingFault(number="F22", effect=Disconnect(), reason="ConnectionLost", requests=500),
+    "no answer, and a reset": LastingFault(
+        number="F22", effect=Disconnect("reset"), reason="ConnectionLost", requests=500
+    ),
+    "429": LastingFault(number="F23", effect=Refuse(429), reason="TooManyRequests"),
+    "429, later": LastingFault(number="F23", effect=Refuse(429, retry_after=1), reason="TooManyRequests"),
+    "503, later": LastingFault(number="F23", effect=Refuse(503, retry_after=1), reason="ServiceUnavailable"),
+    "503, tomorrow": LastingFault(
         number="F23", effect=Refuse(503, retry_after=86400), reason="ServiceUnavailable", recovery=400
     ),
-    "503, at a date": Lasting(
+    "503, at a date": LastingFault(
         number="F23",
         effect=Refuse(503, retry_after="Fri, 01 Jan 2100 00:00:00 GMT"),
         reason="ServiceUnavailable",
         recovery=400,
     ),
-    "401": Lasting(number="F24", effect=Refuse(401), reason="Unauthorized", raised=Unauthorized),
-    "no answer at all": Lasting(number="F26", effect=Hang(), reason="DeadlineExceeded", recovery=150),
-    "an answer after two minutes": Lasting(number="F26", effect=Delay(120), reason="DeadlineExceeded", recovery=150),
+    "401": LastingFault(number="F24", effect=Refuse(401), reason="Unauthorized", raised=Unauthorized),
+    "no answer at all": LastingFault(number="F26", effect=Hang(), reason="DeadlineExceeded", recovery=150),
+    "an answer after two minutes": LastingFault(
+        number="F26", effect=Delay(120), reason="DeadlineExceeded", recovery=150
+    ),
 }

@@ -102,11 +102,11 @@ async def test_two_states_of_an_object_with_the_same_resource_version_are_an_upd
     backup = server.snapshot()
     replace(server, widget("a", n=2))
     server.create(widget("b"))
-    seen: list[int] = []
+    values: list[int] = []
     async with client.informer(WIDGETS) as widgets:
         widgets.add_handler(
-            on_add=lambda obj: None if obj.name == "b" else seen.append(obj["spec"]["n"]),
-            on_update=lambda old, new: seen.append(new["spec"]["n"]),
+            on_add=lambda obj: None if obj.name == "b" else values.append(obj["spec"]["n"]),
+            on_update=lambda old, new: values.append(new["spec"]["n"]),
         )
         await widgets.wait_state(LIVE)
         before = widgets.get("a", namespace="default")
@@ -119,14 +119,14 @@ async def test_two_states_of_an_object_with_the_same_resource_version_are_an_upd
         assert before is not None
         assert after is not None
         assert before.resource_version == after.resource_version
-        assert seen == [2, 3]
+        assert values == [2, 3]
 
 
 @pytest.mark.scenario("F17", "P3")
 async def test_a_lagging_server_reverts_no_object(server: APIServer, client: Client) -> None:
     server.create(widget("a", n=1))
     async with client.informer(WIDGETS) as widgets:
-        told = Subscription(widgets)
+        subscription = Subscription(widgets)
         await widgets.wait_state(LIVE)
         for number in range(5):
             replace(server, widget("a", n=number))
@@ -138,7 +138,7 @@ async def test_a_lagging_server_reverts_no_object(server: APIServer, client: Cli
         await trio.sleep(200)
 
         assert [obj["spec"]["n"] for obj in widgets] == [9]
-        assert told.wrong == []
+        assert subscription.wrong == []
         assert 1 <= len(lists_of(server)) <= 6
 
 
@@ -146,7 +146,7 @@ async def test_a_lagging_server_reverts_no_object(server: APIServer, client: Cli
 async def test_a_list_that_is_older_than_requested_is_rejected(server: APIServer, client: Client) -> None:
     server.create(widget("a", n=1))
     async with client.informer(WIDGETS) as widgets:
-        told = Subscription(widgets)
+        subscription = Subscription(widgets)
         await widgets.wait_state(LIVE)
         replace(server, widget("a", n=2))
         await trio.sleep(30)
@@ -158,7 +158,7 @@ async def test_a_list_that_is_older_than_requested_is_rejected(server: APIServer
         await trio.sleep(10)
 
         assert [obj["spec"]["n"] for obj in widgets] == [3]
-        assert (told.wrong, widgets.state.phase) == ([], LIVE)
+        assert (subscription.wrong, widgets.state.phase) == ([], LIVE)
         assert ["resourceVersion" in request.params for request in lists_of(server)] == [True, False]
 
 
@@ -171,12 +171,12 @@ async def test_a_410_during_a_streaming_list_leads_to_one_plain_list(
         server.create(widget(name))
     server.inject(effect, verb="watch", resource="widgets", times=1)
     async with client.informer(WIDGETS) as widgets:
-        told = Subscription(widgets)
+        subscription = Subscription(widgets)
         await widgets.wait_state(LIVE)
         await quiet()
 
         assert names(widgets.list()) == ["a", "b", "c"]
-        assert (len(lists_of(server)), told.wrong, set(told.told.values())) == (1, [], {1})
+        assert (len(lists_of(server)), subscription.wrong, set(subscription.event_counts.values())) == (1, [], {1})
 
 
 @pytest.mark.scenario("F18")
@@ -209,15 +209,15 @@ async def test_a_continue_token_that_expires_costs_one_full_list_and_loses_no_ob
         await widgets.wait_state(LIVE)
 
         assert len(widgets) == 250
-        asked = [sorted(request.params) for request in lists_of(server)]
-        assert asked[2:] == [["continue", "limit"]] * 3 + [[]], "the first list is from a cache, and has no pages"
+        params = [sorted(request.params) for request in lists_of(server)]
+        assert params[2:] == [["continue", "limit"]] * 3 + [[]], "the first list is from a cache, and has no pages"
         assert expired.hits == 1
 
 
 @pytest.mark.scenario("F20", "P13")
 async def test_a_watch_that_is_cut_repeatedly_under_load_loses_no_event(server: APIServer, client: Client) -> None:
     async with client.informer(WIDGETS) as widgets:
-        told = Subscription(widgets, pause=0.5)
+        subscription = Subscription(widgets, pause=0.5)
         await widgets.wait_state(LIVE)
         await trio.sleep(15)
         for number in range(600):
@@ -227,5 +227,5 @@ async def test_a_watch_that_is_cut_repeatedly_under_load_loses_no_event(server: 
                 await trio.sleep(15)
         await trio.sleep(600)
 
-        assert len(widgets) == len(told.folded) == 600
-        assert (told.wrong, set(told.told.values()), lists_of(server)) == ([], {1}, [])
+        assert len(widgets) == len(subscription.folded) == 600
+        assert (subscription.wrong, set(subscription.event_counts.values()), lists_of(server)) == ([], {1}, [])

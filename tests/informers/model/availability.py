@@ -19,18 +19,18 @@ from dynkube.testing import Snapshot
 from tests.informers.kit import quiet
 from tests.informers.model.bridge import Bridge
 from tests.informers.model.checks import check_bounds
+from tests.informers.model.expected_state import CUSTOM, ExpectedState
 from tests.informers.model.faults import EFFECTS, ENDINGS, TARGETS, Imposed
 from tests.informers.model.listener import Listener
-from tests.informers.model.scripted import ScriptedMachine, furnish, key_of, places, sizes, teams
-from tests.informers.model.truth import CUSTOM, Truth
+from tests.informers.model.scripted import ScriptedMachine, create_initial_objects, key_of, places, sizes, teams
 from tests.informers.model.watched import SELECTIONS, Watched
 from tests.informers.model.world import Options, World, open_world
 
-Backup: TypeAlias = tuple[Snapshot, Truth]
+Backup: TypeAlias = tuple[Snapshot, ExpectedState]
 
 _UNTIL_NOTICED = 700.0  # seconds; longer than any watch
 _LOST_CHANGES = 10  # more revisions than a restored backup is followed by
-_PATIENCE = 20.0  # seconds that a wait for a write may take; faults may delay the object
+_WAIT_TIMEOUT = 20.0  # seconds that a wait for a write may take; faults may delay the object
 kinds = st.sampled_from(["widgets"] * 4 + ["gadgets", "configmaps", "gauges"])
 followed = st.sampled_from(
     [
@@ -61,17 +61,17 @@ class AvailabilityMachine(ScriptedMachine):
         streaming=st.booleans(),
         established_after=st.sampled_from([0.0, 0.0, 3.0]),
         aggregated=st.booleans(),
-        furnished=st.booleans(),
+        with_objects=st.booleans(),
         early=st.sampled_from(["plain", "plain", "slow", "stuck"]),
     )
     def start(
-        self, streaming: bool, established_after: float, aggregated: bool, furnished: bool, early: str
+        self, streaming: bool, established_after: float, aggregated: bool, with_objects: bool, early: str
     ) -> Watched:
-        """Begin with one informer; if ``furnished``, with a CRD and some objects."""
+        """Begin with one informer; if ``with_objects``, with a CRD and some objects."""
         options = Options(streaming=streaming, established_after=established_after, aggregated=aggregated, judged=True)
         self._bridge = Bridge(partial(open_world, options))
-        if furnished:
-            self._play(furnish)
+        if with_objects:
+            self._play(create_initial_objects)
         first = self._play(lambda world: world.follow("widgets.v1.example.com", "everything", "usual", "all", early))
         self.steps = 0
         return first
@@ -96,7 +96,7 @@ class AvailabilityMachine(ScriptedMachine):
         """Start or stop serving an API without a CRD."""
 
         def aggregate(world: World) -> None:
-            world.troubled = True  # discovery is polled for it
+            world.disturbed = True  # discovery is polled for it
             world.cluster.aggregate(served=there)
 
         self._do(aggregate)
@@ -111,7 +111,7 @@ class AvailabilityMachine(ScriptedMachine):
         """Restore a backup; revisions continue, as with etcdutl's ``--bump-revision``."""
 
         def restore(world: World) -> None:
-            world.troubled = True
+            world.disturbed = True
             world.cluster.restore(backup, rewind=False)
 
         self._do(restore)
@@ -127,12 +127,12 @@ class AvailabilityMachine(ScriptedMachine):
 
         async def rewind(world: World) -> None:
             world.moves += 1
-            world.troubled = True
+            world.disturbed = True
             world.recover()
             for _ in range(_LOST_CHANGES):
                 world.cluster.flash("configmaps")
             await trio.sleep(_UNTIL_NOTICED)  # bookmarks carry the server's revision
-            with world.unjudged():
+            with world.oracle_paused():
                 world.cluster.restore(backup, rewind=True)
                 await trio.sleep(_UNTIL_NOTICED)
 
@@ -145,7 +145,7 @@ class AvailabilityMachine(ScriptedMachine):
         resource=followed,
         selection=st.sampled_from(["everything"] * 4 + sorted(set(SELECTIONS) - {"everything"})),
         shown=shown,
-        early=st.sampled_from(["plain", "plain", "nobody", "slow", "stuck"]),
+        early=st.sampled_from(["plain", "plain", "none", "slow", "stuck"]),
     )
     def follow(self, resource: str, selection: str, shown: str, early: str) -> Watched:
         """Enter an informer."""
@@ -170,7 +170,7 @@ class AvailabilityMachine(ScriptedMachine):
         async def write(world: World) -> None:
             world.moves += 1
             plural = informer.gvr.resource
-            if crd == "with it" and plural in CUSTOM and plural not in world.truth.definitions:
+            if crd == "with it" and plural in CUSTOM and plural not in world.expected_state.crds:
                 world.end_watches("customresourcedefinitions", "clean")
                 world.define(plural, ["v1"], namespaced=True)
             stored = world.cluster.put_as(informer.gvr, key_of(at), team, size)
@@ -228,7 +228,7 @@ class AvailabilityMachine(ScriptedMachine):
         """Stop the API server, and start it again."""
 
         async def restart(world: World) -> None:
-            world.troubled = True
+            world.disturbed = True
             await world.server.restart(seconds)
 
         self._play(restart)
@@ -236,20 +236,20 @@ class AvailabilityMachine(ScriptedMachine):
     @rule(how=st.sampled_from(["hold", "release"]))
     def establishing(self, how: str) -> None:
         """Keep new CRDs from being established, or release them."""
-        self._do(lambda world: world.lose("establishing") if how == "hold" else world.release_definitions())
+        self._do(lambda world: world.lasting_fault("establishing") if how == "hold" else world.release_crds())
 
 
 async def _wait_for(world: World, watched: Watched, written: Unstructured) -> None:
     """Wait for a write, but not without a limit, and check that it is there."""
     begin = world.ledger.advance()
-    with trio.move_on_after(_PATIENCE) as waiting:
+    with trio.move_on_after(_WAIT_TIMEOUT) as waiting:
         try:
             await watched.informer.wait_for(written)
         except InvalidInput:
-            thing = world.truth.objects[watched.gvr.resource][written.key]
-            assert not watched.selection.selects(thing), f"{written!r} is within the selectors, and was rejected"
+            stored = world.expected_state.objects[watched.gvr.resource][written.key]
+            assert not watched.selection.selects(stored), f"{written!r} is within the selectors, and was rejected"
             return
-    expected = watched.expected(world.truth, world.words).get(written.key)
+    expected = watched.expected(world.expected_state, world.filters).get(written.key)
     world.ledger.advance()
     if waiting.cancelled_caught or expected is None or world.ledger.was_missing(watched, begin):
         return  # objects can be written to a CRD that is not established yet, while it still counts as absent

@@ -29,15 +29,15 @@ from dynkube.meta._versions import is_older
 from tests.informers.model.seeded_bugs import Bug
 
 
-def an_old_answer_believed_once_crds_are_lost(patch: pytest.MonkeyPatch) -> None:
+def an_old_response_believed_once_crds_are_lost(patch: pytest.MonkeyPatch) -> None:
     """When CRDs cannot be read any more, a discovery document from before the CRD existed counts again."""
 
     def with_proof(self: Observations, proof: ServingProof) -> Observations:
         return replaced(self, proof=proof)
 
-    def after_losing(gvr: GVR, crds: Any, seen: Observations, confirm_after: float, lost: Any) -> Availability:
-        assert seen.crd is not None
-        return seen.crd if seen.denied is None else absent("CRDNotFound", seen.denied.message)
+    def after_losing(gvr: GVR, crds: Any, observations: Observations, confirm_after: float, lost: Any) -> Availability:
+        assert observations.crd is not None
+        return observations.crd if observations.denied is None else absent("CRDNotFound", observations.denied.message)
 
     patch.setattr(Observations, "with_proof", with_proof)
     patch.setattr(verdict, "_after_losing", after_losing)
@@ -93,7 +93,7 @@ def a_wait_for_a_write_that_an_absent_resource_ends(patch: pytest.MonkeyPatch) -
     patch.setattr(SharedInformer, "object_seen", object_seen)
 
 
-def a_step_kept_for_what_came_and_went(patch: pytest.MonkeyPatch) -> None:
+def an_entry_kept_for_what_came_and_went(patch: pytest.MonkeyPatch) -> None:
     """A slow handler keeps an entry for each object that was created and deleted before the handler got it."""
     offer, take = Mailbox.offer, Mailbox.take
 
@@ -122,19 +122,19 @@ def a_404_believed_without_the_list_of_groups(patch: pytest.MonkeyPatch) -> None
     patch.setattr(DiscoveryClient, "lists", lists)
 
 
-def one_answer_of_discovery_taken_for_two(patch: pytest.MonkeyPatch) -> None:
+def one_response_of_discovery_taken_for_two(patch: pytest.MonkeyPatch) -> None:
     """A served resource becomes absent as soon as discovery leaves it out once."""
     judge = verdict.judge
 
-    def judge_at_once(gvr: GVR, crds: Any, seen: Observations, *, confirm_after: float) -> Availability:
-        return judge(gvr, crds, seen, confirm_after=0.0)
+    def judge_at_once(gvr: GVR, crds: Any, observations: Observations, *, confirm_after: float) -> Availability:
+        return judge(gvr, crds, observations, confirm_after=0.0)
 
     patch.setattr("dynkube.informers._availability.tracker.judge", judge_at_once)
 
 
 def an_absence_never_doubted(patch: pytest.MonkeyPatch) -> None:
     """An ABSENT resource stays ABSENT while every source of availability fails."""
-    patch.setattr(verdict, "_lost", lambda crds, seen: None)
+    patch.setattr(verdict, "_lost", lambda crds, observations: None)
 
 
 def a_404_of_the_objects_taken_for_absence(patch: pytest.MonkeyPatch) -> None:
@@ -159,14 +159,14 @@ def a_list_of_objects_that_proves_nothing(patch: pytest.MonkeyPatch) -> None:
 
 
 AVAILABILITY_BUGS: Final[tuple[Bug, ...]] = (
-    an_old_answer_believed_once_crds_are_lost,
+    an_old_response_believed_once_crds_are_lost,
     lost_crds_taken_for_deleted_ones,
     restored_objects_skipped_as_old,
     a_replaced_crd_empties_the_cache,
     a_wait_for_a_write_that_an_absent_resource_ends,
-    a_step_kept_for_what_came_and_went,
+    an_entry_kept_for_what_came_and_went,
     a_404_believed_without_the_list_of_groups,
-    one_answer_of_discovery_taken_for_two,
+    one_response_of_discovery_taken_for_two,
     an_absence_never_doubted,
     a_404_of_the_objects_taken_for_absence,
     a_list_of_objects_that_proves_nothing,

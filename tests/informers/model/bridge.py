@@ -22,7 +22,7 @@ from greenlet import greenlet
 W = TypeVar("W")
 T = TypeVar("T")
 
-_PATIENCE: Final = 100_000.0
+_COMMAND_TIMEOUT: Final = 100_000.0
 """Seconds of virtual time after which a command counts as hanging; no command should take a day."""
 _STEPS: Final = 50_000
 """Steps of the scheduler after which a command counts as hanging; an hour takes a few thousand."""
@@ -97,7 +97,7 @@ class Bridge(Generic[W]):
                     AssertionError(f"it took {_STEPS} steps of the scheduler: tasks wake each other up for ever"),
                 )
                 try:
-                    with trio.fail_after(_PATIENCE), self._limit.scope:
+                    with trio.fail_after(_COMMAND_TIMEOUT), self._limit.scope:
                         answer = await command(world), None
                 except Exception as exc:
                     answer = None, exc

@@ -10,8 +10,8 @@ import trio
 
 from dynkube import ABSENT, GVR, LIVE, Unstructured
 from tests.informers.kit import quiet
+from tests.informers.model.expected_state import GROUP, METRICS, StoredObject
 from tests.informers.model.listener import Listener
-from tests.informers.model.truth import GROUP, METRICS, Thing
 from tests.informers.model.watched import Selection, Watched
 from tests.informers.model.world import World
 
@@ -73,31 +73,33 @@ async def check_quiet(world: World) -> None:
     await check_always(world)
     check_shown(world)
     for watched in world.open:
-        phase = LIVE if watched.exists(world.truth) else ABSENT
+        phase = LIVE if watched.exists(world.expected_state) else ABSENT
         assert watched.informer.state.phase is phase, f"{watched.gvr} is {watched.informer.state}"
         assert watched.informer.has_synced, f"{watched.gvr} never synced"
     _check_watches(world)
-    asked, allowed = len(world.server.audit), _REQUESTS_WHILE_QUIET * (len(_collections(world)) + 3)
-    assert asked <= allowed, f"{asked} requests while nothing happened: {Counter(r.path for r in world.server.audit)}"
-    world.calm = world.moves
-    world.troubled = False
+    requests, allowed = len(world.server.audit), _REQUESTS_WHILE_QUIET * (len(_collections(world)) + 3)
+    assert requests <= allowed, (
+        f"{requests} requests while nothing happened: {Counter(r.path for r in world.server.audit)}"
+    )
+    world.moves_at_rest = world.moves
+    world.disturbed = False
 
 
 def check_shown(world: World) -> None:
     """P2: reads and the events of every listener agree with the cluster."""
     for watched in world.watched:
         _check_shown(world, watched)
-        _check_told(watched)
+        _check_events(watched)
 
 
 def _check_shown(world: World, watched: Watched) -> None:
     """P2, P7: reads show the objects that the machine has written."""
-    expected = watched.expected(world.truth, world.words)
+    expected = watched.expected(world.expected_state, world.filters)
     listed = {obj.key: obj for obj in watched.informer.list()}
     shown = {key: _facts(watched, obj) for key, obj in listed.items()}
-    assert shown == {key: _known(watched, thing) for key, thing in expected.items()}, f"{watched.gvr} shows otherwise"
+    assert shown == {key: _known(watched, stored) for key, stored in expected.items()}, f"{watched.gvr} shows otherwise"
     versions = {obj.api_version.rpartition("/")[2] for obj in listed.values()}
-    assert versions <= {world.truth.version_of(watched.gvr)}, f"{watched.gvr} shows objects in {versions}"
+    assert versions <= {world.expected_state.version_of(watched.gvr)}, f"{watched.gvr} shows objects in {versions}"
 
 
 def _facts(watched: Watched, obj: Unstructured) -> tuple[object, ...]:
@@ -105,12 +107,12 @@ def _facts(watched: Watched, obj: Unstructured) -> tuple[object, ...]:
     return obj.uid, obj.resource_version, dict(obj.labels), content
 
 
-def _known(watched: Watched, thing: Thing) -> tuple[object, ...]:
-    content = None if watched.transform == "slim" or thing.content is None else str(thing.content)
-    return thing.uid, thing.version, dict(thing.labels), content
+def _known(watched: Watched, stored: StoredObject) -> tuple[object, ...]:
+    content = None if watched.transform == "slim" or stored.content is None else str(stored.content)
+    return stored.uid, stored.version, dict(stored.labels), content
 
 
-def _check_told(watched: Watched) -> None:
+def _check_events(watched: Watched) -> None:
     """P2: the events of every listener add up to the objects that reads show."""
     listed = {obj.key: obj for obj in watched.informer.list()}
     for listener in watched.listeners:
@@ -124,23 +126,23 @@ def _check_told(watched: Watched) -> None:
 
 def _collections(world: World) -> set[tuple[GVR, Selection, str]]:
     """Return the collections that have to be followed: each key once, and namespaces if a filter uses them."""
-    keys = {watched.key for watched in world.open if watched.exists(world.truth)}
+    keys = {watched.key for watched in world.open if watched.exists(world.expected_state)}
     if any("chosen" in watched.shown for watched in world.open):
         keys.add((GVR("", "v1", "namespaces"), Selection(), "usual"))
     return keys
 
 
-def _has_no_definition(watched: Watched, world: World) -> bool:
-    gvr, truth = watched.gvr, world.truth
+def _has_no_crd(watched: Watched, world: World) -> bool:
+    gvr, expected_state = watched.gvr, world.expected_state
     if gvr.group == METRICS:
-        return not truth.is_served(gvr)
-    return gvr.group == GROUP and gvr.resource not in truth.definitions
+        return not expected_state.is_served(gvr)
+    return gvr.group == GROUP and gvr.resource not in expected_state.crds
 
 
 def _check_watches(world: World) -> None:
     """P12, P7: the server has exactly one watch for each key, and none for resources that are absent."""
     expected = Counter(
-        (replace(gvr, version=world.truth.version_of(gvr)), selection.params)
+        (replace(gvr, version=world.expected_state.version_of(gvr)), selection.params)
         for gvr, selection, _ in _collections(world)
     )
     watches = Counter(
@@ -151,6 +153,6 @@ def _check_watches(world: World) -> None:
     crds = watches.pop((CRDS, ("", "", "")), 0)
     assert crds == 1 or (crds == 0 and all(w.gvr.group not in (GROUP, METRICS) for w in world.open))
     # The watch on APIServices is open while any followed resource has no CRD.
-    missing = any(_has_no_definition(watched, world) for watched in world.open)
+    missing = any(_has_no_crd(watched, world) for watched in world.open)
     assert watches.pop((APISERVICES, ("", NOT_OF_CRDS, "")), 0) == missing
     assert watches == expected, f"open watches are {watches}, expected {expected}"

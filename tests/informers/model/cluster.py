@@ -1,4 +1,4 @@
-"""The machine's access to the cluster; each write is recorded in ``Truth``, as the server returned it."""
+"""The machine's access to the cluster; each write is recorded in ``ExpectedState``, as the server returned it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dynkube.errors import APIError, NoMatch
 from dynkube.meta._object import Key
 from dynkube.testing import APIServer, Kind, Snapshot
 from tests.informers.kit import CRDS, crd, namespace
-from tests.informers.model.truth import CUSTOM, GROUP, METRICS, Definition, Thing, Truth
+from tests.informers.model.expected_state import CUSTOM, GROUP, METRICS, CRDState, ExpectedState, StoredObject
 
 KINDS = {"widgets": "Widget", "gadgets": "Gadget", "configmaps": "ConfigMap", "gauges": "Gauge"}
 GAUGES = Kind(gvr=GVR(METRICS, "v1", "gauges"), kind="Gauge", namespaced=True)
@@ -24,17 +24,17 @@ class Cluster:
     Requests that the server rejects (the kind is not served, the namespace is gone) change neither.
     """
 
-    def __init__(self, server: APIServer, truth: Truth) -> None:
+    def __init__(self, server: APIServer, expected_state: ExpectedState) -> None:
         self.server = server
-        self.truth = truth
+        self.expected_state = expected_state
         self.ever_written: set[Key] = set()
         self.changed: Callable[[], object] = lambda: None
         """Called after each change."""
         self._writes = 0
-        truth.objects["namespaces"] = {}
+        expected_state.objects["namespaces"] = {}
         for found in server.list("namespaces"):
             self._note("namespaces", found, None)
-        truth.objects["configmaps"] = {}
+        expected_state.objects["configmaps"] = {}
         for name in ("blue", "green"):
             self.put_namespace(name, chosen=False)
 
@@ -54,7 +54,7 @@ class Cluster:
 
     def put_as(self, gvr: GVR, key: Key, team: str, size: str) -> Mapping[str, Any] | None:
         """Like ``put``, in a version of the resource; ``None`` if that version is not served."""
-        return self.put(gvr.resource, key, team, size) if self.truth.is_served(gvr) else None
+        return self.put(gvr.resource, key, team, size) if self.expected_state.is_served(gvr) else None
 
     def flash(self, resource: str) -> None:
         """Create an object with a new name, and delete it."""
@@ -68,15 +68,15 @@ class Cluster:
         if self._known(resource, key):
             with suppress(APIError, NoMatch):
                 self.server.delete(self._plural(resource), key[1], key[0] or None)
-                del self.truth.objects[resource][key]
+                del self.expected_state.objects[resource][key]
                 self.changed()
 
     def _known(self, resource: str, key: Key) -> bool:
-        return self._placed(resource, key) in self.truth.objects.get(resource, {})
+        return self._placed(resource, key) in self.expected_state.objects.get(resource, {})
 
     def _placed(self, resource: str, key: Key) -> Key:
-        definition = self.truth.definitions.get(resource)
-        return ("", key[1]) if definition is not None and not definition.namespaced else key
+        defined = self.expected_state.crds.get(resource)
+        return ("", key[1]) if defined is not None and not defined.namespaced else key
 
     def _plural(self, resource: str) -> str:
         if resource == "gauges":
@@ -88,10 +88,10 @@ class Cluster:
             return None
         version, where = f"{METRICS}/v1" if resource == "gauges" else "v1", self._placed(resource, key)[0]
         if resource in CUSTOM:
-            definition = self.truth.definitions.get(resource)
-            if definition is None or not definition.served:
+            defined = self.expected_state.crds.get(resource)
+            if defined is None or not defined.served:
                 return None
-            version = f"{GROUP}/{min(definition.served)}"
+            version = f"{GROUP}/{min(defined.served)}"
         self._writes += 1
         field = "data" if resource == "configmaps" else "spec"
         return {
@@ -110,7 +110,7 @@ class Cluster:
         metadata = stored["metadata"]
         key = (metadata.get("namespace", ""), metadata["name"])
         self.ever_written.add(key)
-        self.truth.objects.setdefault(resource, {})[key] = Thing(
+        self.expected_state.objects.setdefault(resource, {})[key] = StoredObject(
             resource=resource,
             key=key,
             uid=metadata["uid"],
@@ -134,7 +134,7 @@ class Cluster:
         """Delete a namespace and all its objects."""
         with suppress(APIError):
             self.server.delete("namespaces", name)
-            self.truth.delete_namespace(name)
+            self.expected_state.delete_namespace(name)
             self.changed()
 
     # ── CRDs ─────────────────────────────────────────────────────────────────────────────────
@@ -143,57 +143,57 @@ class Cluster:
         """Create a CRD."""
         with suppress(APIError):
             self.server.create(crd(plural, served=versions, scope="Namespaced" if namespaced else "Cluster"))
-            self.truth.definitions[plural] = Definition(namespaced=namespaced, served=frozenset(versions))
+            self.expected_state.crds[plural] = CRDState(namespaced=namespaced, served=frozenset(versions))
             self.changed()
 
     def serve(self, plural: str, versions: Iterable[str]) -> None:
         """Edit a CRD to serve exactly these versions. Versions that it had before stay in it, not served."""
-        if plural not in self.truth.definitions:
+        if plural not in self.expected_state.crds:
             return
-        definition: Any = self.server.get(CRDS, f"{plural}.{GROUP}")
-        listed = definition["spec"]["versions"]
+        body: Any = self.server.get(CRDS, f"{plural}.{GROUP}")
+        listed = body["spec"]["versions"]
         missing = set(versions) - {version["name"] for version in listed}
         listed += [{**listed[0], "name": name, "storage": False} for name in sorted(missing)]
         for version in listed:
             version["served"] = version["name"] in versions
         with suppress(APIError):
-            self.server.update(definition)
-            self.truth.definitions[plural].served = frozenset(versions)
+            self.server.update(body)
+            self.expected_state.crds[plural].served = frozenset(versions)
             self.changed()
 
     def undefine(self, plural: str) -> None:
         """Delete a CRD and all of its objects."""
         with suppress(APIError):
             self.server.delete(CRDS, f"{plural}.{GROUP}")
-            self.truth.undefine(plural)
+            self.expected_state.undefine(plural)
             self.changed()
 
     # ── resources without a CRD ──────────────────────────────────────────────────────────────
 
     def aggregate(self, *, served: bool) -> None:
         """Start or stop serving an API without a CRD; its objects are kept."""
-        if served == self.truth.aggregated:
+        if served == self.expected_state.aggregated:
             return
         if served:
             self.server.register(GAUGES)
         else:
             self.server.unregister(GAUGES.gvr)
-        self.truth.aggregated = served
+        self.expected_state.aggregated = served
         self.changed()
 
     # ── history ──────────────────────────────────────────────────────────────────────────────
 
-    def back_up(self) -> tuple[Snapshot, Truth]:
-        """Return a snapshot of the server and of the truth."""
-        return self.server.snapshot(), self.truth.copy()
+    def back_up(self) -> tuple[Snapshot, ExpectedState]:
+        """Return a snapshot of the server and a copy of the expected state."""
+        return self.server.snapshot(), self.expected_state.copy()
 
-    def restore(self, backup: tuple[Snapshot, Truth], *, rewind: bool) -> None:
+    def restore(self, backup: tuple[Snapshot, ExpectedState], *, rewind: bool) -> None:
         """Restore exactly that state. With ``rewind``, resourceVersions are counted from there again."""
-        (snapshot, truth), aggregated = backup, self.truth.aggregated
+        (snapshot, expected_state), aggregated = backup, self.expected_state.aggregated
         self.server.restore(snapshot, rewind=rewind)
-        self.truth.become(truth)
+        self.expected_state.become(expected_state)
         # The backup does not contain whether the API is served; its APIService has to agree with that.
-        self.truth.aggregated = aggregated
+        self.expected_state.aggregated = aggregated
         if aggregated:
             self.server.register(GAUGES)
         else:

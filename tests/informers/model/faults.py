@@ -24,7 +24,7 @@ from dynkube.testing import (
     rewrites,
 )
 from tests.informers.kit import CRDS
-from tests.informers.model.truth import GROUP, METRICS
+from tests.informers.model.expected_state import GROUP, METRICS
 
 _ROOTS: Final = ("/api", "/apis")
 
@@ -88,7 +88,7 @@ def _is_discovery(request: RequestFacts) -> bool:
     return request.path in _ROOTS or _is_group(request)
 
 
-def _says_what_is_served(request: RequestFacts) -> bool:
+def _shows_what_is_served(request: RequestFacts) -> bool:
     found = request.resource is not None and request.resource.resource in (CRDS, "apiservices")
     return found or _is_discovery(request)
 
@@ -101,7 +101,7 @@ TARGETS: Final[Mapping[str, Target]] = {
     "discovery roots": Target(requests={"when": lambda request: request.path in _ROOTS}),
     "discovery groups": Target(requests={"when": _is_group}),
     "discovery": Target(requests={"when": _is_discovery}),
-    "availability": Target(requests={"when": _says_what_is_served}, watches=CRDS),
+    "availability": Target(requests={"when": _shows_what_is_served}, watches=CRDS),
     "widgets": Target(requests={"resource": "widgets"}, watches="widgets"),
     "widget lists": Target(requests={"resource": "widgets", "verb": "list"}, watches="widgets"),
     "widget watches": Target(requests={"resource": "widgets", "verb": "watch"}, watches="widgets"),

@@ -14,7 +14,7 @@ from dynkube import GVR, Unstructured
 from dynkube.errors import NoMatch
 from dynkube.meta._object import Key
 from dynkube.testing import APIServer
-from tests.informers.model.truth import GROUP, METRICS, Thing, Truth
+from tests.informers.model.expected_state import GROUP, METRICS, ExpectedState, StoredObject
 from tests.informers.model.watched import Watched
 
 T = TypeVar("T")
@@ -71,16 +71,16 @@ class Ledger:
 
     Args:
         server: used only to look up which resources it serves, as the server itself establishes CRDs.
-        truth: the present state, as the machine has written it.
+        expected_state: the present state, as the machine has written it.
     """
 
-    def __init__(self, server: APIServer, truth: Truth) -> None:
+    def __init__(self, server: APIServer, expected_state: ExpectedState) -> None:
         self.moment = 0
         self._server = server
-        self._truth = truth
+        self._expected_state = expected_state
         self._resources: dict[GVR, Timeline[Served | None]] = {gvr: Timeline(0, None) for gvr in RESOURCES}
-        self._lives: dict[tuple[str, Key, str], Timeline[Thing | None]] = {}
-        self._alive: dict[tuple[str, Key, str], Thing] = {}
+        self._lives: dict[tuple[str, Key, str], Timeline[StoredObject | None]] = {}
+        self._alive: dict[tuple[str, Key, str], StoredObject] = {}
 
     def advance(self) -> int:
         """Record the changes since the last call and begin another moment; call it after each change."""
@@ -88,17 +88,17 @@ class Ledger:
         for gvr, timeline in self._resources.items():
             timeline.note(self.moment, self._served(gvr))
         now = {
-            (resource, thing.key, thing.uid): thing
-            for resource, things in self._truth.objects.items()
-            for thing in things.values()
+            (resource, stored.key, stored.uid): stored
+            for resource, objects in self._expected_state.objects.items()
+            for stored in objects.values()
         }
         for one in self._alive.keys() - now.keys():
             self._lives[one].note(self.moment, None)
-        for one, thing in now.items():
+        for one, stored in now.items():
             if one in self._lives:
-                self._lives[one].note(self.moment, thing)
+                self._lives[one].note(self.moment, stored)
             else:
-                self._lives[one] = Timeline(self.moment, thing)
+                self._lives[one] = Timeline(self.moment, stored)
         self._alive = now
         return self.moment
 
@@ -112,24 +112,24 @@ class Ledger:
 
     # ── the past ─────────────────────────────────────────────────────────────────────────────
 
-    def states(self, gvr: GVR, obj: Unstructured) -> Iterable[tuple[int, Thing | None]]:
+    def states(self, gvr: GVR, obj: Unstructured) -> Iterable[tuple[int, StoredObject | None]]:
         """Return all states of the object with this UID; ``None`` while it did not exist."""
         life = self._lives.get((gvr.resource, obj.key, obj.uid))
         return () if life is None else life.states
 
-    def written(self, gvr: GVR, obj: Unstructured) -> Iterable[tuple[int, Thing]]:
+    def written(self, gvr: GVR, obj: Unstructured) -> Iterable[tuple[int, StoredObject]]:
         """Yield the states of this object with this resourceVersion: none if never written, two after a rewind."""
-        for moment, thing in self.states(gvr, obj):
-            if thing is not None and thing.version == obj.resource_version:
-                yield moment, thing
+        for moment, stored in self.states(gvr, obj):
+            if stored is not None and stored.version == obj.resource_version:
+                yield moment, stored
 
-    def things(self, gvr: GVR, obj: Unstructured, begin: int) -> Iterator[Thing | None]:
+    def states_since(self, gvr: GVR, obj: Unstructured, begin: int) -> Iterator[StoredObject | None]:
         """Yield the states of this object from ``begin`` until now."""
         yield from self._lives[gvr.resource, obj.key, obj.uid].during(begin, self.moment)
 
     def may_follow(self, gvr: GVR, version: str, obj: Unstructured) -> bool:
         """Return whether this object was in its present state later than in ``version``, as after a restore."""
-        began = [moment for moment, thing in self.states(gvr, obj) if thing is not None and thing.version == version]
+        began = [moment for moment, stored in self.states(gvr, obj) if stored is not None and stored.version == version]
         return any(moment > min(began, default=0) for moment, _ in self.written(gvr, obj))
 
     def was_missing(self, watched: Watched, begin: int) -> bool:
@@ -147,4 +147,4 @@ class Ledger:
         if gvr in self._resources:
             yield from self._resources[gvr].during(begin, self.moment)
         else:
-            yield Served("", namespaced=True) if self._truth.is_served(gvr) else None
+            yield Served("", namespaced=True) if self._expected_state.is_served(gvr) else None

@@ -11,7 +11,7 @@ import trio
 from dynkube import Added, Deleted, Unstructured, Updated
 from dynkube.errors import ClosedError
 from dynkube.meta._object import Key
-from tests.informers.folding import Folding
+from tests.informers.folding import EventChecker
 from tests.informers.model.ledger import Ledger
 from tests.informers.model.oracle import Oracle
 from tests.informers.model.watched import Watched
@@ -45,7 +45,7 @@ class Stage(Protocol):
         ...
 
 
-class Listener(Folding):
+class Listener(EventChecker):
     """A handler, or a consumer of ``events()``, that checks its events and their timing against the promises.
 
     Args:
@@ -83,7 +83,7 @@ class Listener(Folding):
             self.wrong.append(f"{exc!r} in the handler of {event}")
 
     @property
-    def over(self) -> bool:
+    def ended(self) -> bool:
         # A task that was woken before it was cancelled still returns the event for which it was woken: one.
         return self.removed and (self.is_handler or self._taken_late > 1)
 
@@ -94,7 +94,7 @@ class Listener(Folding):
         known = self.folded.get(obj.key)
         if known is not None and known.api_version != obj.api_version and not self.watched.gvr.version:
             return True
-        states = [thing for _, thing in self._stage.ledger.written(self.watched.gvr, obj)]
+        states = [stored for _, stored in self._stage.ledger.written(self.watched.gvr, obj)]
         return any(state != states[0] for state in states)
 
     @property
@@ -114,14 +114,14 @@ class Listener(Folding):
 
     def _at_once(self, step: Callable[..., None]) -> Callable[..., None]:
         def handle(*objects: Unstructured) -> None:
-            with self._told(step, objects):
-                self._meddle()
+            with self._handling(step, objects):
+                self._affect_world()
 
         return handle
 
     def _slowly(self, step: Callable[..., None]) -> object:
         async def handle(*objects: Unstructured) -> None:
-            with self._told(step, objects):
+            with self._handling(step, objects):
                 if self.kind == "slow":
                     await trio.sleep(7)
                 else:
@@ -143,11 +143,11 @@ class Listener(Folding):
             objects: tuple[Unstructured, ...] = (event.old, event.new)
         else:
             step, objects = (self.add if isinstance(event, Added) else self.delete), (event.object,)
-        with self._told(step, objects):
+        with self._handling(step, objects):
             pass
 
     @contextmanager
-    def _told(self, step: Callable[..., None], objects: tuple[Unstructured, ...]) -> Iterator[None]:
+    def _handling(self, step: Callable[..., None], objects: tuple[Unstructured, ...]) -> Iterator[None]:
         self.expect(not self._busy, "a handler ran concurrently with itself")
         initial = self.is_handler and not self.handle.has_synced
         self._busy = True
@@ -158,7 +158,7 @@ class Listener(Folding):
             self._events += 1
             self.in_hand = objects[-1].key
             step(*objects)
-            self._look(objects[-1], shown=step != self.delete)
+            self._check_reads(objects[-1], shown=step != self.delete)
             yield
         finally:
             self._busy = False
@@ -166,7 +166,7 @@ class Listener(Folding):
             if initial and self.handle.has_synced:
                 self.wrong.append("it has synced while it was handling an initial event")
 
-    def _look(self, obj: Unstructured, *, shown: bool) -> None:
+    def _check_reads(self, obj: Unstructured, *, shown: bool) -> None:
         """Check that reads from a handler agree with each other and are at least as recent as its event."""
         self.wrong.extend(self.watched.contradictions())
         now = self.watched.informer.get(obj.name, namespace=obj.namespace or None)
@@ -175,7 +175,7 @@ class Listener(Folding):
             restored = behind and self._stage.ledger.may_follow(self.watched.gvr, obj.resource_version, now)
             self.expect(not behind or restored, f"reads are behind {obj!r}")
 
-    def _meddle(self) -> None:
+    def _affect_world(self) -> None:
         if self.kind == "raising":
             self.raised += 1
             raise ValueError("a handler of this kind always fails")

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, rule
 
 from tests.informers.model.bridge import Bridge
+from tests.informers.model.filters import EXPRESSIONS
 from tests.informers.model.listener import KINDS, Listener
-from tests.informers.model.scripted import ScriptedMachine, furnish, key_of, kinds, places
-from tests.informers.model.sights import EXPRESSIONS
-from tests.informers.model.trouble import HISTORY_FORGOTTEN, LASTING, TROUBLES
+from tests.informers.model.named_faults import FAULTS, HISTORY_COMPACTED, LASTING
+from tests.informers.model.scripted import ScriptedMachine, create_initial_objects, key_of, kinds, places
 from tests.informers.model.watched import SELECTIONS, TRANSFORMS, Watched
 from tests.informers.model.world import Options, World, open_world
 
@@ -28,7 +28,7 @@ followed = st.sampled_from(
 )
 selections = st.sampled_from(["everything"] * 4 + sorted(set(SELECTIONS) - {"everything"}))
 transforms = st.sampled_from(["usual"] * 4 + sorted(set(TRANSFORMS) - {"usual"}))
-troubles = st.one_of(*map(st.sampled_from, TROUBLES))
+transient_faults = st.one_of(*map(st.sampled_from, FAULTS))
 verbs = st.sampled_from(["list", "watch", ""])  # "" means discovery requests
 
 
@@ -44,18 +44,18 @@ class InformerMachine(ScriptedMachine):
         streaming=st.booleans(),
         established_after=st.sampled_from([0.0, 0.0, 3.0]),
         breathing=st.booleans(),
-        furnished=st.booleans(),
+        with_objects=st.booleans(),
         shown=EXPRESSIONS,
         early=st.sampled_from(["plain", "plain", "slow", "stuck"]),
     )
     def start(
-        self, streaming: bool, established_after: float, breathing: bool, furnished: bool, shown: str, early: str
+        self, streaming: bool, established_after: float, breathing: bool, with_objects: bool, shown: str, early: str
     ) -> Watched:
-        """Begin with one informer; if ``furnished``, with a CRD and some objects."""
+        """Begin with one informer; if ``with_objects``, with a CRD and some objects."""
         options = Options(streaming=streaming, established_after=established_after, breathing=breathing)
         self._bridge = Bridge(partial(open_world, options))
-        if furnished:
-            self._play(furnish)
+        if with_objects:
+            self._play(create_initial_objects)
         first = self._play(lambda world: world.follow("widgets.v1.example.com", "everything", "usual", shown, early))
         self.steps = 0
         return first
@@ -67,9 +67,9 @@ class InformerMachine(ScriptedMachine):
         """Delete an object while no watch is connected, and compact the history that contains the deletion."""
 
         def delete(world: World) -> None:
-            world.spoil("watches are cut", "", 1)
+            world.transient_fault("watches are cut", "", 1)
             world.cluster.delete(resource, key_of(at))
-            world.spoil(HISTORY_FORGOTTEN, "", 1)
+            world.transient_fault(HISTORY_COMPACTED, "", 1)
 
         self._do(delete)
 
@@ -99,7 +99,7 @@ class InformerMachine(ScriptedMachine):
         selection=selections,
         transform=transforms,
         shown=EXPRESSIONS,
-        early=st.sampled_from(["plain", "plain", "nobody", "slow", "stuck"]),
+        early=st.sampled_from(["plain", "plain", "none", "slow", "stuck"]),
     )
     def follow(self, resource: str, selection: str, transform: str, shown: str, early: str) -> Watched:
         """Enter an informer."""
@@ -135,15 +135,15 @@ class InformerMachine(ScriptedMachine):
 
     # ── faults ───────────────────────────────────────────────────────────────────────────────
 
-    @rule(what=troubles, verb=verbs, times=st.sampled_from([1, 1, 3]))
-    def spoil(self, what: str, verb: str, times: int) -> None:
+    @rule(what=transient_faults, verb=verbs, times=st.sampled_from([1, 1, 3]))
+    def transient_fault(self, what: str, verb: str, times: int) -> None:
         """End open watches in some way, or inject a fault into the next requests."""
-        self._do(lambda world: world.spoil(what, verb, times))
+        self._do(lambda world: world.transient_fault(what, verb, times))
 
     @rule(how=st.sampled_from(sorted(LASTING)))
-    def lose(self, how: str) -> None:
+    def lasting_fault(self, how: str) -> None:
         """Inject a fault into all requests of a kind, until :meth:`recover`."""
-        self._do(lambda world: world.lose(how))
+        self._do(lambda world: world.lasting_fault(how))
 
     @rule()
     def recover(self) -> None:

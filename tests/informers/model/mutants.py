@@ -46,11 +46,11 @@ def late_messages_of_an_earlier_reflector(patch: pytest.MonkeyPatch) -> None:
     """Messages from a reflector that was stopped are still processed."""
     replaced, applied = SharedInformer.replaced, SharedInformer.applied
 
-    async def replaced_late(self: SharedInformer, epoch: int, *news: Any) -> None:
-        await replaced(self, self._epoch, *news)
+    async def replaced_late(self: SharedInformer, epoch: int, *message: Any) -> None:
+        await replaced(self, self._epoch, *message)
 
-    async def applied_late(self: SharedInformer, epoch: int, *news: Any) -> None:
-        await applied(self, self._epoch, *news)
+    async def applied_late(self: SharedInformer, epoch: int, *message: Any) -> None:
+        await applied(self, self._epoch, *message)
 
     patch.setattr(SharedInformer, "replaced", replaced_late)
     patch.setattr(SharedInformer, "applied", applied_late)

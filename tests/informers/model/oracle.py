@@ -13,10 +13,10 @@ import trio
 
 from dynkube import ABSENT, LIVE, STOPPED, SYNCING, Unstructured
 from dynkube.telemetry import Collection, Observer, StateChange
+from tests.informers.model.expected_state import GROUP, StoredObject
 from tests.informers.model.faults import LAG
+from tests.informers.model.filters import NamedFilters
 from tests.informers.model.ledger import Ledger
-from tests.informers.model.sights import Vocabulary
-from tests.informers.model.truth import GROUP, Thing
 from tests.informers.model.watched import Watched
 
 GUESS_LIMIT: Final = 300.0
@@ -42,12 +42,12 @@ class Oracle(Observer):
     Informers of one collection have to share their cache, so they must have the same transform.
     """
 
-    def __init__(self, ledger: Ledger, words: Vocabulary) -> None:
+    def __init__(self, ledger: Ledger, filters: NamedFilters) -> None:
         self.wrong: list[str] = []
         self.judging = True
         """Whether false reports are recorded at all."""
         self._ledger = ledger
-        self._words = words
+        self._filters = filters
         self._watched: dict[Collection, Watched] = {}
         self._presences: dict[Collection, _Presence] = {}
         self._following_since = 0
@@ -75,7 +75,7 @@ class Oracle(Observer):
         written = list(self._ledger.written(watched.gvr, obj))
         if not self.judging:
             return
-        if not any(_same_content(watched, thing, obj) for _, thing in written):
+        if not any(_same_content(watched, stored, obj) for _, stored in written):
             yield f"{obj!r} was reported, and never was on the server like that"
         elif deleted and not self._may_be_gone(watched, obj, min(moment for moment, _ in written)):
             yield f"{obj!r} was reported as deleted, and existed all the time (now {trio.current_time():g} s)"
@@ -85,16 +85,16 @@ class Oracle(Observer):
         ledger, gvr = self._ledger, watched.gvr
         if ledger.was_missing(watched, begin) or ledger.was_replaced(gvr, begin):
             return True
-        for thing in ledger.things(gvr, obj, begin):
-            if thing is None or not watched.selection.selects(thing):
+        for stored in ledger.states_since(gvr, obj, begin):
+            if stored is None or not watched.selection.selects(stored):
                 return True
-            if not all(self._saw(shown, thing) for shown in watched.shown_since(begin, ledger.moment)):
+            if not all(self._was_visible(shown, stored) for shown in watched.shown_since(begin, ledger.moment)):
                 return True
         return False
 
-    def _saw(self, shown: str, thing: Thing) -> bool:
+    def _was_visible(self, shown: str, stored: StoredObject) -> bool:
         """Return whether the filter showed the object for certain, whatever else has changed meanwhile."""
-        return "chosen" not in shown and "named" not in shown and self._words.sees(shown, thing)
+        return "chosen" not in shown and "named" not in shown and self._filters.matches(shown, stored)
 
     # ── states ───────────────────────────────────────────────────────────────────────────────
 
@@ -161,8 +161,8 @@ def _collection(watched: Watched) -> Collection:
     )
 
 
-def _same_content(watched: Watched, thing: Thing, obj: Unstructured) -> bool:
-    if watched.transform == "slim" or thing.content is None:
+def _same_content(watched: Watched, stored: StoredObject, obj: Unstructured) -> bool:
+    if watched.transform == "slim" or stored.content is None:
         return True
     found: object = obj.get("spec", obj.get("data", {})).get("content")
-    return found == str(thing.content)
+    return found == str(stored.content)

@@ -134,7 +134,7 @@ class ScriptedMachine(RuleBasedStateMachine):
         """
 
         def undefine(world: World) -> None:
-            before = world.truth.definitions.get(plural)
+            before = world.expected_state.crds.get(plural)
             world.cluster.undefine(plural)
             if again == "at once" and before is not None:
                 world.define(plural, sorted(before.served), namespaced=before.namespaced)
@@ -205,18 +205,18 @@ def key_of(place: str) -> tuple[str, str]:
 async def settle(world: World) -> None:
     """End all faults, wait for the world to be quiet, and check it."""
     world.recover()
-    with world.nobody_stuck():
+    with world.all_released():
         await check_quiet(world)
 
 
 async def rest(world: World) -> None:
     """Wait until all tasks wait, without letting time pass; check what is shown, if it needs no time."""
     await quiet()
-    if world.untroubled:
+    if world.undisturbed:
         check_shown(world)
 
 
-async def furnish(world: World) -> None:
+async def create_initial_objects(world: World) -> None:
     """Create a CRD and some objects."""
     cluster = world.cluster
     cluster.define("widgets", ["v1", "v2"], namespaced=True)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 from dynkube import GVR, Informer, Unstructured
 from dynkube.informers import IndexFunc, Transform, drop_managed_fields
 from dynkube.meta._object import Key
-from tests.informers.model.sights import Vocabulary
-from tests.informers.model.truth import Thing, Truth
+from tests.informers.model.expected_state import ExpectedState, StoredObject
+from tests.informers.model.filters import NamedFilters
 
 if TYPE_CHECKING:
     from tests.informers.model.listener import Listener
@@ -48,12 +48,12 @@ class Selection:
         """The namespace and the selectors, as in a request."""
         return self.namespace or "", self.label_selector or "", self.field_selector or ""
 
-    def selects(self, thing: Thing) -> bool:
+    def selects(self, stored: StoredObject) -> bool:
         """Return whether the server has to send the object."""
         return (
-            self.namespace in (None, thing.key[0])
-            and (self.label_selector is None or thing.labels.get("team") == "x")
-            and (self.field_selector is None or thing.key[1] == "a")
+            self.namespace in (None, stored.key[0])
+            and (self.label_selector is None or stored.labels.get("team") == "x")
+            and (self.field_selector is None or stored.key[1] == "a")
         )
 
 
@@ -98,16 +98,18 @@ class Watched:
         """Informers with the same key share one watch."""
         return self.gvr, self.selection, self.transform
 
-    def expected(self, truth: Truth, words: Vocabulary) -> dict[Key, Thing]:
+    def expected(self, expected_state: ExpectedState, filters: NamedFilters) -> dict[Key, StoredObject]:
         """Return the objects that it has to show once the world is quiet."""
-        if self.closed or not self.exists(truth):
+        if self.closed or not self.exists(expected_state):
             return {}
-        things = filter(self.selection.selects, truth.of(self.gvr).values())
-        return {thing.key: thing for thing in things if words.sees(self.shown, thing)}
+        objects = filter(self.selection.selects, expected_state.of(self.gvr).values())
+        return {stored.key: stored for stored in objects if filters.matches(self.shown, stored)}
 
-    def exists(self, truth: Truth) -> bool:
+    def exists(self, expected_state: ExpectedState) -> bool:
         """Return whether its collection exists: a cluster-scoped resource has none in a namespace."""
-        return truth.is_served(self.gvr) and (self.selection.namespace is None or truth.is_namespaced(self.gvr))
+        return expected_state.is_served(self.gvr) and (
+            self.selection.namespace is None or expected_state.is_namespaced(self.gvr)
+        )
 
     def contradictions(self) -> Iterator[str]:
         """Yield contradictions between its reads; may be called at any time."""

@@ -21,13 +21,13 @@ from dynkube.informers._settings import ClockedSettings
 from dynkube.testing import APIServer, Disconnect, Fault, Outage, Refuse, Snapshot
 from tests.informers.kit import quiet
 from tests.informers.model.cluster import Cluster
+from tests.informers.model.expected_state import CUSTOM, GROUP, ExpectedState
 from tests.informers.model.faults import LAG, Imposed, end_watches, hide_group, impose
+from tests.informers.model.filters import NamedFilters
 from tests.informers.model.ledger import Ledger
 from tests.informers.model.listener import Listener
+from tests.informers.model.named_faults import ANSWERS, EVENTS, HISTORY_COMPACTED, OPEN_WATCHES
 from tests.informers.model.oracle import Oracle
-from tests.informers.model.sights import Vocabulary
-from tests.informers.model.trouble import ANSWERS, EVENTS, HISTORY_FORGOTTEN, OPEN_WATCHES
-from tests.informers.model.truth import CUSTOM, GROUP, Truth
 from tests.informers.model.watched import INDEXES, SELECTIONS, TRANSFORMS, Watched
 
 
@@ -56,26 +56,26 @@ class World:
     def __init__(self, options: Options, server: APIServer, nursery: trio.Nursery) -> None:
         self.options = options
         self.server = server
-        self.truth = Truth()
-        self.words = Vocabulary(self.truth)
-        self.cluster = Cluster(server, self.truth)
-        self.ledger = Ledger(server, self.truth)
+        self.expected_state = ExpectedState()
+        self.filters = NamedFilters(self.expected_state)
+        self.cluster = Cluster(server, self.expected_state)
+        self.ledger = Ledger(server, self.expected_state)
         self.ledger.advance()
         self.cluster.changed = self.ledger.advance
-        self.oracle = Oracle(self.ledger, self.words) if options.judged else None
+        self.oracle = Oracle(self.ledger, self.filters) if options.judged else None
         self.watched: list[Watched] = []
         self.wrong: list[str] = []
         self.released = trio.Event()
         self.ever_seen = self.cluster.ever_written
         self.moves = 0
         """Counts the changes of the objects that may be shown."""
-        self.calm = -1
+        self.moves_at_rest = -1
         """The value of ``moves`` when everything had last come to rest."""
-        self.troubled = False
+        self.disturbed = False
         """Whether a fault was injected since everything had last come to rest."""
-        self._backup: tuple[Snapshot, Truth] | None = None
-        self._forgetting = False
-        self._trouble: list[Fault | Outage] = []
+        self._backup: tuple[Snapshot, ExpectedState] | None = None
+        self._compact_on_recovery = False
+        self._faults: list[Fault | Outage] = []
         self._imposed: list[Imposed] = []
         self._hidden_until = -math.inf
         self._nursery = nursery
@@ -90,24 +90,24 @@ class World:
     # ── informers ────────────────────────────────────────────────────────────────────────────
 
     async def follow(self, resource: str, selection: str, transform: str, shown: str, early: str) -> Watched:
-        """Enter a new informer; ``early`` is the kind of a handler to add before, or ``"nobody"``."""
-        asked = SELECTIONS[selection]
+        """Enter a new informer; ``early`` is the kind of a handler to add before, or ``"none"``."""
+        selected = SELECTIONS[selection]
         gvr = gvr_to_follow(resource) or GVR.parse(resource)  # without discovery, which may fail now
         informer = self.client.informer(
             gvr,
-            namespace=asked.namespace,
-            label_selector=asked.label_selector,
-            field_selector=asked.field_selector,
+            namespace=selected.namespace,
+            label_selector=selected.label_selector,
+            field_selector=selected.field_selector,
             transform=TRANSFORMS[transform],
-            filter=self.words.filter(shown),
+            filter=self.filters.filter(shown),
             indexes=INDEXES,
         )
-        watched = Watched(informer=informer, gvr=gvr, selection=asked, transform=transform, shown=shown)
+        watched = Watched(informer=informer, gvr=gvr, selection=selected, transform=transform, shown=shown)
         watched.entered_at = trio.current_time()
         watched.filters.append((self.ledger.advance(), shown))
         if self.oracle is not None:
             self.oracle.entering(watched)
-        if early != "nobody":
+        if early != "none":
             watched.early = (self.listen(watched, early),)
         await informer.__aenter__()
         self.watched.append(watched)
@@ -132,15 +132,15 @@ class World:
     def set_filter(self, watched: Watched, expression: str) -> None:
         """Change a filter; reads change at once."""
         self.moves += 1
-        watched.informer.set_filter(self.words.filter(expression))
+        watched.informer.set_filter(self.filters.filter(expression))
         watched.shown = expression
         watched.filters.append((self.ledger.advance(), expression))
 
     def change_letters(self, letters: str) -> None:
         """Change the results of a predicate, and notify its informers."""
         self.moves += 1
-        self.words.letters = letters
-        self.words.named.refresh_filter()
+        self.filters.letters = letters
+        self.filters.named.refresh_filter()
 
     def add_index(self, watched: Watched, name: str) -> None:
         """Replace an index by a new one."""
@@ -152,7 +152,7 @@ class World:
         self.released = trio.Event()
 
     @contextmanager
-    def nobody_stuck(self) -> Iterator[None]:
+    def all_released(self) -> Iterator[None]:
         """Let handlers continue with all events."""
         self.released.set()
         try:
@@ -162,12 +162,12 @@ class World:
 
     def define(self, plural: str, served: Iterable[str], *, namespaced: bool) -> None:
         """Create a CRD, which may take some time to be served."""
-        self.troubled = self.troubled or self.options.established_after > 0
+        self.disturbed = self.disturbed or self.options.established_after > 0
         self.cluster.define(plural, served, namespaced=namespaced)
 
     def serve(self, plural: str, served: Iterable[str]) -> None:
         """Edit a CRD: its watches end, and clients open them again over a spread of time."""
-        self.troubled = True
+        self.disturbed = True
         self.cluster.serve(plural, served)
 
     def back_up(self) -> None:
@@ -177,48 +177,48 @@ class World:
     def restore(self) -> None:
         """Restore the last backup, as with etcdutl's ``--bump-revision``."""
         if self._backup is not None:
-            self.troubled = True
+            self.disturbed = True
             self.cluster.restore(self._backup, rewind=False)
 
     # ── faults ───────────────────────────────────────────────────────────────────────────────
 
     @property
-    def untroubled(self) -> bool:
+    def undisturbed(self) -> bool:
         """Whether no fault was injected since everything had last come to rest, and no handler is slow."""
-        return not self.troubled and all(
+        return not self.disturbed and all(
             each.kind not in ("slow", "stuck") for watched in self.open for each in watched.listeners
         )
 
-    def spoil(self, what: str, verb: str, times: int) -> None:
+    def transient_fault(self, what: str, verb: str, times: int) -> None:
         """End open watches, compact the history, or inject a fault into the next requests."""
-        self.troubled = True
+        self.disturbed = True
         if what in OPEN_WATCHES:
             self.server.end_watches(how=OPEN_WATCHES[what])
-        elif what == HISTORY_FORGOTTEN:
+        elif what == HISTORY_COMPACTED:
             self.server.compact()
         elif what in EVENTS:
-            self._trouble.append(self.server.inject(EVENTS[what](), verb="watch", times=times))
+            self._faults.append(self.server.inject(EVENTS[what](), verb="watch", times=times))
         else:
-            self._trouble.append(self.server.inject(ANSWERS[what](), verb=verb, times=times))
+            self._faults.append(self.server.inject(ANSWERS[what](), verb=verb, times=times))
 
-    def lose(self, how: str) -> None:
+    def lasting_fault(self, how: str) -> None:
         """Inject a fault that lasts until :meth:`recover`."""
-        self.troubled = True
+        self.disturbed = True
         if how.startswith("everything"):
-            self._forgetting = self._forgetting or "history" in how
-            self._trouble.append(self.server.inject(Disconnect("reset")))
+            self._compact_on_recovery = self._compact_on_recovery or "history" in how
+            self._faults.append(self.server.inject(Disconnect("reset")))
             self.server.end_watches(how="reset")
         elif how == "CRDs":
-            self._trouble.append(self.server.inject(Refuse(403), resource="customresourcedefinitions"))
+            self._faults.append(self.server.inject(Refuse(403), resource="customresourcedefinitions"))
             self.server.end_watches("customresourcedefinitions")
         elif how == "establishing":
-            self._trouble += [self.server.hold_definition(f"{plural}.{GROUP}") for plural in CUSTOM]
+            self._faults += [self.server.hold_definition(f"{plural}.{GROUP}") for plural in CUSTOM]
         else:
-            self._trouble.append(self.server.inject(Refuse(500), verb={"lists": "list", "watches": "watch"}[how]))
+            self._faults.append(self.server.inject(Refuse(500), verb={"lists": "list", "watches": "watch"}[how]))
 
     def impose(self, target: str, effect: str, ending: str) -> Imposed:
         """Begin a fault that lasts until :meth:`lift` or :meth:`recover`."""
-        self.troubled = True
+        self.disturbed = True
         imposed = impose(self.server, target, effect, ending)
         self._imposed.append(imposed)
         if imposed.outage and self.oracle is not None:
@@ -234,7 +234,7 @@ class World:
             self.oracle.outage_ended()
 
     @contextmanager
-    def unjudged(self) -> Iterator[None]:
+    def oracle_paused(self) -> Iterator[None]:
         """Do not compare reports with the history of the server in this block."""
         if self.oracle is None:
             yield
@@ -249,38 +249,38 @@ class World:
         """Let discovery lag for some seconds, if it has not done so for a while."""
         if trio.current_time() < self._hidden_until + 5 * LAG:
             return  # two lags of one server with nothing in between would prove an absence
-        self.troubled = True
+        self.disturbed = True
         self._hidden_until = trio.current_time() + LAG
-        self._trouble += hide_group(self.server)
+        self._faults += hide_group(self.server)
         if self.oracle is not None:
             self.oracle.hidden()
 
     def end_watches(self, resource: str, how: str) -> None:
         """End open watches of a resource, or all of them (``"*"``)."""
-        self.troubled = True
+        self.disturbed = True
         end_watches(self.server, resource, how)
 
     def compact(self) -> None:
         """Compact the history."""
-        self.troubled = True
+        self.disturbed = True
         self.server.compact()
 
-    def release_definitions(self) -> None:
+    def release_crds(self) -> None:
         """Let new CRDs be established again."""
-        for trouble in [trouble for trouble in self._trouble if isinstance(trouble, Outage)]:
-            trouble.remove()
-            self._trouble.remove(trouble)
+        for fault in [fault for fault in self._faults if isinstance(fault, Outage)]:
+            fault.remove()
+            self._faults.remove(fault)
 
     def recover(self) -> None:
         """End all lasting faults."""
-        for trouble in self._trouble:
-            trouble.remove()
-        self._trouble.clear()
+        for fault in self._faults:
+            fault.remove()
+        self._faults.clear()
         for imposed in tuple(self._imposed):
             self.lift(imposed)
-        if self._forgetting:
+        if self._compact_on_recovery:
             self.server.compact()
-            self._forgetting = False
+            self._compact_on_recovery = False
 
     # ── checks in the background ─────────────────────────────────────────────────────────────
 
@@ -303,8 +303,8 @@ class World:
 
     def _expect_shown(self, listener: Listener, moves: int) -> None:
         """If nothing has changed since before the listener was added, it was shown every object when it has synced."""
-        if moves == self.moves == self.calm and not listener.removed:
-            expected = listener.watched.expected(self.truth, self.words)
+        if moves == self.moves == self.moves_at_rest and not listener.removed:
+            expected = listener.watched.expected(self.expected_state, self.filters)
             if listener.folded.keys() != expected.keys():
                 self.wrong.append(f"{listener} has synced and was shown {set(listener.folded)} of {set(expected)}")
 

@@ -7,34 +7,34 @@ from collections.abc import Callable
 from hypothesis import strategies as st
 
 from dynkube import Filter, JSONPathFilter, LabelFilter, NamespaceFilter, PredicateFilter
-from tests.informers.model.truth import Thing, Truth
+from tests.informers.model.expected_state import ExpectedState, StoredObject
 
 
-class Sight:
+class ExpectedFilter:
     """Decides whether an object is visible; composes as filters do."""
 
-    def __init__(self, sees: Callable[[Thing], bool]) -> None:
-        self.sees = sees
+    def __init__(self, matches: Callable[[StoredObject], bool]) -> None:
+        self.matches = matches
 
-    def __and__(self, other: Sight) -> Sight:
-        return Sight(lambda thing: self.sees(thing) and other.sees(thing))
+    def __and__(self, other: ExpectedFilter) -> ExpectedFilter:
+        return ExpectedFilter(lambda stored: self.matches(stored) and other.matches(stored))
 
-    def __or__(self, other: Sight) -> Sight:
-        return Sight(lambda thing: self.sees(thing) or other.sees(thing))
+    def __or__(self, other: ExpectedFilter) -> ExpectedFilter:
+        return ExpectedFilter(lambda stored: self.matches(stored) or other.matches(stored))
 
-    def __invert__(self) -> Sight:
-        return Sight(lambda thing: not self.sees(thing))
+    def __invert__(self) -> ExpectedFilter:
+        return ExpectedFilter(lambda stored: not self.matches(stored))
 
 
-class Vocabulary:
+class NamedFilters:
     """The names in filter expressions, such as ``"team & ~(chosen | big)"``.
 
     ``team`` looks at labels, ``chosen`` at the namespace's labels, ``big`` at a field, and ``named`` calls a function
     that looks at :attr:`letters`, which may change.
     """
 
-    def __init__(self, truth: Truth) -> None:
-        self._truth = truth
+    def __init__(self, expected_state: ExpectedState) -> None:
+        self._expected_state = expected_state
         self.letters = "ab"
         self.named = PredicateFilter(lambda obj: obj.name in self.letters)
         self._filters: dict[str, Filter] = {
@@ -43,11 +43,11 @@ class Vocabulary:
             "big": JSONPathFilter("{.metadata.annotations.size}", equals="big"),
             "named": self.named,
         }
-        self._sights = {
-            "team": Sight(lambda thing: thing.labels.get("team") == "x"),
-            "chosen": Sight(self._in_chosen_namespace),
-            "big": Sight(lambda thing: thing.size == "big"),
-            "named": Sight(lambda thing: thing.key[1] in self.letters),
+        self._expected_filters = {
+            "team": ExpectedFilter(lambda stored: stored.labels.get("team") == "x"),
+            "chosen": ExpectedFilter(self._in_chosen_namespace),
+            "big": ExpectedFilter(lambda stored: stored.size == "big"),
+            "named": ExpectedFilter(lambda stored: stored.key[1] in self.letters),
         }
 
     def filter(self, expression: str) -> Filter | None:
@@ -57,25 +57,25 @@ class Vocabulary:
         found: Filter = eval(expression, {}, self._filters)
         return found
 
-    def sees(self, expression: str, thing: Thing) -> bool:
+    def matches(self, expression: str, stored: StoredObject) -> bool:
         """Return whether that filter has to show the object now."""
         if expression == "all":
             return True
-        sight: Sight = eval(expression, {}, self._sights)
-        return sight.sees(thing)
+        expected: ExpectedFilter = eval(expression, {}, self._expected_filters)
+        return expected.matches(stored)
 
-    def _in_chosen_namespace(self, thing: Thing) -> bool:
-        namespace, name = thing.key
-        if not namespace and thing.resource != "namespaces":
+    def _in_chosen_namespace(self, stored: StoredObject) -> bool:
+        namespace, name = stored.key
+        if not namespace and stored.resource != "namespaces":
             return True
-        labels = self._truth.namespace_labels(namespace or name)
+        labels = self._expected_state.namespace_labels(namespace or name)
         return labels is not None and labels.get("chosen") == "yes"
 
 
-_WORDS = st.sampled_from(["team", "chosen", "big", "named"])
+_NAMES = st.sampled_from(["team", "chosen", "big", "named"])
 
 EXPRESSIONS = st.just("all") | st.recursive(
-    _WORDS,
+    _NAMES,
     lambda part: (
         st.builds("~{}".format, part)
         | st.builds("({} & {})".format, part, part)

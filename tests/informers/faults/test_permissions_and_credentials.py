@@ -32,7 +32,7 @@ async def alice() -> AsyncIterator[tuple[APIServer, Client]]:
             yield server, client
 
 
-def asked(server: APIServer, resource: str) -> int:
+def count_requests(server: APIServer, resource: str) -> int:
     return sum(r.resource is not None and r.resource.resource == resource for r in server.requests)
 
 
@@ -47,8 +47,8 @@ async def test_permissions_in_one_namespace_suffice_for_an_informer_of_it() -> N
             await trio.sleep(3600)
 
             assert (names(mine.list()), everywhere.list(), everywhere.has_synced) == (["b"], [], False)
-            assert asked(server, "widgets") <= 110
-            assert asked(server, "customresourcedefinitions") <= 100
+            assert count_requests(server, "widgets") <= 110
+            assert count_requests(server, "customresourcedefinitions") <= 100
 
 
 @pytest.mark.scenario("F14", "P8", "P13")
@@ -134,7 +134,7 @@ async def test_an_expired_token_is_retried_slowly_until_it_is_replaced(server: A
         assert (await widgets.wait_state(DEGRADED)).reason == "Unauthorized"
         server.forget_requests()
         await trio.sleep(3600)
-        assert (names(widgets.list()), asked(server, "widgets") <= 110) == (["a"], True)
+        assert (names(widgets.list()), count_requests(server, "widgets") <= 110) == (["a"], True)
 
         token.write_text("new")
         server.create(widget("b"))

@@ -72,10 +72,10 @@ OPEN_WATCHES: Final[Mapping[str, Ending]] = {
 }
 """Ways in which open watches end."""
 
-HISTORY_FORGOTTEN: Final = "history forgotten"
+HISTORY_COMPACTED: Final = "history compacted"
 """Compaction: a watch that resumes gets 410."""
 
-TROUBLES: Final = (sorted(OPEN_WATCHES), [HISTORY_FORGOTTEN], sorted(ANSWERS), sorted(EVENTS))
+FAULTS: Final = (sorted(OPEN_WATCHES), [HISTORY_COMPACTED], sorted(ANSWERS), sorted(EVENTS))
 """The names of all faults, by sort; each sort is equally likely."""
 
 LASTING: Final = ("everything", "everything, and history with it", "lists", "watches", "CRDs", "establishing")

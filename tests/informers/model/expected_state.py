@@ -16,7 +16,7 @@ METRICS = "metrics.test"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Thing:
+class StoredObject:
     """One object, in its last written state."""
 
     resource: str
@@ -30,7 +30,7 @@ class Thing:
 
 
 @dataclass(slots=True, kw_only=True)
-class Definition:
+class CRDState:
     """One CRD."""
 
     namespaced: bool
@@ -42,22 +42,22 @@ class Definition:
 
 
 @dataclass(slots=True)
-class Truth:
+class ExpectedState:
     """The CRDs, and the objects of each resource, including the namespaces.
 
     Deleting a CRD or a namespace deletes its objects.
     """
 
-    definitions: dict[str, Definition] = field(default_factory=dict)
-    objects: dict[str, dict[Key, Thing]] = field(default_factory=dict)
+    crds: dict[str, CRDState] = field(default_factory=dict)
+    objects: dict[str, dict[Key, StoredObject]] = field(default_factory=dict)
     aggregated: bool = False
     """Whether the API of :data:`METRICS` is served."""
 
-    def of(self, gvr: GVR) -> Mapping[Key, Thing]:
+    def of(self, gvr: GVR) -> Mapping[Key, StoredObject]:
         """Return the objects of a resource that are served in this version; none if it is not served."""
         if gvr.group == GROUP:
-            definition = self.definitions.get(gvr.resource)
-            if definition is None or not definition.serves(gvr.version):
+            crd = self.crds.get(gvr.resource)
+            if crd is None or not crd.serves(gvr.version):
                 return {}
         if gvr.group == METRICS and not self.aggregated:
             return {}
@@ -66,50 +66,50 @@ class Truth:
     def is_served(self, gvr: GVR) -> bool:
         """Return whether the server serves the resource."""
         if gvr.group == GROUP:
-            definition = self.definitions.get(gvr.resource)
-            return definition is not None and definition.serves(gvr.version)
+            crd = self.crds.get(gvr.resource)
+            return crd is not None and crd.serves(gvr.version)
         return self.aggregated if gvr.group == METRICS else True
 
     def version_of(self, gvr: GVR) -> str:
         """Return the version that an informer on ``gvr`` follows: the newest if ``gvr`` has none."""
         if gvr.version or gvr.group != GROUP:
             return gvr.version or "v1"
-        definition = self.definitions.get(gvr.resource)
-        return max(definition.served, default="") if definition is not None else ""
+        crd = self.crds.get(gvr.resource)
+        return max(crd.served, default="") if crd is not None else ""
 
     def is_namespaced(self, gvr: GVR) -> bool:
         """Return whether the resource is namespaced."""
         if gvr.group == GROUP:
-            definition = self.definitions.get(gvr.resource)
-            return definition is not None and definition.namespaced
+            crd = self.crds.get(gvr.resource)
+            return crd is not None and crd.namespaced
         return gvr.resource != "namespaces"
 
     def namespace_labels(self, name: str) -> Mapping[str, str] | None:
         """Return the labels of a namespace; ``None`` if it does not exist."""
-        thing = self.objects["namespaces"].get(("", name))
-        return None if thing is None else thing.labels
+        stored = self.objects["namespaces"].get(("", name))
+        return None if stored is None else stored.labels
 
-    def copy(self) -> Truth:
+    def copy(self) -> ExpectedState:
         """Return an independent copy."""
-        return Truth(
-            definitions={plural: replace(definition) for plural, definition in self.definitions.items()},
-            objects={resource: dict(things) for resource, things in self.objects.items()},
+        return ExpectedState(
+            crds={plural: replace(crd) for plural, crd in self.crds.items()},
+            objects={resource: dict(objects) for resource, objects in self.objects.items()},
             aggregated=self.aggregated,
         )
 
-    def become(self, other: Truth) -> None:
+    def become(self, other: ExpectedState) -> None:
         """Take over the state of ``other``."""
         copied = other.copy()
-        self.definitions, self.objects, self.aggregated = copied.definitions, copied.objects, copied.aggregated
+        self.crds, self.objects, self.aggregated = copied.crds, copied.objects, copied.aggregated
 
     def undefine(self, plural: str) -> None:
         """Delete a CRD, and its objects."""
-        self.definitions.pop(plural, None)
+        self.crds.pop(plural, None)
         self.objects.pop(plural, None)
 
     def delete_namespace(self, name: str) -> None:
         """Delete a namespace, and the objects in it."""
         self.objects["namespaces"].pop(("", name), None)
-        for things in self.objects.values():
-            for key in [key for key in things if key[0] == name]:
-                del things[key]
+        for objects in self.objects.values():
+            for key in [key for key in objects if key[0] == name]:
+                del objects[key]
