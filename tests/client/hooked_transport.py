@@ -7,18 +7,18 @@ from collections.abc import Callable
 import httpx2
 
 
-class Interrupted(httpx2.AsyncBaseTransport):
+class HookedTransport(httpx2.AsyncBaseTransport):
     """Calls ``before`` just before requests for one ConfigMap are sent."""
 
     def __init__(self, inner: httpx2.AsyncBaseTransport) -> None:
         self._inner = inner
         self.before: Callable[[str], None] = lambda _: None
-        self.seen: list[str] = []
+        self.requests: list[str] = []
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         params = request.url.params
-        words = [request.method, *(word for word in ("force", "dryRun") if params.get(word) in ("true", "All"))]
+        parts = [request.method, *(name for name in ("force", "dryRun") if params.get(name) in ("true", "All"))]
         if "configmaps/" in request.url.path:
-            self.seen.append(" ".join(words))
-            self.before(self.seen[-1])
+            self.requests.append(" ".join(parts))
+            self.before(self.requests[-1])
         return await self._inner.handle_async_request(request)

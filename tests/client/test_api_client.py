@@ -8,7 +8,7 @@ import pytest
 from dynkube.client._client import APIClient
 from dynkube.errors import InvalidInput, NoMatch, NotFound
 from dynkube.meta import GVK, GVR
-from tests.client.wire import ScriptedServer, connect, ok, pod, refusal
+from tests.client.wire import ScriptedServer, connect, error_response, ok, pod
 
 
 @pytest.mark.parametrize(
@@ -41,9 +41,9 @@ async def test_a_resource_that_is_not_served_raises_when_it_is_used() -> None:
 async def test_a_raw_request_returns_status_and_body() -> None:
     server = ScriptedServer(httpx2.Response(200, text="two lines\nof log"))
 
-    answer = await connect(server).raw("GET", "/api/v1/namespaces/shop/pods/a/log", params={"tailLines": "2"})
+    response = await connect(server).raw("GET", "/api/v1/namespaces/shop/pods/a/log", params={"tailLines": "2"})
 
-    assert (answer.status, answer.body) == (200, b"two lines\nof log")
+    assert (response.status, response.body) == (200, b"two lines\nof log")
     assert dict(server.requests[0].url.params) == {"tailLines": "2"}
 
 
@@ -60,7 +60,7 @@ async def test_a_raw_request_sends_data_as_json_and_bytes_unchanged() -> None:
 
 async def test_a_raw_request_raises_error_responses() -> None:
     with pytest.raises(NotFound):
-        await connect(ScriptedServer(refusal(404, "NotFound"))).raw("GET", "/nothing")
+        await connect(ScriptedServer(error_response(404, "NotFound"))).raw("GET", "/nothing")
 
 
 async def test_server_version_returns_the_version() -> None:

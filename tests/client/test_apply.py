@@ -12,11 +12,11 @@ import trio
 from dynkube.client import Applied, Change
 from dynkube.errors import UNREAD, ApplyConflict, DeadlineExceeded, InvalidInput, InvalidObject, ServiceUnavailable
 from dynkube.meta import Unstructured
-from tests.client.wire import Answer, ScriptedServer, connect, ok, refusal
+from tests.client.wire import ScriptedResponse, ScriptedServer, connect, error_response, ok
 
 MAPS = "/api/v1/namespaces/shop/configmaps/web"
 WEB = "/apis/apps/v1/namespaces/shop/deployments/web"
-ABSENT = refusal(404, "NotFound", "there is none", details={"name": "web"})
+ABSENT = error_response(404, "NotFound", "there is none", details={"name": "web"})
 
 
 def config(version: str = "", **fields: Any) -> dict[str, Any]:
@@ -25,8 +25,10 @@ def config(version: str = "", **fields: Any) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"a": "1"}, **fields}
 
 
-async def apply(*answers: Answer, obj: dict[str, Any] | None = None, **options: Any) -> tuple[ScriptedServer, Applied]:
-    server = ScriptedServer(*answers)
+async def apply(
+    *responses: ScriptedResponse, obj: dict[str, Any] | None = None, **options: Any
+) -> tuple[ScriptedServer, Applied]:
+    server = ScriptedServer(*responses)
     applied = await connect(server).resource("configmaps").apply(obj or config(), **options)
     return server, applied
 
@@ -35,7 +37,7 @@ async def test_an_apply_sends_the_object_with_manager_and_force() -> None:
     server, applied = await apply(ok(config("1")), ok(config("2")), field_manager="me")
 
     _, request = server.requests
-    assert server.asked == [f"GET {MAPS}", f"PATCH {MAPS}"]
+    assert server.request_lines == [f"GET {MAPS}", f"PATCH {MAPS}"]
     assert applied == config("2")
     assert request.headers["content-type"] == "application/apply-patch+yaml"
     assert dict(request.url.params) == {"fieldManager": "me", "force": "false"}
@@ -55,14 +57,14 @@ async def test_options_are_sent_as_query_parameters() -> None:
         (ABSENT, ok(config("1"), status=201), Change.CREATED),
         (ok(config("1")), ok(config("2")), Change.CHANGED),
         (ok(config("1")), ok(config("1")), Change.UNCHANGED),
-        (refusal(403, "Forbidden"), ok(config("1")), Change.UNKNOWN),
-        (refusal(405, "MethodNotAllowed"), ok(config("1")), Change.UNKNOWN),
-        (refusal(403, "Forbidden"), ok(config("1"), status=201), Change.CREATED),
+        (error_response(403, "Forbidden"), ok(config("1")), Change.UNKNOWN),
+        (error_response(405, "MethodNotAllowed"), ok(config("1")), Change.UNKNOWN),
+        (error_response(403, "Forbidden"), ok(config("1"), status=201), Change.CREATED),
         (ABSENT, ok(config("1")), Change.CHANGED),  # created by another client in between
         (ok(config("1")), ok(config("2"), status=201), Change.CREATED),  # deleted in between
     ],
 )
-async def test_the_change_is_reported(before: Answer, after: Answer, change: Change) -> None:
+async def test_the_change_is_reported(before: ScriptedResponse, after: ScriptedResponse, change: Change) -> None:
     _, applied = await apply(before, after)
 
     assert applied.change is change
@@ -84,13 +86,13 @@ OWNED = {"manager": "me", "operation": "Apply", "time": "2024-01-01T00:00:00Z", 
     ],
 )
 async def test_for_a_dry_run_contents_are_compared(before: Any, after: Any, change: Change) -> None:
-    def answer(fields: dict[str, Any]) -> dict[str, Any]:
+    def response(fields: dict[str, Any]) -> dict[str, Any]:
         obj = copy.deepcopy(config("1"))
         obj["data"] = fields.get("data", obj["data"])
         obj["metadata"] |= {name: value for name, value in fields.items() if name == "managedFields"}
         return obj
 
-    _, applied = await apply(ok(answer(before)), ok(answer(after)), dry_run=True)
+    _, applied = await apply(ok(response(before)), ok(response(after)), dry_run=True)
 
     assert applied.change is change
 
@@ -99,7 +101,7 @@ async def test_with_live_the_object_is_not_read() -> None:
     live = Unstructured(config("1"))
 
     server, applied = await apply(ok(config("1")), live=live)
-    assert (server.asked, applied.change) == ([f"PATCH {MAPS}"], Change.UNCHANGED)
+    assert (server.request_lines, applied.change) == ([f"PATCH {MAPS}"], Change.UNCHANGED)
 
     _, applied = await apply(ok(config("7")), live=live)
     assert applied.change is Change.CHANGED
@@ -110,29 +112,29 @@ async def test_with_live_the_object_is_not_read() -> None:
     assert applied.change is Change.CHANGED
 
 
-def clash() -> Answer:
+def clash() -> ScriptedResponse:
     cause = {"reason": "FieldManagerConflict", "message": 'conflict with "first"', "field": ".data.a"}
-    return refusal(409, "Conflict", details={"causes": [cause]})
+    return error_response(409, "Conflict", details={"causes": [cause]})
 
 
 @pytest.mark.parametrize(
     ("again", "live_value"),
     [
         (ok(config("3", data={"a": "3"})), "3"),
-        (refusal(403, "Forbidden"), UNREAD),
-        (refusal(500, "InternalError"), UNREAD),
+        (error_response(403, "Forbidden"), UNREAD),
+        (error_response(500, "InternalError"), UNREAD),
         (ABSENT, UNREAD),
     ],
 )
-async def test_a_conflict_has_only_values_read_after_it(again: Answer, live_value: object) -> None:
+async def test_a_conflict_has_only_values_read_after_it(again: ScriptedResponse, live_value: object) -> None:
     server = ScriptedServer(clash(), *[again] * 5)
     owned = {**OWNED, "manager": "first", "apiVersion": "v1", "fieldsType": "FieldsV1"}
-    seen = Unstructured(config("1", data={"a": "2"})).transform(["metadata", "managedFields"], [owned])
+    live = Unstructured(config("1", data={"a": "2"})).transform(["metadata", "managedFields"], [owned])
 
     with pytest.raises(ApplyConflict) as caught:
-        await connect(server).resource("configmaps").apply(config(), live=seen)
+        await connect(server).resource("configmaps").apply(config(), live=live)
 
-    assert server.asked[:2] == [f"PATCH {MAPS}", f"GET {MAPS}"]
+    assert server.request_lines[:2] == [f"PATCH {MAPS}", f"GET {MAPS}"]
     assert [(each.path, each.ours, each.live) for each in caught.value.conflicts] == [(".data.a", "1", live_value)]
 
 
@@ -160,13 +162,13 @@ async def test_the_result_is_an_object_like_any_other() -> None:
 
 
 @pytest.mark.parametrize(
-    ("subresource", "obj", "asked"),
+    ("subresource", "obj", "request_lines"),
     [
         ("status", {"apiVersion": "apps/v1", "kind": "Deployment"}, [f"GET {WEB}", f"PATCH {WEB}/status"]),
         ("scale", {"apiVersion": "autoscaling/v1", "kind": "Scale"}, [f"GET {WEB}/scale", f"PATCH {WEB}/scale"]),
     ],
 )
-async def test_apply_works_on_subresources(subresource: str, obj: dict[str, Any], asked: list[str]) -> None:
+async def test_apply_works_on_subresources(subresource: str, obj: dict[str, Any], request_lines: list[str]) -> None:
     obj = {**obj, "metadata": {"name": "web"}}
     server = ScriptedServer(*[ok(obj)] * 4)
     deployments = connect(server).resource("deployments")
@@ -174,7 +176,7 @@ async def test_apply_works_on_subresources(subresource: str, obj: dict[str, Any]
     await deployments.apply(obj, subresource=subresource)
     await deployments.subresource(subresource).apply(obj)
 
-    assert server.asked == [*asked, *asked]
+    assert server.request_lines == [*request_lines, *request_lines]
 
 
 async def test_an_invalid_subresource_is_rejected() -> None:
@@ -191,15 +193,15 @@ async def test_an_object_with_managed_fields_is_rejected_with_a_hint() -> None:
 
 async def test_if_the_object_cannot_be_read_nothing_is_written() -> None:
     with pytest.raises(ServiceUnavailable):
-        await apply(refusal(503, "ServiceUnavailable"))
+        await apply(error_response(503, "ServiceUnavailable"))
 
 
 async def test_the_timeout_covers_reading_and_writing() -> None:
     class Slow(ScriptedServer):
         async def handle_async_request(self, request: Any) -> Any:
-            answer = await super().handle_async_request(request)
+            response = await super().handle_async_request(request)
             await trio.sleep(4 if request.url.path == MAPS else 0)
-            return answer
+            return response
 
     server = Slow(ok(config("1")), ok(config("1")))
 

@@ -66,7 +66,7 @@ def test_a_deletion_is_noticed_if_another_object_has_the_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("condition", "seen", "words"),
+    ("condition", "seen", "message"),
     [
         ("condition=Ready", None, "the object did not exist"),
         ("condition=Ready", obj(), "had no conditions"),
@@ -89,10 +89,10 @@ def test_a_deletion_is_noticed_if_another_object_has_the_name() -> None:
         (lambda o: False, obj(), "<Pod v1 web>"),
     ],
 )
-def test_the_last_seen_object_is_described(condition: Any, seen: Unstructured | None, words: str) -> None:
-    told = parse_condition(condition).seen(seen)
+def test_the_last_seen_object_is_described(condition: Any, seen: Unstructured | None, message: str) -> None:
+    description = parse_condition(condition).seen(seen)
 
-    assert re.search(words, told), told
+    assert re.search(message, description), description
 
 
 @pytest.mark.parametrize(

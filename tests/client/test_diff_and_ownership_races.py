@@ -12,7 +12,7 @@ import dynkube
 from dynkube import Change, fields_of
 from dynkube.errors import Conflict, InvalidInput, InvalidObject
 from dynkube.testing import APIServer
-from tests.client.interrupted import Interrupted
+from tests.client.hooked_transport import HookedTransport
 from tests.client.wire import ScriptedServer, connect, ok, pod
 
 
@@ -21,49 +21,51 @@ def config(**data: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def wire(server: APIServer) -> Interrupted:
+def wire(server: APIServer) -> HookedTransport:
     server.apply(config(a="1", b="1"), field_manager="first")
-    return Interrupted(server.transport())
+    return HookedTransport(server.transport())
 
 
 @pytest.fixture
-async def client(wire: Interrupted) -> AsyncIterator[dynkube.Client]:
+async def client(wire: HookedTransport) -> AsyncIterator[dynkube.Client]:
     async with dynkube.connect(transport=wire) as client:
         yield client
 
 
-def writing(server: APIServer, wire: Interrupted, request: str, times: int) -> Callable[[str], None]:
+def writing(server: APIServer, wire: HookedTransport, request: str, times: int) -> Callable[[str], None]:
     """Write with another manager before each of the first ``times`` such requests."""
 
     def meanwhile(coming: str) -> None:
-        if coming == request and wire.seen.count(request) <= times:
-            server.apply(config(c=str(len(wire.seen))), field_manager="third")
+        if coming == request and wire.requests.count(request) <= times:
+            server.apply(config(c=str(len(wire.requests))), field_manager="third")
 
     return meanwhile
 
 
-async def test_a_diff_is_of_one_resource_version(server: APIServer, wire: Interrupted, client: dynkube.Client) -> None:
+async def test_a_diff_is_of_one_resource_version(
+    server: APIServer, wire: HookedTransport, client: dynkube.Client
+) -> None:
     wire.before = writing(server, wire, "PATCH force dryRun", 1)
 
     diff = await client.resource("configmaps").diff(config(a="2"))
 
-    assert wire.seen == ["GET", "PATCH force dryRun"] * 2
+    assert wire.requests == ["GET", "PATCH force dryRun"] * 2
     assert [str(each) for each in diff.changes] == ['.data.a: "1" -> "2"']
 
 
 async def test_under_constant_writes_a_diff_includes_them(
-    server: APIServer, wire: Interrupted, client: dynkube.Client
+    server: APIServer, wire: HookedTransport, client: dynkube.Client
 ) -> None:
     wire.before = writing(server, wire, "PATCH force dryRun", 100)
 
     diff = await client.resource("configmaps").diff(config(a="2"))
 
-    assert wire.seen == ["GET", "PATCH force dryRun"] * 4
+    assert wire.requests == ["GET", "PATCH force dryRun"] * 4
     assert [str(each.path) for each in diff.changes] == [".data.a", ".data.c"]
 
 
 async def test_an_object_created_in_between_is_compared(
-    server: APIServer, wire: Interrupted, client: dynkube.Client
+    server: APIServer, wire: HookedTransport, client: dynkube.Client
 ) -> None:
     server.delete("configmaps", "a")
     wire.before = writing(server, wire, "PATCH force dryRun", 1)
@@ -75,26 +77,26 @@ async def test_an_object_created_in_between_is_compared(
 
 
 async def test_ownership_is_computed_again_after_a_concurrent_write(
-    server: APIServer, wire: Interrupted, client: dynkube.Client
+    server: APIServer, wire: HookedTransport, client: dynkube.Client
 ) -> None:
     wire.before = writing(server, wire, "PATCH", 2)
 
     released = await client.resource("configmaps").release_fields("a", iter([".data.a"]), "first")
 
-    assert wire.seen == ["GET", "PATCH"] * 3
+    assert wire.requests == ["GET", "PATCH"] * 3
     assert set(map(str, fields_of(released, "first"))) == {".data.b"}
     assert ".data.c" in fields_of(released, "third")
 
 
 async def test_under_constant_writes_nothing_is_released(
-    server: APIServer, wire: Interrupted, client: dynkube.Client
+    server: APIServer, wire: HookedTransport, client: dynkube.Client
 ) -> None:
     wire.before = writing(server, wire, "PATCH", 100)
 
     with pytest.raises(Conflict, match="the object has been modified"):
         await client.resource("configmaps").release_fields("a", ".data.a", "first")
 
-    assert wire.seen == ["GET", "PATCH"] * 5
+    assert wire.requests == ["GET", "PATCH"] * 5
     assert ".data.a" in fields_of(server.get("configmaps", "a"), "first")
 
 

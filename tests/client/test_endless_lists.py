@@ -18,7 +18,7 @@ from tests.client.wire import ScriptedServer, connect, pod, pods
 LIMITS = Limits(max_list_pages=500, max_list_bytes=200_000, max_list_seconds=60)
 
 
-class Paging(ScriptedServer):
+class PagingServer(ScriptedServer):
     """Responds to lists with the pages that ``page`` makes for their numbers."""
 
     def __init__(self, page: Callable[[int], httpx2.Response], *, seconds: float = 0) -> None:
@@ -27,12 +27,12 @@ class Paging(ScriptedServer):
         self._seconds = seconds
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        self.answers.append(self._page(len(self.requests)))
+        self.responses.append(self._page(len(self.requests)))
         response = await super().handle_async_request(request)
         if "limit" in request.url.params:
             await trio.sleep(self._seconds)
         else:
-            self.answers.clear()
+            self.responses.clear()
         return response
 
 
@@ -49,13 +49,13 @@ KINDS: dict[str, tuple[Callable[[int], httpx2.Response], int, str]] = {
 
 
 @pytest.mark.parametrize("verb", ["list", "iterate"])
-@pytest.mark.parametrize(("page", "requests", "complaint"), KINDS.values(), ids=KINDS.keys())
+@pytest.mark.parametrize(("page", "requests", "message"), KINDS.values(), ids=KINDS.keys())
 async def test_endless_pages_are_an_error(
-    page: Callable[[int], httpx2.Response], requests: int, complaint: str, verb: str
+    page: Callable[[int], httpx2.Response], requests: int, message: str, verb: str
 ) -> None:
-    server = Paging(page)
+    server = PagingServer(page)
 
-    with pytest.raises(EndlessList, match=f"GET /api/v1/pods: .*{complaint}"):
+    with pytest.raises(EndlessList, match=f"GET /api/v1/pods: .*{message}"):
         await read(connect(server, limits=LIMITS).resource("pods"), verb)
 
     assert len(server.requests) == requests
@@ -67,7 +67,7 @@ async def read(resource: ResourceClient, verb: str) -> list[Any]:
 
 @pytest.mark.parametrize("verb", ["list", "table"])
 async def test_the_bytes_of_all_pages_are_limited(verb: str) -> None:
-    server = Paging(lambda n: pods(1, pod(f"p{n}", data="x" * 10_000), token=f"t{n}"))
+    server = PagingServer(lambda n: pods(1, pod(f"p{n}", data="x" * 10_000), token=f"t{n}"))
     resource = connect(server, limits=LIMITS).resource("pods")
 
     with pytest.raises(EndlessList, match=r"more than 200000 bytes \(Limits.max_list_bytes\)"):
@@ -77,7 +77,7 @@ async def test_the_bytes_of_all_pages_are_limited(verb: str) -> None:
 
 
 async def test_the_time_for_all_pages_is_limited() -> None:
-    server, began = Paging(one, seconds=7), trio.current_time()
+    server, began = PagingServer(one, seconds=7), trio.current_time()
 
     with pytest.raises(EndlessList, match=r"did not end within 60 s \(Limits.max_list_seconds\)"):
         await connect(server, limits=LIMITS).resource("pods").list()
@@ -86,7 +86,7 @@ async def test_the_time_for_all_pages_is_limited() -> None:
 
 
 async def test_an_informer_shows_an_endless_list_in_its_state_and_backs_off() -> None:
-    server = Paging(lambda n: pods(1, pod(f"p{n}"), token="t"))
+    server = PagingServer(lambda n: pods(1, pod(f"p{n}"), token="t"))
     settings = dynkube.InformerSettings(streaming_lists=False)
     async with (
         dynkube.connect(url="http://api.example", transport=server, settings=settings) as client,

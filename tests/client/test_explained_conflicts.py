@@ -40,7 +40,7 @@ def conflict(*fields: str, message: str = 'conflict with "first"') -> ApplyConfl
     return ApplyConflict(Status(code=409, reason="Conflict", causes=causes))
 
 
-def told(error: ApplyConflict) -> list[tuple[str, object, object]]:
+def values_of(error: ApplyConflict) -> list[tuple[str, object, object]]:
     return [(each.path, each.ours, each.live) for each in error.conflicts]
 
 
@@ -65,14 +65,14 @@ def told(error: ApplyConflict) -> list[tuple[str, object, object]]:
 def test_the_fields_are_those_that_differ(fields: tuple[str, ...], container: Any, expected: list[Any]) -> None:
     error = explained(conflict(*fields), pod(entries=(), **container), pod())
 
-    assert told(error) == expected
+    assert values_of(error) == expected
     assert error.status.causes == conflict(*fields).causes
 
 
 def test_a_name_with_dots_is_the_owned_one() -> None:
     error = explained(conflict(".metadata.labels.a.b/c"), pod("y", entries=()), pod("x"))
 
-    assert told(error) == [('.metadata.labels["a.b/c"]', "y", "x")]
+    assert values_of(error) == [('.metadata.labels["a.b/c"]', "y", "x")]
 
 
 @pytest.mark.parametrize("entries", [(), ({**ENTRY, "fieldsType": "FieldsV2"},), ({**ENTRY, "manager": "other"},)])
@@ -87,7 +87,7 @@ def test_without_a_readable_entry_of_the_manager_both_values_are_shown(entries: 
 def test_without_the_live_object_our_value_is_shown() -> None:
     error = explained(conflict(f"{WEB}.image"), pod(image="web:2"), None)
 
-    assert told(error) == [(f"{WEB}.image", "web:2", UNREAD)]
+    assert values_of(error) == [(f"{WEB}.image", "web:2", UNREAD)]
 
 
 def test_of_several_entries_of_a_manager_the_matching_one_is_used() -> None:
@@ -98,9 +98,9 @@ def test_of_several_entries_of_a_manager_the_matching_one_is_used() -> None:
         {**ENTRY, "operation": "Update", "time": "2025-01-01T00:00:00Z"},
         ENTRY,
     ]
-    answer = conflict(f"{WEB}.image", message='conflict with "first" using v1')
+    response = conflict(f"{WEB}.image", message='conflict with "first" using v1')
 
-    (found,) = explained(answer, pod(image="web:2"), pod(entries=entries)).conflicts
+    (found,) = explained(response, pod(image="web:2"), pod(entries=entries)).conflicts
 
     assert (found.operation, found.subresource, found.api_version) == ("Update", "", "v1")
     assert found.time is not None
@@ -137,7 +137,7 @@ def test_values_of_a_secret_are_hidden(path: str, shown: object, at: str) -> Non
 
     error = explained(conflict(f"{at}{path}"), obj, obj)
 
-    assert told(error) == [(f"{at}{path}", shown, shown)]
+    assert values_of(error) == [(f"{at}{path}", shown, shown)]
 
 
 @pytest.mark.parametrize("entries", [(), None], ids=["no managedFields", "not readable"])
@@ -146,7 +146,7 @@ def test_names_with_dots_are_found_in_the_objects_without_managed_fields(entries
 
     error = explained(conflict(".metadata.labels.a.b/c", f"{WEB}.image", ".metadata.labels.gone.x"), ours, live)
 
-    assert told(error) == [
+    assert values_of(error) == [
         ('.metadata.labels["a.b/c"]', "y", UNREAD if live is None else "x"),
         (f"{WEB}.image", "web:1", UNREAD if live is None else "web:1"),
         (".metadata.labels.gone.x", UNREAD, UNREAD),

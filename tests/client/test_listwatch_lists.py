@@ -11,7 +11,7 @@ import trio
 from dynkube.client._listwatch import ListWatch
 from dynkube.errors import DeadlineExceeded, Gone, ProtocolError
 from dynkube.meta import GVR, FieldSelector, LabelSelector, Unstructured
-from tests.client.wire import FOREVER, JSON, Body, ScriptedServer, connect, ok, pod, pods, refusal
+from tests.client.wire import FOREVER, JSON, Body, ScriptedServer, connect, error_response, ok, pod, pods
 
 PODS = GVR("", "v1", "pods")
 
@@ -104,7 +104,7 @@ async def test_a_list_that_does_not_end_in_time_is_cancelled() -> None:
 
 
 @pytest.mark.parametrize(
-    "answer",
+    "response",
     [
         pytest.param(ok({"kind": "Table", "apiVersion": "meta.k8s.io/v1", "rows": []}), id="another document"),
         pytest.param(
@@ -114,13 +114,13 @@ async def test_a_list_that_does_not_end_in_time_is_cancelled() -> None:
         pytest.param(httpx2.Response(200, headers={"content-type": "text/html"}, content=b"<html>"), id="HTML"),
     ],
 )
-async def test_a_response_that_is_not_a_list_is_a_protocol_error(answer: httpx2.Response) -> None:
+async def test_a_response_that_is_not_a_list_is_a_protocol_error(response: httpx2.Response) -> None:
     with pytest.raises(ProtocolError):
-        await listwatch(ScriptedServer(answer)).list()
+        await listwatch(ScriptedServer(response)).list()
 
 
 async def test_an_expired_token_raises_gone() -> None:
-    server = ScriptedServer(refusal(410, "Expired", "the provided continue parameter is too old"))
+    server = ScriptedServer(error_response(410, "Expired", "the provided continue parameter is too old"))
 
     with pytest.raises(Gone, match="too old"):
         await listwatch(server).list(continue_token="old")

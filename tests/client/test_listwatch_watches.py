@@ -22,7 +22,7 @@ from dynkube.meta import (
 )
 from dynkube.rest import Limits
 from dynkube.rest._client import RESTClient
-from tests.client.wire import ScriptedServer, bookmark, connect, event, pod, refusal, status, stream
+from tests.client.wire import ScriptedServer, bookmark, connect, error_response, event, pod, status, stream
 
 PODS = GVR("", "v1", "pods")
 OURS, FOREIGN = "74016b1e-e69e-4563-b118-2032b9463edd", "1052035b-15f2-46bd-8114-509b108c846c"
@@ -171,28 +171,28 @@ async def test_the_error_that_ended_a_watch_is_raised_again_by_later_calls() -> 
 
 
 @pytest.mark.parametrize(
-    ("answer", "error"),
+    ("response", "error"),
     [
-        pytest.param(refusal(403, "Forbidden"), Forbidden, id="forbidden"),
-        pytest.param(refusal(410, "Expired"), Gone, id="gone"),
+        pytest.param(error_response(403, "Forbidden"), Forbidden, id="forbidden"),
+        pytest.param(error_response(410, "Expired"), Gone, id="gone"),
         pytest.param(httpx2.ConnectTimeout("no route"), ConnectFailed, id="unreachable"),
     ],
 )
 async def test_an_error_response_to_a_watch_is_raised_on_entering(
-    answer: httpx2.Response | Exception, error: type[Exception]
+    response: httpx2.Response | Exception, error: type[Exception]
 ) -> None:
     with pytest.raises(error):
-        async with listwatch(ScriptedServer(answer)).watch():
+        async with listwatch(ScriptedServer(response)).watch():
             pytest.fail("it was entered")
 
 
 async def test_leaving_a_watch_closes_its_connection_at_once() -> None:
-    answer = stream(ADDED, 1000.0)
+    response = stream(ADDED, 1000.0)
 
-    async with listwatch(ScriptedServer(answer)).watch() as watch:
+    async with listwatch(ScriptedServer(response)).watch() as watch:
         await anext(watch)
 
-    assert answer.stream.closed_at == 0  # type: ignore[union-attr]  # the stream is the test's own Body
+    assert response.stream.closed_at == 0  # type: ignore[union-attr]  # the stream is the test's own Body
 
 
 def test_an_event_for_an_object_of_another_shard_is_a_deletion() -> None:

@@ -13,7 +13,7 @@ import trio
 
 from dynkube.client import ResourceClient
 from dynkube.errors import ApplyConflict
-from tests.client.wire import ScriptedServer, connect, ok, pod, pods, refusal
+from tests.client.wire import ScriptedServer, connect, error_response, ok, pod, pods
 
 NUMBER = 1000
 IDENTITY = {"apiVersion": "apps/v1", "kind": "Deployment"}
@@ -55,7 +55,7 @@ def conflict() -> httpx2.Response:
     causes = [
         {"reason": "FieldManagerConflict", "message": 'conflict with "other"', "field": field} for field in fields
     ]
-    return refusal(409, "Conflict", details={"causes": causes})
+    return error_response(409, "Conflict", details={"causes": causes})
 
 
 THEIRS, OURS, MINE = long("1", "other"), long("2", "tester"), long("2")
@@ -86,8 +86,8 @@ CASES: dict[str, tuple[Call, list[Callable[[], httpx2.Response]]]] = {
 @pytest.mark.real_time
 @pytest.mark.parametrize("case", CASES)
 async def test_no_step_of_the_loop_processes_all_fields(case: str) -> None:
-    call, answers = CASES[case]
-    server = ScriptedServer(ok(IDENTITY | {"metadata": {"name": "first"}}), *(answer() for answer in answers))
+    call, responses = CASES[case]
+    server = ScriptedServer(ok(IDENTITY | {"metadata": {"name": "first"}}), *(response() for response in responses))
     deployments = connect(server).resource("deployments")
     await deployments.get("first")  # imports and discovery do not count
 
@@ -98,7 +98,7 @@ async def test_no_step_of_the_loop_processes_all_fields(case: str) -> None:
     await trio.lowlevel.checkpoint()  # ends the last step, which counts as well
     trio.lowlevel.remove_instrument(longest)
 
-    assert not server.answers
+    assert not server.responses
     # An error response is parsed in the loop, with a few calls for each cause. Anything else takes hundreds.
     assert 100 < longest.most < 20 * NUMBER
 
@@ -110,8 +110,8 @@ async def test_no_step_of_the_loop_processes_all_objects_of_a_table(server_colum
     head = {"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": {"resourceVersion": "9"}}
     columns = [{"name": "Name", "type": "string"}]
     rows = [{"cells": [obj["metadata"]["name"]], "object": obj} for obj in many]
-    answer = ok({**head, "columnDefinitions": columns, "rows": rows}) if server_columns else pods(9, *many)
-    server = ScriptedServer(pods(9, pod("first")), answer)
+    response = ok({**head, "columnDefinitions": columns, "rows": rows}) if server_columns else pods(9, *many)
+    server = ScriptedServer(pods(9, pod("first")), response)
     resource = connect(server).resource("pods")
     await resource.table()
 

@@ -45,7 +45,7 @@ def lists(server: APIServer) -> int:
     return sum(record.verb == "list" for record in server.requests)
 
 
-def told(event: WatchEvent) -> str:
+def describe(event: WatchEvent) -> str:
     return "bookmark" if isinstance(event, Bookmark) else f"{type(event).__name__.lower()} {event.object.name}"
 
 
@@ -141,7 +141,13 @@ async def test_a_watch_shows_every_change(server: APIServer, client: APIClient) 
         rest = [await anext(events) for _ in range(3)]
         quiet = await anext(events)
 
-    assert [told(one) for one in [first, *rest, quiet]] == ["added a", "added b", "modified a", "deleted b", "bookmark"]
+    assert [describe(one) for one in [first, *rest, quiet]] == [
+        "added a",
+        "added b",
+        "modified a",
+        "deleted b",
+        "bookmark",
+    ]
     assert server.open_watches == ()
 
 
@@ -153,7 +159,7 @@ async def test_a_watch_that_is_not_read_for_long_loses_nothing(server: APIServer
             await trio.sleep(400)
         received = [await anext(events) for _ in range(5)]
 
-    assert [told(one) for one in received] == [f"added m{n}" for n in range(5)]
+    assert [describe(one) for one in received] == [f"added m{n}" for n in range(5)]
 
 
 @pytest.mark.parametrize("how", ["clean", "cut", "silent"])
@@ -167,7 +173,7 @@ async def test_a_watch_that_the_server_ends_continues(
         server.create(config_map("b"))
         after = await anext(events)
 
-    assert [told(before), told(after)] == ["added a", "added b"]
+    assert [describe(before), describe(after)] == ["added a", "added b"]
     assert (lists(server), server.open_watches) == (1, ())
 
 
@@ -183,7 +189,7 @@ async def test_after_a_compaction_a_watch_delivers_the_changes(server: APIServer
         server.compact()
         difference = [await anext(events) for _ in range(3)]
 
-    assert [told(one) for one in initial] == ["added a", "added b"]
+    assert [describe(one) for one in initial] == ["added a", "added b"]
     assert [type(one) for one in difference] == [Deleted, Modified, Added]
     assert lists(server) == 2
 
@@ -201,11 +207,11 @@ async def test_a_version_from_before_the_compaction_raises_gone(server: APIServe
 
 async def test_wait_for_ends_by_a_condition_a_deletion_or_its_timeout(server: APIServer, client: APIClient) -> None:
     maps = client.resource("configmaps")
-    seen: list[str] = []
+    met: list[str] = []
 
     async def wait(resource: ResourceClient, condition: str) -> None:
         await resource.wait_for("a", condition)
-        seen.append(condition)
+        met.append(condition)
 
     async with trio.open_nursery() as nursery:
         for condition in ("create", "jsonpath={.data.x}=1", "delete"):
@@ -220,7 +226,7 @@ async def test_wait_for_ends_by_a_condition_a_deletion_or_its_timeout(server: AP
                     server.update(config_map("a", x="1"))
             await trio.testing.wait_all_tasks_blocked()
 
-    assert seen == ["create", "jsonpath={.data.x}=1", "delete"]
+    assert met == ["create", "jsonpath={.data.x}=1", "delete"]
     with pytest.raises(DeadlineExceeded, match="the object did not exist"):
         await maps.wait_for("a", "create", timeout=3)
 
@@ -231,14 +237,14 @@ async def test_an_expired_page_continues_at_a_newer_version_with_allow_inconsist
     for name in "abcd":
         server.create(config_map(name))
     objects = client.resource("configmaps").iterate(page_size=2, allow_inconsistent=True)
-    seen = [(await anext(objects)).name for _ in range(2)]
+    received = [(await anext(objects)).name for _ in range(2)]
 
     server.delete("configmaps", "c")
     server.create(config_map("e"))
     server.compact()
-    seen += [obj.name async for obj in objects]
+    received += [obj.name async for obj in objects]
 
-    assert (seen, objects.consistent) == (["a", "b", "d", "e"], False)
+    assert (received, objects.consistent) == (["a", "b", "d", "e"], False)
 
 
 async def test_an_owned_field_of_a_scale_is_taken_only_by_its_own_path(client: APIClient) -> None:

@@ -8,7 +8,7 @@ import pytest
 import trio
 
 from dynkube.errors import DeadlineExceeded, Gone
-from tests.client.wire import ScriptedServer, connect, pod, pods, refusal, stream
+from tests.client.wire import ScriptedServer, connect, error_response, pod, pods, stream
 
 
 async def test_all_pages_of_a_list_have_one_resource_version() -> None:
@@ -18,7 +18,7 @@ async def test_all_pages_of_a_list_have_one_resource_version() -> None:
 
     assert [obj.name for obj in listing] == ["a", "b", "c"]
     assert (listing.resource_version, listing.continue_token, listing.kind) == ("9", "", "PodList")
-    assert server.asked == [
+    assert server.request_lines == [
         "GET /api/v1/pods rv=5 limit=1",
         "GET /api/v1/pods limit=1 continue=t1",
         "GET /api/v1/pods limit=1 continue=t2",
@@ -28,17 +28,17 @@ async def test_all_pages_of_a_list_have_one_resource_version() -> None:
 @pytest.mark.scenario("F16", "F20")
 async def test_a_list_whose_token_expires_is_read_again_in_one_response() -> None:
     server = ScriptedServer(
-        pods(9, pod("a"), token="t1"), refusal(410, "Expired"), pods(20, pod("a"), pod("b"), pod("c"))
+        pods(9, pod("a"), token="t1"), error_response(410, "Expired"), pods(20, pod("a"), pod("b"), pod("c"))
     )
 
     listing = await connect(server).resource("pods").list(page_size=1)
 
     assert ([obj.name for obj in listing], listing.resource_version) == (["a", "b", "c"], "20")
-    assert server.asked[2] == "GET /api/v1/pods"
+    assert server.request_lines[2] == "GET /api/v1/pods"
 
 
 async def test_a_version_that_is_too_old_raises_gone_and_is_not_requested_again() -> None:
-    server = ScriptedServer(refusal(410, "Expired"))
+    server = ScriptedServer(error_response(410, "Expired"))
 
     with pytest.raises(Gone):
         await connect(server).resource("pods").list(resource_version="1", resource_version_match="Exact")
@@ -58,7 +58,7 @@ async def test_a_limit_reads_one_page_and_its_token_the_next() -> None:
 
 async def test_a_token_that_has_expired_raises_gone() -> None:
     with pytest.raises(Gone):
-        await connect(ScriptedServer(refusal(410, "Expired"))).resource("pods").list(continue_token="old")
+        await connect(ScriptedServer(error_response(410, "Expired"))).resource("pods").list(continue_token="old")
 
 
 async def test_the_timeout_of_a_list_covers_all_its_pages() -> None:
@@ -75,12 +75,12 @@ async def test_the_timeout_of_a_list_covers_all_its_pages() -> None:
 
 async def test_iterating_requests_a_page_when_it_is_needed() -> None:
     server = ScriptedServer(pods(9, pod("a"), pod("b"), token="t1"), pods(9, pod("c")))
-    seen: list[tuple[str, int]] = []
+    received: list[tuple[str, int]] = []
 
     async for obj in connect(server).resource("pods").iterate(page_size=2):
-        seen.append((obj.name, len(server.requests)))  # noqa: PERF401  # the count is taken in the loop
+        received.append((obj.name, len(server.requests)))  # noqa: PERF401  # the count is taken in the loop
 
-    assert seen == [("a", 1), ("b", 1), ("c", 2)]
+    assert received == [("a", 1), ("b", 1), ("c", 2)]
 
 
 async def test_iterating_may_stop_early() -> None:
@@ -94,7 +94,7 @@ async def test_iterating_may_stop_early() -> None:
 
 @pytest.mark.parametrize("allow_inconsistent", [False, True])
 async def test_iterating_raises_gone_with_a_hint_after_a_compaction(allow_inconsistent: bool) -> None:
-    server = ScriptedServer(pods(9, pod("a"), token="t1"), refusal(410, "Expired"))
+    server = ScriptedServer(pods(9, pod("a"), token="t1"), error_response(410, "Expired"))
     objects = connect(server).resource("pods").iterate(page_size=1, allow_inconsistent=allow_inconsistent)
     await anext(objects)
 

@@ -9,7 +9,7 @@ import pytest
 
 from dynkube.client import ResourceClient
 from dynkube.errors import InvalidInput, InvalidSelector, NotFound, ProtocolError, WrongScope
-from tests.client.wire import ScriptedServer, connect, ok, pod, pods, refusal, stream
+from tests.client.wire import ScriptedServer, connect, error_response, ok, pod, pods, stream
 
 NAMESPACE = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
 
@@ -20,7 +20,7 @@ async def test_one_object_is_read_from_the_contexts_namespace() -> None:
     found = await connect(server, namespace="shop").resource("pods").get("a")
 
     assert (found.name, found.resource_version) == ("a", "3")
-    assert server.asked == ["GET /api/v1/namespaces/shop/pods/a"]
+    assert server.request_lines == ["GET /api/v1/namespaces/shop/pods/a"]
 
 
 async def test_a_given_namespace_takes_precedence() -> None:
@@ -28,7 +28,7 @@ async def test_a_given_namespace_takes_precedence() -> None:
 
     await connect(server).resource("pods").get("a", namespace="other", resource_version="0")
 
-    assert server.asked == ["GET /api/v1/namespaces/other/pods/a rv=0"]
+    assert server.request_lines == ["GET /api/v1/namespaces/other/pods/a rv=0"]
 
 
 async def test_a_collection_is_read_in_all_namespaces_unless_one_is_given() -> None:
@@ -38,7 +38,7 @@ async def test_a_collection_is_read_in_all_namespaces_unless_one_is_given() -> N
     await resource.list()
     await resource.list(namespace="shop", label_selector={"app": "web"}, field_selector="status.phase=Running")
 
-    assert server.asked == ["GET /api/v1/pods limit=500", "GET /api/v1/namespaces/shop/pods limit=500"]
+    assert server.request_lines == ["GET /api/v1/pods limit=500", "GET /api/v1/namespaces/shop/pods limit=500"]
     assert server.requests[1].url.params["labelSelector"] == "app=web"
     assert server.requests[1].url.params["fieldSelector"] == "status.phase=Running"
 
@@ -48,7 +48,7 @@ async def test_cluster_scoped_objects_have_no_namespace() -> None:
 
     await connect(server, namespace="shop").resource("namespaces").get("shop")
 
-    assert server.asked == ["GET /api/v1/namespaces/shop"]
+    assert server.request_lines == ["GET /api/v1/namespaces/shop"]
 
 
 Call = Callable[[ResourceClient], Any]
@@ -121,18 +121,18 @@ def test_an_invalid_selector_is_rejected_by_the_call_itself() -> None:
 
 
 async def test_a_404_without_an_object_name_makes_the_mapper_read_discovery_again() -> None:
-    missing_object = refusal(404, "NotFound", details={"name": "a", "kind": "pods"})
-    server = ScriptedServer(missing_object, refusal(404, "NotFound"), ok(pod("a")))
+    missing_object = error_response(404, "NotFound", details={"name": "a", "kind": "pods"})
+    server = ScriptedServer(missing_object, error_response(404, "NotFound"), ok(pod("a")))
     resource = connect(server).resource("pods")
-    asked: list[int] = []
+    discoveries: list[int] = []
 
     for _ in range(2):
         with pytest.raises(NotFound):
             await resource.get("a")
-        asked.append(server.discoveries)
+        discoveries.append(server.discoveries)
     await resource.get("a")
 
-    assert asked == [4, 4]
+    assert discoveries == [4, 4]
     assert server.discoveries > 4
 
 
@@ -145,7 +145,7 @@ async def test_a_404_without_an_object_name_makes_the_mapper_read_discovery_agai
     ],
 )
 async def test_a_404_for_a_collection_makes_the_mapper_read_discovery_again(use: Call) -> None:
-    server = ScriptedServer(refusal(404, "NotFound"))
+    server = ScriptedServer(error_response(404, "NotFound"))
     resource = connect(server).resource("pods")
     await resource.resolve()
     before = server.discoveries

@@ -37,7 +37,7 @@ async def test_before_discovery_no_resource_is_known(server: APIServer, client: 
 
 async def test_known_resources_are_listed(server: APIServer, client: Client) -> None:
     await client.mapper.load()
-    asked = len(server.requests)
+    requests = len(server.requests)
     resources = client.resources
 
     attributes = [name for name in dir(resources) if not name.startswith("_")]
@@ -46,7 +46,7 @@ async def test_known_resources_are_listed(server: APIServer, client: Client) -> 
     assert set(resources) - set(attributes) == {"events.events.k8s.io"}
     assert ("deploy" in resources, "nosuch" in resources, "a b" in resources) == (True, False, False)
     assert lines(card_of(resources, NOW))[0].startswith("API resources")
-    assert len(server.requests) == asked
+    assert len(server.requests) == requests
 
 
 async def test_a_plain_name_in_several_groups_means_the_same_as_in_kubectl(client: Client) -> None:

@@ -12,7 +12,7 @@ from tests.client.wire import JSON, ScriptedServer, connect, ok, pod, status, st
 
 
 @pytest.mark.parametrize(
-    ("answer", "complaint"),
+    ("response", "message"),
     [
         (pod("b"), "its metadata.name is 'b', but 'a' was requested"),
         (pod("a", namespace="kube-system"), "its metadata.namespace is 'kube-system', but 'shop' was requested"),
@@ -20,10 +20,10 @@ from tests.client.wire import JSON, ScriptedServer, connect, ok, pod, status, st
         (pod("a") | {"kind": "x" * 1000}, r"its kind is 'x+… \(747 characters more\)'"),
     ],
 )
-async def test_another_object_in_the_response_is_an_error(answer: dict[str, Any], complaint: str) -> None:
-    server = ScriptedServer(ok(answer))
+async def test_another_object_in_the_response_is_an_error(response: dict[str, Any], message: str) -> None:
+    server = ScriptedServer(ok(response))
 
-    with pytest.raises(ProtocolError, match=rf"GET /api/v1/namespaces/shop/pods/a: .*{complaint}"):
+    with pytest.raises(ProtocolError, match=rf"GET /api/v1/namespaces/shop/pods/a: .*{message}"):
         await connect(server).resource("pods").get("a")
 
 

@@ -16,7 +16,7 @@ from dynkube.errors import APIError, Invalid, Status, StatusCause
 from dynkube.fields._diff.compute import drift_between
 from dynkube.fields._redaction import without_values
 from dynkube.testing import APIServer
-from tests.client.wire import ScriptedServer, connect, refusal
+from tests.client.wire import ScriptedServer, connect, error_response
 
 
 def secret(**sections: Any) -> Unstructured:
@@ -108,7 +108,7 @@ TYPED = "failed to create typed patch object: .data.p: expected string, got &val
 
 
 @pytest.mark.parametrize(
-    ("value", "answered", "told"),
+    ("value", "message", "redacted"),
     [
         (5432, f"{TYPED}{{Value:5432}}", f"{TYPED}{{Value:***}}"),
         ({"a": "x"}, f'{TYPED}{{Value:map[string]interface {{}}{{"a":"x"}}}}', f"{TYPED}{{Value:***}}"),
@@ -116,14 +116,14 @@ TYPED = "failed to create typed patch object: .data.p: expected string, got &val
         ("a", "what is a short value", "what is a short value"),
     ],
 )
-def test_an_error_response_that_quotes_values_is_redacted(value: Any, answered: str, told: str) -> None:
-    causes = (StatusCause(field=".data.p", message=answered),)
-    error = Invalid(Status(code=422, reason="Invalid", message=answered, causes=causes), request="PATCH /x")
+def test_an_error_response_that_quotes_values_is_redacted(value: Any, message: str, redacted: str) -> None:
+    causes = (StatusCause(field=".data.p", message=message),)
+    error = Invalid(Status(code=422, reason="Invalid", message=message, causes=causes), request="PATCH /x")
 
     shown = without_values(error, secret(data={"p": value}))
 
     assert isinstance(shown, Invalid)
-    assert (shown.status.message, shown.causes[0].message, shown.request) == (told, told, "PATCH /x")
+    assert (shown.status.message, shown.causes[0].message, shown.request) == (redacted, redacted, "PATCH /x")
 
 
 def test_an_error_response_that_quotes_a_nested_secret_is_redacted() -> None:
@@ -179,7 +179,7 @@ Call: TypeAlias = Callable[[ResourceClient], Awaitable[Any]]
     ],
 )
 async def test_error_responses_of_other_writes_are_redacted(call: Call) -> None:
-    wire = ScriptedServer(refusal(422, "Invalid", '"hunter22" is too weak'))
+    wire = ScriptedServer(error_response(422, "Invalid", '"hunter22" is too weak'))
 
     with pytest.raises(Invalid, match=r'"\*\*\*" is too weak') as caught:
         await call(connect(wire).resource("secrets"))

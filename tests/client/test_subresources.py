@@ -35,10 +35,10 @@ WEB = "/apis/apps/v1/namespaces/shop/deployments/web"
 async def test_each_verb_is_one_request_below_the_object(subresource: str, call: Call, request_line: str) -> None:
     server = ScriptedServer(ok(SCALE))
 
-    answer = await call(connect(server).resource("deployments").subresource(subresource))
+    response = await call(connect(server).resource("deployments").subresource(subresource))
 
-    assert server.asked == [request_line]
-    assert answer.kind == "Scale"
+    assert server.request_lines == [request_line]
+    assert response.kind == "Scale"
 
 
 async def test_an_object_with_its_own_kind_may_set_the_namespace() -> None:
@@ -47,7 +47,7 @@ async def test_an_object_with_its_own_kind_may_set_the_namespace() -> None:
 
     await connect(server).resource("deployments").subresource("scale").update(scale)
 
-    assert server.asked == ["PUT /apis/apps/v1/namespaces/own/deployments/web/scale"]
+    assert server.request_lines == ["PUT /apis/apps/v1/namespaces/own/deployments/web/scale"]
 
 
 async def test_writes_name_the_field_manager_and_take_the_options() -> None:

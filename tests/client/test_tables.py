@@ -8,7 +8,7 @@ import httpx2
 import pytest
 
 from dynkube.errors import InvalidInput, ProtocolError
-from tests.client.wire import ScriptedServer, connect, ok, pod, pods, refusal
+from tests.client.wire import ScriptedServer, connect, error_response, ok, pod, pods
 
 NAME = {"name": "Name", "type": "string", "format": "name", "description": "", "priority": 0}
 READY = {"name": "Ready", "type": "string", "format": "", "description": "", "priority": 0}
@@ -40,10 +40,10 @@ async def test_one_request_returns_the_objects_and_their_cells() -> None:
     assert (found.kind, found.api_version, found.resource_version) == ("PodList", "v1", "9")
     assert found.server_columns
     assert found.namespaced
-    (asked,) = server.requests
-    assert asked.headers["accept"].startswith("application/json;as=Table;v=v1;g=meta.k8s.io,")
-    assert asked.url.params["includeObject"] == "Object"
-    assert asked.url.params["labelSelector"] == "app=web"
+    (request,) = server.requests
+    assert request.headers["accept"].startswith("application/json;as=Table;v=v1;g=meta.k8s.io,")
+    assert request.url.params["includeObject"] == "Object"
+    assert request.url.params["labelSelector"] == "app=web"
 
 
 async def test_pages_are_joined_to_one_table() -> None:
@@ -52,7 +52,7 @@ async def test_pages_are_joined_to_one_table() -> None:
     found = await connect(server).resource("pods").table(page_size=1)
 
     assert found.column("ready") == ("1/1", "0/1")
-    assert server.asked == ["GET /api/v1/pods limit=1", "GET /api/v1/pods limit=1 continue=t"]
+    assert server.request_lines == ["GET /api/v1/pods limit=1", "GET /api/v1/pods limit=1 continue=t"]
 
 
 async def test_columns_that_differ_between_pages_are_matched_by_name() -> None:
@@ -65,8 +65,8 @@ async def test_columns_that_differ_between_pages_are_matched_by_name() -> None:
 
 
 async def test_pages_that_have_expired_are_read_again_in_one_response() -> None:
-    whole = table((pod("a"), ["a", "1/1", "n1"]), (pod("b"), ["b", "0/1", "n2"]))
-    server = ScriptedServer(table((pod("a"), ["a", "1/1", "n1"]), token="t"), refusal(410, "Expired"), whole)
+    complete = table((pod("a"), ["a", "1/1", "n1"]), (pod("b"), ["b", "0/1", "n2"]))
+    server = ScriptedServer(table((pod("a"), ["a", "1/1", "n1"]), token="t"), error_response(410, "Expired"), complete)
 
     found = await connect(server).resource("pods").table(page_size=1)
 
@@ -108,7 +108,7 @@ async def test_cells_without_a_column_are_left_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "message"),
+    ("response", "message"),
     [
         (table(({"metadata": []}, ["a", "b", "c"])), "an object that cannot be decoded"),
         (ok({"kind": "Table", "rows": {}}), "the response is not a Kubernetes table"),
@@ -116,10 +116,10 @@ async def test_cells_without_a_column_are_left_out() -> None:
     ],
 )
 async def test_a_response_that_is_neither_table_nor_list_is_an_error_with_the_request(
-    answer: httpx2.Response, message: str
+    response: httpx2.Response, message: str
 ) -> None:
     with pytest.raises(ProtocolError, match=rf"{message}.*\[GET /api/v1/pods\]"):
-        await connect(ScriptedServer(answer)).resource("pods").table()
+        await connect(ScriptedServer(response)).resource("pods").table()
 
 
 async def test_the_error_for_an_unknown_column_lists_the_columns() -> None:

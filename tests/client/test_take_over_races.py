@@ -11,7 +11,7 @@ import dynkube
 from dynkube import Change, fields_of
 from dynkube.errors import ApplyConflict, Conflict, Forbidden
 from dynkube.testing import APIServer, User
-from tests.client.interrupted import Interrupted
+from tests.client.hooked_transport import HookedTransport
 
 
 def config(**data: str) -> dict[str, Any]:
@@ -19,33 +19,33 @@ def config(**data: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def wire(server: APIServer) -> Interrupted:
+def wire(server: APIServer) -> HookedTransport:
     server.apply(config(a="1", b="1"), field_manager="first")
-    return Interrupted(server.transport())
+    return HookedTransport(server.transport())
 
 
 @pytest.fixture
-async def client(wire: Interrupted) -> AsyncIterator[dynkube.Client]:
+async def client(wire: HookedTransport) -> AsyncIterator[dynkube.Client]:
     async with dynkube.connect(transport=wire) as client:
         yield client
 
 
 async def test_a_write_between_reading_and_taking_leads_to_another_read(
-    server: APIServer, wire: Interrupted, client: dynkube.Client
+    server: APIServer, wire: HookedTransport, client: dynkube.Client
 ) -> None:
     def meanwhile(request: str) -> None:
-        if request == "PATCH force" and "PATCH force" not in wire.seen[:-1]:
+        if request == "PATCH force" and "PATCH force" not in wire.requests[:-1]:
             server.apply(config(c="1"), field_manager="third")
 
     wire.before = meanwhile
     applied = await client.resource("configmaps").apply(config(a="2"), force=[".data.a"])
 
-    assert wire.seen == ["GET", *["PATCH", "GET", "PATCH force dryRun", "PATCH force"] * 2]
+    assert wire.requests == ["GET", *["PATCH", "GET", "PATCH force dryRun", "PATCH force"] * 2]
     assert applied["data"] == {"a": "2", "b": "1", "c": "1"}
 
 
 async def test_a_field_that_another_manager_takes_in_between_is_not_taken_back(
-    server: APIServer, wire: Interrupted, client: dynkube.Client
+    server: APIServer, wire: HookedTransport, client: dynkube.Client
 ) -> None:
     def meanwhile(request: str) -> None:
         if request == "PATCH force":
@@ -59,7 +59,9 @@ async def test_a_field_that_another_manager_takes_in_between_is_not_taken_back(
     assert server.get("configmaps", "a")["data"] == {"a": "1", "b": "1", "c": "theirs"}
 
 
-async def test_constant_writes_end_in_a_conflict(server: APIServer, wire: Interrupted, client: dynkube.Client) -> None:
+async def test_constant_writes_end_in_a_conflict(
+    server: APIServer, wire: HookedTransport, client: dynkube.Client
+) -> None:
     numbers = iter(range(100))
 
     def meanwhile(request: str) -> None:
@@ -70,15 +72,15 @@ async def test_constant_writes_end_in_a_conflict(server: APIServer, wire: Interr
     with pytest.raises(Conflict, match="the object has been modified"):
         await client.resource("configmaps").apply(config(a="2"), force=[".data.a"])
 
-    assert wire.seen.count("PATCH force") == 5
+    assert wire.requests.count("PATCH force") == 5
     assert server.get("configmaps", "a")["data"]["a"] == "1"
 
 
 async def test_an_object_deleted_in_between_is_created(
-    server: APIServer, wire: Interrupted, client: dynkube.Client
+    server: APIServer, wire: HookedTransport, client: dynkube.Client
 ) -> None:
     def meanwhile(request: str) -> None:
-        if wire.seen == ["GET", "PATCH", "GET"]:
+        if wire.requests == ["GET", "PATCH", "GET"]:
             server.delete("configmaps", "a")
 
     wire.before = meanwhile
@@ -99,7 +101,7 @@ async def test_taking_by_path_needs_the_permission_to_read(server: APIServer) ->
 
 
 async def test_a_conflict_with_a_later_write_has_its_owner(
-    server: APIServer, wire: Interrupted, client: dynkube.Client
+    server: APIServer, wire: HookedTransport, client: dynkube.Client
 ) -> None:
     def meanwhile(request: str) -> None:
         if request == "PATCH":
@@ -112,7 +114,7 @@ async def test_a_conflict_with_a_later_write_has_its_owner(
     (conflict,) = caught.value.conflicts
     assert (conflict.manager, conflict.ours, conflict.live) == ("third", "mine", "theirs")
     assert conflict.time is not None
-    assert wire.seen == ["GET", "PATCH", "GET"]
+    assert wire.requests == ["GET", "PATCH", "GET"]
 
 
 async def test_a_manager_that_was_forced_out_owns_none_of_the_fields(client: dynkube.Client) -> None:

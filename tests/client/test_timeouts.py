@@ -34,7 +34,7 @@ class SlowServer(ScriptedServer):
         raise AssertionError("not reached")
 
 
-class Short(Shortcuts):
+class APIClientShortcuts(Shortcuts):
     """The shortcuts of an API client."""
 
     def __init__(self, api: APIClient) -> None:
@@ -61,9 +61,9 @@ VERBS: dict[str, Call] = {
     "resolve": lambda c, t: c.resource("pods").resolve(timeout=t),
     "availability": lambda c, t: c.resource("pods").availability(timeout=t),
     "subresource": lambda c, t: c.resource("pods").subresource("status").get("a", timeout=t),
-    "can": lambda c, t: Short(c).auth_can_i("get", "pods", timeout=t),
-    "whoami": lambda c, t: Short(c).whoami(timeout=t),
-    "api_resources": lambda c, t: Short(c).api_resources(timeout=t),
+    "can": lambda c, t: APIClientShortcuts(c).auth_can_i("get", "pods", timeout=t),
+    "whoami": lambda c, t: APIClientShortcuts(c).whoami(timeout=t),
+    "api_resources": lambda c, t: APIClientShortcuts(c).api_resources(timeout=t),
     "server_version": lambda c, t: c.server_version(timeout=t),
 }
 

@@ -8,16 +8,26 @@ import pytest
 import trio
 
 from dynkube.errors import DeadlineExceeded, Forbidden, InvalidInput, NotFound
-from tests.client.wire import FOREVER, Answer, ScriptedServer, connect, event, pod, pods, refusal, stream
+from tests.client.wire import (
+    FOREVER,
+    ScriptedResponse,
+    ScriptedServer,
+    connect,
+    error_response,
+    event,
+    pod,
+    pods,
+    stream,
+)
 
 
 def ready(version: int, status: str = "True", **fields: str) -> dict[str, Any]:
     return pod("a", version, status={"conditions": [{"type": "Ready", "status": status, **fields}]})
 
 
-async def wait(condition: Any, *answers: Answer, **options: Any) -> tuple[str | None, float]:
+async def wait(condition: Any, *responses: ScriptedResponse, **options: Any) -> tuple[str | None, float]:
     """Return the resourceVersion for which the condition held, and the time until then."""
-    found = await connect(ScriptedServer(*answers)).resource("pods").wait_for("a", condition, **options)
+    found = await connect(ScriptedServer(*responses)).resource("pods").wait_for("a", condition, **options)
     return (None if found is None else found.resource_version), trio.current_time()
 
 
@@ -28,7 +38,7 @@ async def test_a_condition_that_holds_already_is_not_waited_for() -> None:
 
     assert found is not None
     assert found.resource_version == "3"
-    assert server.asked == ["GET /api/v1/namespaces/shop/pods limit=500"]
+    assert server.request_lines == ["GET /api/v1/namespaces/shop/pods limit=500"]
     assert server.requests[0].url.params["fieldSelector"] == "metadata.name=a"
 
 
@@ -67,7 +77,7 @@ async def test_a_missing_object_counts_as_deleted() -> None:
 async def test_another_object_with_the_same_name_is_a_deletion() -> None:
     after_restart = pods(90, pod("a", 80, uid="second"))
 
-    found = await wait("delete", pods(5, pod("a", 3)), refusal(410, "Expired"), after_restart)
+    found = await wait("delete", pods(5, pod("a", 3)), error_response(410, "Expired"), after_restart)
 
     assert found[0] == "3"
 
@@ -107,22 +117,22 @@ async def test_the_timeout_error_says_that_no_object_was_seen() -> None:
 
 
 async def test_the_wait_survives_broken_watches() -> None:
-    answers = [pods(5), stream(), pods(5), refusal(500, "InternalError"), stream(event("ADDED", pod("a", 6)))]
+    responses = [pods(5), stream(), pods(5), error_response(500, "InternalError"), stream(event("ADDED", pod("a", 6)))]
 
-    assert (await wait("create", *answers))[0] == "6"
+    assert (await wait("create", *responses))[0] == "6"
 
 
 async def test_missing_permissions_end_the_wait() -> None:
     with pytest.raises(Forbidden):
-        await wait("create", refusal(403, "Forbidden"))
+        await wait("create", error_response(403, "Forbidden"))
 
 
 async def test_a_resource_that_is_removed_counts_as_a_deletion() -> None:
-    gone = [stream(5.0), refusal(404, "NotFound")]
+    gone = [stream(5.0), error_response(404, "NotFound")]
 
     assert await wait("delete", pods(5, pod("a", 3)), *gone) == ("3", 5)
     with pytest.raises(NotFound):
-        await wait("condition=Ready", pods(5, pod("a", 3)), stream(5.0), refusal(404, "NotFound"))
+        await wait("condition=Ready", pods(5, pod("a", 3)), stream(5.0), error_response(404, "NotFound"))
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from dynkube.errors import BadRequest, ConnectFailed, Forbidden, NotFound, ProtocolError, Unauthorized, UnreadableEvent
 from dynkube.meta import Added
-from tests.client.wire import Answer, ScriptedServer, connect, event, pod, pods, refusal, stream
+from tests.client.wire import ScriptedResponse, ScriptedServer, connect, error_response, event, pod, pods, stream
 
 MODIFIED = event("MODIFIED", pod("a", 2))
 GARBAGE = b"<html>\n"
@@ -23,7 +23,7 @@ GARBAGE = b"<html>\n"
     ],
 )
 async def test_a_permanent_error_response_is_raised(code: int, reason: str, error: type[Exception]) -> None:
-    server = ScriptedServer(stream(MODIFIED, 5.0), *[refusal(code, reason) for _ in range(2)])
+    server = ScriptedServer(stream(MODIFIED, 5.0), *[error_response(code, reason) for _ in range(2)])
 
     async with connect(server).resource("pods").watch(resource_version="1") as events:
         await anext(events)
@@ -32,7 +32,7 @@ async def test_a_permanent_error_response_is_raised(code: int, reason: str, erro
 
 
 @pytest.mark.parametrize(
-    ("answer", "error"),
+    ("response", "error"),
     [
         pytest.param(httpx2.ConnectTimeout("no route"), ConnectFailed, id="unreachable"),
         pytest.param(
@@ -41,10 +41,10 @@ async def test_a_permanent_error_response_is_raised(code: int, reason: str, erro
     ],
 )
 async def test_an_error_of_the_first_request_is_raised_even_if_it_is_transient(
-    answer: Answer, error: type[Exception]
+    response: ScriptedResponse, error: type[Exception]
 ) -> None:
     with pytest.raises(error):
-        async with connect(ScriptedServer(answer)).resource("pods").watch():
+        async with connect(ScriptedServer(response)).resource("pods").watch():
             pytest.fail("it was entered")
 
 
@@ -65,11 +65,11 @@ async def test_repeated_unreadable_events_are_raised() -> None:
         with pytest.raises(UnreadableEvent):
             await anext(events)
 
-    assert server.answers == []
+    assert server.responses == []
 
 
 async def test_events_between_unreadable_ones_reset_the_count() -> None:
-    rounds: list[Answer] = [stream(event("ADDED", pod("a", n)), GARBAGE) for n in range(2, 8)]
+    rounds: list[ScriptedResponse] = [stream(event("ADDED", pod("a", n)), GARBAGE) for n in range(2, 8)]
     server = ScriptedServer(*rounds)
 
     async with connect(server).resource("pods").watch(resource_version="1") as events:

@@ -10,29 +10,29 @@ import pytest
 from dynkube.errors import Gone
 from dynkube.meta import Bookmark, Deleted, WatchEvent
 from tests.client.wire import (
-    Answer,
+    ScriptedResponse,
     ScriptedServer,
     bookmark,
     connect,
+    error_response,
     event,
     pod,
     pods,
-    refusal,
     status,
     stream,
 )
 
 TOO_LARGE = {"causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]}
 
-FORGOTTEN = [
-    pytest.param(lambda: refusal(410, "Gone", "too old resource version"), id="HTTP 410"),
+EXPIRED = [
+    pytest.param(lambda: error_response(410, "Gone", "too old resource version"), id="HTTP 410"),
     pytest.param(lambda: stream(event("ERROR", status(410, "Expired", "too old"))), id="ERROR event"),
     pytest.param(stream, id="200 and an immediate end"),
-    pytest.param(lambda: refusal(504, "Timeout", details=TOO_LARGE), id="a version that is too large"),
+    pytest.param(lambda: error_response(504, "Timeout", details=TOO_LARGE), id="a version that is too large"),
 ]
 
 
-def told(event: WatchEvent) -> str:
+def describe(event: WatchEvent) -> str:
     if isinstance(event, Bookmark):
         return f"bookmark {event.resource_version}"
     return f"{type(event).__name__.lower()} {event.object.name}@{event.object.resource_version}"
@@ -40,21 +40,21 @@ def told(event: WatchEvent) -> str:
 
 async def follow(server: ScriptedServer, count: int, resource_version: str | None = None) -> list[str]:
     async with connect(server).resource("pods").watch(resource_version=resource_version) as events:
-        return [told(await anext(events)) for _ in range(count)]
+        return [describe(await anext(events)) for _ in range(count)]
 
 
-@pytest.mark.parametrize("forgotten", FORGOTTEN)
-async def test_the_changes_since_the_last_event_are_delivered(forgotten: Callable[[], httpx2.Response]) -> None:
+@pytest.mark.parametrize("expired", EXPIRED)
+async def test_the_changes_since_the_last_event_are_delivered(expired: Callable[[], httpx2.Response]) -> None:
     before = pods(5, pod("gone", 1), pod("same", 2), pod("changed", 3), pod("other", 4, uid="first"))
     after = pods(90, pod("same", 2), pod("changed", 80), pod("other", 81, uid="second"), pod("new", 82))
-    server = ScriptedServer(before, forgotten(), after, stream(bookmark(95)))
+    server = ScriptedServer(before, expired(), after, stream(bookmark(95)))
 
     events = await follow(server, 10)
 
     assert sorted(events[4:9]) == ["added new@82", "added other@81", "deleted gone@1", "deleted other@4",
                                    "modified changed@80"]  # fmt: skip
     assert events.index("deleted other@4") < events.index("added other@81")
-    assert server.asked[2:] == ["GET /api/v1/pods limit=500", "GET /api/v1/pods?watch rv=90"]
+    assert server.request_lines[2:] == ["GET /api/v1/pods limit=500", "GET /api/v1/pods?watch rv=90"]
 
 
 async def test_objects_of_watch_events_are_not_delivered_again() -> None:
@@ -62,7 +62,7 @@ async def test_objects_of_watch_events_are_not_delivered_again() -> None:
     server = ScriptedServer(
         pods(5, pod("a", 1), pod("c", 2)),
         stream(changes, 5.0),
-        refusal(410, "Expired"),
+        error_response(410, "Expired"),
         pods(20, pod("a", 7), pod("b", 6)),
         stream(bookmark(21)),
     )
@@ -73,7 +73,7 @@ async def test_objects_of_watch_events_are_not_delivered_again() -> None:
 
 
 async def test_an_object_deleted_in_between_is_delivered_with_its_identity() -> None:
-    server = ScriptedServer(pods(5, pod("a", 3, spec={"x": 1})), refusal(410, "Expired"), pods(9))
+    server = ScriptedServer(pods(5, pod("a", 3, spec={"x": 1})), error_response(410, "Expired"), pods(9))
 
     async with connect(server).resource("pods").watch() as events:
         await anext(events)
@@ -89,7 +89,9 @@ async def test_an_object_deleted_in_between_is_delivered_with_its_identity() -> 
 
 @pytest.mark.scenario("F16")
 async def test_repeated_410_responses_are_followed_by_growing_delays() -> None:
-    rounds: list[Answer] = [answer for _ in range(4) for answer in (refusal(410, "Expired"), pods(5, pod("a")))]
+    rounds: list[ScriptedResponse] = [
+        response for _ in range(4) for response in (error_response(410, "Expired"), pods(5, pod("a")))
+    ]
     server = ScriptedServer(pods(5, pod("a")), *rounds, stream(bookmark(9)))
 
     assert await follow(server, 2) == ["added a@1", "bookmark 9"]
@@ -99,17 +101,21 @@ async def test_repeated_410_responses_are_followed_by_growing_delays() -> None:
 
 async def test_the_list_is_repeated_until_it_succeeds() -> None:
     server = ScriptedServer(
-        pods(5, pod("a")), refusal(410, "Expired"), refusal(500, "InternalError"), pods(9, pod("b")), stream()
+        pods(5, pod("a")),
+        error_response(410, "Expired"),
+        error_response(500, "InternalError"),
+        pods(9, pod("b")),
+        stream(),
     )
 
     assert await follow(server, 3) == ["added a@1", "deleted a@1", "added b@1"]
 
 
-@pytest.mark.parametrize("forgotten", FORGOTTEN[:2])
+@pytest.mark.parametrize("expired", EXPIRED[:2])
 async def test_a_watch_from_a_given_version_raises_gone_with_a_hint(
-    forgotten: Callable[[], httpx2.Response],
+    expired: Callable[[], httpx2.Response],
 ) -> None:
-    server = ScriptedServer(forgotten())
+    server = ScriptedServer(expired())
 
     with pytest.raises(Gone) as caught:
         await follow(server, 1, "5")
@@ -119,23 +125,23 @@ async def test_a_watch_from_a_given_version_raises_gone_with_a_hint(
 
 @pytest.mark.scenario("F16")
 async def test_a_watch_from_a_given_version_that_ends_at_once_checks_whether_the_version_has_expired() -> None:
-    server = ScriptedServer(stream(), refusal(410, "Expired"))
+    server = ScriptedServer(stream(), error_response(410, "Expired"))
 
     with pytest.raises(Gone):
         await follow(server, 1, "5")
 
-    assert server.asked == ["GET /api/v1/pods?watch rv=5", "GET /api/v1/pods rv=5 match=Exact limit=1"]
+    assert server.request_lines == ["GET /api/v1/pods?watch rv=5", "GET /api/v1/pods rv=5 match=Exact limit=1"]
 
 
 @pytest.mark.parametrize(
-    "answer", [pytest.param(pods(5), id="still there"), pytest.param(refusal(400, "BadRequest"), id="unknown")]
+    "response", [pytest.param(pods(5), id="still there"), pytest.param(error_response(400, "BadRequest"), id="unknown")]
 )
-async def test_a_short_watch_whose_version_has_not_expired_continues(answer: Answer) -> None:
-    server = ScriptedServer(stream(), answer, stream(event("ADDED", pod("a", 6))))
+async def test_a_short_watch_whose_version_has_not_expired_continues(response: ScriptedResponse) -> None:
+    server = ScriptedServer(stream(), response, stream(event("ADDED", pod("a", 6))))
 
     assert await follow(server, 1, "5") == ["added a@6"]
 
-    assert server.asked[2] == "GET /api/v1/pods?watch rv=5"
+    assert server.request_lines[2] == "GET /api/v1/pods?watch rv=5"
 
 
 async def test_events_before_a_bookmark_that_goes_back_are_delivered_once() -> None:
@@ -144,4 +150,4 @@ async def test_events_before_a_bookmark_that_goes_back_are_delivered_once() -> N
 
     assert await follow(server, 2, "5") == ["added a@8", "added b@9"]
 
-    assert server.asked[1:] == ["GET /api/v1/pods rv=8 match=Exact limit=1", "GET /api/v1/pods?watch rv=8"]
+    assert server.request_lines[1:] == ["GET /api/v1/pods rv=8 match=Exact limit=1", "GET /api/v1/pods?watch rv=8"]

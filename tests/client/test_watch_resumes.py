@@ -11,15 +11,15 @@ from dynkube.errors import ClosedError, WrongScope
 from dynkube.meta import Added, Bookmark, Modified, WatchEvent
 from tests.client.wire import (
     FOREVER,
-    Answer,
     Part,
+    ScriptedResponse,
     ScriptedServer,
     bookmark,
     connect,
+    error_response,
     event,
     pod,
     pods,
-    refusal,
     stream,
 )
 
@@ -48,7 +48,7 @@ async def test_a_watch_begins_with_the_existing_objects_and_continues_from_the_l
     events = await take(server, 3)
 
     assert [type(one) for one in events] == [Added, Added, Modified]
-    assert server.asked == ["GET /api/v1/pods limit=500", "GET /api/v1/pods?watch rv=9"]
+    assert server.request_lines == ["GET /api/v1/pods limit=500", "GET /api/v1/pods?watch rv=9"]
 
 
 async def test_a_watch_from_a_version_does_not_list() -> None:
@@ -57,7 +57,7 @@ async def test_a_watch_from_a_version_does_not_list() -> None:
     events = await take(server, 1, resource_version="1")
 
     assert versions(events) == ["2"]
-    assert server.asked == ["GET /api/v1/pods?watch rv=1"]
+    assert server.request_lines == ["GET /api/v1/pods?watch rv=1"]
 
 
 async def test_a_watch_from_version_zero_lists_any_cached_state() -> None:
@@ -65,7 +65,7 @@ async def test_a_watch_from_version_zero_lists_any_cached_state() -> None:
 
     await take(server, 2, resource_version="0")
 
-    assert server.asked == ["GET /api/v1/pods rv=0 limit=500", "GET /api/v1/pods?watch rv=9"]
+    assert server.request_lines == ["GET /api/v1/pods rv=0 limit=500", "GET /api/v1/pods?watch rv=9"]
 
 
 async def test_requests_ask_for_bookmarks_and_a_timeout_within_ten_minutes() -> None:
@@ -88,14 +88,14 @@ async def test_requests_ask_for_bookmarks_and_a_timeout_within_ten_minutes() -> 
         pytest.param(stream(MODIFIED2, *LIVELY), 330, id="not ended by the server"),
     ],
 )
-async def test_the_next_request_continues_from_the_last_version(end: Answer, opened_again_at: float) -> None:
+async def test_the_next_request_continues_from_the_last_version(end: ScriptedResponse, opened_again_at: float) -> None:
     server = ScriptedServer(stream(MODIFIED2), stream(MODIFIED3))
-    server.answers[0] = end
+    server.responses[0] = end
 
     events = await take(server, 2, resource_version="1", bookmarks=False)
 
     assert versions(events) == ["2", "3"]
-    assert server.asked == ["GET /api/v1/pods?watch rv=1", "GET /api/v1/pods?watch rv=2"]
+    assert server.request_lines == ["GET /api/v1/pods?watch rv=1", "GET /api/v1/pods?watch rv=2"]
     assert server.times == [0, pytest.approx(opened_again_at)]
 
 
@@ -105,20 +105,20 @@ async def test_silence_proves_nothing_if_the_server_has_never_sent_a_bookmark() 
     events = await take(server, 2, resource_version="1", bookmarks=False)
 
     assert versions(events) == ["2", "3"]
-    assert server.asked == ["GET /api/v1/pods?watch rv=1", *["GET /api/v1/pods?watch rv=2"] * 4]
+    assert server.request_lines == ["GET /api/v1/pods?watch rv=1", *["GET /api/v1/pods?watch rv=2"] * 4]
 
 
 @pytest.mark.parametrize(
-    ("answer", "waited"),
+    ("response", "waited"),
     [
-        pytest.param(refusal(500, "InternalError"), 0.8, id="500"),
-        pytest.param(refusal(504, "Timeout"), 0.8, id="504"),
-        pytest.param(refusal(429, "TooManyRequests"), 0.8, id="429"),
+        pytest.param(error_response(500, "InternalError"), 0.8, id="500"),
+        pytest.param(error_response(504, "Timeout"), 0.8, id="504"),
+        pytest.param(error_response(429, "TooManyRequests"), 0.8, id="429"),
         pytest.param(httpx2.ReadTimeout("slow"), 0.8, id="transport"),
     ],
 )
-async def test_a_transient_error_response_is_retried_after_a_delay(answer: Answer, waited: float) -> None:
-    server = ScriptedServer(stream(MODIFIED2, 10.0), answer, stream(MODIFIED3))
+async def test_a_transient_error_response_is_retried_after_a_delay(response: ScriptedResponse, waited: float) -> None:
+    server = ScriptedServer(stream(MODIFIED2, 10.0), response, stream(MODIFIED3))
 
     events = await take(server, 2, resource_version="1")
 
@@ -127,7 +127,7 @@ async def test_a_transient_error_response_is_retried_after_a_delay(answer: Answe
 
 
 async def test_delays_grow_to_thirty_seconds_while_failures_continue() -> None:
-    bad = [refusal(500, "InternalError") for _ in range(8)]
+    bad = [error_response(500, "InternalError") for _ in range(8)]
     server = ScriptedServer(stream(MODIFIED2, 10.0), *bad, stream(MODIFIED3))
 
     await take(server, 2, resource_version="1")
@@ -137,7 +137,7 @@ async def test_delays_grow_to_thirty_seconds_while_failures_continue() -> None:
 
 
 async def test_a_proxy_that_cuts_idle_streams_does_not_make_the_delays_grow() -> None:
-    cuts: list[Answer] = [stream(50.0, httpx2.ReadError("idle")) for _ in range(5)]
+    cuts: list[ScriptedResponse] = [stream(50.0, httpx2.ReadError("idle")) for _ in range(5)]
     server = ScriptedServer(*cuts, stream(MODIFIED2))
 
     await take(server, 1, resource_version="1")
@@ -160,7 +160,7 @@ async def test_a_bookmark_advances_the_version_even_if_it_is_not_returned() -> N
     events = await take(server, 1, resource_version="1", bookmarks=False)
 
     assert versions(events) == ["8"]
-    assert server.asked[1] == "GET /api/v1/pods?watch rv=7"
+    assert server.request_lines[1] == "GET /api/v1/pods?watch rv=7"
 
 
 async def test_bookmarks_are_returned_and_keep_a_watch_alive() -> None:
@@ -183,18 +183,18 @@ async def test_a_cancelled_wait_for_an_event_loses_nothing() -> None:
 
     assert scope.cancelled_caught
     assert versions([event_after]) == ["2"]
-    assert server.asked[1:] == ["GET /api/v1/pods?watch rv=1"] * 2
+    assert server.request_lines[1:] == ["GET /api/v1/pods?watch rv=1"] * 2
 
 
 async def test_leaving_ends_the_request_and_the_events() -> None:
-    answer = stream(MODIFIED2, FOREVER)
+    response = stream(MODIFIED2, FOREVER)
 
-    async with connect(ScriptedServer(answer)).resource("pods").watch(resource_version="1") as events:
+    async with connect(ScriptedServer(response)).resource("pods").watch(resource_version="1") as events:
         await anext(events)
     with pytest.raises(ClosedError, match="after its 'async with' block"):
         await anext(events)
 
-    assert answer.stream.closed_at == 0  # type: ignore[union-attr]  # the stream is the test's own Body
+    assert response.stream.closed_at == 0  # type: ignore[union-attr]  # the stream is the test's own Body
 
 
 async def test_a_namespace_for_a_cluster_scoped_resource_is_rejected_before_any_request() -> None:
@@ -209,7 +209,7 @@ async def test_a_namespace_for_a_cluster_scoped_resource_is_rejected_before_any_
 
 @pytest.mark.scenario("F40")
 async def test_restarts_and_the_last_error_can_be_seen() -> None:
-    server = ScriptedServer(stream(MODIFIED2, 9.0), refusal(500, "InternalError"), stream(MODIFIED3, FOREVER))
+    server = ScriptedServer(stream(MODIFIED2, 9.0), error_response(500, "InternalError"), stream(MODIFIED3, FOREVER))
 
     async with connect(server).resource("pods").watch(resource_version="1") as events:
         await anext(events)

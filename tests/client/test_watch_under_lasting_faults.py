@@ -17,11 +17,12 @@ from tests.informers.faults.test_lasting import write_for_an_hour
 from tests.informers.kit import WIDGETS, crd, widget
 
 FAULTS = [
-    pytest.param(fault, marks=pytest.mark.scenario(fault.number, "P13"), id=name) for name, fault in LASTING_FAULTS.items()
+    pytest.param(fault, marks=pytest.mark.scenario(fault.number, "P13"), id=name)
+    for name, fault in LASTING_FAULTS.items()
 ]
 
 
-class Told:
+class WatchFollower:
     """Applies the events of a watch on widgets, and checks their order."""
 
     def __init__(self, client: dynkube.Client) -> None:
@@ -63,10 +64,10 @@ async def test_it_raises_or_retries_slowly_and_then_delivers_the_changes(
     server.create(crd())
     for name in ("stays", "goes", POISON):
         server.create(widget(name))
-    told = Told(client)
+    follower = WatchFollower(client)
     async with trio.open_nursery() as nursery:
-        await nursery.start(told.follow)
-        await told.until(POISON)
+        await nursery.start(follower.follow)
+        await follower.until(POISON)
         await trio.sleep(30)
         server.forget_requests()
         with caplog.at_level(logging.WARNING, "dynkube"):
@@ -74,17 +75,17 @@ async def test_it_raises_or_retries_slowly_and_then_delivers_the_changes(
             await write_for_an_hour(server, fault.writes)
         server.create(widget("comes"))
         server.delete("widgets", "goes")
-        asked = sum(r.resource is not None and r.resource.resource == "widgets" for r in server.requests)
+        requests = sum(r.resource is not None and r.resource.resource == "widgets" for r in server.requests)
 
         end()
         with suppress(trio.TooSlowError), trio.fail_after(max(240, fault.recovery)):
-            await told.until("comes")
-            await told.until("goes", present=False)
+            await follower.until("comes")
+            await follower.until("goes", present=False)
         nursery.cancel_scope.cancel()
 
-    assert isinstance(told.raised, fault.raised or type(None)), repr(told.raised)
-    assert asked <= fault.requests
+    assert isinstance(follower.raised, fault.raised or type(None)), repr(follower.raised)
+    assert requests <= fault.requests
     assert caplog.records == []
     if fault.raised is None:
         stored = {(obj["metadata"]["namespace"], obj["metadata"]["name"]) for obj in server.list("widgets")}
-        assert told.present.keys() == stored
+        assert follower.present.keys() == stored

@@ -11,7 +11,7 @@ import pytest
 from dynkube.client import ResourceClient
 from dynkube.errors import AlreadyExists, Conflict, Invalid, InvalidInput, InvalidObject, WrongScope
 from dynkube.meta import PatchType, Unstructured
-from tests.client.wire import Answer, ScriptedServer, connect, ok, pod, pods, refusal
+from tests.client.wire import ScriptedResponse, ScriptedServer, connect, error_response, ok, pod, pods
 
 Call = Callable[[ResourceClient], Any]
 
@@ -19,8 +19,10 @@ DEPLOYMENT = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name"
 SUCCESS = {"apiVersion": "v1", "kind": "Status", "status": "Success", "details": {"uid": "u"}}
 
 
-async def send(call: Call, answer: Answer | None = None, *, resource: str = "deployments") -> ScriptedServer:
-    server = ScriptedServer(ok(DEPLOYMENT) if answer is None else answer)
+async def send(
+    call: Call, response: ScriptedResponse | None = None, *, resource: str = "deployments"
+) -> ScriptedServer:
+    server = ScriptedServer(ok(DEPLOYMENT) if response is None else response)
     await call(connect(server).resource(resource))
     return server
 
@@ -40,7 +42,7 @@ async def send(call: Call, answer: Answer | None = None, *, resource: str = "dep
 async def test_each_verb_is_one_request(call: Call, request_line: str) -> None:
     server = await send(call, ok(SUCCESS) if "DELETE" in request_line else None)
 
-    assert server.asked == [request_line]
+    assert server.request_lines == [request_line]
 
 
 async def test_an_object_is_sent_unchanged_and_returned_as_stored() -> None:
@@ -58,7 +60,7 @@ async def test_the_namespace_of_the_object_is_used() -> None:
 
     server = await send(lambda r: r.update(obj))
 
-    assert server.asked == ["PUT /apis/apps/v1/namespaces/own/deployments/web"]
+    assert server.request_lines == ["PUT /apis/apps/v1/namespaces/own/deployments/web"]
 
 
 async def test_the_field_manager_is_that_of_the_client() -> None:
@@ -264,4 +266,4 @@ async def test_a_create_may_leave_the_name_to_the_server() -> None:
 )
 async def test_an_error_response_is_raised_as_its_class(code: int, reason: str, error: type[Exception]) -> None:
     with pytest.raises(error):
-        await send(lambda r: r.create(DEPLOYMENT), refusal(code, reason))
+        await send(lambda r: r.create(DEPLOYMENT), error_response(code, reason))

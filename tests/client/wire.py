@@ -21,7 +21,7 @@ from dynkube.rest._client import RESTClient
 JSON = {"content-type": "application/json"}
 
 Part: TypeAlias = bytes | float | Exception
-Answer: TypeAlias = httpx2.Response | Exception | Callable[[httpx2.Request], httpx2.Response]
+ScriptedResponse: TypeAlias = httpx2.Response | Exception | Callable[[httpx2.Request], httpx2.Response]
 
 FOREVER = math.inf
 
@@ -110,10 +110,10 @@ class Body(httpx2.AsyncByteStream):
 
 
 class ScriptedServer(httpx2.AsyncBaseTransport):
-    """Serves discovery, and ``answers`` in order for all other requests; records these requests and their times."""
+    """Serves discovery, and ``responses`` in order for all other requests; records these requests and their times."""
 
-    def __init__(self, *answers: Answer) -> None:
-        self.answers = list(answers)
+    def __init__(self, *responses: ScriptedResponse) -> None:
+        self.responses = list(responses)
         self.requests: list[httpx2.Request] = []
         self.times: list[float] = []
         self.discoveries = 0
@@ -125,13 +125,13 @@ class ScriptedServer(httpx2.AsyncBaseTransport):
             return httpx2.Response(200, headers=JSON, content=json.dumps(_DISCOVERY[request.url.path]).encode())
         self.requests.append(request)
         self.times.append(trio.current_time())
-        answer = self.answers.pop(0)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer if isinstance(answer, httpx2.Response) else answer(request)
+        response = self.responses.pop(0)
+        if isinstance(response, Exception):
+            raise response
+        return response if isinstance(response, httpx2.Response) else response(request)
 
     @property
-    def asked(self) -> list[str]:
+    def request_lines(self) -> list[str]:
         """Each request as ``describe`` shows it."""
         return [describe(request) for request in self.requests]
 
@@ -184,7 +184,7 @@ def ok(document: object, status: int = 200) -> httpx2.Response:
     return httpx2.Response(status, headers=JSON, content=json.dumps(document, separators=(",", ":")).encode())
 
 
-def refusal(
+def error_response(
     code: int, reason: str, message: str = "", headers: dict[str, str] | None = None, **fields: object
 ) -> httpx2.Response:
     return httpx2.Response(
