@@ -60,7 +60,7 @@ def test_a_module_is_found_in_the_current_directory(program: str, monkeypatch: p
 
 
 @pytest.mark.parametrize(
-    ("target", "complaint"),
+    ("target", "message"),
     [
         ("no_such_module", "there is no module 'no_such_module' here: pass MODULE:NAME or FILE.py:NAME"),
         ("no_such_package.module", "there is no module 'no_such_package.module' here"),
@@ -72,8 +72,8 @@ def test_a_module_is_found_in_the_current_directory(program: str, monkeypatch: p
         ("{program}:nothing", "my_operator.py:nothing is a list: pass the name of a Controller"),
     ],
 )
-def test_errors_of_loading_name_the_target(target: str, complaint: str, program: str) -> None:
-    with pytest.raises(CommandFailed, match=complaint):
+def test_errors_of_loading_name_the_target(target: str, message: str, program: str) -> None:
+    with pytest.raises(CommandFailed, match=message):
         names(target.format(program=program))
 
 
@@ -128,7 +128,7 @@ async def test_probes_and_metrics_are_served_on_the_given_address(program: str, 
 
 @pytest.mark.real_time
 @pytest.mark.parametrize(
-    ("arguments", "complaint"),
+    ("arguments", "message"),
     [
         ((), "error: pass the controllers to run, as MODULE:NAME or FILE.py:NAME"),
         (("x", "--listen", "localhost:1"), "error: --listen localhost:1: host='localhost': pass an IP address"),
@@ -137,8 +137,8 @@ async def test_probes_and_metrics_are_served_on_the_given_address(program: str, 
         (("no_such_module",), "error: there is no module 'no_such_module' here"),
     ],
 )
-async def test_invalid_arguments_are_rejected(arguments: tuple[str, ...], complaint: str) -> None:
+async def test_invalid_arguments_are_rejected(arguments: tuple[str, ...], message: str) -> None:
     async with dynkube("run", *arguments, "--url", "http://127.0.0.1:1") as command:
         code, _, errors = await command.ended()
 
-    assert (code, errors.startswith(complaint)) == (1, True), errors
+    assert (code, errors.startswith(message)) == (1, True), errors

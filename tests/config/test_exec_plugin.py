@@ -76,7 +76,7 @@ async def test_a_plugin_killed_by_a_signal_is_an_error(plugin: Write) -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "complaint"),
+    ("source", "message"),
     [
         ("pass", "printed nothing"),
         ("print('s3cret garbage')", "printed 15 bytes that are not JSON"),
@@ -84,8 +84,8 @@ async def test_a_plugin_killed_by_a_signal_is_an_error(plugin: Write) -> None:
         ("sys.stdout.write('s3cret' * 1000000)", "printed more output than a credential can have"),
     ],
 )
-async def test_invalid_output_is_an_error_that_does_not_contain_it(plugin: Write, source: str, complaint: str) -> None:
-    with pytest.raises(CredentialError, match=complaint) as caught:
+async def test_invalid_output_is_an_error_that_does_not_contain_it(plugin: Write, source: str, message: str) -> None:
+    with pytest.raises(CredentialError, match=message) as caught:
         await ExecPlugin(plugin(source)).current()
 
     assert "s3cret" not in str(caught.value)

@@ -69,15 +69,15 @@ def test_the_error_for_an_invalid_url_has_the_fix(url: str, hint: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "complaint"),
+    ("arguments", "message"),
     [
         ({"url": 5}, "url is an int: pass a string like 'https://HOST:PORT'"),
         ({"token": b"t"}, "token is bytes: pass the bearer token as a string"),
         ({"verify": None}, "verify is None: pass True, False, the path of a PEM file"),
     ],
 )
-def test_the_error_for_an_argument_of_the_wrong_type_names_it(arguments: dict[str, Any], complaint: str) -> None:
-    with pytest.raises(InvalidInput, match=complaint):
+def test_the_error_for_an_argument_of_the_wrong_type_names_it(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
         explicit_config(**{"url": "https://api"} | arguments)
 
 

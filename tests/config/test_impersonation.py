@@ -41,7 +41,7 @@ def test_any_extra_key_survives_escaping(key: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "complaint"),
+    ("fields", "message"),
     [
         ({"user": ""}, "requires a user"),
         ({"user": "jane", "groups": "dev"}, "lists of strings"),
@@ -49,6 +49,6 @@ def test_any_extra_key_survives_escaping(key: str) -> None:
         ({"user": "jane\r\nX-Evil: 1"}, "Impersonate-User must be a string without line breaks"),
     ],
 )
-def test_an_invalid_impersonation_is_rejected(fields: dict[str, object], complaint: str) -> None:
-    with pytest.raises(ConfigError, match=complaint):
+def test_an_invalid_impersonation_is_rejected(fields: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
         Impersonation(**fields)  # type: ignore[arg-type]  # the mistake under test

@@ -52,18 +52,18 @@ def test_outside_a_pod_it_raises() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "error", "complaint"),
+    ("name", "error", "message"),
     [
         ("token", CredentialError, "automountServiceAccountToken"),
         ("ca.crt", ConfigError, r"in-cluster: the certificate authority .*/ca\.crt cannot be read"),
     ],
 )
 def test_the_error_for_a_file_that_is_not_mounted_names_it(
-    pod: Path, name: str, error: type[Exception], complaint: str
+    pod: Path, name: str, error: type[Exception], message: str
 ) -> None:
     (pod / name).unlink()
 
-    with pytest.raises(error, match=complaint):
+    with pytest.raises(error, match=message):
         load_incluster(directory=pod)
 
 

@@ -20,7 +20,7 @@ SECRET = "s3cret-token"
 
 
 @pytest.mark.parametrize(
-    ("content", "complaint"),
+    ("content", "message"),
     [
         ("a: b: c", r"is not valid YAML: mapping values are not allowed in this context \(line 1, column 5\)"),
         (f"token: '{SECRET}", r"is not valid YAML: found unexpected end of stream"),
@@ -45,10 +45,10 @@ SECRET = "s3cret-token"
         ("clusters: [{name: x}, {name: x}]", "clusters has two entries named 'x': rename or remove one"),
     ],
 )
-def test_the_error_for_a_malformed_file_names_file_and_mistake(content: str, complaint: str, write: Write) -> None:
+def test_the_error_for_a_malformed_file_names_file_and_mistake(content: str, message: str, write: Write) -> None:
     path = write("config", content)
 
-    with pytest.raises(ConfigError, match=complaint) as caught:
+    with pytest.raises(ConfigError, match=message) as caught:
         load_config(kubeconfig=path)
 
     assert str(caught.value).startswith(f"kubeconfig {path}")
@@ -124,7 +124,7 @@ def test_a_context_without_a_kubeconfig_is_not_ignored(monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize(
-    ("change", "complaint"),
+    ("change", "message"),
     [
         ({"current-context": None}, r"has no current-context: pass context= .*there are 'ctx'"),
         ({"current-context": "prod"}, r"has no context 'prod' \(there are 'ctx'\)"),
@@ -136,11 +136,11 @@ def test_a_context_without_a_kubeconfig_is_not_ignored(monkeypatch: pytest.Monke
 )
 @pytest.mark.parametrize("form", ["file", "mapping"])
 def test_the_error_for_an_unknown_name_lists_the_known_ones(
-    change: dict[str, Any], complaint: str, form: str, document: Any, write: Write
+    change: dict[str, Any], message: str, form: str, document: Any, write: Write
 ) -> None:
     broken = {**document({"token": SECRET}), **change}
 
-    with pytest.raises(ConfigError, match=complaint):
+    with pytest.raises(ConfigError, match=message):
         load_config(kubeconfig=write("config", broken) if form == "file" else broken)
 
 
@@ -168,13 +168,13 @@ CLUSTER_FAULTS: list[tuple[dict[str, object], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("fields", "complaint"), CLUSTER_FAULTS)
+@pytest.mark.parametrize(("fields", "message"), CLUSTER_FAULTS)
 def test_the_error_for_an_invalid_cluster_names_the_field(
-    fields: dict[str, object], complaint: str, document: Any, write: Write
+    fields: dict[str, object], message: str, document: Any, write: Write
 ) -> None:
     path = write("config", document({"token": SECRET}, **fields))
 
-    with pytest.raises(ConfigError, match=complaint) as caught:
+    with pytest.raises(ConfigError, match=message) as caught:
         load_config(kubeconfig=path)
 
     assert path in str(caught.value)
@@ -217,13 +217,13 @@ USER_FAULTS: list[tuple[dict[str, object], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("user", "complaint"), USER_FAULTS)
+@pytest.mark.parametrize(("user", "message"), USER_FAULTS)
 def test_the_error_for_an_invalid_user_names_the_field(
-    user: dict[str, object], complaint: str, document: Any, write: Write
+    user: dict[str, object], message: str, document: Any, write: Write
 ) -> None:
     path = write("config", document(copy.deepcopy(user)))
 
-    with pytest.raises(ConfigError, match=complaint) as caught:
+    with pytest.raises(ConfigError, match=message) as caught:
         load_config(kubeconfig=path)
 
     assert str(caught.value).startswith(f"kubeconfig {path}: users[name=u].user")

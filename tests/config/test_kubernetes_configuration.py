@@ -138,7 +138,7 @@ async def _asyncio_hook(configuration: object) -> None: ...
 
 
 @pytest.mark.parametrize(
-    ("argument", "error", "complaint"),
+    ("argument", "error", "message"),
     [
         (configuration(assert_hostname=False), ConfigError, "assert_hostname=False is not supported"),
         (configuration(refresh_api_key_hook=_asyncio_hook), ConfigError, "asyncio refresh hook"),
@@ -146,8 +146,8 @@ async def _asyncio_hook(configuration: object) -> None: ...
         (object(), InvalidInput, r"must be a kubernetes\.client\.Configuration, not object"),
     ],
 )
-def test_settings_without_an_equivalent_are_rejected(argument: Any, error: type[Exception], complaint: str) -> None:
-    with pytest.raises(error, match=complaint):
+def test_settings_without_an_equivalent_are_rejected(argument: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
         from_kubernetes_configuration(argument)
 
 

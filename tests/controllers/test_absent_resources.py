@@ -120,19 +120,19 @@ async def test_a_short_name_that_cannot_be_resolved_yet_is_retried(server: APISe
 async def test_a_watch_without_permission_delays_only_its_own_controller(
     server: APIServer, client: dynkube.Client
 ) -> None:
-    refused, other = Calls(), Calls()
+    pending, other = Calls(), Calls()
     server.create(crd())
     server.create(widget("a"))
     fault = server.inject(Refuse(403), resource="secrets")
-    blocked = Controller(WIDGETS, refused, name="blocked", owns=["secrets"])
+    blocked = Controller(WIDGETS, pending, name="blocked", owns=["secrets"])
     async with running(client, blocked, Controller(WIDGETS, other, name="other")):
         await quiet(60)
-        assert (refused.keys, other.keys) == ([], ["default/a"])
+        assert (pending.keys, other.keys) == ([], ["default/a"])
         assert [state.reason for name, state in blocked.status().informers if name == "secrets"] == ["Forbidden"]
         fault.remove()
         await quiet(300)
 
-    assert refused.keys == ["default/a"]
+    assert pending.keys == ["default/a"]
 
 
 async def test_a_requeue_for_a_deleted_resource_is_dropped(server: APIServer, client: dynkube.Client) -> None:

@@ -69,7 +69,7 @@ async def test_keys_are_reconciled_in_as_many_threads_as_the_concurrency(
 async def test_after_the_timeout_calls_raise_and_the_thread_is_waited_for(
     server: APIServer, client: dynkube.Client
 ) -> None:
-    refused, again, released = trio.Event(), trio.Event(), threading.Event()
+    rejected, again, released = trio.Event(), trio.Event(), threading.Event()
     token = trio.lowlevel.current_trio_token()
 
     def reconcile(ctx: BlockingContext, key: ObjectKey) -> None:
@@ -79,13 +79,13 @@ async def test_after_the_timeout_calls_raise_and_the_thread_is_waited_for(
         for call in (lambda: ctx.apply(config("hangs")), ctx.get, lambda: ctx.apply(config("late"))):
             with pytest.raises(ClosedError, match="did not end in time"):
                 call()
-        token.run_sync_soon(refused.set)
+        token.run_sync_soon(rejected.set)
         released.wait()
 
     server.inject(Hang(), resource="configmaps", times=1)
     controller = Controller(WIDGETS, reconcile, timeout=0.05)
     async with running(client, controller):
-        await refused.wait()
+        await rejected.wait()
         assert not again.is_set()
         released.set()
         await again.wait()

@@ -26,9 +26,9 @@ def widgets(server: APIServer) -> None:
     server.create(widget("a"))
 
 
-def with_status(definition: dict[str, Any]) -> dict[str, Any]:
-    definition["spec"]["versions"][0]["subresources"] = {"status": {}}
-    return definition
+def with_status(crd_body: dict[str, Any]) -> dict[str, Any]:
+    crd_body["spec"]["versions"][0]["subresources"] = {"status": {}}
+    return crd_body
 
 
 def config(name: str = "child", value: str = "1", **metadata: object) -> dict[str, object]:
@@ -223,10 +223,10 @@ async def test_a_delete_of_an_object_that_was_created_again_leaves_it(
 async def test_a_finalizer_is_added_before_the_first_reconcile_whatever_the_predicate_says(
     server: APIServer, client: dynkube.Client
 ) -> None:
-    seen: list[object] = []
+    finalizers: list[object] = []
 
     async def body(ctx: Context, obj: Unstructured) -> None:
-        seen.append(obj["metadata"].get("finalizers"))
+        finalizers.append(obj["metadata"].get("finalizers"))
 
     async def clean_up(ctx: Context, key: ObjectKey) -> None:
         raise AssertionError
@@ -235,7 +235,7 @@ async def test_a_finalizer_is_added_before_the_first_reconcile_whatever_the_pred
     async with running(client, reconciling(body, finalizer=finalizer, predicate=lambda old, new: old is None)):
         await quiet(1)
 
-    assert seen == [["example.com/clean"]]
+    assert finalizers == [["example.com/clean"]]
 
 
 async def test_an_object_that_is_deleted_without_the_finalizer_is_left_alone(

@@ -220,9 +220,9 @@ async def test_the_release_is_based_on_the_cached_object(server: APIServer, clie
     shard = RingShard(settings, client, rng=Random(1), now=wall_clock)
     server.create(crd())
     server.create(widget("a", labels={settings.shard_label: "pod-0", settings.drain_label: "true"}))
-    seen = await client.get(WIDGETS, "a")
+    cached = await client.get(WIDGETS, "a")
     server.update(widget("a", labels={settings.shard_label: "pod-1"}))  # released before, and assigned to another shard
-    patch = shard.handover(seen)
+    patch = shard.handover(cached)
     assert patch is not None
     with pytest.raises(Conflict):
         await client.resource(WIDGETS).patch("a", patch, namespace="default")
@@ -395,9 +395,9 @@ async def test_a_shard_that_the_sharder_considers_expired_shows_that_in_its_stat
 # ── owned resources ──────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize(("controlled", "seen"), [((), 2), (["configmaps"], 1)])
+@pytest.mark.parametrize(("controlled", "expected"), [((), 2), (["configmaps"], 1)])
 async def test_owned_objects_are_restricted_to_the_shard_if_the_ring_controls_them(
-    server: APIServer, client: dynkube.Client, controlled: list[str], seen: int
+    server: APIServer, client: dynkube.Client, controlled: list[str], expected: int
 ) -> None:
     for name in ("pod-0", "pod-1"):
         owned = {"name": name, "labels": {f"shard.{PREFIX}widgets": name}}
@@ -414,7 +414,7 @@ async def test_owned_objects_are_restricted_to_the_shard_if_the_ring_controls_th
     with trio.move_on_after(5):
         await run(client, controller, sharding=settings, shutdown_timeout=0)
 
-    assert found == [seen]
+    assert found == [expected]
 
 
 async def test_the_label_selector_of_a_controller_applies_as_well(server: APIServer) -> None:
@@ -453,7 +453,7 @@ async def test_labels_decide_which_shard_reconciles_an_object(
 
 
 @pytest.mark.parametrize(
-    ("given", "complaint"),
+    ("given", "message"),
     [
         ({"name": ""}, "name='': pass the name of the ControllerRing object"),
         ({"name": "a" * 64}, "at most 63"),
@@ -466,8 +466,8 @@ async def test_labels_decide_which_shard_reconciles_an_object(
         ({"renew_deadline": 20}, "is not greater than renew_deadline=20"),
     ],
 )
-def test_invalid_settings_are_rejected(given: dict[str, Any], complaint: str) -> None:
-    with pytest.raises(InvalidInput, match=complaint):
+def test_invalid_settings_are_rejected(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
         RING(**{"name": "widgets", **given})
 
 

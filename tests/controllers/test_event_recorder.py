@@ -641,7 +641,7 @@ async def test_closing_the_client_ends_a_running_recorder_with_an_error(server: 
 
 
 @pytest.mark.parametrize(
-    ("arguments", "complaint"),
+    ("arguments", "message"),
     [
         ({"reason": "not one word"}, "reason='not one word': pass one CamelCase word like 'ScaledUp'"),
         ({"reason": "lower"}, "reason='lower'"),
@@ -659,16 +659,16 @@ async def test_closing_the_client_ends_a_running_recorder_with_an_error(server: 
     ],
 )
 async def test_an_event_that_servers_would_reject_is_rejected(
-    recorder: EventRecorder, arguments: Any, complaint: str
+    recorder: EventRecorder, arguments: Any, message: str
 ) -> None:
-    with pytest.raises(InvalidInput, match=complaint):
+    with pytest.raises(InvalidInput, match=message):
         recorder.event(**({"regarding": pod(), "reason": "Failed"} | arguments))
 
     assert recorder.statistics().recorded == 0
 
 
 @pytest.mark.parametrize(
-    ("options", "complaint"),
+    ("options", "message"),
     [
         ({"controller": "not a name"}, "controller='not a name' may only contain letters"),
         ({"controller": ""}, "controller='' is empty"),
@@ -681,8 +681,8 @@ async def test_an_event_that_servers_would_reject_is_rejected(
         ({"flush_timeout": -1}, "flush_timeout=-1: pass a finite number of seconds"),
     ],
 )
-async def test_invalid_options_are_rejected(client: dynkube.Client, options: Any, complaint: str) -> None:
-    with pytest.raises(InvalidInput, match=complaint):
+async def test_invalid_options_are_rejected(client: dynkube.Client, options: Any, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
         recorder_of(client, **options)
 
 

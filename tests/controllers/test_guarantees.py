@@ -49,13 +49,13 @@ async def random_workload(seed: int) -> tuple[Observed, dict[str, list[tuple[flo
         server.create(crd())
         server.inject(Lag(random.random()), verb="watch", chance=0.5)
 
-        def seen(obj: Unstructured, new: Unstructured | None = None) -> None:
+        def record(obj: Unstructured, new: Unstructured | None = None) -> None:
             state = new or obj
             reached[state.name].append((trio.current_time(), state["spec"]["size"]))
 
         controller = Controller(WIDGETS, observed, concurrency=random.randint(1, 4))
         async with running(client, controller), client.informer(WIDGETS) as informer:
-            informer.add_handler(on_add=seen, on_update=seen, on_delete=lambda obj: None)
+            informer.add_handler(on_add=record, on_update=record, on_delete=lambda obj: None)
             for size in range(30):
                 await trio.sleep(random.random() * 2)
                 server.apply(widget(random.choice(NAMES), size=size))
@@ -84,10 +84,10 @@ async def test_every_change_that_reached_the_informer_is_followed_by_a_reconcile
 async def test_no_reconcile_before_all_handlers_have_seen_the_initial_objects(
     server: APIServer, client: dynkube.Client
 ) -> None:
-    seen: list[int] = []
+    counts: list[int] = []
 
     async def reconcile(ctx: Context, key: ObjectKey) -> None:
-        seen.append(len(ctx.list("configmaps")))
+        counts.append(len(ctx.list("configmaps")))
 
     server.create(crd())
     server.create(widget("a"))
@@ -96,10 +96,10 @@ async def test_no_reconcile_before_all_handlers_have_seen_the_initial_objects(
     server.inject(Delay(30), resource="configmaps")
     async with running(client, Controller(WIDGETS, reconcile, owns=["configmaps"])):
         await quiet(29)
-        assert seen == []
+        assert counts == []
         await quiet(60)
 
-    assert seen == [3]
+    assert counts == [3]
 
 
 async def test_after_its_own_writes_a_reconcile_sees_a_cache_at_or_past_them(

@@ -76,16 +76,16 @@ async def test_an_object_that_is_created_again_moves_to_the_part_of_its_new_uid(
 
 
 async def test_owned_objects_of_all_parts_are_watched(server: APIServer, client: dynkube.Client) -> None:
-    seen: set[int] = set()
+    counts: set[int] = set()
 
     async def reconcile(ctx: Context, key: ObjectKey) -> None:
-        seen.add(len(ctx.list("configmaps")))
+        counts.add(len(ctx.list("configmaps")))
 
     for name in NAMES:
         server.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}})
     await run_for(5, client, Controller(WIDGETS, reconcile, owns=["configmaps"]), HALVES[0])
 
-    assert seen == {len(NAMES)}
+    assert counts == {len(NAMES)}
 
 
 async def test_a_part_may_have_leader_election(server: APIServer, client: dynkube.Client) -> None:

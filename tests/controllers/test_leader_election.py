@@ -74,7 +74,7 @@ def by(name: str) -> Callable[[RequestFacts], bool]:
 
 
 @dataclass
-class Diary:
+class EventLog:
     """Events of the test, with their virtual seconds since its start."""
 
     began: float = field(default_factory=trio.current_time)
@@ -188,16 +188,16 @@ async def test_a_lease_is_acquired_when_it_has_no_holder_or_has_not_changed_for_
 
 async def test_a_lease_that_another_tool_renews_is_not_acquired(server: APIServer, a: LeaderElector) -> None:
     server.create(lease(**BING, leaseDurationSeconds=15))
-    diary = Diary()
+    log = EventLog()
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(diary.lead, a)
+        nursery.start_soon(log.lead, a)
         for renewal in range(36):
             await trio.sleep(10)
             server.update(lease(**{**BING, "renewTime": f"2026-01-01T00:00:00.{renewal + 1:06}Z"}))
         await trio.sleep(18)
         nursery.cancel_scope.cancel()
 
-    assert diary.entries == [(376, "a starts"), (378, "a stops")]
+    assert log.entries == [(376, "a starts"), (378, "a stops")]
 
 
 async def test_a_leader_renews_with_updates_only(server: APIServer, a: LeaderElector) -> None:
@@ -270,13 +270,13 @@ async def test_a_duration_is_rounded_up_to_whole_seconds(server: APIServer, clie
 async def test_of_two_candidates_one_leads_and_the_other_shows_the_leader(
     a: LeaderElector, b: LeaderElector, caplog: pytest.LogCaptureFixture
 ) -> None:
-    diary = Diary()
+    log = EventLog()
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(diary.lead, a)
-        nursery.start_soon(diary.lead, b)
+        nursery.start_soon(log.lead, a)
+        nursery.start_soon(log.lead, b)
         await trio.sleep(300)
 
-        assert [text for _, text in diary.entries] in (["a starts"], ["b starts"])
+        assert [text for _, text in log.entries] in (["a starts"], ["b starts"])
         assert a.status.leading != b.status.leading
         assert a.status.holder == b.status.holder == (a if a.status.leading else b).identity
         assert warnings(caplog) == []
@@ -321,29 +321,29 @@ async def test_candidates_wait_for_one_to_2_2_retry_periods(server: APIServer, c
 async def test_the_work_stops_at_the_renew_deadline_and_others_start_after_the_lease_duration(
     server: APIServer, a: LeaderElector, b: LeaderElector, effect: Any
 ) -> None:
-    diary = Diary()
+    log = EventLog()
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(diary.lead, a, 4.0)
+        nursery.start_soon(log.lead, a, 4.0)
         await trio.sleep(1)
-        nursery.start_soon(diary.lead, b)
+        nursery.start_soon(log.lead, b)
         await until(8.5)  # the last renewal was at 8
         server.inject(effect, when=by("a"))
         await until(30)
         nursery.cancel_scope.cancel()
 
-    assert diary.entries[:2] == [(0, "a starts"), (22, "a stops")]
-    assert [entry for entry in diary.entries if "b" in entry[1]] == [(25, "b starts"), (30, "b stops")]
-    assert "a lost to ''" in [text for _, text in diary.entries]
+    assert log.entries[:2] == [(0, "a starts"), (22, "a stops")]
+    assert [entry for entry in log.entries if "b" in entry[1]] == [(25, "b starts"), (30, "b stops")]
+    assert "a lost to ''" in [text for _, text in log.entries]
 
 
 async def test_the_renew_deadline_counts_from_the_start_of_the_request(server: APIServer, a: LeaderElector) -> None:
     server.inject(LateResponse(4.5), verb="create")
     server.inject(Hang(), verb="update")
-    diary = Diary()
+    log = EventLog()
 
-    await diary.lead(a)
+    await log.lead(a)
 
-    assert diary.entries[:2] == [(4.5, "a starts"), (10, "a stops")]
+    assert log.entries[:2] == [(4.5, "a starts"), (10, "a stops")]
 
 
 async def test_a_renewal_after_failures_extends_the_deadline(server: APIServer, a: LeaderElector) -> None:
@@ -365,13 +365,13 @@ async def test_an_error_names_the_lease_and_the_last_failure(server: APIServer, 
 
 
 async def test_the_work_stops_when_another_elector_holds_the_lease(server: APIServer, a: LeaderElector) -> None:
-    diary = Diary()
+    log = EventLog()
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(diary.lead, a)
+        nursery.start_soon(log.lead, a)
         await trio.sleep(5)
         server.update(lease(**BING))
 
-    assert diary.entries == [(0, "a starts"), (6, "a stops"), (6, "a lost to 'bing'")]
+    assert log.entries == [(0, "a starts"), (6, "a stops"), (6, "a lost to 'bing'")]
     assert stored(server)["holderIdentity"] == "bing"
 
 
@@ -379,7 +379,7 @@ async def test_a_leader_that_cleans_up_after_losing_the_lease_is_not_leading(
     server: APIServer, a: LeaderElector
 ) -> None:
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(Diary().lead, a, 3.0)
+        nursery.start_soon(EventLog().lead, a, 3.0)
         await trio.sleep(3)
         assert a.status.leading
         server.update(lease(**BING))
@@ -390,12 +390,12 @@ async def test_a_leader_that_cleans_up_after_losing_the_lease_is_not_leading(
 async def test_a_deleted_lease_is_created_again_by_its_holder(
     server: APIServer, a: LeaderElector, b: LeaderElector
 ) -> None:
-    diary = Diary()
+    log = EventLog()
     server.create(lease(**{**BING, "holderIdentity": ""}))
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(diary.lead, a)
+        nursery.start_soon(log.lead, a)
         await trio.sleep(0.5)
-        nursery.start_soon(diary.lead, b)
+        nursery.start_soon(log.lead, b)
         await until(4.1)
         before = stored(server)
         server.delete("leases", "sites")  # b notices the deletion first
@@ -403,50 +403,50 @@ async def test_a_deleted_lease_is_created_again_by_its_holder(
 
         assert {**stored(server), "renewTime": ""} == {**before, "renewTime": ""}
         nursery.cancel_scope.cancel()
-    assert diary.entries[:1] == [(0, "a starts")]
-    assert len(diary.entries) == 2
+    assert log.entries[:1] == [(0, "a starts")]
+    assert len(log.entries) == 2
 
 
 async def test_a_deleted_lease_is_acquired_by_others_after_its_duration(server: APIServer, a: LeaderElector) -> None:
     server.create(lease(**BING))
-    diary = Diary()
+    log = EventLog()
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(diary.lead, a)
+        nursery.start_soon(log.lead, a)
         await trio.sleep(5)
         server.delete("leases", "sites")
         await trio.sleep(18)
         nursery.cancel_scope.cancel()
 
-    assert diary.entries[0] == (22, "a starts")
+    assert log.entries[0] == (22, "a starts")
 
 
 async def test_the_age_of_a_deletion_starts_with_the_first_response_after_an_outage(
     server: APIServer, a: LeaderElector
 ) -> None:
     server.create(lease(**BING))
-    diary = Diary()
+    log = EventLog()
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(stop_after, 40, diary.lead, a)
+        nursery.start_soon(stop_after, 40, log.lead, a)
         await trio.sleep(1)
         server.delete("leases", "sites")
         await until(3)
         server.inject(Refuse(503), when=by("a"), duration=8)
 
-    assert diary.entries[0] == (28, "a starts")  # the first response was at 12; others may have held the lease before
+    assert log.entries[0] == (28, "a starts")  # the first response was at 12; others may have held the lease before
 
 
 async def test_the_age_of_a_deletion_seen_in_an_earlier_wait_starts_with_the_next_response(
     server: APIServer, a: LeaderElector
 ) -> None:
     server.create(lease(**BING))
-    diary = Diary()
-    await stop_after(1, diary.lead, a)
+    log = EventLog()
+    await stop_after(1, log.lead, a)
     server.delete("leases", "sites")
-    await stop_after(1, diary.lead, a)
+    await stop_after(1, log.lead, a)
     await trio.sleep(98)  # others may have created and deleted it
-    await stop_after(30, diary.lead, a)
+    await stop_after(30, log.lead, a)
 
-    assert diary.entries == [(116, "a starts"), (130, "a stops")]
+    assert log.entries == [(116, "a starts"), (130, "a stops")]
 
 
 async def test_a_lease_whose_holder_was_removed_manually_is_acquired_again(server: APIServer, a: LeaderElector) -> None:
@@ -459,31 +459,31 @@ async def test_a_lease_whose_holder_was_removed_manually_is_acquired_again(serve
 
 
 async def test_an_elector_that_lost_the_lease_may_lead_again(server: APIServer, a: LeaderElector) -> None:
-    diary = Diary()
+    log = EventLog()
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(diary.lead, a)
+        nursery.start_soon(log.lead, a)
         await trio.sleep(5)
         server.update(lease(**BING))
     async with a.leadership():
         assert (trio.current_time(), a.status.leading) == (22, True)
 
-    assert diary.entries == [(0, "a starts"), (6, "a stops"), (6, "a lost to 'bing'")]
+    assert log.entries == [(0, "a starts"), (6, "a stops"), (6, "a lost to 'bing'")]
 
 
 @pytest.mark.parametrize("prefers", ["b", "a"])
 async def test_a_leader_stops_if_a_coordinator_prefers_another_holder(
     server: APIServer, a: LeaderElector, prefers: str
 ) -> None:
-    diary = Diary()
+    log = EventLog()
     with trio.move_on_after(17):
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(diary.lead, a)
+            nursery.start_soon(log.lead, a)
             await trio.sleep(5)
             coordinated = {"strategy": "OldestEmulationVersion", "preferredHolder": prefers}
             server.update(lease(**stored(server), **coordinated))
 
     stops = (6, "a stops") if prefers == "b" else (17, "a stops")
-    assert diary.entries[:2] == [(0, "a starts"), stops]
+    assert log.entries[:2] == [(0, "a starts"), stops]
     assert stored(server).get("preferredHolder") == ("b" if prefers == "b" else None)
     assert (stored(server)["holderIdentity"], stored(server)["strategy"]) == ("", "OldestEmulationVersion")
 
@@ -492,33 +492,33 @@ async def test_a_leader_stops_if_a_coordinator_prefers_another_holder(
 
 
 async def test_another_candidate_takes_over_at_its_next_attempt(a: LeaderElector, b: LeaderElector) -> None:
-    diary = Diary()
+    log = EventLog()
     async with trio.open_nursery() as nursery, trio.open_nursery() as first:
-        first.start_soon(diary.lead, a)
+        first.start_soon(log.lead, a)
         await trio.sleep(1)
-        nursery.start_soon(diary.lead, b)
+        nursery.start_soon(log.lead, b)
         await until(20)
         first.cancel_scope.cancel()
         with trio.CancelScope(shield=True):
             await until(30)
         nursery.cancel_scope.cancel()
 
-    assert diary.entries == [(0, "a starts"), (20, "a stops"), (21, "b starts"), (30, "b stops")]
+    assert log.entries == [(0, "a starts"), (20, "a stops"), (21, "b starts"), (30, "b stops")]
 
 
 async def test_the_lease_is_renewed_until_the_work_has_cleaned_up_and_released_then(
     server: APIServer, a: LeaderElector, b: LeaderElector
 ) -> None:
-    diary = Diary()
+    log = EventLog()
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(stop_after, 5.0, diary.lead, a, 60.0)
+        nursery.start_soon(stop_after, 5.0, log.lead, a, 60.0)
         await trio.sleep(1)
-        nursery.start_soon(stop_after, 100.0, diary.lead, b)
+        nursery.start_soon(stop_after, 100.0, log.lead, b)
         await until(64.5)
         assert (stored(server)["holderIdentity"], a.status.leading) == ("a", True)
         assert stored(server)["renewTime"].startswith("2026-01-01T00:01:04.")
 
-    assert diary.entries == [(0, "a starts"), (65, "a stops"), (67, "b starts"), (101, "b stops")]
+    assert log.entries == [(0, "a starts"), (65, "a stops"), (67, "b starts"), (101, "b stops")]
 
 
 async def stop_after(seconds: float, function: Callable[..., Any], *args: object) -> None:
@@ -641,7 +641,7 @@ async def test_a_lease_that_others_may_have_acquired_is_read_before_it_is_renewe
 ) -> None:
     server.inject(Hang(), verb="update", duration=16)
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(Diary().lead, a, 20.0)
+        nursery.start_soon(EventLog().lead, a, 20.0)
         await until(15.5)
         assert verbs(server) == ["get", "create", "update", "update"]
         await until(16.5)
@@ -649,16 +649,16 @@ async def test_a_lease_that_others_may_have_acquired_is_read_before_it_is_renewe
 
 
 async def test_a_renewal_during_the_cleanup_does_not_undo_the_loss(server: APIServer, a: LeaderElector) -> None:
-    diary = Diary()
+    log = EventLog()
     server.inject(Refuse(503), verb="update", duration=11)
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(diary.lead, a, 5.0)
+        nursery.start_soon(log.lead, a, 5.0)
         await until(14.5)
 
         assert stored(server)["renewTime"].startswith("2026-01-01T00:00:14.")
         assert not a.status.leading
 
-    assert diary.entries == [(0, "a starts"), (15, "a stops"), (15, "a lost to ''")]
+    assert log.entries == [(0, "a starts"), (15, "a stops"), (15, "a lost to ''")]
     assert stored(server)["holderIdentity"] == ""
 
 
@@ -677,7 +677,7 @@ async def test_cancellation_while_waiting_sends_nothing_and_leaves_no_task(serve
     server.create(lease(**BING))
     tasks = trio.lowlevel.current_statistics().tasks_living
     with trio.move_on_after(5) as scope:
-        await Diary().lead(a)
+        await EventLog().lead(a)
 
     assert (scope.cancelled_caught, trio.current_time()) == (True, 5)
     assert verbs(server) == ["get"] * 3
@@ -692,7 +692,7 @@ async def test_a_lease_acquired_by_a_cancelled_request_is_released(
         server.create(lease())
     server.inject(LateResponse(3), verb=verb, times=1)
     with trio.move_on_after(1):
-        await Diary().lead(a)
+        await EventLog().lead(a)
 
     assert (trio.current_time(), stored(server)["holderIdentity"]) == (1, "")
 
@@ -701,14 +701,14 @@ async def test_a_lease_acquired_by_a_request_with_an_error_response_is_released(
     server: APIServer, a: LeaderElector
 ) -> None:
     server.inject(ErrorAfterwards(), verb="create", times=1)
-    await stop_after(1, Diary().lead, a)
+    await stop_after(1, EventLog().lead, a)
 
     assert stored(server)["holderIdentity"] == ""
 
 
 async def test_after_a_rejected_write_nothing_is_released(server: APIServer, a: LeaderElector) -> None:
     server.inject(Refuse(403), verb="create")
-    await stop_after(1, Diary().lead, a)
+    await stop_after(1, EventLog().lead, a)
 
     assert verbs(server) == ["get", "create"]
 
@@ -718,7 +718,7 @@ async def test_a_lease_is_released_once(server: APIServer, a: LeaderElector) -> 
         pass
     server.update(lease(**BING))
     verbs(server)
-    await stop_after(1, Diary().lead, a)
+    await stop_after(1, EventLog().lead, a)
 
     assert verbs(server) == ["get"]
 
@@ -743,9 +743,9 @@ async def test_a_lease_acquired_by_a_request_that_timed_out_is_held(server: APIS
 
 async def test_missing_permissions_are_shown_and_retried_and_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     async with APIServer(rbac=True) as server, dynkube.connect(transport=server.transport(user="a")) as client:
-        a, diary = elector({"a": client}, "a"), Diary()
+        a, log = elector({"a": client}, "a"), EventLog()
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(diary.lead, a)
+            nursery.start_soon(log.lead, a)
             await trio.sleep(599)
             assert 'cannot get resource "leases"' in a.status.error
             server.grant("a", verbs=["get", "update"], resource="leases")
@@ -773,7 +773,7 @@ async def test_a_failure_is_logged_again_when_its_reason_changes(
     with trio.move_on_after(80):
         for effect in (Refuse(503), Refuse(403), Refuse(503), Disconnect()):
             with server.inject(effect, when=by("a")), trio.move_on_after(19):
-                await Diary().lead(a)
+                await EventLog().lead(a)
 
     reasons = [message.split(": ")[1] for message in warnings(caplog)]
     assert reasons == ["503 ServiceUnavailable", "403 Forbidden", "503 ServiceUnavailable", reasons[-1]]
@@ -786,7 +786,7 @@ async def test_a_failure_is_logged_again_after_a_success(
     server.create(lease(**BING, leaseDurationSeconds=100))
     server.inject(Refuse(503), when=by("a"), duration=9)
     server.inject(Refuse(503), when=by("a"), start=19)
-    await stop_after(29, Diary().lead, a)
+    await stop_after(29, EventLog().lead, a)
 
     assert len(warnings(caplog)) == 2
     assert caplog.text.count("Lease default/sites: requests succeed again") == 1
@@ -795,7 +795,7 @@ async def test_a_failure_is_logged_again_after_a_success(
 async def test_a_namespace_that_does_not_exist_is_waited_for(server: APIServer, clients: dict[str, Client]) -> None:
     a = elector(clients, "a", namespace="ops")
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(Diary().lead, a)
+        nursery.start_soon(EventLog().lead, a)
         await trio.sleep(1)
         assert a.status.error.startswith('404 NotFound: namespaces "ops" not found')
         server.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ops"}})
@@ -815,13 +815,13 @@ async def test_a_client_that_is_closed_ends_the_wait(server: APIServer) -> None:
 
 async def waits_until_closed(elector: LeaderElector) -> None:
     with pytest.raises(ClosedError):
-        await Diary().lead(elector)
+        await EventLog().lead(elector)
 
 
 async def test_an_elector_cannot_be_entered_twice_at_once(a: LeaderElector) -> None:
     async with a.leadership():
         with pytest.raises(InvalidInput, match=r"<LeaderElector default/sites as a> has been entered"):
-            await Diary().lead(a)
+            await EventLog().lead(a)
         assert a.status.leading
     async with a.leadership():
         pass
@@ -888,11 +888,11 @@ async def test_an_invalid_response_does_not_make_a_leader(
 ) -> None:
     server.create(lease(holderIdentity=""))
     server.inject(Rewrite(wrong), verb=verb, resource="leases")
-    diary = Diary()
+    log = EventLog()
     with trio.move_on_after(100):
-        await diary.lead(a)
+        await log.lead(a)
 
-    assert diary.entries == []
+    assert log.entries == []
     assert error in a.status.error
 
 
@@ -901,15 +901,15 @@ async def test_the_wall_clock_has_no_effect(
     server: APIServer, clients: dict[str, Client], b: LeaderElector, jump: timedelta
 ) -> None:
     times = iter([NEW_YEAR, *[NEW_YEAR + jump] * 10_000])  # the clock stands still after the jump
-    diary = Diary()
+    log = EventLog()
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(diary.lead, elector(clients, "a", lambda: next(times)))
+        nursery.start_soon(log.lead, elector(clients, "a", lambda: next(times)))
         await trio.sleep(1)
-        nursery.start_soon(diary.lead, b)
+        nursery.start_soon(log.lead, b)
         await trio.sleep(300)
         nursery.cancel_scope.cancel()
 
-    assert [text for _, text in diary.entries] == ["a starts", "a stops"]
+    assert [text for _, text in log.entries] == ["a starts", "a stops"]
 
 
 async def test_a_clock_without_a_time_zone_is_rejected(client: Client) -> None:
@@ -924,7 +924,7 @@ async def test_the_status_shows_candidate_leader_and_release(server: APIServer, 
     server.create(lease(**BING))
     before = a.status
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(Diary().lead, a)
+        nursery.start_soon(EventLog().lead, a)
         await trio.sleep(10)
         waiting = a.status
         await trio.sleep(10)
@@ -950,7 +950,7 @@ async def test_a_process_is_unhealthy_if_its_work_continues_after_the_lease_has_
             found.append((seconds, a.status.leading, a.healthy(), a.healthy(5)))
 
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(Diary().lead, a, 15.0)
+        nursery.start_soon(EventLog().lead, a, 15.0)
         nursery.start_soon(probe)
 
     healthy = {seconds: (now, later) for seconds, _, now, later in found}
@@ -964,7 +964,7 @@ async def test_a_candidate_is_healthy_whoever_holds_the_lease(server: APIServer,
     server.create(lease(**{**BING, "holderIdentity": "a"}))
     server.inject(Hang(), verb="update")
     with trio.move_on_after(100):
-        await Diary().lead(a)
+        await EventLog().lead(a)
 
     assert (a.status.holder, a.healthy()) == ("a", True)
 
@@ -1027,7 +1027,7 @@ class Candidates:
         created = [datetime.fromisoformat(each["metadata"]["creationTimestamp"]) for each in server.list("leases")]
         return any(wall_clock() - when > timedelta(seconds=15) for when in created)
 
-    async def cause_trouble(self, server: APIServer) -> None:
+    async def inject_faults(self, server: APIServer) -> None:
         random = self.random
         await trio.sleep(30)
         for _ in range(40):
@@ -1056,8 +1056,8 @@ class Candidates:
                         LateResponse(seconds),
                     ]
                     verb = random.choice([None, "get", "create", "update"])
-                    who, duration = by(random.choice("abc")), random.uniform(1, 40)
-                    server.inject(random.choice(effects), verb=verb, when=who, duration=duration)
+                    when, duration = by(random.choice("abc")), random.uniform(1, 40)
+                    server.inject(random.choice(effects), verb=verb, when=when, duration=duration)
 
 
 async def _play(seed: int, kind: type[LeaderElector]) -> str:
@@ -1067,10 +1067,10 @@ async def _play(seed: int, kind: type[LeaderElector]) -> str:
         async with trio.open_nursery() as nursery:
             for each in candidates.electors:
                 nursery.start_soon(candidates.run, each)
-            await candidates.cause_trouble(server)
+            await candidates.inject_faults(server)
             nursery.cancel_scope.cancel()
     if candidates.terms < 2:
-        return "nobody leads"
+        return "no leader"
     return "; ".join(candidates.overlaps)
 
 

@@ -43,7 +43,7 @@ def test_the_defaults_are_those_of_kubernetes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "complaint"),
+    ("given", "message"),
     [
         ({"lease_duration": 10, "renew_deadline": 10}, "lease_duration=10 is not greater than renew_deadline=10"),
         ({"renew_deadline": 2.4}, r"renew_deadline=2.4 is not greater than 1.2 \* retry_period=2.0"),
@@ -74,8 +74,8 @@ def test_the_defaults_are_those_of_kubernetes() -> None:
         ({"labels": {"a": 5}}, "5"),
     ],
 )
-def test_invalid_settings_are_rejected(given: dict[str, Any], complaint: str) -> None:
-    with pytest.raises(InvalidInput, match=complaint):
+def test_invalid_settings_are_rejected(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
         LeaderElection(**{"name": "sites", **given})
 
 
@@ -218,9 +218,9 @@ def test_the_age_of_a_deletion_starts_with_the_first_response_after_a_time_witho
 
 
 def test_an_unchanged_record_keeps_its_age_over_a_time_without_responses() -> None:
-    seen = Observation(THEIRS, exists=True, since=20)
+    observation = Observation(THEIRS, exists=True, since=20)
 
-    assert unobserved(seen) is seen
+    assert unobserved(observation) is observation
 
 
 @pytest.mark.parametrize(
@@ -266,14 +266,14 @@ PREFERRED = replace(THEIRS, strategy="s", preferred="c")
 def test_the_decision_to_write_depends_on_holder_age_and_preference(
     record: LeaseRecord | None, exists: bool, leading: bool, before: Claim, after: Claim
 ) -> None:
-    seen = Observation(record, exists=exists, since=100)
+    observation = Observation(record, exists=exists, since=100)
 
-    assert claim(seen, "a", leading=leading, now=114.9, lease_duration=15) is before
-    assert claim(seen, "a", leading=leading, now=115, lease_duration=15) is after
+    assert claim(observation, "a", leading=leading, now=114.9, lease_duration=15) is before
+    assert claim(observation, "a", leading=leading, now=115, lease_duration=15) is after
 
 
 @pytest.mark.parametrize(
-    ("seen", "obstacle"),
+    ("observation", "obstacle"),
     [
         (Observation(THEIRS, exists=True, since=0), "it is held by 'b'"),
         (Observation(replace(THEIRS, holder="b\n" * 999), exists=True, since=0), r"it is held by 'b\nb\n"),
@@ -282,6 +282,6 @@ def test_the_decision_to_write_depends_on_holder_age_and_preference(
         (Observation(THEIRS, exists=False, since=0), "it was deleted"),
     ],
 )
-def test_messages_say_why_a_lease_is_not_acquired(seen: Observation, obstacle: str) -> None:
-    assert seen.obstacle("a").startswith(obstacle)
-    assert len(seen.obstacle("a")) < 500
+def test_messages_say_why_a_lease_is_not_acquired(observation: Observation, obstacle: str) -> None:
+    assert observation.obstacle("a").startswith(obstacle)
+    assert len(observation.obstacle("a")) < 500

@@ -99,10 +99,10 @@ async def test_wait_for_get_waits_for_the_version_that_was_written(server: APISe
 
 
 async def test_wait_for_list_waits_for_a_dependent_that_was_created(server: APIServer, client: dynkube.Client) -> None:
-    seen: list[int] = []
+    observed: list[int] = []
 
     async def reconcile(ctx: Context, key: ObjectKey) -> None:
-        seen.append(len(ctx.owned()))
+        observed.append(len(ctx.owned()))
         if not ctx.owned():
             await ctx.create(pod("a"))
 
@@ -112,17 +112,17 @@ async def test_wait_for_list_waits_for_a_dependent_that_was_created(server: APIS
     async with running(client, Controller(WIDGETS, reconcile, owns=["configmaps"], resync=1)):
         await quiet(60)
 
-    assert seen[:1] == [0]
-    assert set(seen[1:]) == {1}
+    assert observed[:1] == [0]
+    assert set(observed[1:]) == {1}
     assert len(server.list("configmaps")) == 1
 
 
 async def test_wait_for_get_waits_for_pending_deletes_by_uid(server: APIServer, client: dynkube.Client) -> None:
-    seen: list[str] = []
+    observed: list[str] = []
 
     async def reconcile(ctx: Context, key: ObjectKey) -> None:
         found = ctx.get("child", resource="configmaps")
-        seen.append("" if found is None else found.uid)
+        observed.append("" if found is None else found.uid)
         if found is not None and found.uid == first:
             await ctx.delete(found)
             await ctx.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "child"}})
@@ -135,8 +135,8 @@ async def test_wait_for_get_waits_for_pending_deletes_by_uid(server: APIServer, 
         await quiet(60)
 
     second = server.get("configmaps", "child")["metadata"]["uid"]
-    assert seen[0] == first
-    assert set(seen[1:]) == {second}
+    assert observed[0] == first
+    assert set(observed[1:]) == {second}
 
 
 async def test_a_pending_write_of_one_key_delays_no_other_key(server: APIServer, client: dynkube.Client) -> None:
@@ -219,10 +219,10 @@ async def test_a_key_continues_when_the_resource_that_it_wrote_is_removed(
 async def test_an_object_whose_create_had_no_response_is_seen_before_the_next_reconcile(
     server: APIServer, client: dynkube.Client, name: dict[str, str]
 ) -> None:
-    seen: list[int] = []
+    observed: list[int] = []
 
     async def reconcile(ctx: Context, key: ObjectKey) -> None:
-        seen.append(len(ctx.owned()))
+        observed.append(len(ctx.owned()))
         if not ctx.owned():
             await ctx.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": name})
 
@@ -233,7 +233,7 @@ async def test_an_object_whose_create_had_no_response_is_seen_before_the_next_re
     async with running(client, Controller(WIDGETS, reconcile, owns=["configmaps"])):
         await quiet(300)
 
-    assert seen[:2] == [0, 1]
+    assert observed[:2] == [0, 1]
     assert len(server.list("configmaps")) == 1
 
 
@@ -288,11 +288,11 @@ async def test_a_key_continues_when_an_older_backup_is_restored(server: APIServe
 async def test_a_delete_without_a_response_is_seen_before_the_next_reconcile(
     server: APIServer, client: dynkube.Client
 ) -> None:
-    seen: list[bool] = []
+    observed: list[bool] = []
 
     async def reconcile(ctx: Context, key: ObjectKey) -> None:
         found = ctx.get("child", resource="configmaps")
-        seen.append(found is not None)
+        observed.append(found is not None)
         if found is not None:
             await ctx.delete(found)
 
@@ -304,7 +304,7 @@ async def test_a_delete_without_a_response_is_seen_before_the_next_reconcile(
     async with running(client, Controller(WIDGETS, reconcile, owns=["configmaps"])):
         await quiet(300)
 
-    assert seen == [True, False]
+    assert observed == [True, False]
 
 
 async def test_a_key_is_not_reconciled_while_a_write_without_a_response_cannot_be_verified(
@@ -333,22 +333,22 @@ async def test_a_key_is_not_reconciled_while_a_write_without_a_response_cannot_b
 async def test_two_keys_that_delete_the_same_object_both_wait_until_it_is_gone(
     server: APIServer, client: dynkube.Client
 ) -> None:
-    seen: dict[str, list[bool]] = {"a": [], "b": []}
+    observed: dict[str, list[bool]] = {"a": [], "b": []}
 
     async def reconcile(ctx: Context, key: ObjectKey) -> None:
         found = ctx.get("child", resource="configmaps")
-        seen[key.name].append(found is not None)
+        observed[key.name].append(found is not None)
         if found is not None:
             await ctx.delete(found)
 
     server.create(crd())
-    for name in seen:
+    for name in observed:
         server.create(widget(name))
     server.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "child"}})
     server.inject(Lag(LAG), verb="watch")
     async with running(client, Controller(WIDGETS, reconcile, owns=["configmaps"], resync=1)):
         await quiet(60)
 
-    for reads in seen.values():
+    for reads in observed.values():
         assert reads[0] is True
         assert set(reads[1:]) == {False}

@@ -185,7 +185,7 @@ async def test_an_address_in_use_is_an_error_at_once(client: dynkube.Client) -> 
 
 
 @pytest.mark.parametrize(
-    ("given", "complaint"),
+    ("given", "message"),
     [
         ({"host": "example.com"}, "host='example.com': pass an IP address"),
         ({"host": 1}, "host=1: pass an IP address"),
@@ -196,8 +196,8 @@ async def test_an_address_in_use_is_an_error_at_once(client: dynkube.Client) -> 
         ({"metrics": CollectorRegistry()}, "metrics is .*: pass a PrometheusMetrics"),
     ],
 )
-def test_invalid_settings_are_rejected(given: dict[str, object], complaint: str) -> None:
-    with pytest.raises(InvalidInput, match=complaint):
+def test_invalid_settings_are_rejected(given: dict[str, object], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
         StatusServer(**given)  # type: ignore[arg-type]
 
 

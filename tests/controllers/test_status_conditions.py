@@ -70,7 +70,7 @@ def test_the_last_condition_of_a_type_applies_and_the_argument_is_not_modified()
 
 
 @pytest.mark.parametrize(
-    ("arguments", "complaint"),
+    ("arguments", "message"),
     [
         (("Ready", "yes", "Up"), "status='yes': pass True, False or None"),
         (("Ready", 2, "Up"), "status=2: pass True, False or None"),
@@ -83,8 +83,8 @@ def test_the_last_condition_of_a_type_applies_and_the_argument_is_not_modified()
         (("Ready", True, "U" * 1025), "reason has more than 1,024 characters"),
     ],
 )
-def test_a_condition_that_a_server_would_reject_is_rejected(arguments: Any, complaint: str) -> None:
-    with pytest.raises(InvalidInput, match=complaint):
+def test_a_condition_that_a_server_would_reject_is_rejected(arguments: Any, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
         StatusCondition(*arguments)
 
 

@@ -61,7 +61,7 @@ async def test_if_a_caller_is_cancelled_the_next_one_loads() -> None:
 
 async def test_waiting_callers_share_a_failed_load_and_a_later_one_tries_again() -> None:
     server = DiscoveryServer(delay=1.0)
-    server.refusals |= {"/api": 403, "/apis": 403}
+    server.errors |= {"/api": 403, "/apis": 403}
     causes = []
 
     async with server.client() as client:
@@ -76,7 +76,7 @@ async def test_waiting_callers_share_a_failed_load_and_a_later_one_tries_again()
             for _ in range(3):
                 nursery.start_soon(ask)
         assert sorted(server.take_paths()) == ["/api", "/apis"]
-        server.refusals.clear()
+        server.errors.clear()
         assert await mapper.resolve("po") == PODS
 
     assert all(isinstance(error.__cause__, Forbidden) for error in causes)

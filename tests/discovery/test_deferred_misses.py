@@ -154,12 +154,12 @@ async def test_a_failed_read_raises_discovery_failed_and_removes_nothing() -> No
 
     async with server.client() as client:
         mapper = await loaded(server, client)
-        server.refusals |= {"/api": 503, "/apis": 503}
+        server.errors |= {"/api": 503, "/apis": 503}
         with pytest.raises(DiscoveryFailed) as caught:
             await mapper.resolve("widget")
         assert list(caught.value.failures) == ["v1", "*"]
         assert await mapper.resolve("po") == PODS
-        server.refusals.clear()
+        server.errors.clear()
         await trio.sleep(5)
         with pytest.raises(NoMatch):
             await mapper.resolve("widget")
@@ -167,7 +167,7 @@ async def test_a_failed_read_raises_discovery_failed_and_removes_nothing() -> No
 
 async def test_the_error_for_a_failed_group_version_names_it() -> None:
     server = DiscoveryServer()
-    server.refusals["/apis/example.com/v1"] = 503
+    server.errors["/apis/example.com/v1"] = 503
 
     async with server.client() as client:
         mapper = await loaded(server, client)
@@ -181,7 +181,7 @@ async def test_the_error_for_a_failed_group_version_names_it() -> None:
 
 async def test_a_group_version_that_was_read_is_absent_although_the_list_of_groups_failed() -> None:
     server = DiscoveryServer()
-    server.refusals["/apis"] = 403
+    server.errors["/apis"] = 403
 
     async with server.client() as client:
         mapper = await loaded(server, client)
@@ -211,13 +211,13 @@ async def test_a_failed_reload_is_retried_every_five_seconds() -> None:
 
     async with server.client() as client:
         mapper = await loaded(server, client)
-        server.refusals |= {"/api": 503, "/apis": 503}
+        server.errors |= {"/api": 503, "/apis": 503}
         mapper.invalidate()
         for _ in range(3):
             assert await mapper.resolve("po") == PODS
         assert len(server.take_paths()) == 2
         await trio.sleep(5)
-        server.refusals.clear()
+        server.errors.clear()
         await mapper.resolve("po")
 
     assert sorted(server.paths) == ["/api", "/apis"]

@@ -42,17 +42,17 @@ async def test_many_rechecks_cause_one_read_in_five_seconds() -> None:
     async with server.client() as client:
         mapper = await loaded(server, client)
 
-        async def refused() -> None:
+        async def recheck() -> None:
             mapper.recheck(NAME)
             await mapper.resolve(NAME)
 
         async with trio.open_nursery() as nursery:
             for _ in range(50):
-                nursery.start_soon(refused)
-        await refused()
+                nursery.start_soon(recheck)
+        await recheck()
         burst = server.take_paths()
         await trio.sleep(5)
-        await refused()
+        await recheck()
 
     assert burst.count("/apis/example.com") == server.paths.count("/apis/example.com") == 1
 

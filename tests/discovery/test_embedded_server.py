@@ -101,8 +101,8 @@ async def test_a_name_means_the_same_as_in_kubectl(name: str, tmp_path: Path) ->
         environment = os.environ | {"KUBECONFIG": str(config), "HOME": str(tmp_path)}
         command = [str(KUBECTL), "get", name, "--all-namespaces"]
         ended = await trio.run_process(command, env=environment, stdout=subprocess.DEVNULL, capture_stderr=True)
-        asked = server.requests[-1].path
+        requested = server.requests[-1].path
         meant = await DeferredRESTMapper(client).resolve(name)
 
     assert b"error" not in ended.stderr
-    assert asked == resource_path(meant.gvr)
+    assert requested == resource_path(meant.gvr)

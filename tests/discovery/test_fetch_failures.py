@@ -67,7 +67,7 @@ async def test_an_error_response_for_a_legacy_document_is_a_failure_of_its_group
 
     async with server.client() as client:
         before = await client.fetch()
-        server.refusals[f"/apis/{METRICS}"] = code
+        server.errors[f"/apis/{METRICS}"] = code
         afresh = await client.fetch()
         again = await client.fetch(last_known=before)
 
@@ -83,7 +83,7 @@ async def test_an_error_response_for_a_list_of_groups_keeps_the_last_known_group
 
     async with server.client() as client:
         before = await client.fetch()
-        server.refusals[path] = 500
+        server.errors[path] = 500
         afresh = await client.fetch()
         again = await client.fetch(last_known=before)
 
@@ -95,7 +95,7 @@ async def test_an_error_response_for_a_list_of_groups_keeps_the_last_known_group
 
 async def test_a_server_without_a_core_group_is_complete() -> None:
     server = DiscoveryServer((HTTP_ROUTES,))
-    server.refusals["/api"] = 404
+    server.errors["/api"] = 404
 
     async with server.client() as client:
         found = await client.fetch()
@@ -110,7 +110,7 @@ async def test_a_404_for_api_is_a_failure_if_the_core_group_was_served_before() 
 
     async with server.client() as client:
         before = await client.fetch()
-        server.refusals["/api"] = 404
+        server.errors["/api"] = 404
         after = await client.fetch(last_known=before)
 
         assert isinstance(after.failures["v1"], NotFound)
@@ -121,7 +121,7 @@ async def test_a_404_for_api_is_a_failure_if_the_core_group_was_served_before() 
 
 async def test_if_nothing_can_be_read_and_nothing_is_known_the_error_has_its_cause() -> None:
     server = DiscoveryServer()
-    server.refusals |= {"/api": 403, "/apis": 403}
+    server.errors |= {"/api": 403, "/apis": 403}
 
     async with server.client() as client:
         with pytest.raises(DiscoveryFailed, match="discovery failed: 403") as caught:
@@ -137,7 +137,7 @@ async def test_if_nothing_can_be_read_the_last_known_resources_are_kept() -> Non
 
     async with server.client() as client:
         before = await client.fetch()
-        server.refusals |= {"/api": 503, "/apis": 503}
+        server.errors |= {"/api": 503, "/apis": 503}
         found = await client.fetch(last_known=before)
 
     assert found.resources == CLUSTER
@@ -146,7 +146,7 @@ async def test_if_nothing_can_be_read_the_last_known_resources_are_kept() -> Non
 
 async def test_a_server_with_neither_list_is_an_error() -> None:
     server = DiscoveryServer()
-    server.refusals |= {"/api": 404, "/apis": 404}
+    server.errors |= {"/api": 404, "/apis": 404}
 
     async with server.client() as client:
         with pytest.raises(
@@ -169,7 +169,7 @@ async def test_one_group_version_is_read_in_one_request() -> None:
 
 async def test_a_missing_group_version_is_none_and_a_failing_one_raises() -> None:
     server = DiscoveryServer()
-    server.refusals[f"/apis/{METRICS}"] = 503
+    server.errors[f"/apis/{METRICS}"] = 503
 
     async with server.client() as client:
         assert await client.fetch_group_version(GroupVersion("example.com", "v1")) is None
@@ -182,7 +182,7 @@ async def test_one_group_is_read_with_its_versions_and_their_failures() -> None:
 
     async with server.client() as client:
         whole = await client.fetch_group(GATEWAY)
-        server.refusals[f"/apis/{GATEWAY}/v1"] = 503
+        server.errors[f"/apis/{GATEWAY}/v1"] = 503
         part = await client.fetch_group(GATEWAY, last_known=whole)
         core = await client.fetch_group("")
         absent = await client.fetch_group("example.com")

@@ -127,7 +127,7 @@ def test_kinds_are_in_order_of_priority() -> None:
     assert len(kinds) == len(CLUSTER)
 
 
-words = st.text("abcdefg", min_size=1, max_size=3)
+names = st.text("abcdefg", min_size=1, max_size=3)
 
 
 @pytest.mark.scenario("F12")
@@ -137,11 +137,11 @@ words = st.text("abcdefg", min_size=1, max_size=3)
             lambda plural, kind, version, group, short: resource(
                 f"{plural}.{version}.{group}", kind.title(), short_names=tuple(short)
             ),
-            plural=words,
-            kind=words,
+            plural=names,
+            kind=names,
             version=st.sampled_from(["v1", "v1beta1", "v2"]),
             group=st.sampled_from(["apps", "example.com"]),
-            short=st.lists(words, max_size=2),
+            short=st.lists(names, max_size=2),
         ),
         min_size=1,
         unique_by=lambda entry: entry.gvr,

@@ -149,7 +149,7 @@ class DiscoveryServer:
         self.aggregated = aggregated
         self.delay = delay
         self.stale: set[str] = set()
-        self.refusals: dict[str, int] = {}
+        self.errors: dict[str, int] = {}
         self.documents: dict[str, dict[str, object] | None] = {}
         self.requests: list[httpx2.Request] = []
         self.statuses: list[int] = []
@@ -172,10 +172,10 @@ class DiscoveryServer:
     @asynccontextmanager
     async def client(self, *, parallel: int = 16) -> AsyncIterator[DiscoveryClient]:
         config = ClientConfig(server="http://cluster.example")
-        async with RESTClient(config, transport=httpx2.MockTransport(self.answer)) as rest:
+        async with RESTClient(config, transport=httpx2.MockTransport(self.handle)) as rest:
             yield DiscoveryClient(rest, parallel=parallel)
 
-    async def answer(self, request: httpx2.Request) -> httpx2.Response:
+    async def handle(self, request: httpx2.Request) -> httpx2.Response:
         self.requests.append(request)
         response = self._respond(request)
         await trio.sleep(self.delay)
@@ -188,8 +188,8 @@ class DiscoveryServer:
 
     def _respond(self, request: httpx2.Request) -> httpx2.Response:
         path = request.url.path
-        if path in self.refusals:
-            code = self.refusals[path]
+        if path in self.errors:
+            code = self.errors[path]
             return httpx2.Response(code, json={**STATUS, "code": code, "message": f"{path} is refused"})
         newest = "v=v2;as=APIGroupDiscoveryList" in request.headers.get("accept", "")
         document = self.document(path) if newest else self._document(path, aggregated=False)

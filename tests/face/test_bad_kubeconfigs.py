@@ -83,7 +83,7 @@ async def test_without_a_configuration_the_error_names_the_places_searched(write
 
 
 @pytest.mark.parametrize(
-    ("content", "complaint"),
+    ("content", "message"),
     [
         ("{a: [b", r"kubeconfig is not valid YAML: .*\(line 2, column"),
         ("", "kubeconfig is empty: it defines no cluster"),
@@ -96,13 +96,13 @@ async def test_without_a_configuration_the_error_names_the_places_searched(write
         (kubeconfig({"auth-provider": {"name": "gcp"}}), r"auth-provider\.name 'gcp' .*: install gke-gcloud-auth"),
     ],
 )
-async def test_the_error_for_a_malformed_file_names_file_and_field(write: Write, content: str, complaint: str) -> None:
+async def test_the_error_for_a_malformed_file_names_file_and_field(write: Write, content: str, message: str) -> None:
     path = write(content)
 
-    with pytest.raises(ConfigError, match=complaint) as caught:
+    with pytest.raises(ConfigError, match=message) as caught:
         await enter(path)
 
-    assert str(path) in str(caught.value) or "authority" in complaint
+    assert str(path) in str(caught.value) or "authority" in message
 
 
 async def test_the_error_for_an_unknown_context_lists_the_known_ones(write: Write) -> None:
@@ -126,7 +126,7 @@ async def test_an_expired_client_certificate_is_rejected_before_any_request(writ
 
 
 @pytest.mark.parametrize(
-    ("user", "complaint"),
+    ("user", "message"),
     [
         (plugin("raise SystemExit('please log in')"), r"failed with exit code 1\nlast output:\n  please log in"),
         (plugin("print('hi')"), "printed 3 bytes that are not JSON: it must print an ExecCredential"),
@@ -137,10 +137,10 @@ async def test_an_expired_client_certificate_is_rejected_before_any_request(writ
     ],
 )
 async def test_a_failing_plugin_is_reported_by_calls_and_informers(
-    write: Write, user: dict[str, Any], complaint: str
+    write: Write, user: dict[str, Any], message: str
 ) -> None:
     async with dynkube.connect(kubeconfig=write(kubeconfig(user))) as client:
-        with pytest.raises(CredentialError, match=complaint) as caught:
+        with pytest.raises(CredentialError, match=message) as caught:
             await client.resource("pods").list()
         async with client.informer("pods.v1") as pods:
             with trio.fail_after(30):

@@ -32,11 +32,11 @@ CASES: list[tuple[object, str]] = [
 
 
 @pytest.mark.parametrize("verb", ["create", "update", "apply"])
-@pytest.mark.parametrize(("obj", "complaint"), CASES)
+@pytest.mark.parametrize(("obj", "message"), CASES)
 async def test_an_invalid_object_is_not_sent(
-    server: APIServer, client: dynkube.Client, verb: str, obj: dict[str, Any], complaint: str
+    server: APIServer, client: dynkube.Client, verb: str, obj: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(InvalidObject, match=complaint):
+    with pytest.raises(InvalidObject, match=message):
         await getattr(client.resource("configmaps"), verb)(obj)
 
     assert not [request for request in server.requests if "configmaps" in request.path]

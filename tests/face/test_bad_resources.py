@@ -23,20 +23,20 @@ MALFORMED = [
 ]
 
 
-@pytest.mark.parametrize(("resource", "complaint"), MALFORMED)
+@pytest.mark.parametrize(("resource", "message"), MALFORMED)
 async def test_a_malformed_resource_is_rejected_before_any_request(
-    server: APIServer, client: dynkube.Client, resource: str, complaint: str
+    server: APIServer, client: dynkube.Client, resource: str, message: str
 ) -> None:
-    with pytest.raises(InvalidInput, match=complaint):
+    with pytest.raises(InvalidInput, match=message):
         client.resource(resource)
-    with pytest.raises(InvalidInput, match=complaint):
+    with pytest.raises(InvalidInput, match=message):
         client.informer(resource)
 
     assert not server.requests
 
 
 @pytest.mark.parametrize(
-    ("resource", "complaint"),
+    ("resource", "message"),
     [
         ("podz", r"does not serve 'podz'; did you mean 'pods'\?"),
         ("pods.v2", r"does not serve 'pods\.v2'; it serves pods\.v1"),
@@ -47,9 +47,9 @@ async def test_a_malformed_resource_is_rejected_before_any_request(
     ],
 )
 async def test_an_unknown_resource_raises_no_match_with_suggestions(
-    client: dynkube.Client, resource: str, complaint: str
+    client: dynkube.Client, resource: str, message: str
 ) -> None:
-    with pytest.raises(NoMatch, match=complaint):
+    with pytest.raises(NoMatch, match=message):
         await client.resource(resource).list()
 
 
@@ -61,7 +61,7 @@ async def test_an_informer_with_an_unknown_short_name_does_not_start(client: dyn
 
 
 @pytest.mark.parametrize(
-    ("resource", "reason", "complaint"),
+    ("resource", "reason", "message"),
     [
         ("gadgets.v1.example.com", "CRDNotFound", "no CRD gadgets.example.com is installed"),
         ("gadgets.example.com", "CRDNotFound", "no CRD gadgets.example.com is installed"),
@@ -70,13 +70,13 @@ async def test_an_informer_with_an_unknown_short_name_does_not_start(client: dyn
     ],
 )
 async def test_an_informer_with_an_unknown_full_name_is_absent_and_does_not_affect_others(
-    client: dynkube.Client, resource: str, reason: str, complaint: str
+    client: dynkube.Client, resource: str, reason: str, message: str
 ) -> None:
     async with client.informer(resource) as unknown, client.informer("pods.v1") as pods:
         state = await unknown.wait_state(dynkube.ABSENT)
 
         assert (state.reason, unknown.list()) == (reason, [])
-        assert complaint in state.message
+        assert message in state.message
         await pods.wait_state(dynkube.LIVE)
 
 

@@ -36,9 +36,9 @@ JSON_PATHS: list[tuple[object, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("selector", "complaint"), LABEL_SELECTORS)
+@pytest.mark.parametrize(("selector", "message"), LABEL_SELECTORS)
 async def test_a_malformed_label_selector_is_rejected_by_every_call(
-    server: APIServer, client: dynkube.Client, selector: str, complaint: str
+    server: APIServer, client: dynkube.Client, selector: str, message: str
 ) -> None:
     uses: list[Callable[[], object]] = [
         lambda: client.informer("pods.v1", label_selector=selector),
@@ -48,20 +48,20 @@ async def test_a_malformed_label_selector_is_rejected_by_every_call(
         lambda: NamespaceFilter(selector),
     ]
     for use in uses:
-        with pytest.raises(InvalidSelector, match=complaint):
+        with pytest.raises(InvalidSelector, match=message):
             use()
-    with pytest.raises(InvalidSelector, match=complaint):
+    with pytest.raises(InvalidSelector, match=message):
         await client.resource("pods").list(label_selector=selector)
     assert not server.requests
 
 
-@pytest.mark.parametrize(("selector", "complaint"), FIELD_SELECTORS)
+@pytest.mark.parametrize(("selector", "message"), FIELD_SELECTORS)
 async def test_a_malformed_field_selector_is_rejected_by_every_call(
-    server: APIServer, client: dynkube.Client, selector: str, complaint: str
+    server: APIServer, client: dynkube.Client, selector: str, message: str
 ) -> None:
-    with pytest.raises(InvalidSelector, match=complaint):
+    with pytest.raises(InvalidSelector, match=message):
         client.informer("pods.v1", field_selector=selector)
-    with pytest.raises(InvalidSelector, match=complaint):
+    with pytest.raises(InvalidSelector, match=message):
         await client.resource("pods").list(field_selector=selector)
     assert not server.requests
 
@@ -83,10 +83,8 @@ async def test_an_unsupported_field_label_is_named_in_error_and_state(client: dy
         assert good.state.phase is dynkube.LIVE
 
 
-@pytest.mark.parametrize(("path", "complaint"), JSON_PATHS)
-async def test_a_malformed_jsonpath_is_rejected_by_every_call(
-    client: dynkube.Client, path: str, complaint: str
-) -> None:
+@pytest.mark.parametrize(("path", "message"), JSON_PATHS)
+async def test_a_malformed_jsonpath_is_rejected_by_every_call(client: dynkube.Client, path: str, message: str) -> None:
     uses: list[Callable[[], object]] = [
         lambda: JSONPathFilter(path),
         lambda: client.informer("pods.v1", indexes={"x": path}),
@@ -94,7 +92,7 @@ async def test_a_malformed_jsonpath_is_rejected_by_every_call(
         lambda: dynkube.JSONPath.compile(path),
     ]
     for use in uses:
-        with pytest.raises(InvalidJSONPath, match=complaint):
+        with pytest.raises(InvalidJSONPath, match=message):
             use()
 
 
@@ -102,16 +100,16 @@ async def test_a_malformed_jsonpath_is_rejected_by_every_call(
 async def test_an_invalid_filter_is_rejected_and_the_old_one_is_kept(
     client: dynkube.Client, filter_: LabelFilter
 ) -> None:
-    complaint = r"filter is an? \w+: pass a Filter \(like LabelFilter\('app=web'\)\), a function of the object, or None"
+    message = r"filter is an? \w+: pass a Filter \(like LabelFilter\('app=web'\)\), a function of the object, or None"
     old = LabelFilter("a=b")
 
     async with client.informer("pods.v1", filter=old) as pods:
-        with pytest.raises(InvalidInput, match=complaint):
+        with pytest.raises(InvalidInput, match=message):
             pods.set_filter(filter_)
         assert pods.filter == old
-    with pytest.raises(InvalidInput, match=complaint):
+    with pytest.raises(InvalidInput, match=message):
         client.informer("pods.v1", filter=filter_)
-    with pytest.raises(InvalidInput, match=complaint):
+    with pytest.raises(InvalidInput, match=message):
         _ = old & filter_
 
 

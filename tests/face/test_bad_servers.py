@@ -42,26 +42,26 @@ EVERYTHING: list[tuple[Trouble, type[Exception], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("trouble", "cause", "complaint"), EVERYTHING)
+@pytest.mark.parametrize(("trouble", "cause", "message"), EVERYTHING)
 async def test_if_the_url_is_not_an_api_server_each_call_raises_the_reason(
-    trouble: Trouble, cause: type[Exception], complaint: str
+    trouble: Trouble, cause: type[Exception], message: str
 ) -> None:
     async with connected(trouble) as client:
-        with pytest.raises(cause, match=complaint) as caught:
+        with pytest.raises(cause, match=message) as caught:
             await client.resource("pods").list()
-        with pytest.raises(cause, match=complaint):
+        with pytest.raises(cause, match=message):
             async with client.informer("pods"):
                 pytest.fail("the short name was resolved")
-        with pytest.raises(cause, match=complaint):
+        with pytest.raises(cause, match=message):
             await client.server_version()
 
     assert isinstance(caught.value.__cause__, DiscoveryFailed)
 
 
 @pytest.mark.scenario("F15", "F32")
-@pytest.mark.parametrize(("trouble", "cause", "complaint"), EVERYTHING)
+@pytest.mark.parametrize(("trouble", "cause", "message"), EVERYTHING)
 async def test_if_the_url_is_not_an_api_server_informers_are_unknown_not_absent(
-    trouble: Trouble, cause: type[Exception], complaint: str
+    trouble: Trouble, cause: type[Exception], message: str
 ) -> None:
     async with connected(trouble) as client, client.informer("pods.v1") as pods, client.informer("as.v1.b.c") as custom:
         await trio.sleep(300)
@@ -69,7 +69,7 @@ async def test_if_the_url_is_not_an_api_server_informers_are_unknown_not_absent(
         for informer in (pods, custom):
             assert informer.state.phase is dynkube.UNKNOWN
             assert informer.state.reason in {"DiscoveryFailed", cause.__name__}
-            assert re.search(complaint, informer.state.message)
+            assert re.search(message, informer.state.message)
             assert not informer.has_synced
 
 
@@ -87,21 +87,21 @@ COLLECTION: list[tuple[Trouble, type[TransportError], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("trouble", "error", "complaint"), COLLECTION)
+@pytest.mark.parametrize(("trouble", "error", "message"), COLLECTION)
 async def test_the_error_for_an_unreadable_list_has_the_request(
-    trouble: Trouble, error: type[TransportError], complaint: str
+    trouble: Trouble, error: type[TransportError], message: str
 ) -> None:
     async with connected(trouble) as client:
-        with pytest.raises(error, match=complaint) as caught:
+        with pytest.raises(error, match=message) as caught:
             await client.resource("pods").list()
 
     assert "GET /api/v1/pods" in str(caught.value)
 
 
 @pytest.mark.scenario("F30")
-@pytest.mark.parametrize(("trouble", "error", "complaint"), COLLECTION)
+@pytest.mark.parametrize(("trouble", "error", "message"), COLLECTION)
 async def test_an_informer_of_an_unreadable_list_is_degraded_and_others_are_live(
-    trouble: Trouble, error: type[TransportError], complaint: str
+    trouble: Trouble, error: type[TransportError], message: str
 ) -> None:
     async with (
         connected(trouble) as client,

@@ -57,7 +57,7 @@ def test_on_asyncio_the_error_says_what_to_do() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "complaint"),
+    ("arguments", "message"),
     [
         ({"token": "t"}, r"token and verify require url=\.\.\."),
         ({"verify": False}, r"token and verify require url=\.\.\."),
@@ -70,13 +70,13 @@ def test_on_asyncio_the_error_says_what_to_do() -> None:
         ({"settings": dynkube.Limits()}, r"settings is a Limits: pass dynkube.InformerSettings\(...\)"),
     ],
 )
-def test_incompatible_arguments_are_rejected_by_the_call(arguments: dict[str, Any], complaint: str) -> None:
-    with pytest.raises(InvalidInput, match=complaint):
+def test_incompatible_arguments_are_rejected_by_the_call(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
         dynkube.connect(**arguments)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "error", "complaint"),
+    ("arguments", "error", "message"),
     [
         (
             {"url": "127.0.0.1:6443"},
@@ -93,9 +93,9 @@ def test_incompatible_arguments_are_rejected_by_the_call(arguments: dict[str, An
     ],
 )
 async def test_the_error_for_an_invalid_argument_is_raised_on_entering(
-    arguments: dict[str, Any], error: type[Exception], complaint: str
+    arguments: dict[str, Any], error: type[Exception], message: str
 ) -> None:
-    with pytest.raises(error, match=complaint):
+    with pytest.raises(error, match=message):
         async with dynkube.connect(**arguments):
             pass
 

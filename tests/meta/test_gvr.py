@@ -67,7 +67,7 @@ def test_versions_are_sorted_by_the_servers_preference() -> None:
 
 
 @pytest.mark.parametrize(
-    ("resource", "complaint"),
+    ("resource", "message"),
     [
         (None, "resource is None: pass a string like 'deployments.v1.apps', a GVR or a GVK"),
         (b"pods", "resource is b'pods': pass a string"),
@@ -80,6 +80,6 @@ def test_versions_are_sorted_by_the_servers_preference() -> None:
         (GVK("", "v1", ""), "kind is empty"),
     ],
 )
-def test_the_error_for_an_invalid_resource_names_the_invalid_part(resource: object, complaint: str) -> None:
-    with pytest.raises(InvalidInput, match=complaint):
+def test_the_error_for_an_invalid_resource_names_the_invalid_part(resource: object, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
         check_resource(resource)

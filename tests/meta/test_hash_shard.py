@@ -90,7 +90,7 @@ def test_a_shard_is_written_in_the_syntax_of_the_server(shard: HashShard, text: 
 
 
 @pytest.mark.parametrize(
-    ("arguments", "complaint"),
+    ("arguments", "message"),
     [
         ((-1, 2), "index=-1, count=2: pass a count of 1 or more"),
         ((2, 2), "index=2, count=2"),
@@ -100,8 +100,8 @@ def test_a_shard_is_written_in_the_syntax_of_the_server(shard: HashShard, text: 
         ((False, True), "index=False: pass an integer"),
     ],
 )
-def test_invalid_shards_are_rejected(arguments: tuple[object, ...], complaint: str) -> None:
-    with pytest.raises(InvalidInput, match=complaint):
+def test_invalid_shards_are_rejected(arguments: tuple[object, ...], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
         SHARD(*arguments)
 
 

@@ -156,7 +156,7 @@ def test_transform_changes_fields_of_a_copy() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "complaint"),
+    ("arguments", "message"),
     [
         ((["spec"],), "pairs"),
         (("spec.replicas", 3), "not a sequence of keys"),
@@ -167,8 +167,8 @@ def test_transform_changes_fields_of_a_copy() -> None:
         ((["spec", None], 3), "neither a key nor a list index"),
     ],
 )
-def test_invalid_paths_are_rejected_by_transform(arguments: tuple[object, ...], complaint: str) -> None:
-    with pytest.raises(InvalidInput, match=complaint):
+def test_invalid_paths_are_rejected_by_transform(arguments: tuple[object, ...], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
         deployment().transform(*arguments)
 
 
@@ -180,7 +180,7 @@ def test_evolve_replaces_whole_fields() -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "complaint"),
+    ("source", "message"),
     [
         (b"", "not a Kubernetes object"),
         (b"[]", "it is a list, expected a mapping$"),
@@ -194,8 +194,8 @@ def test_evolve_replaces_whole_fields() -> None:
         (7, "not an int"),
     ],
 )
-def test_the_error_for_an_invalid_object_names_the_field(source: Any, complaint: str) -> None:
-    with pytest.raises(InvalidObject, match=complaint):
+def test_the_error_for_an_invalid_object_names_the_field(source: Any, message: str) -> None:
+    with pytest.raises(InvalidObject, match=message):
         Unstructured(source)
 
 

@@ -53,7 +53,7 @@ def test_an_error_event_is_raised_as_its_status() -> None:
 
 
 @pytest.mark.parametrize(
-    ("raw", "complaint"),
+    ("raw", "message"),
     [
         (b"<html>gateway timeout</html>", "not a watch event"),
         (b'{"type":"ADDED","object":{"kind":"Pod","metadata":{"na}}', "cannot be decoded|not a watch event"),
@@ -64,8 +64,8 @@ def test_an_error_event_is_raised_as_its_status() -> None:
         (line("BOOKMARK", {"metadata": {}}), "without metadata.resourceVersion"),
     ],
 )
-def test_the_error_for_an_invalid_watch_line_has_its_cause(raw: bytes, complaint: str) -> None:
-    with pytest.raises(ProtocolError, match=complaint):
+def test_the_error_for_an_invalid_watch_line_has_its_cause(raw: bytes, message: str) -> None:
+    with pytest.raises(ProtocolError, match=message):
         decode_watch_line(raw, ObjectDecoder())
 
 

@@ -93,7 +93,7 @@ def test_most_objects_are_decoded_before_the_list_ends() -> None:
 
 
 @pytest.mark.parametrize(
-    ("raw", "complaint"),
+    ("raw", "message"),
     [
         (b"", "not a Kubernetes list"),
         (b"<html>", "not a Kubernetes list"),
@@ -101,8 +101,8 @@ def test_most_objects_are_decoded_before_the_list_ends() -> None:
         (b'{"kind":"Pod","apiVersion":"v1","metadata":{}}', "expected a list, the server returned a Pod"),
     ],
 )
-def test_a_response_that_is_not_a_list_is_an_error(raw: bytes, complaint: str) -> None:
-    with pytest.raises(ProtocolError, match=complaint):
+def test_a_response_that_is_not_a_list_is_an_error(raw: bytes, message: str) -> None:
+    with pytest.raises(ProtocolError, match=message):
         split(raw, 10)
 
 

@@ -52,7 +52,7 @@ async def serving(handler: Handler, *, tls: ssl.SSLContext | None = None) -> Asy
         nursery.cancel_scope.cancel()
 
 
-def answering(*pieces: bytes) -> Handler:
+def respond_with(*pieces: bytes) -> Handler:
     """Return a handler that sends the pieces one after the other."""
 
     async def handler(stream: trio.abc.Stream, head: bytes) -> None:

@@ -12,7 +12,7 @@ from dynkube.errors import ClosedError, ConnectionLost, TransportError
 from dynkube.rest._client import RESTClient
 from dynkube.rest._messages import Request
 from dynkube.rest._tap import TappedStream
-from tests.rest.sockets import answering, serving
+from tests.rest.sockets import respond_with, serving
 
 pytestmark = pytest.mark.real_time
 
@@ -41,18 +41,18 @@ def client_of(url: str) -> RESTClient:
     ],
 )
 async def test_a_body_is_read_in_any_pieces_and_its_connection_is_reused(pieces: list[bytes], body: bytes) -> None:
-    async with serving(answering(*pieces)) as server, client_of(server.url()) as client:
-        answers = [(await client.request(GET)).body for _ in range(3)]
+    async with serving(respond_with(*pieces)) as server, client_of(server.url()) as client:
+        responses = [(await client.request(GET)).body for _ in range(3)]
 
-        assert answers == [body] * 3
+        assert responses == [body] * 3
         assert server.connections == 1
 
 
 async def test_a_head_request_has_no_body_whatever_its_headers_say() -> None:
-    async with serving(answering(CHUNKED)) as server, client_of(server.url()) as client:
-        answers = [(await client.request(Request(method="HEAD", path="/api"))).body for _ in range(2)]
+    async with serving(respond_with(CHUNKED)) as server, client_of(server.url()) as client:
+        responses = [(await client.request(Request(method="HEAD", path="/api"))).body for _ in range(2)]
 
-        assert answers == [b"", b""]
+        assert responses == [b"", b""]
         assert server.connections == 1
 
 
@@ -61,7 +61,7 @@ async def test_events_received_together_are_returned_together() -> None:
     wire = CHUNKED + (b"%x\r\n%s\r\n" % (len(event), event)) * 500
 
     async with (
-        serving(answering(wire)) as server,
+        serving(respond_with(wire)) as server,
         client_of(server.url()) as client,
         client.stream(GET, watch=True) as stream,
     ):
@@ -85,7 +85,7 @@ async def test_events_received_together_are_returned_together() -> None:
 )
 async def test_a_connection_that_ends_or_fails_within_a_body_is_an_error(pieces: list[bytes], received: bytes) -> None:
     async def cutting(stream: trio.abc.Stream, head: bytes) -> None:
-        await answering(*pieces)(stream, head)
+        await respond_with(*pieces)(stream, head)
         await stream.aclose()
 
     async with serving(cutting) as server, client_of(server.url()) as client:
@@ -99,7 +99,7 @@ async def test_a_connection_that_ends_or_fails_within_a_body_is_an_error(pieces:
     "pieces", [[CHUNKED, b"5\r\nhello\r\n"], [b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n", b"hello"]]
 )
 async def test_leaving_a_stream_before_its_end_closes_its_connection_at_once(pieces: list[bytes]) -> None:
-    async with serving(answering(*pieces)) as server, client_of(server.url()) as client:
+    async with serving(respond_with(*pieces)) as server, client_of(server.url()) as client:
         async with client.stream(GET, watch=True) as stream:
             assert await anext(stream) == b"hello"
             assert not server.closed.is_set()
@@ -109,7 +109,7 @@ async def test_leaving_a_stream_before_its_end_closes_its_connection_at_once(pie
 
 
 async def test_cancelling_a_waiting_stream_closes_its_connection_at_once() -> None:
-    async with serving(answering(CHUNKED)) as server, client_of(server.url()) as client:
+    async with serving(respond_with(CHUNKED)) as server, client_of(server.url()) as client:
         with trio.move_on_after(0.05):
             async with client.stream(GET, watch=True) as stream:
                 await anext(stream)
@@ -119,7 +119,7 @@ async def test_cancelling_a_waiting_stream_closes_its_connection_at_once() -> No
 
 
 async def test_closing_the_client_ends_a_waiting_stream(nursery: trio.Nursery) -> None:
-    async with serving(answering(CHUNKED)) as server:
+    async with serving(respond_with(CHUNKED)) as server:
         client = client_of(server.url())
         async with client.stream(GET, watch=True) as stream:
             nursery.start_soon(client.aclose)
@@ -130,7 +130,7 @@ async def test_closing_the_client_ends_a_waiting_stream(nursery: trio.Nursery) -
 
 async def test_a_stale_connection_is_replaced_without_an_error() -> None:
     async def once(stream: trio.abc.Stream, head: bytes) -> None:
-        await answering(CHUNKED + b"1\r\na\r\n0\r\n\r\n")(stream, head)
+        await respond_with(CHUNKED + b"1\r\na\r\n0\r\n\r\n")(stream, head)
         await stream.aclose()
 
     async with serving(once) as server, client_of(server.url()) as client:

@@ -87,7 +87,7 @@ async def test_compressed_bodies_are_never_decompressed(make_client: MakeClient,
 HEADS = {
     "one field": b"HTTP/1.1 200 OK\r\nX: " + b"x" * 5000,
     "many fields": b"HTTP/1.1 200 OK\r\n" + b"X: x\r\n" * 1000,
-    "interim answers": b"HTTP/1.1 100 Continue\r\n\r\n" * 1000,
+    "interim responses": b"HTTP/1.1 100 Continue\r\n\r\n" * 1000,
 }
 
 

@@ -15,7 +15,7 @@ from dynkube.rest._bursts import PAUSE
 from dynkube.rest._client import RESTClient
 from dynkube.rest._messages import Request
 from dynkube.rest._tap import TappedStream
-from tests.rest.sockets import answering, serving
+from tests.rest.sockets import respond_with, serving
 
 PIECE = 4096
 HEAD = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -98,7 +98,7 @@ async def test_several_tls_records_are_read_together() -> None:
     tls = TLSSettings(ca_data=authority.cert_pem.bytes())
     body = b"%x\r\n%s\r\n" % (1 << 20, b"x" * (1 << 20)) + b"0\r\n\r\n"
     async with (
-        serving(answering(HEAD + body), tls=context) as server,
+        serving(respond_with(HEAD + body), tls=context) as server,
         RESTClient(ClientConfig(server=server.url("https"), tls=tls)) as client,
         client.stream(Request(method="GET", path="/"), watch=False) as stream,
     ):

@@ -48,7 +48,7 @@ def asking_for_certificates(authority: trustme.CA) -> ssl.SSLContext:
     return context
 
 
-async def who(stream: trio.abc.Stream, head: bytes) -> None:
+async def send_common_name(stream: trio.abc.Stream, head: bytes) -> None:
     """Respond with the common name of the client; a watch stays open until the client sends something."""
     assert isinstance(stream, trio.SSLStream)
     subject = dict(pair[0] for pair in stream.getpeercert()["subject"])
@@ -64,7 +64,7 @@ async def who(stream: trio.abc.Stream, head: bytes) -> None:
 async def test_a_changed_certificate_is_used_by_new_connections_while_open_streams_continue() -> None:
     authority = trustme.CA()
     certificates = Certificates(issued(authority, "old"))
-    async with serving(who, tls=asking_for_certificates(authority)) as server:
+    async with serving(send_common_name, tls=asking_for_certificates(authority)) as server:
         config = ClientConfig(
             server=server.url("https", "localhost"),
             credentials=certificates,
@@ -93,7 +93,7 @@ async def test_an_equal_certificate_in_a_new_credential_keeps_the_connections() 
     authority = trustme.CA()
     certificate = issued(authority, "same")
     certificates = Certificates(certificate)
-    async with serving(who, tls=asking_for_certificates(authority)) as server:
+    async with serving(send_common_name, tls=asking_for_certificates(authority)) as server:
         config = ClientConfig(
             server=server.url("https", "localhost"),
             credentials=certificates,
@@ -113,7 +113,7 @@ async def test_a_server_that_gets_no_certificate_is_reported_as_rejecting_it() -
     context = asking_for_certificates(authority)
     listener = socket.create_server(("127.0.0.1", 0))
 
-    def refuse() -> None:  # the standard library's server sends the alert; trio's just closes the connection
+    def reject() -> None:  # the standard library's server sends the alert; trio's just closes the connection
         accepted, _ = listener.accept()
         with accepted.dup() as same:  # read on, as a reset would overtake the alert
             with suppress(ssl.SSLError):
@@ -124,6 +124,6 @@ async def test_a_server_that_gets_no_certificate_is_reported_as_rejecting_it() -
     tls = TLSSettings(ca_data=authority.cert_pem.bytes())
     config = ClientConfig(server=f"https://localhost:{listener.getsockname()[1]}", tls=tls)
     async with RESTClient(config) as client, trio.open_nursery() as nursery:
-        nursery.start_soon(trio.to_thread.run_sync, refuse)
+        nursery.start_soon(trio.to_thread.run_sync, reject)
         with listener, pytest.raises(ConnectFailed, match="the server rejected the client certificate"):
             await client.request(GET)

@@ -49,9 +49,9 @@ async def test_a_login_may_take_longer_than_the_timeout_of_the_request(
 ) -> None:
     wire = Wire(httpx2.Response(200, content=chunks(b"{}")))
 
-    answer = await make_client(wire, config=config(200, credential_timeout)).request(request_)
+    response = await make_client(wire, config=config(200, credential_timeout)).request(request_)
 
-    assert (answer.body, trio.current_time()) == (b"{}", 200)
+    assert (response.body, trio.current_time()) == (b"{}", 200)
 
 
 @pytest.mark.parametrize(
@@ -85,9 +85,9 @@ async def test_after_the_login_the_request_has_its_full_timeout(make_client: Mak
 async def test_a_login_after_a_401_may_take_longer_as_well(make_client: MakeClient) -> None:
     wire = Wire(httpx2.Response(401, content=status(401, "Unauthorized")), httpx2.Response(200, content=chunks(b"{}")))
 
-    answer = await make_client(wire, config=config(100, CredentialTimeout(300, interactive=True))).request(GET)
+    response = await make_client(wire, config=config(100, CredentialTimeout(300, interactive=True))).request(GET)
 
-    assert (answer.status, trio.current_time()) == (200, 200)
+    assert (response.status, trio.current_time()) == (200, 200)
 
 
 async def test_the_deadline_of_a_list_starts_after_the_login(make_client: MakeClient) -> None:

@@ -34,12 +34,12 @@ class Rotating:
 
 
 def accepting(token: str) -> Wire:
-    def answer(request: httpx2.Request) -> httpx2.Response:
+    def respond(request: httpx2.Request) -> httpx2.Response:
         if request.headers.get("authorization") == f"Bearer {token}":
             return httpx2.Response(200)
         return httpx2.Response(401, content=status(401, "Unauthorized", "Unauthorized"))
 
-    return Wire(answer)
+    return Wire(respond)
 
 
 def client_with(make_client: MakeClient, wire: Wire, *tokens: str) -> RESTClient:
@@ -52,9 +52,9 @@ async def test_a_rejected_token_is_refreshed_and_the_request_repeated(make_clien
     wire = accepting("new")
     client = client_with(make_client, wire, "old", "new")
 
-    answer = await client.request(Request(method=method, path="/api", body=b"body"))
+    response = await client.request(Request(method=method, path="/api", body=b"body"))
 
-    assert answer.status == 200
+    assert response.status == 200
     assert [request.content for request in wire.requests] == [b"body", b"body"]
     assert client.statistics().refreshes == 1
 

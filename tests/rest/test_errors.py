@@ -124,8 +124,8 @@ async def test_a_status_with_thousands_of_causes_is_read_to_its_end(make_client:
         {"reason": "FieldManagerConflict", "message": 'conflict with "other"', "field": f".data.key-number-{index}"}
         for index in range(12_000)
     ]
-    refusal = {"kind": "Status", "reason": "Conflict", "code": 409, "details": {"causes": causes}}
-    content = json.dumps(refusal).encode()
+    conflict = {"kind": "Status", "reason": "Conflict", "code": 409, "details": {"causes": causes}}
+    content = json.dumps(conflict).encode()
     assert len(content) > 1 << 20
     wire = Wire(httpx2.Response(409, headers={"content-type": "application/json"}, content=content))
 

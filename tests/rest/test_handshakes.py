@@ -17,11 +17,11 @@ pytestmark = pytest.mark.real_time
 
 
 @asynccontextmanager
-async def shaking() -> AsyncIterator[tuple[RESTClient, trio.Nursery, trio.SocketStream, list[Exception]]]:
+async def during_handshake() -> AsyncIterator[tuple[RESTClient, trio.Nursery, trio.SocketStream, list[Exception]]]:
     """A client that sends a request, and waits for a reply to its ClientHello that never comes."""
     failures: list[Exception] = []
 
-    async def ask() -> None:
+    async def send_request() -> None:
         try:
             await client.request(Request(method="GET", path="/version"))
         except ClosedError as error:
@@ -31,7 +31,7 @@ async def shaking() -> AsyncIterator[tuple[RESTClient, trio.Nursery, trio.Socket
     config = ClientConfig(server=f"https://127.0.0.1:{listener.socket.getsockname()[1]}")
     client = RESTClient(config)
     async with listener, client, trio.open_nursery() as nursery:
-        nursery.start_soon(ask)
+        nursery.start_soon(send_request)
         async with await listener.accept() as connection:
             assert await connection.receive_some(), "the ClientHello"
             yield client, nursery, connection, failures
@@ -44,14 +44,14 @@ async def ends(connection: trio.SocketStream) -> None:
 
 
 async def test_cancellation_during_a_handshake_leaves_no_socket() -> None:
-    async with shaking() as (_, nursery, connection, _):
+    async with during_handshake() as (_, nursery, connection, _):
         nursery.cancel_scope.cancel()
         with trio.CancelScope(shield=True):
             await ends(connection)
 
 
 async def test_closing_a_client_does_not_wait_for_a_handshake() -> None:
-    async with shaking() as (client, _, connection, failures):
+    async with during_handshake() as (client, _, connection, failures):
         await client.aclose()
 
         await ends(connection)

@@ -16,19 +16,19 @@ from dynkube.config import ClientConfig, TLSSettings
 from dynkube.errors import ProtocolError, TransportError
 from dynkube.rest._client import RESTClient
 from dynkube.rest._messages import Request
-from tests.rest.sockets import answering, serving
+from tests.rest.sockets import respond_with, serving
 
 pytestmark = pytest.mark.real_time
 
 GET = Request(method="GET", path="/api/v1/pods")
-Answer = Callable[[h2.connection.H2Connection], bytes | None]
+Respond = Callable[[h2.connection.H2Connection], bytes | None]
 
 
-def status(code: str) -> Answer:
+def status(code: str) -> Respond:
     return lambda server: server.send_headers(1, [(":status", code)], end_stream=True)
 
 
-ANSWERS: dict[str, tuple[Answer, str]] = {
+RESPONSES: dict[str, tuple[Respond, str]] = {
     "no number": (status("abc"), "not a valid HTTP/2 response"),
     "too large": (status("999"), "invalid HTTP status 999"),
     "far too large": (status("2000"), "invalid HTTP status 2000"),
@@ -38,8 +38,8 @@ ANSWERS: dict[str, tuple[Answer, str]] = {
 }
 
 
-@pytest.mark.parametrize(("answer", "complaint"), ANSWERS.values(), ids=ANSWERS.keys())
-async def test_a_protocol_error_of_the_server_is_not_attributed_to_the_request(answer: Answer, complaint: str) -> None:
+@pytest.mark.parametrize(("respond", "message"), RESPONSES.values(), ids=RESPONSES.keys())
+async def test_a_protocol_error_of_the_server_is_not_attributed_to_the_request(respond: Respond, message: str) -> None:
     authority, context = trustme.CA(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert("localhost").configure_cert(context)
     context.set_alpn_protocols(["h2"])
@@ -51,7 +51,7 @@ async def test_a_protocol_error_of_the_server_is_not_attributed_to_the_request(a
         server.initiate_connection()
         while not server.highest_inbound_stream_id:
             server.receive_data(await stream.receive_some())
-        rest = answer(server) or b""
+        rest = respond(server) or b""
         await stream.send_all(server.data_to_send() + rest)
         await trio.sleep(0.5)
 
@@ -60,7 +60,7 @@ async def test_a_protocol_error_of_the_server_is_not_attributed_to_the_request(a
         url = f"https://localhost:{listener.socket.getsockname()[1]}"
         tls = TLSSettings(ca_data=authority.cert_pem.bytes())
         async with RESTClient(ClientConfig(server=url, tls=tls), http2=True) as client:
-            with pytest.raises(TransportError, match=complaint) as caught:
+            with pytest.raises(TransportError, match=message) as caught:
                 await client.request(GET)
         nursery.cancel_scope.cancel()
 
@@ -71,7 +71,7 @@ async def test_a_protocol_error_of_the_server_is_not_attributed_to_the_request(a
 @pytest.mark.parametrize("line", ["HTTP/1.1 999 X", "HTTP/1.1 600 X", "HTTP/1.1 2000 X", "HTTP/1.1 000 X"])
 async def test_an_invalid_status_code_is_a_protocol_error(line: str) -> None:
     response = f"{line}\r\nContent-Length: 2\r\nRetry-After: 0\r\n\r\n{{}}".encode()
-    async with serving(answering(response)) as server, RESTClient(ClientConfig(server=server.url())) as client:
+    async with serving(respond_with(response)) as server, RESTClient(ClientConfig(server=server.url())) as client:
         with pytest.raises(ProtocolError):
             await client.request(GET)
 

@@ -23,15 +23,15 @@ def unchecked() -> ssl.SSLContext:
 
 
 @pytest.mark.parametrize(
-    ("config", "words"),
+    ("config", "message"),
     [
         (ClientConfig(server="https://a", tls=TLSSettings(verify=False), source=SOURCE), "insecure-skip-tls-verify"),
         (ClientConfig(server="https://a", tls=TLSSettings(context=unchecked()), source=SOURCE), "CERT_NONE"),
         (ClientConfig(server="http://a", credentials=TOKEN, source=SOURCE), "without TLS"),
     ],
 )
-def test_an_insecure_configuration_is_warned_about_with_its_source(config: ClientConfig, words: str) -> None:
-    with pytest.warns(InsecureTLSWarning, match=words) as caught:
+def test_an_insecure_configuration_is_warned_about_with_its_source(config: ClientConfig, message: str) -> None:
+    with pytest.warns(InsecureTLSWarning, match=message) as caught:
         RESTClient(config)
 
     (warning,) = caught

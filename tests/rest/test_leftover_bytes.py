@@ -14,7 +14,7 @@ from dynkube.errors import ProtocolError
 from dynkube.rest import Limits
 from dynkube.rest._client import RESTClient
 from dynkube.rest._messages import Request
-from tests.rest.sockets import Handler, answering, serving
+from tests.rest.sockets import Handler, respond_with, serving
 
 pytestmark = pytest.mark.real_time
 
@@ -46,7 +46,10 @@ async def bodies_of_two(client: RESTClient, method: str, *, pause: float = 0) ->
 async def test_extra_bytes_in_the_same_segment_are_not_taken_for_the_next_response(
     response: bytes, method: str
 ) -> None:
-    async with serving(answering(response + FORGED)) as server, RESTClient(ClientConfig(server=server.url())) as client:
+    async with (
+        serving(respond_with(response + FORGED)) as server,
+        RESTClient(ClientConfig(server=server.url())) as client,
+    ):
         bodies = await bodies_of_two(client, method)
 
     assert "forged" not in str(bodies)
@@ -54,7 +57,7 @@ async def test_extra_bytes_in_the_same_segment_are_not_taken_for_the_next_respon
 
 
 async def test_a_request_that_must_not_be_repeated_is_sent_on_another_connection() -> None:
-    response = answering(RESPONSES["a length"][0] + FORGED)
+    response = respond_with(RESPONSES["a length"][0] + FORGED)
     async with serving(response) as server, RESTClient(ClientConfig(server=server.url())) as client:
         assert await bodies_of_two(client, "POST") == ["right", "right"]
 
@@ -63,7 +66,10 @@ async def test_a_request_that_must_not_be_repeated_is_sent_on_another_connection
 
 @pytest.mark.parametrize(("response", "method"), RESPONSES.values(), ids=RESPONSES.keys())
 async def test_bytes_on_an_idle_connection_are_not_taken_for_the_next_response(response: bytes, method: str) -> None:
-    async with serving(answering(response, FORGED)) as server, RESTClient(ClientConfig(server=server.url())) as client:
+    async with (
+        serving(respond_with(response, FORGED)) as server,
+        RESTClient(ClientConfig(server=server.url())) as client,
+    ):
         bodies = await bodies_of_two(client, method, pause=0.05)
 
     assert "forged" not in str(bodies)
@@ -97,7 +103,7 @@ def in_one_segment(*records: bytes) -> Handler:
 
 
 async def test_endless_trailers_are_an_error() -> None:
-    endless = answering(CHUNKED + b"5\r\nright\r\n0\r\n", *[b"A: b\r\n" * 1000] * 3)
+    endless = respond_with(CHUNKED + b"5\r\nright\r\n0\r\n", *[b"A: b\r\n" * 1000] * 3)
     async with (
         serving(endless) as server,
         RESTClient(ClientConfig(server=server.url()), limits=Limits(max_header_bytes=8000)) as client,

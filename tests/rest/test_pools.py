@@ -20,7 +20,7 @@ NEW = ClientCertificate(b"new", b"key")
 GET = Request(method="GET", path="/version")
 
 
-class Maker:
+class PoolMaker:
     """Makes a pair of pools in a second, and records it."""
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class Maker:
 
 
 async def test_concurrent_callers_share_one_pair_of_pools() -> None:
-    make = Maker()
+    make = PoolMaker()
     keeper = PoolKeeper(make)
 
     async with trio.open_nursery() as nursery:
@@ -44,7 +44,7 @@ async def test_concurrent_callers_share_one_pair_of_pools() -> None:
 
 
 async def test_pools_of_an_old_certificate_close_with_their_last_user() -> None:
-    make = Maker()
+    make = PoolMaker()
     keeper = PoolKeeper(make)
     first, second = await keeper.acquire(OLD), await keeper.acquire(OLD)
     _, short, long = make.made[0]
@@ -60,7 +60,7 @@ async def test_pools_of_an_old_certificate_close_with_their_last_user() -> None:
 
 
 async def test_unused_pools_of_an_old_certificate_close_at_once() -> None:
-    make = Maker()
+    make = PoolMaker()
     keeper = PoolKeeper(make)
     await (await keeper.acquire(OLD)).release()
 
@@ -70,7 +70,7 @@ async def test_unused_pools_of_an_old_certificate_close_at_once() -> None:
 
 
 async def test_closing_closes_current_and_old_pools_even_if_in_use() -> None:
-    make = Maker()
+    make = PoolMaker()
     keeper = PoolKeeper(make)
     await keeper.acquire(OLD)
     await keeper.acquire(NEW)
@@ -81,7 +81,7 @@ async def test_closing_closes_current_and_old_pools_even_if_in_use() -> None:
 
 
 async def test_pools_that_are_made_during_closing_are_closed_and_not_returned() -> None:
-    make = Maker()
+    make = PoolMaker()
     keeper = PoolKeeper(make)
 
     async def close_soon() -> None:
@@ -97,7 +97,7 @@ async def test_pools_that_are_made_during_closing_are_closed_and_not_returned() 
 
 
 async def test_after_closing_no_pools_are_made() -> None:
-    make = Maker()
+    make = PoolMaker()
     keeper = PoolKeeper(make)
     await keeper.aclose()
 
@@ -117,9 +117,9 @@ async def ask(client: RESTClient) -> None:
         await client.request(GET)
 
 
-@pytest.mark.parametrize("answer", [silent, httpx2.Response(200), httpx2.Response(500), httpx2.ReadError("")])
+@pytest.mark.parametrize("response", [silent, httpx2.Response(200), httpx2.Response(500), httpx2.ReadError("")])
 async def test_a_request_releases_its_pools_however_it_ends(
-    make_client: MakeClient, answer: httpx2.Response | Exception | Handler
+    make_client: MakeClient, response: httpx2.Response | Exception | Handler
 ) -> None:
     class Rotating:
         certificate = OLD
@@ -131,7 +131,7 @@ async def test_a_request_releases_its_pools_however_it_ends(
             return rejected
 
     credentials = Rotating()
-    wire = Wire(answer)
+    wire = Wire(response)
     client = make_client(wire, config=ClientConfig(server="https://api.example", credentials=credentials))
     await ask(client)
     assert not wire.closed

@@ -14,12 +14,12 @@ from dynkube.errors import ConfigError, ConnectFailed
 from dynkube.rest import Limits
 from dynkube.rest._client import RESTClient
 from dynkube.rest._messages import Request
-from tests.rest.sockets import answering, serving
+from tests.rest.sockets import respond_with, serving
 
 pytestmark = pytest.mark.real_time
 
 GET = Request(method="GET", path="/version")
-OK = answering(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n")
+OK = respond_with(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n")
 
 
 async def tunnel(stream: trio.abc.Stream, head: bytes) -> None:
@@ -58,8 +58,8 @@ async def test_https_uses_a_connect_tunnel_with_the_proxys_own_credentials() -> 
 
 
 async def test_the_error_of_a_proxy_names_it_without_its_password() -> None:
-    refusing = answering(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
-    async with serving(refusing) as proxy:
+    rejecting = respond_with(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
+    async with serving(rejecting) as proxy:
         proxy_url = f"http://user:s3cret@127.0.0.1:{proxy.port}"
         async with RESTClient(ClientConfig(server="https://api.example:6443", proxy_url=proxy_url)) as client:
             with pytest.raises(

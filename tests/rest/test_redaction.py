@@ -15,7 +15,7 @@ from dynkube.rest._client import RESTClient
 from dynkube.rest._messages import Request
 from dynkube.rest._redaction import Redactor
 from tests.face.test_secrets import texts_of
-from tests.rest.sockets import answering, serving
+from tests.rest.sockets import respond_with, serving
 from tests.rest.wire import MakeClient, Wire
 
 TOKEN = "s3cret/t0ken+of=mine"
@@ -35,7 +35,7 @@ ECHOES = {
     "an escaped Status with 200": httpx2.Response(200, content=ESCAPED.encode()),
     "a content type": httpx2.Response(403, headers={"Content-Encoding": TOKEN}, content=b"x"),
     "a parser's error": httpx2.RemoteProtocolError(f"illegal header line: bytearray(b'Bearer {TOKEN}')"),
-    "a proxy's refusal": httpx2.ProxyError(f"407 {PASSWORD}"),
+    "a proxy's error response": httpx2.ProxyError(f"407 {PASSWORD}"),
 }
 
 
@@ -48,8 +48,8 @@ async def test_a_returned_secret_is_hidden_everywhere(
     config = explicit_config("https://api.example", token=TOKEN, proxy_url=proxy)
     client, error = make_client(Wire(echo), config=config), None
     try:
-        answer = await client.request(GET)
-        assert TOKEN not in str(answer.warnings)
+        response = await client.request(GET)
+        assert TOKEN not in str(response.warnings)
     except DynkubeError as exc:
         error = exc
 
@@ -61,7 +61,7 @@ async def test_a_returned_secret_is_hidden_everywhere(
 @pytest.mark.real_time
 @pytest.mark.parametrize("sent", [b"%s\r\n\r\n", b"HTTP/1.1 200 OK\r\n%s : x\r\n\r\n", b"HTTP/1.1 999 %s\r\n\r\n"])
 async def test_an_invalid_http_line_is_quoted_without_the_token(sent: bytes) -> None:
-    async with serving(answering(sent % TOKEN.encode())) as server:
+    async with serving(respond_with(sent % TOKEN.encode())) as server:
         config = explicit_config(server.url(), token=TOKEN)
         async with RESTClient(config) as client:
             with pytest.raises(DynkubeError) as caught:
@@ -73,7 +73,7 @@ async def test_an_invalid_http_line_is_quoted_without_the_token(sent: bytes) -> 
 @pytest.mark.real_time
 async def test_the_error_for_an_invalid_header_hides_its_value() -> None:
     request = Request(method="GET", path="/api/v1/pods", headers={"X-Mine": " s3cret"})
-    async with serving(answering(b"")) as server, RESTClient(explicit_config(server.url())) as client:
+    async with serving(respond_with(b"")) as server, RESTClient(explicit_config(server.url())) as client:
         with pytest.raises(ProtocolError, match="the request is not valid HTTP") as caught:
             await client.request(request)
 

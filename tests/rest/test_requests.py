@@ -17,10 +17,10 @@ GET = Request(method="GET", path="/api/v1/pods")
 async def test_a_response_has_status_headers_and_body(make_client: MakeClient) -> None:
     wire = Wire(httpx2.Response(200, headers=[("X-A", "1"), ("x-a", "2")], content=b'{"kind":"PodList"}'))
 
-    answer = await make_client(wire).request(GET)
+    response = await make_client(wire).request(GET)
 
-    assert (answer.status, answer.body, answer.request) == (200, b'{"kind":"PodList"}', "GET /api/v1/pods")
-    assert answer.headers["x-a"] == "1, 2"
+    assert (response.status, response.body, response.request) == (200, b'{"kind":"PodList"}', "GET /api/v1/pods")
+    assert response.headers["x-a"] == "1, 2"
 
 
 async def test_the_url_has_the_servers_prefix_the_path_unchanged_and_the_parameters_quoted(

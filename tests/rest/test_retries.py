@@ -29,7 +29,7 @@ def later(code: int, retry_after: str | None = "3") -> httpx2.Response:
     return httpx2.Response(code, headers=headers, content=status(code, ""))
 
 
-def refused(cause: OSError | None = None) -> httpx2.ConnectError:
+def connect_error(cause: OSError | None = None) -> httpx2.ConnectError:
     error = httpx2.ConnectError("")
     error.__cause__ = cause or ConnectionRefusedError(111, "Connection refused")
     return error
@@ -41,9 +41,9 @@ def refused(cause: OSError | None = None) -> httpx2.ConnectError:
 async def test_with_retry_after_any_request_is_retried_then(make_client: MakeClient, method: str, code: int) -> None:
     wire = Wire(later(code), later(code, "Sat, 21 Nov 2026 12:00:07 GMT"), OK)
 
-    answer = await make_client(wire).request(Request(method=method, path="/api/v1/pods", body=b"body"))
+    response = await make_client(wire).request(Request(method=method, path="/api/v1/pods", body=b"body"))
 
-    assert answer.status == 200
+    assert response.status == 200
     assert trio.current_time() == 3 + 7
     assert [request.content for request in wire.requests] == [b"body"] * 3
 
@@ -96,7 +96,7 @@ async def test_a_retry_after_beyond_the_deadline_is_not_waited_for(make_client: 
 
 
 async def test_a_get_whose_connection_is_refused_is_retried_with_growing_delays(make_client: MakeClient) -> None:
-    wire = Wire(refused(), refused(), refused(), OK)
+    wire = Wire(connect_error(), connect_error(), connect_error(), OK)
 
     await make_client(wire).request(GET)
 
@@ -106,7 +106,7 @@ async def test_a_get_whose_connection_is_refused_is_retried_with_growing_delays(
 @pytest.mark.parametrize(
     "failure",
     [
-        refused(ConnectionResetError(104, "reset in the handshake")),
+        connect_error(ConnectionResetError(104, "reset in the handshake")),
         httpx2.ReadError(""),
         httpx2.WriteError(""),
         httpx2.RemoteProtocolError("Server disconnected without sending a response."),
@@ -125,7 +125,7 @@ async def test_a_get_whose_connection_is_lost_before_a_response_is_retried(
 
 
 async def test_if_the_connection_is_always_refused_the_error_names_server_and_reason(make_client: MakeClient) -> None:
-    wire = Wire(refused())
+    wire = Wire(connect_error())
 
     with pytest.raises(
         ConnectFailed, match=r"GET /api/v1/pods: cannot connect to api.example:6443: Connection refused"
@@ -135,7 +135,7 @@ async def test_if_the_connection_is_always_refused_the_error_names_server_and_re
     assert len(wire.requests) == 1 + Limits().max_reconnects
 
 
-@pytest.mark.parametrize("failure", [httpx2.ReadError(""), refused()])
+@pytest.mark.parametrize("failure", [httpx2.ReadError(""), connect_error()])
 async def test_a_request_that_may_have_had_an_effect_is_not_retried(
     make_client: MakeClient, failure: Exception
 ) -> None:

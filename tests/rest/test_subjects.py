@@ -43,29 +43,29 @@ CASES = [
 ]
 
 
-class Subjects(Observer):
+class RequestRecorder(Observer):
     """Records the subjects of requests."""
 
     def __init__(self) -> None:
-        self.seen: list[RequestInfo] = []
+        self.requests: list[RequestInfo] = []
 
     def request_started(self, request: RequestInfo) -> None:
-        self.seen.append(request)
+        self.requests.append(request)
 
 
-@pytest.mark.parametrize(("asked", "subject", "template"), CASES, ids=[case[0] for case in CASES])
+@pytest.mark.parametrize(("request_line", "subject", "template"), CASES, ids=[case[0] for case in CASES])
 async def test_a_path_is_parsed_as_by_the_server(
-    make_client: MakeClient, asked: str, subject: str, template: str
+    make_client: MakeClient, request_line: str, subject: str, template: str
 ) -> None:
-    subjects = Subjects()
-    method, path = asked.split()
+    recorder = RequestRecorder()
+    method, path = request_line.split()
     path, _, query = path.partition("?")
-    client = make_client(Wire(httpx2.Response(200, json={})), observers=Observers([subjects]))
+    client = make_client(Wire(httpx2.Response(200, json={})), observers=Observers([recorder]))
 
     await client.request(Request(method=method, path=path, params={"watch": "true"} if query else {}))
 
-    (info,) = subjects.seen
-    told = (info.verb, info.gvr, info.namespace or ".", info.name or ".", info.subresource or ".")
-    assert " ".join(map(str, told)) == subject
+    (info,) = recorder.requests
+    found = (info.verb, info.gvr, info.namespace or ".", info.name or ".", info.subresource or ".")
+    assert " ".join(map(str, found)) == subject
     assert info.template == template
     assert info.url == f"https://api.example:6443{path}{'?' if query else ''}{query}"

@@ -14,12 +14,12 @@ from dynkube.errors import ConnectFailed
 from dynkube.rest import Limits
 from dynkube.rest._client import RESTClient
 from dynkube.rest._messages import Request
-from tests.rest.sockets import Server, answering, serving
+from tests.rest.sockets import Server, respond_with, serving
 
 pytestmark = pytest.mark.real_time
 
 GET = Request(method="GET", path="/version")
-OK = answering(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+OK = respond_with(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
 ONCE = Limits(max_reconnects=0)
 
 

@@ -32,14 +32,14 @@ def test_warnings_with_code_299_are_read_from_all_header_fields(fields: list[str
 
 
 async def test_warnings_are_part_of_the_response_and_passed_to_the_callback(make_client: MakeClient) -> None:
-    heard: list[str] = []
+    warnings: list[str] = []
     headers = [("Warning", '299 - "old"'), ("Warning", '299 - "older"')]
-    client = make_client(Wire(httpx2.Response(200, headers=headers)), on_warning=heard.append)
+    client = make_client(Wire(httpx2.Response(200, headers=headers)), on_warning=warnings.append)
 
-    answer = await client.request(GET)
+    response = await client.request(GET)
 
-    assert answer.warnings == ("old", "older")
-    assert heard == ["old", "older"]
+    assert response.warnings == ("old", "older")
+    assert warnings == ["old", "older"]
 
 
 async def test_without_a_callback_warnings_are_logged(
@@ -70,7 +70,7 @@ async def test_an_exception_in_the_callback_is_logged_and_the_response_returned(
 
     wire = Wire(httpx2.Response(201, headers={"Warning": '299 - "old"'}))
 
-    answer = await make_client(wire, on_warning=broken).request(Request(method="POST", path="/api/v1/pods", body=b""))
+    response = await make_client(wire, on_warning=broken).request(Request(method="POST", path="/api/v1/pods", body=b""))
 
-    assert answer.status == 201
+    assert response.status == 201
     assert "on_warning raised" in caplog.text

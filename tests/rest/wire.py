@@ -27,21 +27,21 @@ class NoJitter(random.Random):
 class Wire(httpx2.AsyncBaseTransport):
     """Responds from a list or by a function; records the requests, and whether it was closed."""
 
-    def __init__(self, *answers: httpx2.Response | Exception | Handler) -> None:
-        self._answers: Iterator[httpx2.Response | Exception | Handler] = iter(answers)
+    def __init__(self, *responses: httpx2.Response | Exception | Handler) -> None:
+        self._responses: Iterator[httpx2.Response | Exception | Handler] = iter(responses)
         self._last: httpx2.Response | Exception | Handler | None = None
         self.requests: list[httpx2.Request] = []
         self.closed = False
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         self.requests.append(request)
-        self._last = answer = next(self._answers, self._last)
-        if isinstance(answer, Exception):
-            raise answer
-        if isinstance(answer, httpx2.Response):
-            return answer
-        assert answer is not None
-        given = answer(request)
+        self._last = response = next(self._responses, self._last)
+        if isinstance(response, Exception):
+            raise response
+        if isinstance(response, httpx2.Response):
+            return response
+        assert response is not None
+        given = response(request)
         return given if isinstance(given, httpx2.Response) else await given
 
     async def aclose(self) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import dynkube
 from dynkube.testing import APIServer
-from tests.telemetry.kit import Notes
+from tests.telemetry.kit import ObserverRecorder
 
 
 @pytest.fixture
@@ -19,12 +19,12 @@ async def server() -> AsyncIterator[APIServer]:
 
 
 @pytest.fixture
-def notes() -> Notes:
-    return Notes()
+def recorder() -> ObserverRecorder:
+    return ObserverRecorder()
 
 
 @pytest.fixture
-async def client(server: APIServer, notes: Notes) -> AsyncIterator[dynkube.Client]:
+async def client(server: APIServer, recorder: ObserverRecorder) -> AsyncIterator[dynkube.Client]:
     settings = dynkube.InformerSettings(random=Random(7), linger=0)
-    async with dynkube.connect(transport=server.transport(), settings=settings, observers=[notes]) as client:
+    async with dynkube.connect(transport=server.transport(), settings=settings, observers=[recorder]) as client:
         yield client

@@ -17,7 +17,7 @@ from dynkube.telemetry import (
 from dynkube.telemetry._observed import ObservedClient
 
 
-class Notes(Observer):
+class ObserverRecorder(Observer):
     """Overrides every method of Observer."""
 
     def __init__(self) -> None:

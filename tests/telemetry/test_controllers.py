@@ -25,7 +25,7 @@ CONTROLLER = {"controller": "widgets"}
 QUEUE = {"name": "widgets", "controller": "widgets"}
 
 
-class Notes(Observer):
+class ReconcileRecorder(Observer):
     """Records the reconciles."""
 
     def __init__(self) -> None:
@@ -50,19 +50,19 @@ def exporter() -> InMemorySpanExporter:
 
 
 @pytest.fixture
-def notes() -> Notes:
-    return Notes()
+def recorder() -> ReconcileRecorder:
+    return ReconcileRecorder()
 
 
 @pytest.fixture
 async def client(
-    server: APIServer, registry: CollectorRegistry, exporter: InMemorySpanExporter, notes: Notes
+    server: APIServer, registry: CollectorRegistry, exporter: InMemorySpanExporter, recorder: ReconcileRecorder
 ) -> AsyncIterator[dynkube.Client]:
     provider = TracerProvider(shutdown_on_exit=False)
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     server.create(crd())
     server.create(widget("a"))
-    observers = [PrometheusMetrics(registry), OpenTelemetryTracing(provider), notes]
+    observers = [PrometheusMetrics(registry), OpenTelemetryTracing(provider), recorder]
     async with dynkube.connect(transport=server.transport(), observers=observers) as client:
         yield client
 
@@ -214,22 +214,22 @@ async def test_the_span_of_a_failed_reconcile_has_the_error(
 # ── hooks ────────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_hooks_get_the_key_the_attempt_and_the_error(client: dynkube.Client, notes: Notes) -> None:
+async def test_hooks_get_the_key_the_attempt_and_the_error(client: dynkube.Client, recorder: ReconcileRecorder) -> None:
     failure = KeyError("no")
     async with running(client, Controller(WIDGETS, Calls(failure, seconds=2), name="widgets")):
         await quiet(10)
 
-    (first, failed), (second, succeeded) = notes.finished
-    assert notes.started == [first, second]
+    (first, failed), (second, succeeded) = recorder.finished
+    assert recorder.started == [first, second]
     assert (first.controller, first.resource, first.namespace, first.name) == ("widgets", WIDGETS, "default", "a")
     assert [first.attempt, second.attempt] == [1, 2]
     assert (failed.result, failed.error, failed.seconds) == ("error", failure, 2)
     assert (succeeded.result, succeeded.error) == ("success", None)
 
 
-async def test_a_cancelled_reconcile_is_finished_too(client: dynkube.Client, notes: Notes) -> None:
+async def test_a_cancelled_reconcile_is_finished_too(client: dynkube.Client, recorder: ReconcileRecorder) -> None:
     async with running(client, Controller(WIDGETS, Calls(seconds=600), name="widgets"), shutdown=5):
         await quiet(1)
 
-    ((_, outcome),) = notes.finished
+    ((_, outcome),) = recorder.finished
     assert (outcome.result, outcome.error, outcome.seconds) == ("cancelled", None, 6)

@@ -11,28 +11,30 @@ from dynkube import Client
 from dynkube.telemetry import Observer, RequestInfo
 from dynkube.testing import APIServer
 from tests.informers.kit import pod
-from tests.telemetry.kit import Notes
+from tests.telemetry.kit import ObserverRecorder
 
 
-async def test_the_header_fields_of_an_observer_are_sent(server: APIServer, client: Client, notes: Notes) -> None:
+async def test_the_header_fields_of_an_observer_are_sent(
+    server: APIServer, client: Client, recorder: ObserverRecorder
+) -> None:
     await client.resource("pods.v1").list(namespace="default")
 
     request = server.requests[-1]
-    assert request.headers["x-noted"] == f"list {len(notes.started)}"
-    assert [info.verb for info in notes.started][-1] == "list"
+    assert request.headers["x-noted"] == f"list {len(recorder.started)}"
+    assert [info.verb for info in recorder.started][-1] == "list"
 
 
-async def test_an_observer_cannot_replace_the_credential(notes: Notes) -> None:
+async def test_an_observer_cannot_replace_the_credential(recorder: ObserverRecorder) -> None:
     async with APIServer(token="the-token") as server:
         connected = dynkube.connect(
-            url="http://api.invalid", token="the-token", transport=server.transport(), observers=[notes]
+            url="http://api.invalid", token="the-token", transport=server.transport(), observers=[recorder]
         )
         async with connected as client:
             assert len(await client.resource("pods.v1").list(namespace="default")) == 0
 
 
 @pytest.mark.parametrize(
-    ("fields", "complaint"),
+    ("fields", "message"),
     [
         (["traceparent"], "returned a list: return a mapping"),
         ("traceparent", "returned a str: return a mapping"),
@@ -44,7 +46,7 @@ async def test_an_observer_cannot_replace_the_credential(notes: Notes) -> None:
     ],
 )
 async def test_invalid_header_fields_are_reported_once_and_break_no_request(
-    server: APIServer, caplog: pytest.LogCaptureFixture, fields: Any, complaint: str
+    server: APIServer, caplog: pytest.LogCaptureFixture, fields: Any, message: str
 ) -> None:
     class Careless(Observer):
         def request_started(self, request: RequestInfo) -> Any:
@@ -57,7 +59,7 @@ async def test_invalid_header_fields_are_reported_once_and_break_no_request(
     assert not server.audit[-1].headers.keys() & {"traceparent", "x-number", "x-lines", "x-evil", "x noted"}
     (record,) = (record for record in caplog.records if record.name == "dynkube.telemetry")
     assert record.exc_info is not None
-    assert complaint in str(record.exc_info[1])
+    assert message in str(record.exc_info[1])
 
 
 async def test_an_observer_cannot_replace_the_clients_own_header_fields(server: APIServer) -> None:

@@ -20,10 +20,10 @@ async def test_each_informer_is_listed_with_its_selectors_and_state(server: APIS
     server.create(widget("a"))
 
     async with (
-        client.informer(WIDGETS, label_selector="app in (a,b)", namespace="default") as narrow,
+        client.informer(WIDGETS, label_selector="app in (a,b)", namespace="default") as selected,
         client.informer("gadgets.v1.example.com") as absent,
     ):
-        await narrow.wait_state(LIVE)
+        await selected.wait_state(LIVE)
         await absent.wait_state(ABSENT)
         widgets, gadgets = client.informers()
 

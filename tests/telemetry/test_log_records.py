@@ -23,7 +23,7 @@ def everything_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, logger="dynkube")
 
 
-def told(caplog: pytest.LogCaptureFixture, logger: str = "dynkube.informers") -> list[tuple[str, str]]:
+def levels_and_reasons(caplog: pytest.LogCaptureFixture, logger: str = "dynkube.informers") -> list[tuple[str, str]]:
     """Return the level and the reason of each record."""
     return [(record.levelname, getattr(record, "reason", "")) for record in caplog.records if record.name == logger]
 
@@ -44,7 +44,7 @@ async def test_each_change_in_the_life_of_an_informer_is_one_record(
         server.delete(CRDS, "widgets.example.com")
         await widgets.wait_state(ABSENT)
 
-    assert told(caplog) == [
+    assert levels_and_reasons(caplog) == [
         ("INFO", "CRDsPending"),
         ("INFO", "DiscoveryPending"),
         ("INFO", "CRDNotFound"),
@@ -73,7 +73,7 @@ async def test_alternating_reasons_are_logged_once_each(
         server.end_watches("widgets")
         await trio.sleep(900)
 
-        assert [reason for level, reason in told(caplog) if level == "WARNING"] == [
+        assert [reason for level, reason in levels_and_reasons(caplog) if level == "WARNING"] == [
             "InternalError",
             "ServiceUnavailable",
         ]
@@ -91,7 +91,7 @@ async def test_a_quiet_hour_of_many_absent_informers_logs_nothing(
 
     await trio.sleep(3600)
 
-    assert told(caplog) == []
+    assert levels_and_reasons(caplog) == []
 
 
 async def test_a_handler_that_always_fails_is_logged_at_powers_of_two(
@@ -155,7 +155,7 @@ async def test_crds_that_cannot_be_read_again_are_logged_again(
 async def test_a_failing_crd_filter_is_logged_once_for_each_crd(
     server: APIServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def broken(definition: Unstructured) -> bool:
+    def broken(crd_body: Unstructured) -> bool:
         raise KeyError("version")
 
     settings = dynkube.InformerSettings(random=Random(7), crd_filter=broken)
@@ -163,8 +163,8 @@ async def test_a_failing_crd_filter_is_logged_once_for_each_crd(
         server.create(crd())
         async with client.informer(WIDGETS) as widgets:
             for number in range(5):
-                definition = server.get(CRDS, "widgets.example.com")
-                server.update({**definition, "metadata": {**definition["metadata"], "labels": {"n": str(number)}}})
+                crd_body = server.get(CRDS, "widgets.example.com")
+                server.update({**crd_body, "metadata": {**crd_body["metadata"], "labels": {"n": str(number)}}})
                 await trio.sleep(1)
             assert (await widgets.wait_state(ABSENT)).reason == "CRDFilterFailed"
 
@@ -177,7 +177,7 @@ async def test_a_warning_in_each_response_is_logged_once(
     for name in "abc":
         await client.resource("pods.v1").create({**pod(name), "nonsense": 1})
 
-    assert told(caplog, "dynkube.rest") == [("WARNING", "")]
+    assert levels_and_reasons(caplog, "dynkube.rest") == [("WARNING", "")]
     assert client.statistics().warnings == 3
 
 
@@ -198,7 +198,7 @@ async def test_a_watch_that_cannot_be_resumed_for_an_hour_is_logged_once(
 
 async def test_no_record_contains_a_credential(server: APIServer, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, logger="dynkube")
-    token = "tell-nobody"
+    token = "top-secret"
     server.fail(status=401, body=f"no such user: {token}", content_type="text/plain", times=3)
     connected = dynkube.connect(url="http://api.invalid", token=token, transport=server.transport())
     async with connected as client, client.informer("pods.v1") as pods:

@@ -99,10 +99,10 @@ async def test_an_error_response_is_an_error_and_each_retry_a_separate_span(
     with pytest.raises(NotFound):
         await client.resource("pods.v1").get("a")
 
-    refused, repeated = exporter.get_finished_spans()[-2:]
-    assert refused.attributes is not None
+    rejected, repeated = exporter.get_finished_spans()[-2:]
+    assert rejected.attributes is not None
     assert repeated.attributes is not None
-    assert (refused.attributes["error.type"], refused.status.status_code) == ("429", StatusCode.ERROR)
+    assert (rejected.attributes["error.type"], rejected.status.status_code) == ("429", StatusCode.ERROR)
     assert repeated.attributes["http.request.resend_count"] == 1
     assert repeated.attributes["error.type"] == "404"
     assert [event.name for event in repeated.events] == ["exception"]
@@ -148,7 +148,7 @@ async def test_the_span_of_a_request_without_a_response_has_its_error(
 async def test_no_span_contains_a_credential(
     server: APIServer, provider: TracerProvider, exporter: InMemorySpanExporter
 ) -> None:
-    token = "tell-nobody"
+    token = "top-secret"
     server.fail(status=401, body=f"no such user: {token}", content_type="text/plain")
     tracing = OpenTelemetryTracing(provider)
     connected = dynkube.connect(

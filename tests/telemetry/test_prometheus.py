@@ -99,10 +99,10 @@ async def test_an_informer_has_metrics_in_every_phase(
         await widgets.wait_state(ABSENT)
         assert states(registry) == ["ABSENT"]
 
-    assert "widgets" not in samples_scraped(registry)
+    assert "widgets" not in scraped_samples(registry)
 
 
-def samples_scraped(registry: CollectorRegistry) -> str:
+def scraped_samples(registry: CollectorRegistry) -> str:
     """Return the lines of the metrics that are computed at each scrape."""
     lines = generate_latest(registry).decode().splitlines()
     return " ".join(line for line in lines if line.startswith("dynkube_informer"))
@@ -162,7 +162,7 @@ async def test_informers_that_differ_only_in_their_transform_are_added_up(
 
         assert registry.get_sample_value("dynkube_informer_objects", INFORMER_LABELS) == 2
         assert states(registry) == ["LIVE"]
-        text = samples_scraped(registry)
+        text = scraped_samples(registry)
         assert text.count("dynkube_informer_objects{") == 1
 
 

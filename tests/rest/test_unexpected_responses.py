@@ -65,9 +65,9 @@ async def test_a_404_with_an_html_page_is_not_a_not_found(make_client: MakeClien
 async def test_html_is_accepted_if_the_request_accepts_anything(make_client: MakeClient) -> None:
     wire = Wire(httpx2.Response(200, headers={"Content-Type": "text/html"}, content=LOGIN))
 
-    answer = await make_client(wire).request(Request(method="GET", path="/proxy/", accept="*/*"))
+    response = await make_client(wire).request(Request(method="GET", path="/proxy/", accept="*/*"))
 
-    assert answer.body == LOGIN
+    assert response.body == LOGIN
 
 
 @pytest.mark.parametrize("code", [301, 302, 307, 308])
@@ -87,9 +87,9 @@ async def test_a_304_is_returned_for_conditional_requests_and_an_error_for_other
     wire = Wire(httpx2.Response(304))
     client = make_client(wire)
 
-    answer = await client.request(Request(method="GET", path="/apis", headers={"If-None-Match": '"e"'}))
+    response = await client.request(Request(method="GET", path="/apis", headers={"If-None-Match": '"e"'}))
 
-    assert answer.status == 304
+    assert response.status == 304
     with pytest.raises(ProtocolError, match="HTTP 304"):
         await client.request(GET)
 
@@ -111,8 +111,8 @@ async def test_the_error_for_a_response_over_the_limit_names_the_limit(
     with pytest.raises(ProtocolError, match=r"larger than 10 bytes \(Limits.max_response_bytes\)"):
         await make_client(wire, limits=Limits(max_response_bytes=10)).request(GET)
 
-    answer = await make_client(wire, limits=Limits(max_response_bytes=11)).request(GET)
-    assert len(answer.body) == 11
+    response = await make_client(wire, limits=Limits(max_response_bytes=11)).request(GET)
+    assert len(response.body) == 11
 
 
 async def test_a_body_with_a_content_length_over_the_limit_is_not_read(make_client: MakeClient) -> None:

@@ -53,7 +53,7 @@ def test_a_credential_expires_with_its_certificate_if_that_is_earlier(
 
 
 @pytest.mark.parametrize(
-    ("stdout", "complaint"),
+    ("stdout", "message"),
     [
         (b" \n", "printed nothing"),
         (b"\xff\xfe", "2 bytes that are not JSON"),
@@ -74,6 +74,6 @@ def test_a_credential_expires_with_its_certificate_if_that_is_earlier(
         (printed({"token": "t", "expirationTimestamp": "2030-01-01T12:00:00Z"}), "expired at .*check the clock"),
     ],
 )
-def test_invalid_output_is_explained(stdout: bytes, complaint: str) -> None:
-    with pytest.raises(ValueError, match=complaint):
+def test_invalid_output_is_explained(stdout: bytes, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         parse_answer(stdout, api_version=V1, now=NOW)
