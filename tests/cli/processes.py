@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 
 import trio
 
-PATIENCE = 40.0  # seconds for one line; the machine may be busy
+TIMEOUT = 40.0  # seconds for one line; the machine may be busy
 
 
 class Command:
@@ -25,7 +25,7 @@ class Command:
     async def line(self) -> str:
         """Return the next line of stdout."""
         assert self._process.stdout is not None
-        with trio.fail_after(PATIENCE):
+        with trio.fail_after(TIMEOUT):
             while b"\n" not in self._rest:
                 received = await self._process.stdout.receive_some()
                 assert received, f"stdout ended after {self.lines}"
@@ -34,10 +34,10 @@ class Command:
         self.lines.append(line.decode())
         return self.lines[-1]
 
-    async def until(self, word: str, count: int = 1) -> list[str]:
+    async def until(self, text: str, count: int = 1) -> list[str]:
         """Return the lines up to the ``count``-th one from now that contains ``word``."""
         begin = len(self.lines)
-        while sum(word in line for line in self.lines[begin:]) < count:
+        while sum(text in line for line in self.lines[begin:]) < count:
             await self.line()
         return self.lines[begin:]
 
@@ -50,13 +50,13 @@ class Command:
         """Wait for the end; return the exit code and the remaining stdout and stderr."""
         process = self._process
         assert process.stderr is not None
-        with trio.fail_after(PATIENCE):
+        with trio.fail_after(TIMEOUT):
             code = await process.wait()
             errors = b"".join([chunk async for chunk in process.stderr])
             rest = self._rest + b"".join([chunk async for chunk in process.stdout] if process.stdout else [])
         return code, rest.decode(), errors.decode()
 
-    async def leave(self) -> None:
+    async def close_stdout(self) -> None:
         """Close the reading end of stdout."""
         assert self._process.stdout is not None
         await self._process.stdout.aclose()

@@ -133,7 +133,7 @@ async def test_a_source_without_objects_is_an_error(server: APIServer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["--prune"], "--prune and --applyset NAME require each other"),
         (["--applyset", "shop"], "--prune and --applyset NAME require each other"),
@@ -150,14 +150,14 @@ async def test_a_source_without_objects_is_an_error(server: APIServer) -> None:
     ],
 )
 def test_invalid_options_are_rejected(
-    arguments: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     given = [] if "-f" in arguments else ["-f", str(tmp_path)]
 
     code = main(["apply", *given, *arguments, "--url", "http://127.0.0.1:1"])
 
     assert code == 1
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("command", "expected"), [("apply", 1), ("diff", 2)])

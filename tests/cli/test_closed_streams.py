@@ -31,11 +31,11 @@ async def test_summaries_and_errors_are_not_printed(tmp_path: Path) -> None:
     async with APIServer() as server, server.serve() as endpoint:
         applied = await without_stderr("apply", *source, "--url", endpoint.url)
         compared = await without_stderr("diff", *source, "--url", endpoint.url)
-        refused = await without_stderr("diff", *source, "--parallel", "0", "--url", endpoint.url)
+        rejected = await without_stderr("diff", *source, "--parallel", "0", "--url", endpoint.url)
 
     assert applied == (0, f"created     configmap/a -n default  ({path}:1)\n")
     assert compared == (0, "")
-    assert refused == (2, "")
+    assert rejected == (2, "")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")

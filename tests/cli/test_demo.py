@@ -50,11 +50,18 @@ async def test_all_checks_of_the_demo_pass() -> None:
 async def test_states_and_events_are_printed_in_order() -> None:
     _, text = await run_demo()
 
-    words = [line.split()[2] for line in text.splitlines() if line.split()[1:2] == ["s"]]
-    assert words[0] in {"UNKNOWN", "ABSENT"}
-    assert words[words.index("SYNCING") - 1] == "ABSENT"
-    assert [word for word in words if word.isupper()][-6:] == ["ABSENT", "SYNCING", "LIVE", "ABSENT", "SYNCING", "LIVE"]
-    assert (words.count("added"), words.count("updated"), words.count("deleted")) == (6, 1, 5)
+    events = [line.split()[2] for line in text.splitlines() if line.split()[1:2] == ["s"]]
+    assert events[0] in {"UNKNOWN", "ABSENT"}
+    assert events[events.index("SYNCING") - 1] == "ABSENT"
+    assert [event for event in events if event.isupper()][-6:] == [
+        "ABSENT",
+        "SYNCING",
+        "LIVE",
+        "ABSENT",
+        "SYNCING",
+        "LIVE",
+    ]
+    assert (events.count("added"), events.count("updated"), events.count("deleted")) == (6, 1, 5)
     assert "most watches at once: 1 on CRDs, 1 on APIServices, 1 on HTTPRoutes" in text
 
 

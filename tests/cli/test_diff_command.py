@@ -15,7 +15,7 @@ from dynkube.cli._source import Source
 from dynkube.errors import InvalidInput, NoMatch, NotFound
 from dynkube.manifests import ApplySet
 from dynkube.testing import APIServer
-from tests.manifests.kit import JSONObject, config, definition, namespace, text_of, widget
+from tests.manifests.kit import JSONObject, config, crd, namespace, text_of, widget
 
 
 async def compared(server: APIServer, path: Path, *objects: JSONObject, quiet: bool = False) -> int:
@@ -96,7 +96,7 @@ async def test_nothing_is_written(server: APIServer, tmp_path: Path) -> None:
     await have(server, config("a"))
     revision = server.revision
 
-    await compared(server, tmp_path / "a.json", config("a", x="2"), namespace("new"), definition())
+    await compared(server, tmp_path / "a.json", config("a", x="2"), namespace("new"), crd())
 
     assert server.revision == revision
 
@@ -106,7 +106,7 @@ async def test_objects_whose_crd_or_namespace_is_in_the_source_would_be_created(
 ) -> None:
     path = tmp_path / "a.json"
 
-    code = await compared(server, path, definition(), widget("w"), namespace("n"), config("c", namespace="n"))
+    code = await compared(server, path, crd(), widget("w"), namespace("n"), config("c", namespace="n"))
 
     lines = capfd.readouterr().out.splitlines()
     reasons = [line.partition(": ")[2] for line in lines if line.startswith("# ")]
@@ -151,7 +151,7 @@ def test_an_invalid_option_is_exit_code_2(tmp_path: Path, capsys: pytest.Capture
 
 
 @pytest.mark.parametrize(
-    ("error", "code", "told"),
+    ("error", "code", "message"),
     [
         (ZeroDivisionError("oops"), 2, "ZeroDivisionError: oops"),
         (ExceptionGroup("of a nursery", [ZeroDivisionError("oops")]), 2, "ZeroDivisionError: oops"),
@@ -163,7 +163,7 @@ def test_an_invalid_option_is_exit_code_2(tmp_path: Path, capsys: pytest.Capture
 def test_no_error_is_exit_code_1(
     error: BaseException,
     code: int,
-    told: str,
+    message: str,
     tmp_path: Path,
     capfd: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
@@ -177,8 +177,8 @@ def test_no_error_is_exit_code_1(
 
     err = capfd.readouterr().err
     assert ended == code
-    assert told in err
-    assert bool(told) == bool(err)
+    assert message in err
+    assert bool(message) == bool(err)
 
 
 async def test_owners_are_printed_as_a_table_of_fields_and_managers(

@@ -114,7 +114,7 @@ async def test_the_fields_that_a_manager_applied_are_extracted(
 @pytest.mark.parametrize(
     ("manager", "message"),
     [
-        ("nobody", "kubectl-edit (Update). Pass a manager that applied it as --manager\n"),
+        ("unknown", "kubectl-edit (Update). Pass a manager that applied it as --manager\n"),
         ("kubectl-edit", "It wrote by Update: convert with dynkube upgrade-managed-fields\n"),
     ],
 )
@@ -138,8 +138,8 @@ async def test_fields_of_other_managers_and_missing_objects_are_errors(server: A
 
     with pytest.raises(InvalidInput, match=r"'dynkube' does not own \.data\.y of ConfigMap 'a'"):
         await release("cm", "a", [".data.y"], cluster=cluster)
-    with pytest.raises(InvalidInput, match=r"'nobody' owns no fields of ConfigMap 'a'; its managers are: dynkube"):
-        await transfer("cm", "a", to="other", managed=Managed(manager="nobody"), cluster=cluster)
+    with pytest.raises(InvalidInput, match=r"'unknown' owns no fields of ConfigMap 'a'; its managers are: dynkube"):
+        await transfer("cm", "a", to="other", managed=Managed(manager="unknown"), cluster=cluster)
     with pytest.raises(NotFound):
         await extract("cm", "b", cluster=cluster)
 

@@ -59,10 +59,10 @@ def failing(*arguments: str) -> str:
 def test_the_url_and_a_working_kubeconfig_are_printed() -> None:
     with serving() as served:
         cluster = yaml.safe_load(served.kubeconfig.read_bytes())["clusters"][0]["cluster"]
-        answer = httpx2.get(f"{cluster['server']}/version")
+        response = httpx2.get(f"{cluster['server']}/version")
 
     assert cluster["server"] == served.url
-    assert answer.json()["gitVersion"].startswith("v1.")
+    assert response.json()["gitVersion"].startswith("v1.")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -138,12 +138,12 @@ def test_with_tls_and_a_token_the_token_is_required() -> None:
         authority = base64.b64decode(config["clusters"][0]["cluster"]["certificate-authority-data"]).decode()
         trusting = ssl.create_default_context(cadata=authority)
         url = f"{served.url}/api/v1/namespaces"
-        refused = httpx2.get(url, verify=trusting)
+        unauthorized = httpx2.get(url, verify=trusting)
         token = config["users"][0]["user"]["token"]
-        answered = httpx2.get(url, verify=trusting, headers={"Authorization": f"Bearer {token}"})
+        authorized = httpx2.get(url, verify=trusting, headers={"Authorization": f"Bearer {token}"})
 
     assert served.url.startswith("https://")
-    assert (refused.status_code, answered.status_code) == (401, 200)
+    assert (unauthorized.status_code, authorized.status_code) == (401, 200)
 
 
 def test_listening_on_all_addresses_without_a_token_prints_a_warning() -> None:

@@ -134,10 +134,10 @@ async def test_a_failed_save_prints_a_warning_and_is_retried(
 def test_the_error_for_invalid_manifests_names_the_file(tmp_path: Path, content: str, message: str) -> None:
     (tmp_path / "seed.yaml").write_text(content)
 
-    told = failing("--load", str(tmp_path / "seed.yaml"), "--state", str(tmp_path / "state.json"))
+    stderr = failing("--load", str(tmp_path / "seed.yaml"), "--state", str(tmp_path / "state.json"))
 
-    assert told.startswith("error: --load ")
-    assert message in told
+    assert stderr.startswith("error: --load ")
+    assert message in stderr
     assert not (tmp_path / "state.json").exists(), "a server that did not start leaves no state"
 
 
@@ -150,17 +150,17 @@ def test_the_error_for_a_missing_path_names_it(tmp_path: Path) -> None:
 def test_a_file_that_is_not_a_state_is_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "state").write_text("mine")
 
-    told = failing("--state", str(tmp_path / "state"))
+    stderr = failing("--state", str(tmp_path / "state"))
 
-    assert f"--state {tmp_path}/state: not a saved state of an embedded server" in told
+    assert f"--state {tmp_path}/state: not a saved state of an embedded server" in stderr
     assert (tmp_path / "state").read_text() == "mine"
 
 
 def test_a_server_that_cannot_listen_leaves_no_state(tmp_path: Path) -> None:
     with serving() as first:
-        told = failing("--state", str(tmp_path / "state"), "--port", first.url.rpartition(":")[2])
+        stderr = failing("--state", str(tmp_path / "state"), "--port", first.url.rpartition(":")[2])
 
-    assert "Address already in use" in told
+    assert "Address already in use" in stderr
     assert list(tmp_path.iterdir()) == []
 
 
@@ -170,13 +170,13 @@ def test_two_servers_cannot_use_the_same_file_even_by_a_link(tmp_path: Path) -> 
 
     with serving("--state", str(state)) as first:
         create(first.url, "a")
-        told = [failing("--state", str(path)) for path in (state, link)]
+        stderr = [failing("--state", str(path)) for path in (state, link)]
         assert first.stop() == (0, "")
     with serving("--state", str(link)) as second:
         found = names(second.url)
         second.stop()
 
-    for path, text in zip((state, link), told, strict=True):
+    for path, text in zip((state, link), stderr, strict=True):
         assert f"--state {path}: in use by another dynkube serve (which has locked {tmp_path}/.state.lock)" in text
     assert found == ["a"]
     assert sorted(tmp_path.iterdir()) == [link, state], "the lock file was removed"

@@ -25,17 +25,17 @@ def test_with_rbac_users_need_roles_and_the_kubeconfig_is_the_administrators() -
         }
         path = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings"
         bound = httpx2.post(f"{served.url}{path}", json=binding, headers={"Authorization": f"Bearer {admin}"})
-        answers = [status(served.url, token) for token in (admin, "a-token", "b-token", "none")]
+        codes = [status(served.url, token) for token in (admin, "a-token", "b-token", "none")]
 
     assert bound.status_code == 201
-    assert answers == [200, 200, 403, 401]
+    assert codes == [200, 200, 403, 401]
 
 
 def test_without_rbac_every_user_may_do_everything() -> None:
     with serving("--token", "mine", "--user", "alice=a-token") as served:
-        answers = [status(served.url, token) for token in ("mine", "a-token", "none")]
+        codes = [status(served.url, token) for token in ("mine", "a-token", "none")]
 
-    assert answers == [200, 200, 401]
+    assert codes == [200, 200, 401]
 
 
 @pytest.mark.parametrize(

@@ -31,9 +31,9 @@ SPEC: dict[str, Any] = {"size": 3, "address": "a" * 50, "color": "red", "secret"
 
 
 def with_columns(*columns: dict[str, Any]) -> dict[str, Any]:
-    definition = crd()
-    definition["spec"]["versions"][0]["additionalPrinterColumns"] = list(columns)
-    return definition
+    crd_body = crd()
+    crd_body["spec"]["versions"][0]["additionalPrinterColumns"] = list(columns)
+    return crd_body
 
 
 @asynccontextmanager

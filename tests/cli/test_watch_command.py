@@ -79,8 +79,8 @@ async def test_an_unreachable_server_is_printed_as_the_reason_of_the_state() -> 
 async def test_a_closed_pipe_ends_watch_without_an_error_message(server: APIServer) -> None:
     async with server.serve() as endpoint, dynkube("watch", "configmaps.v1", "--url", endpoint.url) as watch:
         await watch.until("LIVE")
-        await watch.leave()
-        server.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "seen-by-nobody"}})
+        await watch.close_stdout()
+        server.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "not-watched"}})
 
         assert await watch.ended() == (141, "", "")
 

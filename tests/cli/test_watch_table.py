@@ -112,8 +112,8 @@ async def test_without_events_the_table_is_drawn_once_a_second(server: APIServer
 
 @pytest.mark.parametrize("name", ["[bold]x[/bold]", "[/]", ":smile:"])
 async def test_text_from_a_cluster_is_not_interpreted_as_markup(name: str, server: APIServer, client: Client) -> None:
-    definition = crd()
-    server.create(definition)
+    crd_body = crd()
+    server.create(crd_body)
     server.create(widget("a") | {"status": {"conditions": [{"type": name, "status": "True"}]}})
     console = terminal()
 

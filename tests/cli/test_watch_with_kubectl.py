@@ -45,7 +45,7 @@ def port() -> Iterator[int]:
 
 
 @dataclass
-class Scene:
+class WatchedCluster:
     """A process of watch, and kubectl for the server that it watches."""
 
     watch: Command
@@ -59,9 +59,9 @@ class Scene:
         )
         assert done.returncode == 0, f"kubectl {' '.join(arguments)}: {done.stderr.decode()}"
 
-    async def expect(self, word: str, count: int = 1) -> list[tuple[str, str]]:
+    async def expect(self, first_word: str, count: int = 1) -> list[tuple[str, str]]:
         """Read lines until ``word`` has come ``count`` times; return pairs of first word and the other text."""
-        return [read(line) for line in await self.watch.until(f"  {word} ", count)]
+        return [read(line) for line in await self.watch.until(f"  {first_word} ", count)]
 
 
 def read(line: str) -> tuple[str, str]:
@@ -87,36 +87,36 @@ def namespaces_of(routes: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
     return [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in sorted(names)]
 
 
-async def routes_come_change_and_go(scene: Scene, routes: dict[str, dict[str, Any]]) -> None:
+async def routes_come_change_and_go(cluster: WatchedCluster, routes: dict[str, dict[str, Any]]) -> None:
     namespaces = namespaces_of(routes)
     if namespaces:
-        await scene.kubectl("create", "-f", "-", stdin=yaml.safe_dump_all(namespaces))
-    await scene.kubectl("create", "-f", "-", stdin=yaml.safe_dump_all(routes.values()))
-    assert sorted(await scene.expect("ADDED", len(routes))) == [("ADDED", key) for key in sorted(routes)]
+        await cluster.kubectl("create", "-f", "-", stdin=yaml.safe_dump_all(namespaces))
+    await cluster.kubectl("create", "-f", "-", stdin=yaml.safe_dump_all(routes.values()))
+    assert sorted(await cluster.expect("ADDED", len(routes))) == [("ADDED", key) for key in sorted(routes)]
 
-    await scene.kubectl("label", "httproutes", "--all", "-A", "seen=yes")
+    await cluster.kubectl("label", "httproutes", "--all", "-A", "seen=yes")
     changed = [("MODIFIED", f"{key}  metadata.labels.seen") for key in sorted(routes)]
-    assert sorted(await scene.expect("MODIFIED", len(routes))) == changed
+    assert sorted(await cluster.expect("MODIFIED", len(routes))) == changed
 
     gone = next(iter(routes))
     namespace, _, name = gone.partition("/")
-    await scene.kubectl("delete", "httproute", name, "-n", namespace)
-    assert await scene.expect("DELETED") == [("DELETED", gone)]
+    await cluster.kubectl("delete", "httproute", name, "-n", namespace)
+    assert await cluster.expect("DELETED") == [("DELETED", gone)]
     del routes[gone]
 
 
-async def the_crd_goes_and_returns(scene: Scene, routes: dict[str, dict[str, Any]]) -> None:
-    await scene.kubectl("delete", "crd", CRD)
-    told = await scene.expect("ABSENT")
-    told += await scene.expect("DELETED", missing) if (missing := len(routes) + 1 - len(told)) else []
-    assert sorted(told) == sorted([NOT_INSTALLED, *(("DELETED", key) for key in routes)])
+async def the_crd_goes_and_returns(cluster: WatchedCluster, routes: dict[str, dict[str, Any]]) -> None:
+    await cluster.kubectl("delete", "crd", CRD)
+    lines = await cluster.expect("ABSENT")
+    lines += await cluster.expect("DELETED", missing) if (missing := len(routes) + 1 - len(lines)) else []
+    assert sorted(lines) == sorted([NOT_INSTALLED, *(("DELETED", key) for key in routes)])
 
-    await scene.kubectl("create", "-f", str(DATA / "crds" / "gateway.networking.k8s.io_httproutes.yaml"))
-    assert (await scene.expect("LIVE"))[-1] == APPEARED[-1]
+    await cluster.kubectl("create", "-f", str(DATA / "crds" / "gateway.networking.k8s.io_httproutes.yaml"))
+    assert (await cluster.expect("LIVE"))[-1] == APPEARED[-1]
 
     key, route = next(iter(routes.items()))
-    await scene.kubectl("create", "-f", "-", stdin=yaml.safe_dump(route))
-    assert await scene.expect("ADDED") == [("ADDED", key)]
+    await cluster.kubectl("create", "-f", "-", stdin=yaml.safe_dump(route))
+    assert await cluster.expect("ADDED") == [("ADDED", key)]
 
 
 async def test_watch_prints_the_changes_that_kubectl_makes(port: int, tmp_path: Path) -> None:
@@ -124,17 +124,17 @@ async def test_watch_prints_the_changes_that_kubectl_makes(port: int, tmp_path: 
     routes = example_routes()
     async with AsyncExitStack() as stack:
         watch = await stack.enter_async_context(dynkube("watch", RESOURCE, "--kubeconfig", str(kubeconfig), "--stats"))
-        scene = Scene(watch, kubeconfig)
+        cluster = WatchedCluster(watch, kubeconfig)
         waiting = read((await watch.until("ConnectFailed"))[-1])
         serve = await stack.enter_async_context(
             dynkube("serve", "--port", str(port), "--kubeconfig-out", str(kubeconfig), "--stats")
         )
-        absent = await scene.expect("ABSENT")
-        await scene.kubectl("create", "-f", str(DATA / "crds"))
-        appeared = await scene.expect("LIVE")
+        absent = await cluster.expect("ABSENT")
+        await cluster.kubectl("create", "-f", str(DATA / "crds"))
+        appeared = await cluster.expect("LIVE")
 
-        await routes_come_change_and_go(scene, routes)
-        await the_crd_goes_and_returns(scene, routes)
+        await routes_come_change_and_go(cluster, routes)
+        await the_crd_goes_and_returns(cluster, routes)
 
         watched = await watch.stop(signal.SIGINT)
         served = await serve.stop(signal.SIGTERM)
@@ -148,13 +148,13 @@ async def test_watch_prints_the_changes_that_kubectl_makes(port: int, tmp_path: 
 
 def the_counts_agree(watched: str, served: str) -> None:
     """Assert one watch per resource at a time, and no more watches than the statistics of watch have."""
-    asked = dict(re.findall(r"(\w+)=(\d+)", watched))
+    watched_counts = dict(re.findall(r"(\w+)=(\d+)", watched))
     assert watched.count("\n") == 1, watched
-    assert asked["objects"] == "1"
+    assert watched_counts["objects"] == "1"
     lines = [line.split() for line in served.splitlines() if "dynkube/" in line and line.startswith("watches")]
     counts = {line[1]: dict(part.split("=") for part in line[2:5]) for line in lines}
     installed = {"customresourcedefinitions.v1.apiextensions.k8s.io", "apiservices.v1.apiregistration.k8s.io"}
     assert counts.keys() == {RESOURCE, *installed}
     assert {(counts[one]["most"], counts[one]["open"]) for one in installed} == {("1", "0")}
     assert (counts[RESOURCE]["most"], counts[RESOURCE]["open"]) == ("1", "0")
-    assert 2 <= int(counts[RESOURCE]["opened"]) <= int(asked["watches"])
+    assert 2 <= int(counts[RESOURCE]["opened"]) <= int(watched_counts["watches"])

@@ -85,7 +85,7 @@ def document() -> Callable[..., dict[str, object]]:
 
 @pytest.fixture
 def plugin(tmp_path: Path) -> Callable[..., ExecCommand]:
-    """A plugin with this source. It may call ``answer(token=..., expirationTimestamp=...)``; each run adds a line to
+    """A plugin with this source. It may call ``respond(token=..., expirationTimestamp=...)``; each run adds a line to
     ``runs``.
     """
 
@@ -99,7 +99,7 @@ def plugin(tmp_path: Path) -> Callable[..., ExecCommand]:
             "    runs.seek(0)\n"
             "    run = len(runs.readlines())\n"
             "info = json.loads(os.environ['KUBERNETES_EXEC_INFO'])\n"
-            "def answer(**status):\n"
+            "def respond(**status):\n"
             "    print(json.dumps({'apiVersion': info['apiVersion'], 'kind': 'ExecCredential', 'status': status}))\n"
             + source
         )

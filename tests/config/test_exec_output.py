@@ -29,10 +29,10 @@ def printed(status: object, **top: object) -> bytes:
     ],
 )
 def test_an_expiry_is_rfc_3339_in_any_zone_and_precision(text: str, seconds: float) -> None:
-    answer = parse_answer(printed({"token": "t", "expirationTimestamp": text}), api_version=V1, now=NOW)
+    output = parse_answer(printed({"token": "t", "expirationTimestamp": text}), api_version=V1, now=NOW)
 
-    assert answer.expires_at == NOW + timedelta(seconds=seconds)
-    assert answer.credential.headers == {"Authorization": "Bearer t"}
+    assert output.expires_at == NOW + timedelta(seconds=seconds)
+    assert output.credential.headers == {"Authorization": "Bearer t"}
 
 
 def test_a_credential_expires_with_its_certificate_if_that_is_earlier(
@@ -45,11 +45,11 @@ def test_a_credential_expires_with_its_certificate_if_that_is_earlier(
         "expirationTimestamp": "2031-01-01T00:00:00Z",
     }
 
-    answer = parse_answer(printed(status), api_version=V1, now=NOW)
+    output = parse_answer(printed(status), api_version=V1, now=NOW)
 
-    assert answer.credential.certificate == pair
-    assert answer.credential.headers == {}
-    assert answer.expires_at == NOW + timedelta(hours=1)
+    assert output.credential.certificate == pair
+    assert output.credential.headers == {}
+    assert output.expires_at == NOW + timedelta(hours=1)
 
 
 @pytest.mark.parametrize(

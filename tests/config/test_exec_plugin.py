@@ -30,7 +30,7 @@ async def test_the_plugin_gets_arguments_environment_and_exec_info(
     plugin: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OURS", "kept")
-    source = "answer(token=json.dumps([info, os.environ['MINE'], os.environ['OURS'], sys.argv[1:]]).encode().hex())"
+    source = "respond(token=json.dumps([info, os.environ['MINE'], os.environ['OURS'], sys.argv[1:]]).encode().hex())"
     command = plugin(source, env={"MINE": "$OURS"}, cluster={"server": "https://api", "config": {"a": 1}})
     command = ExecCommand(
         command=command.command,
@@ -43,17 +43,17 @@ async def test_the_plugin_gets_arguments_environment_and_exec_info(
 
     credential = await ExecPlugin(command).current()
 
-    told = json.loads(bytes.fromhex(credential.headers["Authorization"].removeprefix("Bearer ")))
+    received = json.loads(bytes.fromhex(credential.headers["Authorization"].removeprefix("Bearer ")))
     info = {
         "apiVersion": "client.authentication.k8s.io/v1",
         "kind": "ExecCredential",
         "spec": {"interactive": False, "cluster": {"server": "https://api", "config": {"a": 1}}},
     }
-    assert told == [info, "$OURS", "kept", ["a b", "$HOME;"]]
+    assert received == [info, "$OURS", "kept", ["a b", "$HOME;"]]
 
 
 async def test_without_provide_cluster_info_the_plugin_gets_no_cluster(plugin: Write) -> None:
-    credential = await ExecPlugin(plugin("answer(token=','.join(info['spec']))")).current()
+    credential = await ExecPlugin(plugin("respond(token=','.join(info['spec']))")).current()
 
     assert credential.headers == {"Authorization": "Bearer interactive"}
 
@@ -80,7 +80,7 @@ async def test_a_plugin_killed_by_a_signal_is_an_error(plugin: Write) -> None:
     [
         ("pass", "printed nothing"),
         ("print('s3cret garbage')", "printed 15 bytes that are not JSON"),
-        ("answer()", "printed neither status.token nor"),
+        ("respond()", "printed neither status.token nor"),
         ("sys.stdout.write('s3cret' * 1000000)", "printed more output than a credential can have"),
     ],
 )
@@ -108,7 +108,7 @@ async def test_a_hanging_plugin_is_stopped_on_windows_which_has_no_sigkill(
 
 
 async def test_a_background_process_of_the_plugin_does_not_delay_the_result(plugin: Write) -> None:
-    source = "import subprocess\nsubprocess.Popen(['sleep', '20'])\nanswer(token='t')"
+    source = "import subprocess\nsubprocess.Popen(['sleep', '20'])\nrespond(token='t')"
 
     with trio.fail_after(15):
         credential = await ExecPlugin(plugin(source)).current()
@@ -177,26 +177,26 @@ async def test_a_plugin_that_needs_a_terminal_is_not_run_without_one(
     monkeypatch.setattr(sys, "stdin", None)
 
     with pytest.raises(CredentialError, match="requires a terminal"):
-        await ExecPlugin(plugin("answer(token='t')", interactive_mode="Always")).current()
+        await ExecPlugin(plugin("respond(token='t')", interactive_mode="Always")).current()
 
     assert runs() == 0
 
 
-@pytest.mark.parametrize(("mode", "told"), [("Never", "False"), ("IfAvailable", "True"), ("Always", "True")])
+@pytest.mark.parametrize(("mode", "expected"), [("Never", "False"), ("IfAvailable", "True"), ("Always", "True")])
 async def test_at_a_terminal_the_interactive_mode_decides(
-    plugin: Write, mode: str, told: str, monkeypatch: pytest.MonkeyPatch, capfd: Any
+    plugin: Write, mode: str, expected: str, monkeypatch: pytest.MonkeyPatch, capfd: Any
 ) -> None:
     class Terminal:
         def isatty(self) -> bool:
             return True
 
     monkeypatch.setattr(sys, "stdin", Terminal())
-    source = "print('Password:', file=sys.stderr)\nanswer(token=str(info['spec']['interactive']))"
+    source = "print('Password:', file=sys.stderr)\nrespond(token=str(info['spec']['interactive']))"
 
     credential = await ExecPlugin(plugin(source, interactive_mode=mode)).current()
 
-    assert credential.headers == {"Authorization": f"Bearer {told}"}
-    assert ("Password:" in capfd.readouterr().err) == (told == "True")
+    assert credential.headers == {"Authorization": f"Bearer {expected}"}
+    assert ("Password:" in capfd.readouterr().err) == (expected == "True")
 
 
 async def test_a_prompt_without_a_newline_is_shown_at_once(plugin: Write, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,7 +207,7 @@ async def test_a_prompt_without_a_newline_is_shown_at_once(plugin: Write, monkey
     shown = io.BytesIO()
     monkeypatch.setattr(sys, "stdin", Terminal())
     monkeypatch.setattr(sys, "stderr", io.TextIOWrapper(shown, line_buffering=True))
-    source = "sys.stderr.write('Password: ')\nanswer(token='t')"
+    source = "sys.stderr.write('Password: ')\nrespond(token='t')"
 
     await ExecPlugin(plugin(source, interactive_mode="Always")).current()
 
@@ -216,6 +216,6 @@ async def test_a_prompt_without_a_newline_is_shown_at_once(plugin: Write, monkey
 
 async def test_stderr_of_a_plugin_is_logged_without_a_terminal(plugin: Write, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, logger="dynkube"):
-        await ExecPlugin(plugin("print('visit https://login', file=sys.stderr)\nanswer(token='t')")).current()
+        await ExecPlugin(plugin("print('visit https://login', file=sys.stderr)\nrespond(token='t')")).current()
 
     assert "visit https://login" in caplog.messages

@@ -28,7 +28,7 @@ def token(credential: Credential) -> str:
 
 
 async def test_without_an_expiry_the_plugin_runs_once(plugin: Write, runs: Runs, clock: Any) -> None:
-    source = ExecPlugin(plugin("answer(token=f't{run}')"), now=clock)
+    source = ExecPlugin(plugin("respond(token=f't{run}')"), now=clock)
     first = await source.current()
 
     clock.advance(days=1000)
@@ -43,7 +43,7 @@ async def test_a_token_is_renewed_in_the_last_tenth_of_its_life_at_most_a_minute
     plugin: Write, runs: Runs, clock: Any, lifetime: int, margin: int
 ) -> None:
     expiry = (clock() + timedelta(seconds=lifetime)).isoformat()
-    source = ExecPlugin(plugin(f"answer(token=f't{{run}}', expirationTimestamp={expiry!r})"), now=clock)
+    source = ExecPlugin(plugin(f"respond(token=f't{{run}}', expirationTimestamp={expiry!r})"), now=clock)
     await source.current()
 
     clock.advance(seconds=lifetime - margin - 1)
@@ -58,7 +58,7 @@ async def test_if_an_early_renewal_fails_the_old_token_is_used_until_it_expires(
 ) -> None:
     expiry = (clock() + timedelta(seconds=60)).isoformat()
     source = ExecPlugin(
-        plugin(f"answer(token='t', expirationTimestamp={expiry!r}) if run == 1 else sys.exit(1)"), now=clock
+        plugin(f"respond(token='t', expirationTimestamp={expiry!r}) if run == 1 else sys.exit(1)"), now=clock
     )
     first = await source.current()
 
@@ -98,7 +98,7 @@ async def test_a_certificate_is_renewed_at_its_expiry(
         {"clientCertificateData": pair.certificate_pem.decode(), "clientKeyData": pair.key_pem.decode()}
         for pair in pairs
     ]
-    source = ExecPlugin(plugin(f"answer(token='t', **{statuses!r}[run - 1])"), now=clock)
+    source = ExecPlugin(plugin(f"respond(token='t', **{statuses!r}[run - 1])"), now=clock)
 
     first = await source.current()
     clock.advance(hours=1)
@@ -109,7 +109,7 @@ async def test_a_certificate_is_renewed_at_its_expiry(
 
 
 async def test_concurrent_callers_share_one_run(plugin: Write, runs: Runs) -> None:
-    source = ExecPlugin(plugin("answer(token=f't{run}')"))
+    source = ExecPlugin(plugin("respond(token=f't{run}')"))
     got = []
 
     async def ask() -> None:
@@ -126,7 +126,7 @@ async def test_concurrent_callers_share_one_run(plugin: Write, runs: Runs) -> No
 
 @pytest.mark.scenario("F24")
 async def test_many_401s_cause_one_run_even_if_it_returns_the_same_token(plugin: Write, runs: Runs) -> None:
-    source = ExecPlugin(plugin("answer(token='same')"))
+    source = ExecPlugin(plugin("respond(token='same')"))
     rejected = await source.current()
     got = []
 
@@ -142,7 +142,7 @@ async def test_many_401s_cause_one_run_even_if_it_returns_the_same_token(plugin:
 
 
 async def test_a_late_refresh_of_an_old_token_returns_the_new_one_without_a_run(plugin: Write, runs: Runs) -> None:
-    source = ExecPlugin(plugin("answer(token=f't{run}')"))
+    source = ExecPlugin(plugin("respond(token=f't{run}')"))
     old = await source.current()
     new = await source.refresh(old)
 
@@ -152,7 +152,7 @@ async def test_a_late_refresh_of_an_old_token_returns_the_new_one_without_a_run(
 
 
 async def test_a_failure_is_raised_for_all_waiting_callers_and_not_cached(plugin: Write, runs: Runs) -> None:
-    source = ExecPlugin(plugin("sys.exit(1) if run == 1 else answer(token=f't{run}')"))
+    source = ExecPlugin(plugin("sys.exit(1) if run == 1 else respond(token=f't{run}')"))
     failures = []
 
     async def ask() -> None:
@@ -178,7 +178,7 @@ async def test_if_the_caller_that_runs_the_plugin_is_cancelled_the_next_one_runs
     fifo = str(tmp_path / "fifo")
     os.mkfifo(fifo)
     source = ExecPlugin(
-        plugin(f"if run == 1:\n    open({fifo!r}, 'w').close()\n    time.sleep(3600)\nanswer(token='t')")
+        plugin(f"if run == 1:\n    open({fifo!r}, 'w').close()\n    time.sleep(3600)\nrespond(token='t')")
     )
     got = []
 

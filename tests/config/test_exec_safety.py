@@ -55,7 +55,7 @@ async def test_the_command_and_its_arguments_are_not_passed_to_a_shell(tmp_path:
 
 @pytest.mark.real_time
 @pytest.mark.parametrize(
-    "said",
+    "output",
     [
         f"error: got {JWT}",
         "Authorization: Bearer s3cret-of-ours",
@@ -69,9 +69,11 @@ async def test_the_command_and_its_arguments_are_not_passed_to_a_shell(tmp_path:
     ],
 )
 async def test_the_last_output_is_shown_without_secrets(
-    plugin: Write, said: str, caplog: pytest.LogCaptureFixture
+    plugin: Write, output: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    source = f"print('s3cret-of-the-output')\nprint('please log in', {said!r}, sep='\\n', file=sys.stderr)\nsys.exit(1)"
+    source = (
+        f"print('s3cret-of-the-output')\nprint('please log in', {output!r}, sep='\\n', file=sys.stderr)\nsys.exit(1)"
+    )
     command = plugin(source, env={"APP_TOKEN": "s3cret-of-the-variable"})
     args = (*command.args, "--client-secret=s3cret-of-the-argument")
     command = ExecCommand(command=command.command, args=args, env=command.env, api_version="v1", where="k: exec")
@@ -79,7 +81,7 @@ async def test_the_last_output_is_shown_without_secrets(
     with caplog.at_level(logging.DEBUG), pytest.raises(CredentialError) as caught:
         await ExecPlugin(command).current()
 
-    shown = str(caught.value) + "".join(record.getMessage() for record in caplog.records if "output" not in said)
+    shown = str(caught.value) + "".join(record.getMessage() for record in caplog.records if "output" not in output)
     assert "please log in" in shown
     assert "s3cret" not in shown
     assert JWT not in shown

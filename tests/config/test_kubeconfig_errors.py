@@ -93,15 +93,15 @@ def test_an_empty_path_is_rejected() -> None:
 
 
 @pytest.mark.parametrize(
-    ("variable", "said"), [(None, r"\$KUBECONFIG is not set"), ("/nowhere/c", r"\$KUBECONFIG is /nowhere/c")]
+    ("variable", "message"), [(None, r"\$KUBECONFIG is not set"), ("/nowhere/c", r"\$KUBECONFIG is /nowhere/c")]
 )
 def test_the_error_without_any_configuration_lists_the_places_searched(
-    variable: str | None, said: str, monkeypatch: pytest.MonkeyPatch
+    variable: str | None, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if variable:
         monkeypatch.setenv("KUBECONFIG", variable)
 
-    with pytest.raises(ConfigError, match=f"{said}.*not running in a pod.*pass kubeconfig= or url="):
+    with pytest.raises(ConfigError, match=f"{message}.*not running in a pod.*pass kubeconfig= or url="):
         load_config()
 
 

@@ -118,13 +118,13 @@ async def test_verbs_display_the_crd_that_an_informer_watches(server: APIServer,
     async with client.informer(WIDGETS) as informer:
         await informer.wait_state(LIVE)
         await client.mapper.load()
-        asked = len(server.requests)
+        requests = len(server.requests)
 
         shown = Page(card_of(widgets, NOW))
 
         assert shown.all(".dk-chip") == ["NamesAccepted=True", "Established=True"]
         assert "versionsv1 (stored)" in shown.all(".dk-facts tr")
-        assert len(server.requests) == asked
+        assert len(server.requests) == requests
 
 
 async def test_verbs_display_that_discovery_is_outdated(server: APIServer, client: Client) -> None:
@@ -135,7 +135,7 @@ async def test_verbs_display_that_discovery_is_outdated(server: APIServer, clien
         absent = lines(card_of(widgets, NOW))
         server.create(crd())
         await informer.wait_state(LIVE)
-        asked = len(server.requests)
+        requests = len(server.requests)
 
         changed = Page(card_of(widgets, NOW))
 
@@ -144,4 +144,4 @@ async def test_verbs_display_that_discovery_is_outdated(server: APIServer, clien
         assert changed.all(".dk-note") == [
             "The cluster has changed since this was read: the next request reads it again."
         ]
-        assert len(server.requests) == asked
+        assert len(server.requests) == requests

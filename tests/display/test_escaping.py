@@ -163,10 +163,10 @@ def test_tracebacks_of_errors_have_no_control_characters() -> None:
     kinds = [each for each in vars(dynkube.errors).values() if isinstance(each, type)]
     plain = [each for each in kinds if issubclass(each, DynkubeError) and each.__init__ is DynkubeError.__init__]
 
-    told = "".join(traceback.format_exception_only(kind(HOSTILE))[0] for kind in plain)
+    text = "".join(traceback.format_exception_only(kind(HOSTILE))[0] for kind in plain)
 
     assert len(plain) > 10
-    assert {c for c in told if not c.isprintable()} <= {"\n", "\t"}
+    assert {c for c in text if not c.isprintable()} <= {"\n", "\t"}
 
 
 def test_a_list_of_objects_is_their_reprs() -> None:

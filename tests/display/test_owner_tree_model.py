@@ -32,14 +32,14 @@ def belongs(child: Unstructured, owner: Unstructured) -> bool:
 Line = tuple[int, str]
 
 
-def plainly(objects: list[Unstructured], way: tuple[Unstructured, ...]) -> list[Line]:
+def simple_tree(objects: list[Unstructured], path: tuple[Unstructured, ...]) -> list[Line]:
     """Return the lines of the tree below the last object of ``way``."""
-    top = way[-1]
+    top = path[-1]
     below = sorted((each for each in objects if belongs(each, top)), key=lambda each: (each.namespace, each.name))
-    lines = [(len(way) - 1, top.name)]
+    lines = [(len(path) - 1, top.name)]
     for child in below:
-        if all(child is not each for each in way):
-            lines += plainly(objects, (*way, child))
+        if all(child is not each for each in path):
+            lines += simple_tree(objects, (*path, child))
     return lines
 
 
@@ -47,15 +47,17 @@ def plainly(objects: list[Unstructured], way: tuple[Unstructured, ...]) -> list[
 def test_a_tree_equals_that_of_the_simple_implementation(
     objects: list[Unstructured], depth: int, limit: int, split: int
 ) -> None:
-    whole = plainly(objects, (objects[0],))
-    within = [line for line in whole if line[0] <= depth]
+    complete = simple_tree(objects, (objects[0],))
+    within = [line for line in complete if line[0] <= depth]
 
     tree = owner_tree(objects[0], [objects[:split], *objects[split:]], depth=depth, limit=limit)
 
     assert [(level, obj.name) for level, obj in tree.walk()] == within[:limit]
     assert any(note.startswith("cut after") for note in tree.notes) == (len(within) > limit)
     if len(within) <= limit:
-        deeper = {(place, line) for place, line in enumerate(whole[:-1]) if line[0] == depth < whole[place + 1][0]}
+        deeper = {
+            (place, line) for place, line in enumerate(complete[:-1]) if line[0] == depth < complete[place + 1][0]
+        }
         own = f"{len(deeper)} objects own" if len(deeper) != 1 else "1 object owns"
         assert any(note.startswith(own) for note in tree.notes) == bool(deeper)
         assert len(tree.notes) == bool(deeper)

@@ -44,18 +44,20 @@ def test_a_resource_displays_its_discovery() -> None:
 
 def test_resources_are_a_table_with_failures_below() -> None:
     everything = "get list watch create update patch delete deletecollection"
-    many = APIResources([resource("webs"), resource("jobs", verbs=everything)], {"metrics/v1": ValueError("no answer")})
+    many = APIResources(
+        [resource("webs"), resource("jobs", verbs=everything)], {"metrics/v1": ValueError("no response")}
+    )
 
     shown = Page(card_of(many, NOW))
 
     assert shown.text(".dk-head") == "API resources · 2 resources · 1 group"
     assert [row[0] for row in shown.rows()] == ["NAME", "webs", "jobs"]
     assert [row[5] for row in shown.rows()] == ["VERBS", "get, list, watch", "all"]
-    assert shown.all(".dk-note") == ["metrics/v1 could not be read: no answer"]
+    assert shown.all(".dk-note") == ["metrics/v1 could not be read: no response"]
 
 
 def test_of_very_many_failures_the_first_are_displayed() -> None:
-    resources = APIResources([], failures={f"g{number}/v1": ValueError("no answer") for number in range(1000)})
+    resources = APIResources([], failures={f"g{number}/v1": ValueError("no response") for number in range(1000)})
 
     notes = Page(resources._repr_html_()).all(".dk-note")
 
@@ -66,11 +68,11 @@ def test_of_very_many_failures_the_first_are_displayed() -> None:
 def test_a_name_displays_what_is_known_about_it() -> None:
     served = RESTMapper(APIDiscovery(resources=(resource("webs"), resource("webs", "v1beta1"))))
 
-    known, unknown, unasked = named_card("webs", served), named_card("gadgets", served), named_card("webs", None)
+    known, unknown, not_looked_up = named_card("webs", served), named_card("gadgets", served), named_card("webs", None)
 
     assert "versionsv1, v1beta1" in Page(known).all(".dk-facts tr")
     assert Page(unknown).text(".dk-head") == "resource · gadgets · not installed"
-    assert Page(unasked).text().endswith("Not known yet: availability() and every request look it up.")
+    assert Page(not_looked_up).text().endswith("Not known yet: availability() and every request look it up.")
 
 
 def test_an_ambiguous_name_displays_an_error() -> None:
@@ -83,12 +85,12 @@ def test_an_ambiguous_name_displays_an_error() -> None:
 async def test_displaying_the_verbs_of_a_resource_sends_no_request(server: APIServer, client: Client) -> None:
     widgets = client.resource(WIDGETS)
     before = lines(card_of(widgets, NOW))
-    asked = len(server.requests)
+    requests = len(server.requests)
     server.create(crd())
     await widgets.list()
 
     assert before[0] == f"resource · {WIDGETS}"
-    assert asked == 0
+    assert requests == 0
     assert lines(card_of(widgets, NOW))[0] == "example.com/v1 Widget · widgets · in namespaces"
 
 
@@ -105,15 +107,15 @@ def test_gvr_and_gvk_display_their_parts(value: GVR | GVK, shown: str) -> None:
 
 
 def test_a_crd_displays_kind_versions_and_columns() -> None:
-    definition = crd()
-    definition["spec"]["versions"] = [
+    crd_body = crd()
+    crd_body["spec"]["versions"] = [
         {"name": "v1", "served": True, "storage": True, "subresources": {"status": {}}},
         {"name": "v1beta1", "served": True, "deprecated": True},
         {"name": "v1alpha1", "served": False},
     ]
-    definition["spec"]["versions"][0]["additionalPrinterColumns"] = [{"name": "Size"}, {"name": "Age"}]
+    crd_body["spec"]["versions"][0]["additionalPrinterColumns"] = [{"name": "Size"}, {"name": "Age"}]
 
-    shown = lines(object_card(definition, now=NOW))
+    shown = lines(object_card(crd_body, now=NOW))
 
     assert shown[1:5] == [
         "defines   Widget  widgets.example.com  in namespaces",

@@ -49,29 +49,29 @@ def test_the_details_of_a_large_object_in_a_live_table_are_limited(fields: dict[
     assert len(json.dumps(details)) < 2 * MOST
 
 
-class Counting(dict[str, Any]):
+class CountingDict(dict[str, Any]):
     """A dictionary that counts its accessed items."""
 
-    seen = 0
+    accessed = 0
 
     def items(self) -> Any:
         for pair in super().items():
-            self.seen += 1
+            self.accessed += 1
             yield pair
 
     def __iter__(self) -> Iterator[str]:
         for name in super().__iter__():
-            self.seen += 1
+            self.accessed += 1
             yield name
 
 
 def test_of_a_large_map_only_the_displayed_items_are_read() -> None:
-    data = Counting({str(number): number for number in range(100_000)})
+    data = CountingDict({str(number): number for number in range(100_000)})
 
     page = Page(object_card({"kind": "Big", "data": data}, now=NOW))
 
     assert page.sections()["data"].splitlines()[-1] == "… cut after 120 lines"
-    assert data.seen < 200
+    assert data.accessed < 200
 
 
 def test_a_cut_value_has_its_length() -> None:
@@ -85,15 +85,15 @@ def test_a_cut_value_has_its_length() -> None:
 class CountingList(list[Any]):
     """A list that counts its accessed items."""
 
-    seen = 0
+    accessed = 0
 
     def __iter__(self) -> Iterator[Any]:
         for each in super().__iter__():
-            self.seen += 1
+            self.accessed += 1
             yield each
 
     def __getitem__(self, place: Any) -> Any:
-        self.seen += len(range(*place.indices(len(self)))) if isinstance(place, slice) else 1
+        self.accessed += len(range(*place.indices(len(self)))) if isinstance(place, slice) else 1
         return super().__getitem__(place)
 
 
@@ -112,7 +112,7 @@ def test_of_a_long_list_only_a_limited_part_is_read(section: str, field: str, en
 
     page = Page(object_card({"kind": "Big", section: {field: long}}, now=NOW))
 
-    assert long.seen < 6000
+    assert long.accessed < 6000
     assert "100,000" in page.source or "more" in page.source or "cut after" in page.source
 
 

@@ -35,7 +35,7 @@ def untrusted(html: str) -> LexborNode:
     return body
 
 
-def seen(body: LexborNode) -> list[LexborNode]:
+def visible(body: LexborNode) -> list[LexborNode]:
     """Return the outermost elements that are visible without a stylesheet."""
     parts: list[LexborNode] = []
     for container in body.css(".dynkube"):
@@ -44,7 +44,7 @@ def seen(body: LexborNode) -> list[LexborNode]:
 
 
 def test_an_object_is_displayed_as_plain_text() -> None:
-    (fallback,) = seen(untrusted(Unstructured(POD)._repr_html_()))
+    (fallback,) = visible(untrusted(Unstructured(POD)._repr_html_()))
 
     assert fallback.tag == "pre"
     assert fallback.text().splitlines()[1:] == [
@@ -61,7 +61,7 @@ def test_an_object_is_displayed_as_plain_text() -> None:
 def test_everything_displayable_is_displayed_as_one_text(make: Callable[[], Any]) -> None:
     body = untrusted(make()._repr_html_())
 
-    (fallback,) = seen(body)
+    (fallback,) = visible(body)
 
     assert fallback.tag == "pre"
     assert "evil" in fallback.text()

@@ -14,8 +14,8 @@ from dynkube.meta import MISSING
 from dynkube.testing import APIServer
 from tests.fields.objects import IDENTITY
 
-words = st.sampled_from(["a", "b", "c"])
-labels = st.dictionaries(words | st.just("example.com/x"), words, max_size=3)
+strings = st.sampled_from(["a", "b", "c"])
+labels = st.dictionaries(strings | st.just("example.com/x"), strings, max_size=3)
 
 
 def some(**fields: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
@@ -27,7 +27,7 @@ def named(
     always: dict[str, st.SearchStrategy[Any]], **fields: st.SearchStrategy[Any]
 ) -> st.SearchStrategy[list[dict[str, Any]]]:
     """Return a strategy for lists of items with unique names."""
-    item = st.fixed_dictionaries({"name": words, **always}, optional=fields)
+    item = st.fixed_dictionaries({"name": strings, **always}, optional=fields)
     return st.lists(item, max_size=3, unique_by=lambda each: each["name"])
 
 
@@ -37,16 +37,16 @@ ports = st.lists(
     unique_by=lambda port: (port["containerPort"], port.get("protocol", "TCP")),
 )
 containers = named(
-    {"image": words},
-    args=st.lists(words, max_size=2),
+    {"image": strings},
+    args=st.lists(strings, max_size=2),
     ports=ports,
-    env=named({}, value=words),
+    env=named({}, value=strings),
     resources=some(requests=st.dictionaries(st.sampled_from(["cpu", "memory"]), st.just("1"), max_size=2)),
 )
 pods = some(
     containers=containers,
     volumes=named({"emptyDir": st.just({})}),
-    tolerations=st.lists(some(key=words).map(lambda each: each | {"operator": "Exists"}), max_size=2),
+    tolerations=st.lists(some(key=strings).map(lambda each: each | {"operator": "Exists"}), max_size=2),
     securityContext=some(runAsUser=st.integers(1, 3)),
     nodeSelector=labels,
 )
@@ -55,7 +55,7 @@ BASE = {
     "template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "web", "image": "web:1"}]}},
 }
 applied = st.fixed_dictionaries(
-    {"metadata": some(labels=labels, annotations=labels, finalizers=st.lists(words.map("x/{}".format), unique=True))},
+    {"metadata": some(labels=labels, annotations=labels, finalizers=st.lists(strings.map("x/{}".format), unique=True))},
     optional={"spec": some(replicas=st.integers(0, 3), paused=st.booleans(), template=some(spec=pods))},
 )
 

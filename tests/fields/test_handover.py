@@ -189,15 +189,15 @@ def test_an_invalid_subresource_is_rejected(hand_over: Any, wrong: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("chosen", "who"),
+    ("chosen", "message"),
     [
         ({"subresource": "status"}, "'hand' through status"),
         ({"operation": "Apply"}, "'hand' by Apply"),
         ({"operation": "Apply", "subresource": "scale"}, "'hand' by Apply through scale"),
     ],
 )
-def test_the_error_for_a_selection_without_fields_names_the_selection(chosen: Any, who: str) -> None:
-    with pytest.raises(InvalidInput, match=f"^{who} owns no fields of Deployment 'web'"):
+def test_the_error_for_a_selection_without_fields_names_the_selection(chosen: Any, message: str) -> None:
+    with pytest.raises(InvalidInput, match=f"^{message} owns no fields of Deployment 'web'"):
         released(SHARED, ".spec.replicas", "hand", **chosen)
 
 

@@ -61,7 +61,7 @@ def test_all_managers_that_wrote_the_annotation_are_converted() -> None:
     assert migrated(obj, "me") == [entry("me", ANNOTATION | spec("a", "b")), entry("hand", spec("c"), "Update")]
 
 
-@pytest.mark.parametrize("names", ["hand", ["hand"], ["nobody", "hand", "hand"]])
+@pytest.mark.parametrize("names", ["hand", ["hand"], ["unknown", "hand", "hand"]])
 def test_the_managers_to_convert_may_be_named(names: Any) -> None:
     obj = deployment(entry(CSA, ANNOTATION, "Update"), entry("hand", spec("c"), "Update"))
 

@@ -110,7 +110,7 @@ def test_fields_of_a_manager_can_be_selected_by_operation_and_subresource(chosen
 
 
 def test_a_manager_without_entries_has_no_fields() -> None:
-    assert not fields_of(SHARED, "nobody")
+    assert not fields_of(SHARED, "unknown")
 
 
 def test_a_manager_object_can_be_passed() -> None:

@@ -19,7 +19,7 @@ def namespace(name: str) -> JSONObject:
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
 
 
-def definition(*, served: tuple[str, ...] = ("v1",), scope: str = "Namespaced", **labels: str) -> JSONObject:
+def crd(*, served: tuple[str, ...] = ("v1",), scope: str = "Namespaced", **labels: str) -> JSONObject:
     """Return the CRD widgets.example.com."""
     schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     versions = [

@@ -13,7 +13,7 @@ import dynkube
 from dynkube.errors import ClosedError, InvalidInput
 from dynkube.manifests import Entry, Outcome
 from dynkube.testing import APIServer, Delay
-from tests.manifests.kit import JSONObject, config, definition, namespace, outcomes, text_of, widget
+from tests.manifests.kit import JSONObject, config, crd, namespace, outcomes, text_of, widget
 
 
 async def test_objects_are_reported_as_created_unchanged_or_changed(client: dynkube.Client) -> None:
@@ -32,7 +32,7 @@ async def test_objects_are_reported_as_created_unchanged_or_changed(client: dynk
 
 
 async def test_a_second_run_changes_no_resource_version(server: APIServer, client: dynkube.Client) -> None:
-    source = [definition(), widget("w", size=1), config("a")]
+    source = [crd(), widget("w", size=1), config("a")]
     await client.apply_all(source)
     revision = server.revision
 
@@ -58,7 +58,7 @@ async def test_objects_that_others_need_are_applied_first(server: APIServer, cli
     account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "sa"}}
     source = [{**policy, "metadata": {"name": "v"}}, widget("w"), config("c", namespace="shop"), account]
 
-    report = await client.apply_all([*source, definition(), namespace("shop")])
+    report = await client.apply_all([*source, crd(), namespace("shop")])
 
     written = [request.resource.resource for request in server.requests if request.verb == "patch" and request.resource]
     assert report.ok, report
@@ -80,22 +80,22 @@ async def test_the_number_of_requests_in_flight_is_limited(server: APIServer, cl
 
 
 async def test_entries_are_yielded_during_the_run_as_they_complete(client: dynkube.Client) -> None:
-    seen: list[Entry] = []
+    entries: list[Entry] = []
 
-    async with client.apply_all([config("a"), namespace("shop")], on_entry=seen.append) as run:
+    async with client.apply_all([config("a"), namespace("shop")], on_entry=entries.append) as run:
         names = [entry.name async for entry in run]
 
     assert names == ["namespace/shop", "configmap/a"]
-    assert [entry.name for entry in seen] == names
+    assert [entry.name for entry in entries] == names
     assert [entry.name for entry in run.report] == ["configmap/a", "namespace/shop"]
     assert run.total == 2
 
 
 async def test_an_exception_in_a_callback_ends_the_run_and_is_raised(client: dynkube.Client) -> None:
-    def refuse(entry: Entry) -> None:
+    def fail(entry: Entry) -> None:
         raise LookupError(entry.name)
 
-    run = client.apply_all([config("a"), config("b")], on_entry=refuse, parallel=1)
+    run = client.apply_all([config("a"), config("b")], on_entry=fail, parallel=1)
     with pytest.raises(LookupError, match="configmap/a"):
         await run
 

@@ -75,7 +75,7 @@ def changed(field: str, key: str, value: str | None) -> Unstructured:
 
 
 @pytest.mark.parametrize(
-    ("field", "key", "value", "told"),
+    ("field", "key", "value", "message"),
     [
         ("annotations", "tooling", None, "exists and is not an ApplySet"),
         ("annotations", "tooling", "helm/v3", "is managed by 'helm/v3', not by 'dynkube'"),
@@ -84,10 +84,10 @@ def changed(field: str, key: str, value: str | None) -> Unstructured:
         ("labels", "id", "applyset-other-v1", "it was copied from another object"),
     ],
 )
-def test_a_parent_of_another_tool_or_set_is_rejected(field: str, key: str, value: str | None, told: str) -> None:
+def test_a_parent_of_another_tool_or_set_is_rejected(field: str, key: str, value: str | None, message: str) -> None:
     live = changed(field, f"applyset.kubernetes.io/{key}", value)
 
-    with pytest.raises(InvalidObject, match=told):
+    with pytest.raises(InvalidObject, match=message):
         parent().check(live)
 
 

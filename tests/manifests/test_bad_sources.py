@@ -37,7 +37,7 @@ def results(source: ManifestSource) -> list[str]:
         ("a: b: c\n", "<text>:1:5: malformed YAML: mapping values are not allowed in this context"),
         ("a: 1\n\tb: 2\n", "<text>:2:1: malformed YAML: found a tab character that violates"),
         ("a: 1\na: 2\n", '<text>:2:1: malformed YAML: key "a" already set in map'),
-        ("a: *nobody\n", "<text>:1:4: malformed YAML: found undefined alias"),
+        ("a: *unknown\n", "<text>:1:4: malformed YAML: found undefined alias"),
         ("a: !!python/object:os.system x\n", "<text>:1:4: malformed YAML: could not determine a constructor"),
         ("a: \x00\n", "<text>:1: malformed YAML: "),
         ("- 1\n- 2\n", "<text>:1: it is a list, not a Kubernetes object"),
@@ -166,12 +166,12 @@ def test_the_error_for_an_unreadable_subfolder_has_its_path(tmp_path: Path, monk
     closed.mkdir()
     scan = os.scandir
 
-    def refuse(path: str) -> object:
+    def fail(path: str) -> object:
         if path == str(closed):
             raise PermissionError(13, "Permission denied", path)
         return scan(path)
 
-    monkeypatch.setattr(os, "scandir", refuse)
+    monkeypatch.setattr(os, "scandir", fail)
 
     assert results(tmp_path) == [f"{closed}: it cannot be read: Permission denied"]
 

@@ -8,7 +8,7 @@ import trio
 import dynkube
 from dynkube.manifests import ApplySet, Outcome
 from dynkube.testing import APIServer, Delay, Refuse
-from tests.manifests.kit import config, definition, namespace, outcomes, widget
+from tests.manifests.kit import config, crd, namespace, outcomes, widget
 
 KINDS = "applyset.kubernetes.io/contains-group-kinds"
 NAMESPACES = "applyset.kubernetes.io/additional-namespaces"
@@ -47,12 +47,12 @@ async def test_a_second_run_with_pruning_changes_no_resource_version(server: API
 async def test_kinds_and_namespaces_no_longer_used_are_pruned_and_then_removed_from_the_parent(
     server: APIServer, client: dynkube.Client
 ) -> None:
-    source = [namespace("n"), config("a", namespace="n"), definition(), widget("w")]
+    source = [namespace("n"), config("a", namespace="n"), crd(), widget("w")]
     await client.apply_all(source, prune="set")
     kinds = "ConfigMap,CustomResourceDefinition.apiextensions.k8s.io,Namespace,Widget.example.com"
     assert (await annotation(client, KINDS), await annotation(client, NAMESPACES)) == (kinds, "n")
 
-    report = await client.apply_all([definition()], prune="set")
+    report = await client.apply_all([crd()], prune="set")
 
     deleted = [
         request.resource.resource for request in server.requests if request.verb == "delete" and request.resource
@@ -133,21 +133,21 @@ async def test_an_object_that_joins_another_set_during_pruning_is_not_deleted(
     async with client.apply_all([config("b")], prune="set") as run:
         await trio.sleep(1)  # the members are listed by now, and the deletion was sent
         await client.resource("configmaps").patch("a", {"metadata": {"labels": {PART_OF: "applyset-other-v1"}}})
-        told = [entry.name async for entry in run]
+        pruned = [entry.name async for entry in run]
 
-    assert told == ["configmap/b"]
+    assert pruned == ["configmap/b"]
     assert await names(client) == ["a", "b"]
 
 
 async def test_an_object_that_cannot_be_deleted_is_a_failure_and_stays_a_member(
     server: APIServer, client: dynkube.Client
 ) -> None:
-    await client.apply_all([config("a"), widget("w"), definition()], prune="set")
+    await client.apply_all([config("a"), widget("w"), crd()], prune="set")
     fault = server.inject(Refuse(403), verb="delete", resource="widgets")
 
-    failed = await client.apply_all([config("a"), definition()], prune="set", on_error="continue")
+    failed = await client.apply_all([config("a"), crd()], prune="set", on_error="continue")
     fault.remove()
-    later = await client.apply_all([config("a"), definition()], prune="set")
+    later = await client.apply_all([config("a"), crd()], prune="set")
 
     assert outcomes(failed)[2:] == [("failed", "widget.example.com/w")]
     assert failed[2].message.startswith("it is no longer in the source, but could not be pruned: 403 ")
@@ -166,7 +166,7 @@ async def test_an_object_that_is_being_deleted_is_reported_once(client: dynkube.
 
 
 async def test_members_of_a_deleted_crd_count_as_deleted(client: dynkube.Client) -> None:
-    await client.apply_all([definition(), widget("w"), config("a")], prune="set")
+    await client.apply_all([crd(), widget("w"), config("a")], prune="set")
     await client.resource("crds").delete("widgets.example.com")
     await client.resource("crds").wait_for("widgets.example.com", "delete")
 
@@ -177,7 +177,7 @@ async def test_members_of_a_deleted_crd_count_as_deleted(client: dynkube.Client)
 
 
 @pytest.mark.parametrize(
-    ("wanted", "told"),
+    ("wanted", "message"),
     [
         (ApplySet("pod", "pods"), "pods.v1 cannot be the parent of an ApplySet"),
         (ApplySet("x", "widgets.example.com"), "whose CRD has the label applyset.kubernetes.io/is-parent-type"),
@@ -190,23 +190,23 @@ async def test_members_of_a_deleted_crd_count_as_deleted(client: dynkube.Client)
     ],
 )
 async def test_an_invalid_parent_is_an_error_and_nothing_is_applied(
-    server: APIServer, client: dynkube.Client, wanted: ApplySet, told: str
+    server: APIServer, client: dynkube.Client, wanted: ApplySet, message: str
 ) -> None:
-    await client.apply_all([definition(scope="Cluster"), config("theirs")])
+    await client.apply_all([crd(scope="Cluster"), config("theirs")])
     revision = server.revision
 
     report = await client.apply_all([config("a")], prune=wanted, on_error="continue")
 
     assert [entry.outcome for entry in report] == [Outcome.SKIPPED, Outcome.FAILED, Outcome.SKIPPED][: len(report)]
-    assert told in report[1].message
+    assert message in report[1].message
     assert server.revision == revision
 
 
 async def test_a_custom_resource_can_be_the_parent_if_it_exists(client: dynkube.Client) -> None:
     label = {"applyset.kubernetes.io/is-parent-type": "true"}
-    crd = definition(scope="Cluster")
-    crd["metadata"]["labels"] = label
-    await client.apply_all([crd])
+    cluster_scoped = crd(scope="Cluster")
+    cluster_scoped["metadata"]["labels"] = label
+    await client.apply_all([cluster_scoped])
     wanted = ApplySet("set", "widgets.example.com")
 
     missing = await client.apply_all([config("a")], prune=wanted)
@@ -243,8 +243,8 @@ async def test_in_a_dry_run_a_parent_in_a_new_namespace_has_no_members(client: d
 
 
 async def test_in_a_dry_run_skipped_objects_are_not_pruned(client: dynkube.Client) -> None:
-    await client.apply_all([definition(), widget("w")], prune="set")
-    source = [definition(served=("v1", "v2")), widget("w", version="v2")]
+    await client.apply_all([crd(), widget("w")], prune="set")
+    source = [crd(served=("v1", "v2")), widget("w", version="v2")]
 
     report = await client.apply_all(source, prune="set", dry_run=True)
 
@@ -268,7 +268,7 @@ async def test_an_object_created_again_during_the_run_is_not_pruned(server: APIS
 
 
 async def test_a_crd_of_another_set_fails_and_so_do_its_objects(client: dynkube.Client) -> None:
-    foreign = definition()
+    foreign = crd()
     foreign["metadata"]["labels"] = {PART_OF: "other"}
 
     report = await client.apply_all([foreign, widget("w"), config("a")], prune="set", on_error="continue")
@@ -301,9 +301,9 @@ async def test_members_of_a_kind_unknown_to_the_clients_discovery_are_pruned(
 ) -> None:
     await client.apply_all([config("a")], prune="set")
     async with dynkube.connect(transport=server.transport()) as other:
-        await other.apply_all([config("a"), definition(), widget("w")], prune="set")
+        await other.apply_all([config("a"), crd(), widget("w")], prune="set")
 
-    report = await client.apply_all([config("a"), definition()], prune="set")
+    report = await client.apply_all([config("a"), crd()], prune="set")
 
     assert outcomes(report)[2:] == [("pruned", "widget.example.com/w")]
 
@@ -322,10 +322,10 @@ async def test_members_of_a_set_of_an_older_kubectl_are_found_by_its_annotation(
 async def test_if_members_cannot_be_listed_their_kind_stays_in_the_parent(
     server: APIServer, client: dynkube.Client
 ) -> None:
-    await client.apply_all([config("a"), definition(), widget("w")], prune="set")
+    await client.apply_all([config("a"), crd(), widget("w")], prune="set")
     server.inject(Refuse(503), verb="list", resource="widgets")
 
-    report = await client.apply_all([config("a"), definition()], prune="set")
+    report = await client.apply_all([config("a"), crd()], prune="set")
 
     assert report[2].outcome is Outcome.FAILED
     assert report[2].message.startswith(

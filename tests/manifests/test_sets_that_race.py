@@ -8,7 +8,7 @@ import trio
 import dynkube
 from dynkube.manifests import ApplyRun, Outcome, Report
 from dynkube.testing import APIServer, Delay, Refuse
-from tests.manifests.kit import JSONObject, config, definition, namespace, outcomes, widget
+from tests.manifests.kit import JSONObject, config, crd, namespace, outcomes, widget
 
 PART_OF = "applyset.kubernetes.io/part-of"
 KINDS = "applyset.kubernetes.io/contains-group-kinds"
@@ -142,10 +142,10 @@ async def test_kinds_added_by_another_run_meanwhile_stay_in_the_parent(
 
 
 async def test_kinds_added_during_pruning_stay_in_the_parent(server: APIServer, client: dynkube.Client) -> None:
-    await client.apply_all([config("a"), config("b"), definition(), widget("w")], prune="set")
+    await client.apply_all([config("a"), config("b"), crd(), widget("w")], prune="set")
     server.inject(Delay(5), verb="delete", resource="configmaps")
 
-    async with client.apply_all([config("a"), definition()], prune="set") as run:
+    async with client.apply_all([config("a"), crd()], prune="set") as run:
         await trio.sleep(1)
         await client.resource("secrets").update(await with_kinds(client, "ConfigMap,Pod"))
         report = await finished(run)

@@ -9,9 +9,9 @@ import pytest
 from dynkube.meta._arguments import a_type, is_seconds
 
 
-@pytest.mark.parametrize(("value", "words"), [(3, "an int"), ([], "a list"), (None, "None"), (b"", "bytes")])
-def test_the_type_of_an_argument_is_named_with_its_article(value: object, words: str) -> None:
-    assert a_type(value) == words
+@pytest.mark.parametrize(("value", "described"), [(3, "an int"), ([], "a list"), (None, "None"), (b"", "bytes")])
+def test_the_type_of_an_argument_is_named_with_its_article(value: object, described: str) -> None:
+    assert a_type(value) == described
 
 
 @pytest.mark.parametrize("seconds", [1, 0.5, math.inf])

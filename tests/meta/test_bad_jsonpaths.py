@@ -54,8 +54,8 @@ def test_the_caret_marks_the_position_of_the_error(text: str, message: str, colu
     with pytest.raises(InvalidJSONPath) as caught:
         JSONPath.compile(text)
 
-    said, shown, caret = str(caught.value).split("\n")
-    assert message in said
+    first, shown, caret = str(caught.value).split("\n")
+    assert message in first
     assert shown == f"  {text}".replace("\n", " ")
     assert caret == f"  {' ' * column}^"
     assert caught.value.position == column

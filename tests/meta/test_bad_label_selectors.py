@@ -41,7 +41,7 @@ def test_syntax_errors_are_marked_with_a_caret(text: str, expected: str, column:
 
 
 @pytest.mark.parametrize(
-    ("text", "trouble"),
+    ("text", "message"),
     [
         ("-app=web", r"label key '-app' may only contain letters"),
         ("app.=web", r"label key 'app.' may only contain letters"),
@@ -62,15 +62,15 @@ def test_syntax_errors_are_marked_with_a_caret(text: str, expected: str, column:
         ("size>-1", r"value '-1' of label 'size' may only contain letters"),
     ],
 )
-def test_keys_and_values_that_the_server_would_reject_are_named(text: str, trouble: str) -> None:
-    with pytest.raises(InvalidSelector, match=trouble) as caught:
+def test_keys_and_values_that_the_server_would_reject_are_named(text: str, message: str) -> None:
+    with pytest.raises(InvalidSelector, match=message) as caught:
         LabelSelector.parse(text)
 
     assert str(caught.value).startswith(f"label selector {text!r}: ")
 
 
 @pytest.mark.parametrize(
-    ("selector", "trouble"),
+    ("selector", "message"),
     [
         ({"app": 5}, r"value of label 'app' is 5, not a string: quote it"),
         ({"app": ["a", "b"]}, r"write several values as 'app in \(a,b\)'"),
@@ -104,8 +104,8 @@ def test_keys_and_values_that_the_server_would_reject_are_named(text: str, troub
         ),
     ],
 )
-def test_the_error_for_a_malformed_mapping_names_the_field(selector: object, trouble: str) -> None:
-    with pytest.raises(InvalidSelector, match=trouble):
+def test_the_error_for_a_malformed_mapping_names_the_field(selector: object, message: str) -> None:
+    with pytest.raises(InvalidSelector, match=message):
         LabelSelector.parse(selector)  # type: ignore[arg-type]  # invalid on purpose
 
 

@@ -23,7 +23,7 @@ VALUES = st.recursive(
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "message"),
     [
         ({"spec": {"ratio": math.nan}}, ".spec.ratio is nan"),
         ({"spec": {"items": [1.0, {"a/b": math.inf}]}}, '.spec.items[1]["a/b"] is inf'),
@@ -31,11 +31,11 @@ VALUES = st.recursive(
         (MappingProxyType({"a": math.nan}), ".a is nan"),
     ],
 )
-def test_nan_and_infinity_are_rejected_with_their_path(value: Any, told: str) -> None:
+def test_nan_and_infinity_are_rejected_with_their_path(value: Any, message: str) -> None:
     with pytest.raises(InvalidObject) as caught:
         Unstructured(value)
 
-    assert f"cannot be written as JSON: {told}, which JSON cannot represent" in str(caught.value)
+    assert f"cannot be written as JSON: {message}, which JSON cannot represent" in str(caught.value)
 
 
 @given(VALUES)

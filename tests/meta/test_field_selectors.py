@@ -80,7 +80,7 @@ def test_every_selector_can_be_parsed_from_its_string(requirements: list[FieldRe
 
 
 @pytest.mark.parametrize(
-    ("selector", "trouble"),
+    ("selector", "message"),
     [
         ("web", r"field selector 'web': 'web' has no operator: write FIELD=VALUE"),
         ("a in (b)", r"'a in \(b\)' has no operator.*exist only for labels"),
@@ -95,8 +95,8 @@ def test_every_selector_can_be_parsed_from_its_string(requirements: list[FieldRe
         (["a=b"], r"field selector is a list: pass a string"),
     ],
 )
-def test_the_error_for_a_malformed_selector_has_the_fix(selector: object, trouble: str) -> None:
-    with pytest.raises(InvalidSelector, match=trouble):
+def test_the_error_for_a_malformed_selector_has_the_fix(selector: object, message: str) -> None:
+    with pytest.raises(InvalidSelector, match=message):
         FieldSelector.parse(selector)  # type: ignore[arg-type]  # invalid on purpose
 
 

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.real_time
 
 POD = Path(__file__).with_name("pod.json")
 
-ANSWERS = [
+TEMPLATES = [
     *("{.metadata.name}", "{$.metadata.name}", "{@.metadata.name}", "{ .metadata.name }", "{['metadata']['name']}"),
     *("{}", "{$}", "{@.spec.map}", "{.spec.suspend}|{.spec.nothing}|{.spec.empty}|{.spec.nope}", "{.spec.map.é}"),
     *("{.spec.ratio}|{.spec.big}|{.spec.floats[*]}", "{.spec.floats}", "{.spec.map}", "{.spec.map.a}"),
@@ -95,19 +95,19 @@ def kubectl(template: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture(scope="module")
-def answers() -> dict[str, str]:
+def outputs() -> dict[str, str]:
     """The output of kubectl for each template: one process for all, with a separator that occurs in no output."""
     separator = "\x1f"
-    run = kubectl(separator.join(ANSWERS))
+    run = kubectl(separator.join(TEMPLATES))
     assert run.returncode == 0, run.stderr[:2000]
-    return dict(zip(ANSWERS, run.stdout.split(separator), strict=True))
+    return dict(zip(TEMPLATES, run.stdout.split(separator), strict=True))
 
 
-@pytest.mark.parametrize("template", ANSWERS)
-def test_a_template_prints_the_output_of_kubectl(template: str, answers: dict[str, str]) -> None:
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_a_template_prints_the_output_of_kubectl(template: str, outputs: dict[str, str]) -> None:
     printed = JSONPathTemplate.compile(template, strict=True).render(json.loads(POD.read_text()))
 
-    assert printed == answers[template]
+    assert printed == outputs[template]
 
 
 @pytest.mark.parametrize("template", ERRORS)

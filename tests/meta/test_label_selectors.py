@@ -146,20 +146,20 @@ def test_a_parsed_selector_parses_to_itself() -> None:
     assert LabelSelector.parse(selector) is selector
 
 
-word = st.from_regex(r"[a-z]([-a-z0-9_.]{0,5}[a-z0-9])?", fullmatch=True) | st.sampled_from(["in", "notin", "exists"])
+name = st.from_regex(r"[a-z]([-a-z0-9_.]{0,5}[a-z0-9])?", fullmatch=True) | st.sampled_from(["in", "notin", "exists"])
 requirement = (
-    st.builds(LabelRequirement, word, st.sampled_from([LabelOperator.EXISTS, LabelOperator.DOES_NOT_EXIST]))
+    st.builds(LabelRequirement, name, st.sampled_from([LabelOperator.EXISTS, LabelOperator.DOES_NOT_EXIST]))
     | st.builds(
         lambda key, operator, values: LabelRequirement(key, operator, tuple(values)),
-        word,
+        name,
         st.sampled_from([LabelOperator.IN, LabelOperator.NOT_IN]),
-        st.lists(word | st.just(""), min_size=1, max_size=4),
+        st.lists(name | st.just(""), min_size=1, max_size=4),
     )
     | st.builds(
         lambda key, operator, value: LabelRequirement(key, operator, (value,)),
-        word,
+        name,
         st.sampled_from([LabelOperator.EQUALS, LabelOperator.NOT_EQUALS]),
-        word | st.just(""),
+        name | st.just(""),
     )
 )
 
@@ -171,7 +171,7 @@ def test_every_selector_can_be_parsed_from_its_string(requirements: list[LabelRe
     assert LabelSelector.parse(str(selector)) == selector
 
 
-@given(requirement, st.dictionaries(word, word | st.just("")))
+@given(requirement, st.dictionaries(name, name | st.just("")))
 def test_exactly_one_of_a_requirement_and_its_negation_matches(
     condition: LabelRequirement, labels: dict[str, str]
 ) -> None:

@@ -96,10 +96,10 @@ def test_the_error_for_a_change_says_what_to_do_instead(change: Callable[[Any], 
 
 
 def test_attribute_access_to_a_field_suggests_the_key() -> None:
-    with pytest.raises(AttributeError, match=r"has no attribute 'spec': access fields by key, obj\['spec'\]") as told:
+    with pytest.raises(AttributeError, match=r"has no attribute 'spec': access fields by key, obj\['spec'\]") as caught:
         deployment().spec  # type: ignore[attr-defined]  # noqa: B018  # invalid on purpose
 
-    assert told.value.name == "spec"
+    assert caught.value.name == "spec"
     assert not hasattr(deployment(), "_repr_latex_")
 
 

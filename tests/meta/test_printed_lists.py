@@ -123,14 +123,14 @@ def test_inside_a_container_ipython_displays_one_line() -> None:
     class Printer:
         def __init__(self) -> None:
             self.stack = [1, 2]
-            self.said = ""
+            self.output = ""
 
         def text(self, obj: str) -> None:
-            self.said += obj
+            self.output += obj
 
     table(("web", 1, "n1"), kind="PodList", api_version="v1")._repr_pretty_(printer := Printer(), False)
 
-    assert printer.said == "<PodList v1 of 1 rv= in 3 columns>"
+    assert printer.output == "<PodList v1 of 1 rv= in 3 columns>"
 
 
 @pytest.mark.parametrize(

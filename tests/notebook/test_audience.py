@@ -89,9 +89,11 @@ async def test_a_page_that_returns_in_time_receives_the_changes(server: APIServe
         assert not follower.resting
 
 
-@pytest.mark.parametrize("word", [HELLO, {"kind": "here", "page": "1"}, {"kind": "details", "id": "/new", "page": "1"}])
+@pytest.mark.parametrize(
+    "message", [HELLO, {"kind": "here", "page": "1"}, {"kind": "details", "id": "/new", "page": "1"}]
+)
 async def test_any_message_of_a_page_resumes_a_resting_table(
-    server: APIServer, client: dynkube.Client, word: dict[str, Any]
+    server: APIServer, client: dynkube.Client, message: dict[str, Any]
 ) -> None:
     async with table(client) as (follower, page):
         follower.receive(BYE)
@@ -99,7 +101,7 @@ async def test_any_message_of_a_page_resumes_a_resting_table(
         server.create(namespace("new"))
         page.drain()
 
-        follower.receive(word)
+        follower.receive(message)
         await trio.sleep(2)
 
         assert next(kind for kind in page.drain() if kind != "details") == "table"
@@ -151,7 +153,7 @@ async def test_a_failed_start_is_displayed_and_retried_for_the_next_page(client:
     @asynccontextmanager
     async def opening() -> AsyncIterator[dynkube.Informer]:
         if unreachable:
-            raise ConnectFailed("nobody there")
+            raise ConnectFailed("nothing there")
         async with client.informer("namespaces") as informer:
             yield informer
 
@@ -160,13 +162,13 @@ async def test_a_failed_start_is_displayed_and_retried_for_the_next_page(client:
         follower = Follower(opening, nursery.start_soon, now=now)
         page = attach(follower)
         await trio.sleep(1)
-        told = (page.head["phase"], page.head["message"], follower.resting)
+        found = (page.head["phase"], page.head["message"], follower.resting)
         unreachable.clear()
 
         follower.receive(HELLO)
         await trio.sleep(2)
 
-        assert told == ("UNKNOWN", "nobody there", True)
+        assert found == ("UNKNOWN", "nothing there", True)
         assert (page.head["phase"], len(page.rows)) == ("LIVE", 4)
         await follower.close()
 

@@ -60,7 +60,7 @@ def test_wide_columns_are_included_on_request() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "value", "said"),
+    ("kind", "value", "expected"),
     [
         ("integer", 3, "3"),
         ("integer", 3.9, "3"),
@@ -76,10 +76,10 @@ def test_wide_columns_are_included_on_request() -> None:
         ("string", None, ""),
     ],
 )
-def test_a_value_of_another_type_than_its_column_is_left_out(kind: str, value: Any, said: str) -> None:
+def test_a_value_of_another_type_than_its_column_is_left_out(kind: str, value: Any, expected: str) -> None:
     columns = columns_for((), (PrinterColumn(name="V", type=kind, json_path=".v"),))
 
-    assert cells(columns, obj("a", v=value))["V"] == said
+    assert cells(columns, obj("a", v=value))["V"] == expected
 
 
 def test_a_date_is_converted_to_a_timestamp() -> None:
@@ -115,7 +115,7 @@ def test_the_status_of_a_deleted_object_is_terminating_also_with_printer_columns
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "expected"),
     [
         (["image"], "columns is a list: pass"),
         ({"image": 3}, r"columns\['image'\] is a int: pass a JSONPath"),
@@ -123,6 +123,6 @@ def test_the_status_of_a_deleted_object_is_terminating_also_with_printer_columns
         ({"image": "{.spec[}"}, "spec"),
     ],
 )
-def test_invalid_columns_are_rejected(given: Any, said: str) -> None:
-    with pytest.raises(InvalidInput, match=said):
+def test_invalid_columns_are_rejected(given: Any, expected: str) -> None:
+    with pytest.raises(InvalidInput, match=expected):
         own_columns(given)

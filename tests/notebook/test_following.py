@@ -58,8 +58,8 @@ async def test_many_changes_cause_four_updates_per_second(server: APIServer, cli
             await trio.sleep(0.01)
         await trio.sleep(PERIOD)
 
-        told = [when for when in page.times if when - start <= 2]
-        assert len(told) <= 2 / PERIOD + 1
+        sent = [when for when in page.times if when - start <= 2]
+        assert len(sent) <= 2 / PERIOD + 1
         assert page.texts("size") == [["199"]]
 
 
@@ -78,11 +78,11 @@ async def test_an_absent_resource_becomes_a_table_when_it_is_installed(
     async with followed(client, WIDGETS) as (_, _, page):
         absent = page.head
 
-        definition = crd()
-        definition["spec"]["versions"][0]["additionalPrinterColumns"] = [
+        crd_body = crd()
+        crd_body["spec"]["versions"][0]["additionalPrinterColumns"] = [
             {"name": "Size", "type": "integer", "jsonPath": ".spec.size"}
         ]
-        server.create(definition)
+        server.create(crd_body)
         server.create(widget("a", size=3))
         await trio.sleep(3)
 
@@ -221,12 +221,12 @@ async def test_a_picture_that_takes_long_is_consistent(server: APIServer, client
         server.create(pod(f"p{number:02}", "kube-system"))
     async with client.informer("pods") as informer, trio.open_nursery() as nursery:
 
-        def narrow(obj: dynkube.Unstructured) -> None:
+        def fail(obj: dynkube.Unstructured) -> None:
             if obj.name == "p00":  # in the middle of the picture
                 informer.set_filter(lambda obj: obj.name > "p30")
 
         every_row_takes_long = itertools.count().__next__
-        columns = own_columns({"x": narrow})
+        columns = own_columns({"x": fail})
         follower = follow(informer, nursery, columns=columns, now=now, cpu_clock=every_row_takes_long)
         page = attach(follower)
         follower.begin()

@@ -113,7 +113,7 @@ def test_two_clients_of_two_clusters_are_independent(cluster: ServerThread, kern
         )
         cluster.create(named("one"))
         created = [dict(server.create(named(name))) for server, name in ((cluster, "here"), (other, "there"))]
-        seen = kernel.run(
+        result = kernel.run(
             f"for each, obj in zip((here, there), {created!r}): each.wait_for(dynkube.Unstructured(obj), timeout=10)\n"
             "print([sorted(obj.name for obj in each) for each in (here, there)])\n"
             "print(two.get('cm', 'there', namespace='kube-public').name)"
@@ -124,7 +124,7 @@ def test_two_clients_of_two_clusters_are_independent(cluster: ServerThread, kern
             "print([table._follower.picture.head.following for table in tables])"
         )
 
-    assert (seen.error, seen.printed) == ("", "[['here', 'one'], ['there']]\nthere\n")
+    assert (result.error, result.printed) == ("", "[['here', 'one'], ['there']]\nthere\n")
     assert (closed.error, closed.printed) == ("", "<Client, closed> STOPPED LIVE 2\n[True, True, False]\n")
 
 

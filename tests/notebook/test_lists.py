@@ -26,7 +26,7 @@ def tiered(name: str, tier: str) -> dict[str, object]:
 
 
 @pytest.fixture
-def own() -> Iterator[ServerThread]:
+def thread_server() -> Iterator[ServerThread]:
     """A server for one test, with two pods in two tiers."""
     with serve_in_thread() as server:
         server.create(tiered("web", "front"))
@@ -35,15 +35,15 @@ def own() -> Iterator[ServerThread]:
 
 
 @pytest.fixture(autouse=True)
-def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+def long_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     """Raise the timeout for the first contents of tables, for busy machines."""
     monkeypatch.setattr("dynkube.notebook._live._PATIENCE", 30.0)
 
 
 @pytest.fixture
-def k(own: ServerThread) -> Iterator[dynkube.sync.Client]:
+def k(thread_server: ServerThread) -> Iterator[dynkube.sync.Client]:
     """A blocking client of the server."""
-    with dynkube.sync.connect(url=own.url) as client:
+    with dynkube.sync.connect(url=thread_server.url) as client:
         yield client
 
 
@@ -56,7 +56,7 @@ READS: list[Callable[[dynkube.sync.Client], UnstructuredList | UnstructuredTable
 
 @pytest.mark.parametrize("read", READS)
 def test_a_live_table_has_the_selection_of_the_list(
-    own: ServerThread,
+    thread_server: ServerThread,
     k: dynkube.sync.Client,
     read: Callable[[dynkube.sync.Client], UnstructuredList | UnstructuredTable],
 ) -> None:
@@ -82,13 +82,13 @@ WIDE: list[Callable[[dynkube.sync.Client], LiveTable]] = [
 
 @pytest.mark.parametrize("live", WIDE)
 def test_wide_columns_are_displayed_on_request(
-    own: ServerThread, k: dynkube.sync.Client, live: Callable[[dynkube.sync.Client], LiveTable]
+    thread_server: ServerThread, k: dynkube.sync.Client, live: Callable[[dynkube.sync.Client], LiveTable]
 ) -> None:
     column = {"name": "Host", "type": "string", "jsonPath": ".spec.host", "priority": 1}
-    definition = crd()
-    definition["spec"]["versions"][0]["additionalPrinterColumns"] = [column]
-    own.create(definition)
-    own.create(widget("a", host="a.example"))
+    crd_body = crd()
+    crd_body["spec"]["versions"][0]["additionalPrinterColumns"] = [column]
+    thread_server.create(crd_body)
+    thread_server.create(widget("a", host="a.example"))
 
     table = live(k)
 

@@ -111,10 +111,10 @@ def test_the_head_has_the_counts_of_objects() -> None:
 def test_messages_of_servers_are_escaped_and_cut() -> None:
     head = Head(title="pods.v1", phase="DEGRADED", reason="For\x9bbidden", message="\x1b[31m\u202eno\n" + 9_999 * "x")
 
-    told = table_message(Picture(head))["head"]
+    sent = table_message(Picture(head))["head"]
 
-    assert (told["reason"], told["message"][:9]) == ("For\ufffdbidden", "\ufffd[31m\ufffdno\n")
-    assert len(told["message"]) < 2_100
+    assert (sent["reason"], sent["message"][:9]) == ("For\ufffdbidden", "\ufffd[31m\ufffdno\n")
+    assert len(sent["message"]) < 2_100
 
 
 def test_a_packed_picture_is_small_and_unpacks_to_the_same() -> None:

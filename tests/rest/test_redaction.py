@@ -14,7 +14,7 @@ from dynkube.errors import DynkubeError, ProtocolError
 from dynkube.rest._client import RESTClient
 from dynkube.rest._messages import Request
 from dynkube.rest._redaction import Redactor
-from tests.face.test_secrets import texts_of
+from tests.public_api.test_secrets import texts_of
 from tests.rest.sockets import respond_with, serving
 from tests.rest.wire import MakeClient, Wire
 

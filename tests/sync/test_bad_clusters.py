@@ -23,9 +23,9 @@ def test_an_expired_credential_is_an_error_of_calls_and_a_state_of_informers() -
         with pytest.raises(Unauthorized):
             k.raw("GET", "/api/v1/namespaces")
         namespaces = k.informer("namespaces.v1")
-        refused = next(state for state in namespaces.states() if "Unauthorized" in state.message)
+        unauthorized = next(state for state in namespaces.states() if "Unauthorized" in state.message)
 
-    assert refused.phase is dynkube.UNKNOWN
+    assert unauthorized.phase is dynkube.UNKNOWN
 
 
 def test_an_interrupt_during_a_list_leaves_the_client_usable(cluster: ServerThread, k: dynkube.sync.Client) -> None:

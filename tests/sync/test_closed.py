@@ -116,6 +116,6 @@ def test_closing_a_client_leaves_no_task_and_no_socket(cluster: ServerThread) ->
     done = run_script(COUNT, cluster.url)
 
     assert (done.stderr, done.returncode) == ("", 0)
-    said, *tables = done.stdout.splitlines()
-    assert said == "True True True"
+    checks, *tables = done.stdout.splitlines()
+    assert checks == "True True True"
     assert [table.rpartition(", ")[2] for table in tables] == ["closed>"] * 4

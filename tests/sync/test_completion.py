@@ -94,11 +94,11 @@ def test_connecting_sends_no_request_that_the_first_verb_would_not_send(cluster:
 def test_connecting_reads_discovery_in_the_background(cluster: ServerThread) -> None:
     class Asked(Observer):
         def request_started(self, request: RequestInfo) -> None:
-            asked.put(request.url.removeprefix(cluster.url))
+            requests.put(request.url.removeprefix(cluster.url))
 
-    asked: SimpleQueue[str] = SimpleQueue()
+    requests: SimpleQueue[str] = SimpleQueue()
     with dynkube.sync.connect(url=cluster.url, observers=[Asked()]):
-        assert {asked.get(timeout=10), asked.get(timeout=10)} == {"/api", "/apis"}
+        assert {requests.get(timeout=10), requests.get(timeout=10)} == {"/api", "/apis"}
 
 
 def test_without_a_server_completion_returns_nothing(shell: InteractiveShell) -> None:

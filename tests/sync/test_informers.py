@@ -81,17 +81,17 @@ def test_changing_the_filter_delivers_the_difference(k: dynkube.sync.Client) -> 
 def test_a_plain_handler_may_call_the_client(k: dynkube.sync.Client) -> None:
     maps = k.resource(CONFIGMAPS)
     maps.create(config_map("one"))
-    seen: list[tuple[str, bool]] = []
+    received: list[tuple[str, bool]] = []
 
     def on_add(obj: dynkube.Unstructured) -> None:
-        seen.append(
+        received.append(
             (maps.get(obj.name, namespace="default").name, threading.current_thread() is threading.main_thread())
         )
 
     handle = k.informer(CONFIGMAPS, namespace="default").add_handler(on_add=on_add)
     handle.wait_synced(timeout=10)
 
-    assert seen == [("one", False)]
+    assert received == [("one", False)]
 
 
 def test_the_backlog_counts_the_events_that_wait_for_a_busy_handler(k: dynkube.sync.Client) -> None:
@@ -132,14 +132,14 @@ def test_a_handler_that_hangs_does_not_block_closing(k: dynkube.sync.Client) -> 
 
 def test_an_async_handler_is_called_too(k: dynkube.sync.Client) -> None:
     k.resource(CONFIGMAPS).create(config_map("one"))
-    seen: list[str] = []
+    received: list[str] = []
 
     async def on_add(obj: dynkube.Unstructured) -> None:
-        seen.append(obj.name)
+        received.append(obj.name)
 
     k.informer(CONFIGMAPS, namespace="default").add_handler(on_add=on_add).wait_synced(timeout=10)
 
-    assert seen == ["one"]
+    assert received == ["one"]
 
 
 def test_a_filter_may_read_informers_but_not_call_the_client(k: dynkube.sync.Client) -> None:
@@ -147,20 +147,20 @@ def test_a_filter_may_read_informers_but_not_call_the_client(k: dynkube.sync.Cli
     maps, spaces = k.informer(CONFIGMAPS, namespace="default"), k.informer("namespaces")
     maps.wait_synced(timeout=10)
     spaces.wait_synced(timeout=10)
-    asked: list[str] = []
+    threads: list[str] = []
 
     def filter_(obj: dynkube.Unstructured) -> bool:
-        asked.append(threading.current_thread().name)
+        threads.append(threading.current_thread().name)
         return bool(k.get(CONFIGMAPS, obj.name))
 
     maps.set_filter(filter_)
-    asked.clear()
+    threads.clear()
     calling = maps.list()
     maps.set_filter(lambda obj: spaces.get(obj.namespace) is not None)
     reading = maps.list()
 
     assert (calling, [obj.name for obj in reading]) == ([], ["one"])
-    assert threading.main_thread().name in asked
+    assert threading.main_thread().name in threads
     assert "in every thread that reads" in maps.statistics().last_error
 
 

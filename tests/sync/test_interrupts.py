@@ -23,20 +23,20 @@ pytestmark = pytest.mark.real_time
 
 def test_an_interrupted_call_is_cancelled_in_the_loop() -> None:
     thread = TrioThread()
-    said: list[str] = []
+    log: list[str] = []
 
     async def wait_for_ever() -> None:
         interrupt()
         try:
             await trio.sleep_forever()
         finally:
-            said.append("cleaned up")
+            log.append("cleaned up")
 
     with pytest.raises(KeyboardInterrupt):
         thread.call(wait_for_ever)
 
     thread.close()
-    assert said == ["cleaned up"]
+    assert log == ["cleaned up"]
 
 
 def test_an_interrupt_that_does_not_wake_the_waiting_thread_ends_its_call_too() -> None:
@@ -111,7 +111,7 @@ def test_events_received_by_an_interrupted_wait_are_returned_next() -> None:
 
 def test_an_interrupted_opening_leaves_nothing_open() -> None:
     thread = TrioThread()
-    said: list[str] = []
+    log: list[str] = []
 
     @asynccontextmanager
     async def never_there() -> AsyncIterator[None]:
@@ -119,14 +119,14 @@ def test_an_interrupted_opening_leaves_nothing_open() -> None:
         try:
             await trio.sleep_forever()
         finally:
-            said.append("left")
+            log.append("left")
         yield
 
     with pytest.raises(KeyboardInterrupt):
         Held(thread, never_there()).open()
 
     thread.close()
-    assert said == ["left"]
+    assert log == ["left"]
 
 
 def test_the_error_of_an_interrupted_apply_all_has_a_note_with_its_result(k: dynkube.sync.Client) -> None:

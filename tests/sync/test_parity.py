@@ -105,8 +105,8 @@ def test_docstrings_contain_no_await() -> None:
     texts = [inspect.getdoc(getattr(blocking, name)) or "" for blocking, name in names]
 
     texts.append(inspect.getdoc(dynkube.sync.connect) or "")
-    words = ("await ", "async with", "enter it", "Nothing is sent before", "reads nothing yet")
-    assert [text for text in texts if any(word in text for word in words)] == []
+    phrases = ("await ", "async with", "enter it", "Nothing is sent before", "reads nothing yet")
+    assert [text for text in texts if any(phrase in text for phrase in phrases)] == []
     assert all(texts)
 
 

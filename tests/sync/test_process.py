@@ -65,8 +65,8 @@ def test_a_forked_process_needs_new_connections(cluster: ServerThread) -> None:
 
     done = run_script(script, cluster.url)
 
-    said = "this was opened before the process was forked: connect again in the new process\ndefault\n"
-    assert (done.stdout, done.stderr, done.returncode) == (said, "", 0)
+    expected = "this was opened before the process was forked: connect again in the new process\ndefault\n"
+    assert (done.stdout, done.stderr, done.returncode) == (expected, "", 0)
 
 
 def test_all_clients_of_a_process_share_one_thread() -> None:

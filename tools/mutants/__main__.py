@@ -67,17 +67,26 @@ _FAILED: Final = re.compile(r"(?P<test>\S+::.+) (FAILED|ERROR) +\[ *\d+%\]|=+ ER
 _STAGES: Final = {
     "informers": (
         ("tests/informers", "--ignore=tests/informers/model"),
-        ("tests/contract/informers", "tests/display", "tests/telemetry", "tests/sync/test_informers.py", "tests/face"),
+        (
+            "tests/contract/informers",
+            "tests/display",
+            "tests/telemetry",
+            "tests/sync/test_informers.py",
+            "tests/public_api",
+        ),
         ("tests/controllers",),
     ),
     "client": (
         ("tests/client",),
         ("tests/contract/applying", "tests/contract/verbs", "tests/contract/tables", "tests/contract/watches"),
-        ("tests/contract/owners", "tests/contract/subresources", "tests/face", "tests/display"),
+        ("tests/contract/owners", "tests/contract/subresources", "tests/public_api", "tests/display"),
     ),
-    "rest": (("tests/rest",), ("tests/client", "tests/discovery", "tests/telemetry", "tests/face", "tests/config")),
-    "config": (("tests/config",), ("tests/rest", "tests/face", "tests/cli/test_command_line.py")),
-    "sync": (("tests/sync",), ("tests/contract/blocking", "tests/face", "tests/notebook")),
+    "rest": (
+        ("tests/rest",),
+        ("tests/client", "tests/discovery", "tests/telemetry", "tests/public_api", "tests/config"),
+    ),
+    "config": (("tests/config",), ("tests/rest", "tests/public_api", "tests/cli/test_command_line.py")),
+    "sync": (("tests/sync",), ("tests/contract/blocking", "tests/public_api", "tests/notebook")),
 }
 PACKAGES: Final = tuple(_STAGES)
 _Run: TypeAlias = tuple[tuple[str, ...], float, list[str] | None]

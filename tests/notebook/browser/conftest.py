@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dynkube.testing import ServerThread
-from tests.notebook.browser.bare import Bare
 from tests.notebook.browser.lab import CHROMIUM, ROOT, Notebook, browser, lab
 from tests.notebook.browser.pictures import write_picture
+from tests.notebook.browser.table_page import TablePage
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator
@@ -27,11 +27,11 @@ def chromium() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def bare_page(chromium: Browser) -> Iterator[Bare]:
+def empty_page(chromium: Browser) -> Iterator[TablePage]:
     """A page with only the script of live tables, shared by the tests of a module."""
-    bare = Bare(chromium)
-    yield bare
-    bare.page.close()
+    table_page = TablePage(chromium)
+    yield table_page
+    table_page.page.close()
 
 
 @pytest.fixture(scope="module")

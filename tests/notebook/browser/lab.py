@@ -80,9 +80,9 @@ def lab(folder: Path) -> Iterator[str]:
     environment = {**os.environ, **own, "PYTHONPATH": search, "IPYTHONDIR": str(folder / "ipython")}
     with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL) as server:
         assert server.stderr is not None
-        said = (line.decode(errors="replace") for line in server.stderr)
-        port = next((found[1] for line in said if (found := _RUNNING.search(line))), None)
-        reader = threading.Thread(target=lambda: [*said])  # keep reading, or the server blocks when the pipe is full
+        lines = (line.decode(errors="replace") for line in server.stderr)
+        port = next((found[1] for line in lines if (found := _RUNNING.search(line))), None)
+        reader = threading.Thread(target=lambda: [*lines])  # keep reading, or the server blocks when the pipe is full
         reader.start()
         try:
             assert port is not None, "JupyterLab did not start"
@@ -147,13 +147,13 @@ class Notebook:
         """Save the notebook to its file."""
         self.page.evaluate("() => jupyterapp.commands.execute('docmanager:save')")
 
-    def theme(self, word: str) -> None:
+    def theme(self, name: str) -> None:
         """Set the theme to ``Light`` or ``Dark``."""
         self.page.evaluate(
-            "(theme) => jupyterapp.commands.execute('apputils:change-theme', { theme })", f"JupyterLab {word}"
+            "(theme) => jupyterapp.commands.execute('apputils:change-theme', { theme })", f"JupyterLab {name}"
         )
         self.page.wait_for_function(
-            "(light) => document.body.dataset.jpThemeLight === light", arg=str(word == "Light").lower()
+            "(light) => document.body.dataset.jpThemeLight === light", arg=str(name == "Light").lower()
         )
         self.page.locator("#jupyterlab-splash").wait_for(state="detached")
 

@@ -11,7 +11,7 @@ from dynkube.notebook._messages import delta_message, table_message
 from dynkube.notebook._picture import Painter
 from dynkube.notebook._selection import RowSelection
 from tests.display.kit import POD
-from tests.notebook.browser.bare import Bare
+from tests.notebook.browser.table_page import TablePage
 from tests.notebook.kit import obj, paint
 
 if TYPE_CHECKING:
@@ -25,12 +25,14 @@ OUTLINE = "getComputedStyle(document.activeElement).outlineStyle"
 
 
 @pytest.fixture
-def bare(bare_page: Bare) -> Bare:
+def table_page(empty_page: TablePage) -> TablePage:
     """A table of three pods."""
-    bare_page.begin()
-    bare_page.page.emulate_media(reduced_motion="no-preference")
-    show(bare_page, *(pod(name, phase) for name, phase in [("cart", "Running"), ("web", "Running"), ("api", "Failed")]))
-    return bare_page
+    empty_page.begin()
+    empty_page.page.emulate_media(reduced_motion="no-preference")
+    show(
+        empty_page, *(pod(name, phase) for name, phase in [("cart", "Running"), ("web", "Running"), ("api", "Failed")])
+    )
+    return empty_page
 
 
 def pod(name: str, phase: str, version: int = 1) -> Unstructured:
@@ -38,15 +40,15 @@ def pod(name: str, phase: str, version: int = 1) -> Unstructured:
     return obj(name, version=version, status={"phase": phase})
 
 
-def show(bare: Bare, *objects: Unstructured) -> None:
+def show(table_page: TablePage, *objects: Unstructured) -> None:
     """Send a whole table."""
     selection = RowSelection()
     for each in objects:
         selection.fold(Added(each))
-    bare.hear(table_message(paint(selection, Painter())), 1)
+    table_page.send(table_message(paint(selection, Painter())), 1)
 
 
-def change(bare: Bare) -> None:
+def change(table_page: TablePage) -> None:
     """Change one pod and add another."""
     selection, painter = RowSelection(), Painter()
     for each in [pod("cart", "Running"), pod("web", "Running"), pod("api", "Failed")]:
@@ -56,11 +58,11 @@ def change(bare: Bare) -> None:
     selection.fold(Added(pod("new", "Pending")))
     message = delta_message(before, paint(selection, painter))
     assert message is not None
-    bare.hear(message, 2)
+    table_page.send(message, 2)
 
 
-def test_a_live_table_has_a_name_column_headings_and_row_headings(bare: Bare) -> None:
-    table = bare.page.get_by_role("region", name="Rows of things.v1").get_by_role("table", name="things.v1")
+def test_a_live_table_has_a_name_column_headings_and_row_headings(table_page: TablePage) -> None:
+    table = table_page.page.get_by_role("region", name="Rows of things.v1").get_by_role("table", name="things.v1")
 
     assert table.get_by_role("columnheader").all_text_contents() == ["Details", "Name", "Status", "Age"]
     assert table.get_by_role("rowheader").all_text_contents() == ["api", "cart", "web"]
@@ -68,76 +70,76 @@ def test_a_live_table_has_a_name_column_headings_and_row_headings(bare: Bare) ->
     assert [*table.locator("thead th").evaluate_all("all => all.map((each) => each.scope)")] == ["col"] * 6
 
 
-def test_headings_have_aria_sort_and_sort_by_keyboard(bare: Bare) -> None:
-    names = bare.page.locator("thead th", has_text="Name").last
+def test_headings_have_aria_sort_and_sort_by_keyboard(table_page: TablePage) -> None:
+    names = table_page.page.locator("thead th", has_text="Name").last
     before = names.get_attribute("aria-sort")
 
-    bare.page.get_by_role("button", name="Name", exact=True).focus()
-    bare.page.keyboard.press("Enter")
+    table_page.page.get_by_role("button", name="Name", exact=True).focus()
+    table_page.page.keyboard.press("Enter")
     up = names.get_attribute("aria-sort")
-    bare.page.keyboard.press("Space")
+    table_page.page.keyboard.press("Space")
 
     assert (before, up, names.get_attribute("aria-sort")) == ("none", "ascending", "descending")
-    assert [row[0] for row in bare.rows()] == ["web", "cart", "api"]
+    assert [row[0] for row in table_page.rows()] == ["web", "cart", "api"]
 
 
-def test_all_controls_are_reached_by_tab_with_a_visible_focus(bare: Bare) -> None:
-    bare.page.get_by_role("searchbox", name="Find in these rows").focus()
+def test_all_controls_are_reached_by_tab_with_a_visible_focus(table_page: TablePage) -> None:
+    table_page.page.get_by_role("searchbox", name="Find in these rows").focus()
     reached = []
 
     for _ in range(7):
-        bare.page.keyboard.press("Tab")
-        reached.append(bare.page.evaluate(FOCUS))
-        assert bare.page.evaluate(OUTLINE) == "solid", reached
+        table_page.page.keyboard.press("Tab")
+        reached.append(table_page.page.evaluate(FOCUS))
+        assert table_page.page.evaluate(OUTLINE) == "solid", reached
 
     shows = [f"Show default/{name}" for name in ("api", "cart", "web")]
     assert reached == ["Rows of things.v1", "Name", "Status", "Age", *shows]
 
 
-def test_rows_are_expanded_and_searched_by_keyboard(bare: Bare) -> None:
-    bare.page.get_by_role("button", name="Show default/cart").focus()
-    bare.page.keyboard.press("Enter")
-    asked = bare.said()
+def test_rows_are_expanded_and_searched_by_keyboard(table_page: TablePage) -> None:
+    table_page.page.get_by_role("button", name="Show default/cart").focus()
+    table_page.page.keyboard.press("Enter")
+    sent = table_page.take_sent()
 
-    search = bare.page.get_by_role("searchbox")
+    search = table_page.page.get_by_role("searchbox")
     search.focus()
-    bare.page.keyboard.type("failed")
-    found, told = bare.rows(), bare.page.get_by_role("status").all_inner_texts()
-    bare.page.keyboard.press("Escape")
+    table_page.page.keyboard.type("failed")
+    found, texts = table_page.rows(), table_page.page.get_by_role("status").all_inner_texts()
+    table_page.page.keyboard.press("Escape")
 
-    assert asked == [{"kind": "details", "id": "default/cart"}]
+    assert sent == [{"kind": "details", "id": "default/cart"}]
     assert [row[0] for row in found] == ["api"]
-    assert "1 of these 3 rows match" in told
-    assert len(bare.rows()) == 3
+    assert "1 of these 3 rows match" in texts
+    assert len(table_page.rows()) == 3
 
 
-def test_changes_are_not_animated_with_reduced_motion(bare: Bare) -> None:
-    change(bare)
-    lit = bare.page.evaluate("document.getAnimations().length")
-    bare.begin()
-    show(bare, pod("cart", "Running"), pod("web", "Running"), pod("api", "Failed"))
-    bare.page.emulate_media(reduced_motion="reduce")
+def test_changes_are_not_animated_with_reduced_motion(table_page: TablePage) -> None:
+    change(table_page)
+    lit = table_page.page.evaluate("document.getAnimations().length")
+    table_page.begin()
+    show(table_page, pod("cart", "Running"), pod("web", "Running"), pod("api", "Failed"))
+    table_page.page.emulate_media(reduced_motion="reduce")
 
-    change(bare)
+    change(table_page)
 
-    assert (lit, bare.page.evaluate("document.getAnimations().length")) == (2, 0)
+    assert (lit, table_page.page.evaluate("document.getAnimations().length")) == (2, 0)
 
 
-def test_a_stopped_table_says_so_and_is_grey(bare: Bare) -> None:
-    ages = bare.page.locator("td.dkl-age")
-    bare.page.get_by_role("button", name="Show default/cart").click()
+def test_a_stopped_table_says_so_and_is_grey(table_page: TablePage) -> None:
+    ages = table_page.page.locator("td.dkl-age")
+    table_page.page.get_by_role("button", name="Show default/cart").click()
 
-    bare.page.evaluate("table.end()")
+    table_page.page.evaluate("table.end()")
     before = ages.all_inner_texts()
-    bare.page.clock.run_for(600_000)
-    bare.page.evaluate("table.tick()")
-    bare.page.get_by_role("button", name="Show default/web").click()
+    table_page.page.clock.run_for(600_000)
+    table_page.page.evaluate("table.tick()")
+    table_page.page.get_by_role("button", name="Show default/web").click()
 
-    told = bare.page.get_by_role("status").all_inner_texts()
-    assert told[:2] == ["STOPPED", "the kernel has ended: run the cell again"]
+    texts = table_page.page.get_by_role("status").all_inner_texts()
+    assert texts[:2] == ["STOPPED", "the kernel has ended: run the cell again"]
     assert ages.all_inner_texts() == before
-    assert bare.page.locator(".dkl-details").all_inner_texts() == ["the kernel does not respond"] * 2
-    assert bare.page.locator(".dkl-scroll").evaluate("node => getComputedStyle(node).filter") == "grayscale(1)"
+    assert table_page.page.locator(".dkl-details").all_inner_texts() == ["the kernel does not respond"] * 2
+    assert table_page.page.locator(".dkl-scroll").evaluate("node => getComputedStyle(node).filter") == "grayscale(1)"
 
 
 def test_a_card_is_a_table_with_a_heading_for_each_row(chromium: Browser) -> None:

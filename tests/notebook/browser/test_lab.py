@@ -78,12 +78,12 @@ def test_an_absent_resource_becomes_a_table_that_follows_the_filter(cluster: Ser
     wait_text(output, ".dkl-message", "no CRD widgets.example.com is installed")
     assert output.locator(".dkl-pill").inner_text() == "ABSENT"
 
-    definition = crd()
-    definition["spec"]["versions"][0]["additionalPrinterColumns"] = [
+    crd_body = crd()
+    crd_body["spec"]["versions"][0]["additionalPrinterColumns"] = [
         {"name": "Size", "type": "integer", "jsonPath": ".spec.size"},
         {"name": "Host", "type": "string", "jsonPath": ".spec.host"},
     ]
-    cluster.create(definition)
+    cluster.create(crd_body)
     for number, name in enumerate(["cart", "pay", "search", "web"]):
         team = ["front", "back"][number % 2]
         cluster.create(widget(name, labels={"team": team}, size=number * 5, host=f"{name}.example"))
@@ -147,10 +147,10 @@ def test_the_old_table_of_a_cell_that_is_run_again_rests(notebook: Notebook) -> 
 
     notebook.run_again()
     wait_text(output, ".dkl-pill", "LIVE")
-    told = notebook.run("k._thread.call(first._follower._ended.wait); repr(first), repr(table)")
+    texts = notebook.run("k._thread.call(first._follower._ended.wait); repr(first), repr(table)")
 
-    assert told.inner_text().count("resting") == 1
-    assert told.inner_text().index("resting") < told.inner_text().index("LIVE 0 objects>")
+    assert texts.inner_text().count("resting") == 1
+    assert texts.inner_text().index("resting") < texts.inner_text().index("LIVE 0 objects>")
     notebook.run("audience.GRACE = 60.0; table.close(); first.close()")
 
 

@@ -16,7 +16,7 @@ from dynkube.notebook._details import details_of
 from dynkube.notebook._messages import table_message
 from dynkube.notebook._picture import Head, Painter, Picture, headings
 from tests.display.kit import POD
-from tests.notebook.browser.bare import Bare
+from tests.notebook.browser.table_page import TablePage
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -78,18 +78,18 @@ def test_short_labels_are_side_by_side_on_one_line(page: Page) -> None:
 def test_details_of_a_live_table_fit_the_page_when_the_table_is_scrolled(
     chromium: Browser,
 ) -> None:
-    bare = Bare(chromium)
-    bare.page.set_viewport_size({"width": 320, "height": 800})
+    table_page = TablePage(chromium)
+    table_page.page.set_viewport_size({"width": 320, "height": 800})
     painter, objects = Painter(), [named(LONG), named("web")]
     columns = columns_for((), ())
     rows = tuple(painter.rows(objects, columns))
-    bare.hear(table_message(Picture(Head(title="pods.v1", phase="LIVE"), headings(columns, rows, 2), rows)), 1)
+    table_page.send(table_message(Picture(Head(title="pods.v1", phase="LIVE"), headings(columns, rows, 2), rows)), 1)
 
-    bare.page.locator("tbody button").first.click()
+    table_page.page.locator("tbody button").first.click()
     blocks = details_of(objects[0], datetime.now(UTC))
-    bare.hear({"kind": "details", "id": bare.said()[0]["id"], "version": "1", "blocks": blocks}, 2)
-    bare.page.evaluate("document.querySelector('.dkl-scroll').scrollLeft = 80")
+    table_page.send({"kind": "details", "id": table_page.take_sent()[0]["id"], "version": "1", "blocks": blocks}, 2)
+    table_page.page.evaluate("document.querySelector('.dkl-scroll').scrollLeft = 80")
 
-    assert bare.page.locator(".dkl-details .dkl-chip").count() == 2
-    assert bare.page.evaluate(WIDER, ".dkl-details, .dkl-details .dkl-chip, .dkl-facts") == []
-    assert bare.page.evaluate("document.querySelector('.dkl-details').getBoundingClientRect().left") > 20
+    assert table_page.page.locator(".dkl-details .dkl-chip").count() == 2
+    assert table_page.page.evaluate(WIDER, ".dkl-details, .dkl-details .dkl-chip, .dkl-facts") == []
+    assert table_page.page.evaluate("document.querySelector('.dkl-details').getBoundingClientRect().left") > 20

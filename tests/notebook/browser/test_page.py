@@ -16,7 +16,7 @@ from dynkube.notebook._columns import columns_for
 from dynkube.notebook._messages import delta_message, table_message
 from dynkube.notebook._picture import Head, Painter, Picture
 from dynkube.notebook._selection import RowSelection
-from tests.notebook.browser.bare import Bare
+from tests.notebook.browser.table_page import TablePage
 from tests.notebook.kit import obj, paint
 from tests.notebook.test_pictures import COLUMNS, STEPS, event_for
 
@@ -28,10 +28,10 @@ FLASHED = """() => document.getAnimations().map(({ effect }) => effect.target.in
 
 
 @pytest.fixture
-def bare(bare_page: Bare) -> Bare:
+def table_page(empty_page: TablePage) -> TablePage:
     """A table that has received no message."""
-    bare_page.begin()
-    return bare_page
+    empty_page.begin()
+    return empty_page
 
 
 def visible(picture: Picture) -> list[list[str]]:
@@ -42,11 +42,11 @@ def visible(picture: Picture) -> list[list[str]]:
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.lists(st.tuples(STEPS, st.sampled_from(COLUMNS), st.integers(1, 6)), max_size=6))
-def test_the_page_displays_the_cells_of_the_picture(bare_page: Bare, script: list[tuple[Any, Any, int]]) -> None:
-    bare_page.begin()
+def test_the_page_displays_the_cells_of_the_picture(empty_page: TablePage, script: list[tuple[Any, Any, int]]) -> None:
+    empty_page.begin()
     selection, painter, known = RowSelection(), Painter(), dict[Key, Unstructured]()
     last = Picture(Head(title="", phase=""))
-    bare_page.hear(table_message(last), 1)
+    empty_page.send(table_message(last), 1)
 
     for number, (steps, columns, limit) in enumerate(script):
         for step in steps:
@@ -54,196 +54,200 @@ def test_the_page_displays_the_cells_of_the_picture(bare_page: Bare, script: lis
                 selection.fold(event)
         picture = paint(selection, painter, limit=limit, columns=columns)
         message = delta_message(last, picture) or {"kind": "pulse"}
-        bare_page.hear(message, number + 2)
+        empty_page.send(message, number + 2)
         last = picture
 
-        assert bare_page.rows() == visible(picture)
-        assert bare_page.said() == []
+        assert empty_page.rows() == visible(picture)
+        assert empty_page.take_sent() == []
 
 
-def shown(bare: Bare, *objects: Unstructured, columns: Any = None) -> tuple[RowSelection, Painter, Picture]:
+def shown(table_page: TablePage, *objects: Unstructured, columns: Any = None) -> tuple[RowSelection, Painter, Picture]:
     """Send a table of some objects; return selection, painter and picture."""
     selection, painter = RowSelection(), Painter()
     for each in objects:
         selection.fold(Added(each))
     picture = paint(selection, painter, columns=columns)
-    bare.hear(table_message(picture), 1)
+    table_page.send(table_message(picture), 1)
     return selection, painter, picture
 
 
-def test_rows_keep_their_elements_and_only_changes_are_highlighted(bare: Bare) -> None:
-    selection, painter, before = shown(bare, *(obj(name, status={"phase": "Pending"}) for name in "abcdef"))
-    bare.page.evaluate(MARK)
+def test_rows_keep_their_elements_and_only_changes_are_highlighted(table_page: TablePage) -> None:
+    selection, painter, before = shown(table_page, *(obj(name, status={"phase": "Pending"}) for name in "abcdef"))
+    table_page.page.evaluate(MARK)
 
     selection.fold(Deleted(obj("b")))
     selection.fold(Added(obj("aa")))
     selection.fold(Updated(obj("c"), obj("c", version=2, status={"phase": "Running"})))
     delta = delta_message(before, paint(selection, painter))
     assert delta is not None
-    bare.hear(delta, 2)
+    table_page.send(delta, 2)
 
-    assert [row[0] for row in bare.rows()] == ["a", "aa", "c", "d", "e", "f"]
-    assert bare.page.evaluate(SAME) == 5
-    assert bare.page.evaluate(FLASHED) == ["aa", "Running"]
+    assert [row[0] for row in table_page.rows()] == ["a", "aa", "c", "d", "e", "f"]
+    assert table_page.page.evaluate(SAME) == 5
+    assert table_page.page.evaluate(FLASHED) == ["aa", "Running"]
 
 
 COUNT = """() => {
-    window.ask ??= getComputedStyle;
-    window.asked = 0;
-    window.getComputedStyle = (...given) => { asked += 1; return ask(...given); };
+    window.getStyle ??= getComputedStyle;
+    window.calls = 0;
+    window.getComputedStyle = (...given) => { calls += 1; return getStyle(...given); };
 }"""
 
 
-@pytest.mark.parametrize(("rows", "lights"), [(400, 400), (1_100, 0)])
-def test_many_changes_read_styles_once_and_too_many_are_not_highlighted(bare: Bare, rows: int, lights: int) -> None:
+@pytest.mark.parametrize(("rows", "highlighted"), [(400, 400), (1_100, 0)])
+def test_many_changes_read_styles_once_and_too_many_are_not_highlighted(
+    table_page: TablePage, rows: int, highlighted: int
+) -> None:
     selection, painter = RowSelection(), Painter()
     for number in range(rows):
         selection.fold(Added(obj(f"{number}")))
     before = paint(selection, painter, limit=rows)
-    bare.hear(table_message(before), 1)
-    bare.page.evaluate(COUNT)
+    table_page.send(table_message(before), 1)
+    table_page.page.evaluate(COUNT)
 
     for number in range(rows):
         selection.fold(Updated(obj(f"{number}"), obj(f"{number}", version=2, status={"phase": "Running"})))
     delta = delta_message(before, paint(selection, painter, limit=rows))
     assert delta is not None
-    bare.hear(delta, 2)
+    table_page.send(delta, 2)
 
-    assert bare.page.evaluate("asked") <= 1
-    assert len(bare.page.evaluate(FLASHED)) == lights
-    assert [row[1] for row in bare.rows()] == ["Running"] * rows
+    assert table_page.page.evaluate("calls") <= 1
+    assert len(table_page.page.evaluate(FLASHED)) == highlighted
+    assert [row[1] for row in table_page.rows()] == ["Running"] * rows
 
 
 SIZES = columns_for((), (PrinterColumn(name="Size", type="integer", json_path=".size"),))
 
 
-def test_rows_are_sorted_ascending_descending_or_not(bare: Bare) -> None:
-    shown(bare, obj("a", size=10), obj("b", size=9), obj("c", size=100), columns=SIZES)
-    top = bare.page.locator("th button", has_text="Size")
+def test_rows_are_sorted_ascending_descending_or_not(table_page: TablePage) -> None:
+    shown(table_page, obj("a", size=10), obj("b", size=9), obj("c", size=100), columns=SIZES)
+    top = table_page.page.locator("th button", has_text="Size")
     orders = []
 
     for _ in range(4):
-        orders.append("".join(row[0] for row in bare.rows()))
+        orders.append("".join(row[0] for row in table_page.rows()))
         top.click()
 
     assert orders == ["abc", "bac", "cab", "abc"]
-    assert bare.page.locator("th[aria-sort=ascending]").count() == 1
+    assert table_page.page.locator("th[aria-sort=ascending]").count() == 1
 
 
-def test_a_changed_row_moves_to_its_sorted_position_and_stays_expanded(bare: Bare) -> None:
-    selection, painter, before = shown(bare, *(obj(name, size=i) for i, name in enumerate("abcdef")), columns=SIZES)
-    bare.page.locator("th button", has_text="Size").click()
-    bare.page.locator(".dkl-toggle").first.click()
+def test_a_changed_row_moves_to_its_sorted_position_and_stays_expanded(table_page: TablePage) -> None:
+    selection, painter, before = shown(
+        table_page, *(obj(name, size=i) for i, name in enumerate("abcdef")), columns=SIZES
+    )
+    table_page.page.locator("th button", has_text="Size").click()
+    table_page.page.locator(".dkl-toggle").first.click()
     details = {"kind": "details", "id": "default/a", "blocks": [{"section": "spec", "hint": "", "open": False}]}
     details["blocks"][0]["blocks"] = [{"code": [["size: 0"]]}]  # type: ignore[index]  # a decoded message
-    bare.hear(details, 1)
-    bare.page.locator(".dkl-details summary").click()
+    table_page.send(details, 1)
+    table_page.page.locator(".dkl-details summary").click()
 
     selection.fold(Updated(obj("a"), obj("a", version=2, size=50)))
     delta = delta_message(before, paint(selection, painter, columns=SIZES))
     assert delta is not None
-    bare.hear(delta, 2)
+    table_page.send(delta, 2)
 
-    assert "".join(row[0] for row in bare.rows()) == "bcdefa"
-    assert bare.page.locator("tbody").last.locator("details[open]").count() == 1
-    assert [message["kind"] for message in bare.said()] == ["details", "details"]
-
-
-def test_search_filters_rows_and_displays_their_number(bare: Bare) -> None:
-    shown(bare, obj("web-1", "shop"), obj("web-2", "cart"), obj("db-1", "shop"))
-
-    bare.page.locator(".dkl-search").fill("WEB shop")
-
-    assert bare.rows() == [["shop", "web-1", ""]]
-    assert bare.text(".dkl-note") == "1 of these 3 rows match"
-    bare.page.locator(".dkl-search").fill("nothing")
-    assert bare.rows() == []
-    assert bare.page.locator(".dkl-search").is_visible()
+    assert "".join(row[0] for row in table_page.rows()) == "bcdefa"
+    assert table_page.page.locator("tbody").last.locator("details[open]").count() == 1
+    assert [message["kind"] for message in table_page.take_sent()] == ["details", "details"]
 
 
-def test_a_page_that_missed_a_message_requests_the_whole_table(bare: Bare) -> None:
-    _, _, picture = shown(bare, obj("a"))
+def test_search_filters_rows_and_displays_their_number(table_page: TablePage) -> None:
+    shown(table_page, obj("web-1", "shop"), obj("web-2", "cart"), obj("db-1", "shop"))
 
-    bare.hear({"kind": "delta", "drop": ["default/a"]}, 3)
+    table_page.page.locator(".dkl-search").fill("WEB shop")
 
-    assert [message["kind"] for message in bare.said()] == ["hello"]
-    assert bare.rows() == visible(picture)
-    bare.hear({"kind": "delta", "drop": ["default/a"]}, 1)  # an old message that is late
-    assert bare.said() == []
-
-
-def test_a_page_opened_later_waits_for_the_whole_table(bare: Bare) -> None:
-    bare.hear({"kind": "delta", "drop": ["default/a"]}, 7)
-
-    assert bare.text(".dkl-message") == "waiting for the kernel"
-    shown(bare, obj("a"))
-    assert len(bare.rows()) == 1
+    assert table_page.rows() == [["shop", "web-1", ""]]
+    assert table_page.text(".dkl-note") == "1 of these 3 rows match"
+    table_page.page.locator(".dkl-search").fill("nothing")
+    assert table_page.rows() == []
+    assert table_page.page.locator(".dkl-search").is_visible()
 
 
-def test_a_page_without_messages_says_what_to_do(bare: Bare) -> None:
-    bare.page.clock.run_for(60_000)
-    bare.page.evaluate("table.tick()")
+def test_a_page_that_missed_a_message_requests_the_whole_table(table_page: TablePage) -> None:
+    _, _, picture = shown(table_page, obj("a"))
 
-    assert bare.text(".dkl-message") == "the kernel has no table for this output: run the cell again"
-    assert bare.text(".dkl-pill") == "STOPPED"
+    table_page.send({"kind": "delta", "drop": ["default/a"]}, 3)
+
+    assert [message["kind"] for message in table_page.take_sent()] == ["hello"]
+    assert table_page.rows() == visible(picture)
+    table_page.send({"kind": "delta", "drop": ["default/a"]}, 1)  # an old message that is late
+    assert table_page.take_sent() == []
 
 
-def test_silence_of_the_kernel_is_displayed_until_the_next_message(bare: Bare) -> None:
-    shown(bare, obj("a"))
-    bare.page.clock.run_for(60_000)
-    bare.page.evaluate("table.tick()")
-    silent = bare.text(".dkl-message")
+def test_a_page_opened_later_waits_for_the_whole_table(table_page: TablePage) -> None:
+    table_page.send({"kind": "delta", "drop": ["default/a"]}, 7)
 
-    bare.hear({"kind": "pulse"}, 2)
+    assert table_page.text(".dkl-message") == "waiting for the kernel"
+    shown(table_page, obj("a"))
+    assert len(table_page.rows()) == 1
+
+
+def test_a_page_without_messages_says_what_to_do(table_page: TablePage) -> None:
+    table_page.page.clock.run_for(60_000)
+    table_page.page.evaluate("table.tick()")
+
+    assert table_page.text(".dkl-message") == "the kernel has no table for this output: run the cell again"
+    assert table_page.text(".dkl-pill") == "STOPPED"
+
+
+def test_silence_of_the_kernel_is_displayed_until_the_next_message(table_page: TablePage) -> None:
+    shown(table_page, obj("a"))
+    table_page.page.clock.run_for(60_000)
+    table_page.page.evaluate("table.tick()")
+    silent = table_page.text(".dkl-message")
+
+    table_page.send({"kind": "pulse"}, 2)
 
     assert silent == "no message from the kernel for a while: this may be outdated"
-    assert [message["kind"] for message in bare.said()] == ["hello"]
-    assert not bare.page.locator(".dkl-message").is_visible()
-    assert bare.text(".dkl-pill") == "LIVE"
+    assert [message["kind"] for message in table_page.take_sent()] == ["hello"]
+    assert not table_page.page.locator(".dkl-message").is_visible()
+    assert table_page.text(".dkl-pill") == "LIVE"
 
 
-def test_a_page_that_receives_messages_sends_keep_alives(bare: Bare) -> None:
-    shown(bare, obj("a"))
+def test_a_page_that_receives_messages_sends_keep_alives(table_page: TablePage) -> None:
+    shown(table_page, obj("a"))
 
     for seq in range(2, 8):
-        bare.page.clock.run_for(15_000)
-        bare.hear({"kind": "pulse"}, seq)
+        table_page.page.clock.run_for(15_000)
+        table_page.send({"kind": "pulse"}, seq)
 
-    assert [message["kind"] for message in bare.said()] == ["here"] * 3
+    assert [message["kind"] for message in table_page.take_sent()] == ["here"] * 3
 
 
-def test_a_page_whose_hello_was_lost_repeats_it(bare: Bare) -> None:
+def test_a_page_whose_hello_was_lost_repeats_it(table_page: TablePage) -> None:
     for seq in range(7, 10):
-        bare.page.clock.run_for(15_000)
-        bare.hear({"kind": "pulse"}, seq)
+        table_page.page.clock.run_for(15_000)
+        table_page.send({"kind": "pulse"}, seq)
 
-    assert [message["kind"] for message in bare.said()] == ["hello"]
-
-
-def test_details_of_expanded_rows_are_requested_after_a_whole_table(bare: Bare) -> None:
-    _, _, picture = shown(bare, obj("a"))
-    bare.page.locator(".dkl-toggle").click()
-    bare.said()
-
-    bare.hear(table_message(picture), 2)
-
-    assert [(message["kind"], message["id"]) for message in bare.said()] == [("details", "default/a")]
+    assert [message["kind"] for message in table_page.take_sent()] == ["hello"]
 
 
-def test_a_click_on_a_selected_row_deselects(bare: Bare) -> None:
-    shown(bare, obj("a"), obj("b"))
-    cells = bare.page.locator(".dkl-row > :nth-child(3)")
+def test_details_of_expanded_rows_are_requested_after_a_whole_table(table_page: TablePage) -> None:
+    _, _, picture = shown(table_page, obj("a"))
+    table_page.page.locator(".dkl-toggle").click()
+    table_page.take_sent()
+
+    table_page.send(table_message(picture), 2)
+
+    assert [(message["kind"], message["id"]) for message in table_page.take_sent()] == [("details", "default/a")]
+
+
+def test_a_click_on_a_selected_row_deselects(table_page: TablePage) -> None:
+    shown(table_page, obj("a"), obj("b"))
+    cells = table_page.page.locator(".dkl-row > :nth-child(3)")
 
     cells.nth(0).click()
     cells.nth(1).click(modifiers=["Control"])
-    both = bare.page.locator(".dkl-picked").count()
+    both = table_page.page.locator(".dkl-picked").count()
     cells.nth(1).click()
 
-    assert (both, bare.page.locator(".dkl-picked").count()) == (2, 0)
+    assert (both, table_page.page.locator(".dkl-picked").count()) == (2, 0)
 
 
 @pytest.mark.parametrize(
     "seconds", [-5, -1, 0, 1.9, 59, 119, 121, 599, 600, 10_799, 10_800, 30_000, 172_800, 700_000, 7e7, 2e8, 3e8]
 )
-def test_ages_are_formatted_as_in_python(bare: Bare, seconds: float) -> None:
-    assert bare.page.evaluate("(seconds) => age(seconds)", seconds) == duration_text(seconds)
+def test_ages_are_formatted_as_in_python(table_page: TablePage, seconds: float) -> None:
+    assert table_page.page.evaluate("(seconds) => age(seconds)", seconds) == duration_text(seconds)

@@ -39,7 +39,7 @@ def without_attributes(html: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("cleaned", "seen"),
+    ("cleaned", "expected"),
     [
         pytest.param(str, (False, False, True), id="as it is"),
         pytest.param(without_styles, (True, False, False), id="not trusted"),
@@ -47,7 +47,7 @@ def without_attributes(html: str) -> str:
     ],
 )
 def test_either_the_text_or_the_card_is_visible(
-    context: BrowserContext, cleaned: Callable[[str], str], seen: tuple[bool, bool, bool]
+    context: BrowserContext, cleaned: Callable[[str], str], expected: tuple[bool, bool, bool]
 ) -> None:
     page = context.new_page()
     page.set_content(cleaned(Unstructured(POD)._repr_html_()))
@@ -57,7 +57,7 @@ def test_either_the_text_or_the_card_is_visible(
     card = page.locator("table", has_text="labels").is_visible()
     folded = page.locator("pre", has_text="containers:").is_visible()
 
-    assert (text, offered, card, folded) == (*seen, False)
+    assert (text, offered, card, folded) == (*expected, False)
 
 
 def converted(page: Page, name: str, theme: str = "light") -> list[str]:

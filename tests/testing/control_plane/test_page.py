@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dynkube.testing._control_plane.binaries import version_of
-from tests.face.documents import python_blocks
+from tests.public_api.documents import python_blocks
 
 pytest_plugins = ["pytester"]
 pytestmark = [pytest.mark.real_time, pytest.mark.timeout(300)]

@@ -21,10 +21,10 @@ from dynkube.controllers import ControllerRing, LeaderElection
 from dynkube.controllers import run as run_controllers
 from dynkube.testing import APIServer, ServerThread
 from tests.controllers.kit import quiet, running
-from tests.face.documents import python_blocks, run
-from tests.face.test_faults_page import CONFTEST
-from tests.face.test_testing_page import project  # noqa: F401 - a fixture
 from tests.informers.kit import crd
+from tests.public_api.documents import python_blocks, run
+from tests.public_api.test_faults_page import CONFTEST
+from tests.public_api.test_testing_page import project  # noqa: F401 - a fixture
 from tests.sync.conftest import cluster  # noqa: F401 - a fixture
 
 pytest_plugins = ["pytester"]

@@ -55,7 +55,7 @@ async def test_force_takes_over_all_or_the_given_fields(client: dynkube.Client) 
 
 
 @pytest.mark.parametrize(
-    ("obj", "told"),
+    ("obj", "message"),
     [
         (
             config("a", namespace="nowhere"),
@@ -71,14 +71,14 @@ async def test_force_takes_over_all_or_the_given_fields(client: dynkube.Client) 
     ],
 )
 async def test_rejected_objects_are_failures_and_other_objects_are_applied(
-    client: dynkube.Client, obj: dict[str, object], told: str
+    client: dynkube.Client, obj: dict[str, object], message: str
 ) -> None:
     await client.apply_all([WEB, config("a")])
 
     report = await client.apply_all([obj, config("z")], on_error="continue")
 
     assert [entry.outcome for entry in report] == [Outcome.FAILED, Outcome.CREATED]
-    assert told in report[0].message
+    assert message in report[0].message
     assert not report.ok
 
 
@@ -184,9 +184,9 @@ async def test_a_broken_connection_is_a_failure_of_its_object(server: APIServer,
 
 
 async def test_in_a_dry_run_a_kind_namespace_of_another_group_is_not_special(client: dynkube.Client) -> None:
-    stranger = {"apiVersion": "example.com/v1", "kind": "Namespace", "metadata": {"name": "a"}}
+    foreign = {"apiVersion": "example.com/v1", "kind": "Namespace", "metadata": {"name": "a"}}
 
-    report = await client.apply_all(stranger, dry_run=True)
+    report = await client.apply_all(foreign, dry_run=True)
 
     assert "the server does not serve 'example.com/v1 Namespace'" in report[0].message
 

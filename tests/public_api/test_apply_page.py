@@ -9,7 +9,7 @@ import pytest
 
 from dynkube import Client, FieldPath
 from dynkube.testing import APIServer
-from tests.face.documents import python_blocks, run
+from tests.public_api.documents import python_blocks, run
 
 PAGE = "docs/apply.md"
 TEXT = (Path(__file__).parents[2] / PAGE).read_text(encoding="utf-8")

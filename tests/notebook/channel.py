@@ -12,10 +12,10 @@ from comm.base_comm import BaseComm
 
 from tests.notebook.kit import Page
 
-_PATIENCE = 30  # seconds, for what takes a few milliseconds
+_TIMEOUT = 30  # seconds, for what takes a few milliseconds
 
 
-class Comms:
+class WidgetChannel:
     """Records the messages of widgets, from any thread."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -24,7 +24,7 @@ class Comms:
         self._opened: list[BaseComm] = []
         monkeypatch.setattr(comm, "create_comm", self._create)
 
-    def say(self, **message: str) -> None:
+    def send(self, **message: str) -> None:
         """Send a message from the page to the first widget."""
         content = {"data": {"method": "custom", "content": message}}
         self._opened[0].handle_msg({"content": content, "buffers": []})
@@ -37,7 +37,7 @@ class Comms:
     def until(self, holds: Callable[[Page], bool]) -> Page:
         """Apply messages to the page until ``holds`` is true of it."""
         while not holds(self.page):
-            self.page.show(self._sent.get(timeout=_PATIENCE))
+            self.page.show(self._sent.get(timeout=_TIMEOUT))
         return self.page
 
     def _create(self, *args: Any, **kwargs: Any) -> BaseComm:

@@ -14,7 +14,7 @@ import trio.testing
 import dynkube
 from dynkube.errors import ClosedError, ConfigError, InvalidInput
 from dynkube.testing import APIServer
-from tests.face.kit import config_map
+from tests.public_api.kit import config_map
 
 KUBECONFIG: dict[str, Any] = {
     "apiVersion": "v1",
@@ -101,19 +101,19 @@ async def test_the_error_for_an_invalid_argument_is_raised_on_entering(
 
 
 async def test_a_token_is_sent_with_requests_over_a_transport() -> None:
-    seen: list[httpx2.Request] = []
+    requests: list[httpx2.Request] = []
 
-    def answer(request: httpx2.Request) -> httpx2.Response:
-        seen.append(request)
+    def respond(request: httpx2.Request) -> httpx2.Response:
+        requests.append(request)
         return httpx2.Response(200, json={"gitVersion": "v1.34.0"})
 
-    url, transport = "https://api.example:6443/prefix", httpx2.MockTransport(answer)
+    url, transport = "https://api.example:6443/prefix", httpx2.MockTransport(respond)
     async with dynkube.connect(url=url, token="s3cret", transport=transport) as client:
         version = await client.server_version()
 
     assert str(version) == "v1.34.0"
-    assert str(seen[0].url) == "https://api.example:6443/prefix/version"
-    assert seen[0].headers["authorization"] == "Bearer s3cret"
+    assert str(requests[0].url) == "https://api.example:6443/prefix/version"
+    assert requests[0].headers["authorization"] == "Bearer s3cret"
     assert "s3cret" not in repr(client)
 
 

@@ -13,7 +13,7 @@ import pytest
 import dynkube
 from dynkube.errors import InvalidInput, NoMatch
 from dynkube.testing import serve_in_thread
-from tests.face.documents import python_blocks
+from tests.public_api.documents import python_blocks
 
 pytestmark = pytest.mark.real_time
 

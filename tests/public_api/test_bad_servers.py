@@ -13,22 +13,25 @@ import trio
 import dynkube
 from dynkube.errors import ConnectFailed, ConnectionLost, DiscoveryFailed, ProtocolError, TransportError
 from dynkube.testing import APIServer, Refuse
-from tests.face.kit import LyingWire, Trouble, added, for_pods, html, stream
+from tests.public_api.kit import Intercept, InterceptingTransport, added, for_pods, html, stream
 
 
-def refused() -> Exception:
+def connect_error() -> Exception:
     return httpx2.ConnectError("Connection refused")
 
 
 @asynccontextmanager
-async def connected(trouble: Trouble) -> AsyncIterator[dynkube.Client]:
-    async with APIServer() as server, dynkube.connect(transport=LyingWire(server.transport(), trouble)) as client:
+async def connected(intercept: Intercept) -> AsyncIterator[dynkube.Client]:
+    async with (
+        APIServer() as server,
+        dynkube.connect(transport=InterceptingTransport(server.transport(), intercept)) as client,
+    ):
         yield client
 
 
-EVERYTHING: list[tuple[Trouble, type[Exception], str]] = [
+EVERYTHING: list[tuple[Intercept, type[Exception], str]] = [
     (
-        lambda _: refused(),
+        lambda _: connect_error(),
         ConnectFailed,
         r"cannot connect to embedded\.invalid:80: Connection refused \(server from url=",
     ),
@@ -42,11 +45,11 @@ EVERYTHING: list[tuple[Trouble, type[Exception], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("trouble", "cause", "message"), EVERYTHING)
+@pytest.mark.parametrize(("intercept", "cause", "message"), EVERYTHING)
 async def test_if_the_url_is_not_an_api_server_each_call_raises_the_reason(
-    trouble: Trouble, cause: type[Exception], message: str
+    intercept: Intercept, cause: type[Exception], message: str
 ) -> None:
-    async with connected(trouble) as client:
+    async with connected(intercept) as client:
         with pytest.raises(cause, match=message) as caught:
             await client.resource("pods").list()
         with pytest.raises(cause, match=message):
@@ -59,11 +62,15 @@ async def test_if_the_url_is_not_an_api_server_each_call_raises_the_reason(
 
 
 @pytest.mark.scenario("F15", "F32")
-@pytest.mark.parametrize(("trouble", "cause", "message"), EVERYTHING)
+@pytest.mark.parametrize(("intercept", "cause", "message"), EVERYTHING)
 async def test_if_the_url_is_not_an_api_server_informers_are_unknown_not_absent(
-    trouble: Trouble, cause: type[Exception], message: str
+    intercept: Intercept, cause: type[Exception], message: str
 ) -> None:
-    async with connected(trouble) as client, client.informer("pods.v1") as pods, client.informer("as.v1.b.c") as custom:
+    async with (
+        connected(intercept) as client,
+        client.informer("pods.v1") as pods,
+        client.informer("as.v1.b.c") as custom,
+    ):
         await trio.sleep(300)
 
         for informer in (pods, custom):
@@ -73,8 +80,8 @@ async def test_if_the_url_is_not_an_api_server_informers_are_unknown_not_absent(
             assert not informer.has_synced
 
 
-COLLECTION: list[tuple[Trouble, type[TransportError], str]] = [
-    (for_pods(refused), ConnectFailed, "cannot connect to"),
+COLLECTION: list[tuple[Intercept, type[TransportError], str]] = [
+    (for_pods(connect_error), ConnectFailed, "cannot connect to"),
     (for_pods(html), ProtocolError, "expected JSON, received an HTML page"),
     (
         for_pods(lambda: stream(b'{"kind": "Po', httpx2.ReadError("reset"))),
@@ -87,11 +94,11 @@ COLLECTION: list[tuple[Trouble, type[TransportError], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("trouble", "error", "message"), COLLECTION)
+@pytest.mark.parametrize(("intercept", "error", "message"), COLLECTION)
 async def test_the_error_for_an_unreadable_list_has_the_request(
-    trouble: Trouble, error: type[TransportError], message: str
+    intercept: Intercept, error: type[TransportError], message: str
 ) -> None:
-    async with connected(trouble) as client:
+    async with connected(intercept) as client:
         with pytest.raises(error, match=message) as caught:
             await client.resource("pods").list()
 
@@ -99,12 +106,12 @@ async def test_the_error_for_an_unreadable_list_has_the_request(
 
 
 @pytest.mark.scenario("F30")
-@pytest.mark.parametrize(("trouble", "error", "message"), COLLECTION)
+@pytest.mark.parametrize(("intercept", "error", "message"), COLLECTION)
 async def test_an_informer_of_an_unreadable_list_is_degraded_and_others_are_live(
-    trouble: Trouble, error: type[TransportError], message: str
+    intercept: Intercept, error: type[TransportError], message: str
 ) -> None:
     async with (
-        connected(trouble) as client,
+        connected(intercept) as client,
         client.informer("pods.v1") as pods,
         client.informer("configmaps.v1") as config_maps,
     ):
@@ -154,7 +161,7 @@ BREAKS = [
 async def test_an_informer_recovers_from_a_broken_watch_without_losing_events(
     broken: Callable[[], httpx2.Response],
 ) -> None:
-    trouble = BrokenOnce(broken)
+    intercept = BrokenOnce(broken)
     pod = {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -162,21 +169,21 @@ async def test_an_informer_recovers_from_a_broken_watch_without_losing_events(
         "spec": {"containers": [{"name": "c", "image": "web:1"}]},
     }
 
-    async with connected(trouble) as client, client.informer("pods.v1") as pods:
+    async with connected(intercept) as client, client.informer("pods.v1") as pods:
         await pods.wait_synced()
         created = await client.resource("pods").create(pod)
         with trio.fail_after(60):
             await pods.wait_for(created)
             await pods.wait_state(dynkube.LIVE)
 
-        assert (trouble.used, [obj.name for obj in pods.list()]) == (1, ["web"])
+        assert (intercept.used, [obj.name for obj in pods.list()]) == (1, ["web"])
 
 
 @pytest.mark.parametrize("broken", BREAKS)
 async def test_a_direct_watch_recovers_from_a_broken_stream_without_losing_events(
     broken: Callable[[], httpx2.Response],
 ) -> None:
-    trouble = BrokenOnce(broken)
+    intercept = BrokenOnce(broken)
     pod = {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -184,13 +191,13 @@ async def test_a_direct_watch_recovers_from_a_broken_stream_without_losing_event
         "spec": {"containers": [{"name": "c", "image": "web:1"}]},
     }
 
-    async with connected(trouble) as client, client.resource("pods").watch(bookmarks=False) as events:
+    async with connected(intercept) as client, client.resource("pods").watch(bookmarks=False) as events:
         await client.resource("pods").create(pod)
         with trio.fail_after(60):
             event = await anext(events)
 
     assert isinstance(event, dynkube.Added)
-    assert (trouble.used, event.object.name) == (1, "web")
+    assert (intercept.used, event.object.name) == (1, "web")
 
 
 async def test_an_access_review_that_is_not_an_object_is_an_error(server: APIServer, client: dynkube.Client) -> None:
@@ -201,9 +208,9 @@ async def test_an_access_review_that_is_not_an_object_is_an_error(server: APISer
 
 
 async def test_a_watch_that_stays_unreadable_raises_an_error_with_the_line() -> None:
-    trouble = for_pods(lambda: stream(b"{garbage}\n"), watch=True)
+    intercept = for_pods(lambda: stream(b"{garbage}\n"), watch=True)
 
-    async with connected(trouble) as client:
+    async with connected(intercept) as client:
         with pytest.raises(ProtocolError, match=r"not a watch event: .*'\{garbage\}'.* \[GET /api/v1/pods\?watch\]"):
             async with client.resource("pods").watch() as events:
                 await anext(events)
@@ -211,20 +218,20 @@ async def test_a_watch_that_stays_unreadable_raises_an_error_with_the_line() -> 
 
 @pytest.mark.scenario("F19", "P8")
 async def test_an_unreadable_stream_does_not_affect_handlers_of_other_informers() -> None:
-    trouble = for_pods(lambda: stream(b"{garbage}\n"), watch=True)
-    heard: list[str] = []
+    intercept = for_pods(lambda: stream(b"{garbage}\n"), watch=True)
+    received: list[str] = []
 
     async with (
-        connected(trouble) as client,
+        connected(intercept) as client,
         client.informer("pods.v1") as pods,
         client.informer("configmaps.v1") as config_maps,
     ):
-        config_maps.add_handler(on_add=lambda obj: heard.append(obj.name))
+        config_maps.add_handler(on_add=lambda obj: received.append(obj.name))
         state = await pods.wait_state(dynkube.DEGRADED)
         for name in "abc":
             obj = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}}
             await client.resource("configmaps").create(obj)
             await trio.sleep(30)
 
-    assert (state.reason, heard) == ("UnreadableEvent", ["a", "b", "c"])
+    assert (state.reason, received) == ("UnreadableEvent", ["a", "b", "c"])
     assert "{garbage}" in state.message

@@ -9,7 +9,7 @@ import pytest
 import dynkube
 from dynkube.manifests import Outcome
 from dynkube.testing import APIServer, Refuse
-from tests.manifests.kit import JSONObject, config, definition, namespace, widget
+from tests.manifests.kit import JSONObject, config, crd, namespace, widget
 
 
 async def writes(server: APIServer, client: dynkube.Client, obj: JSONObject, **options: Any) -> list[str]:
@@ -81,7 +81,7 @@ async def test_atomic_lists_with_defaults_are_compared_by_a_dry_run(server: APIS
 
 
 async def test_one_and_true_are_different(server: APIServer, client: dynkube.Client) -> None:
-    await client.apply_all([definition(), widget("a", on=1)])
+    await client.apply_all([crd(), widget("a", on=1)])
 
     assert await writes(server, client, widget("a", on=True)) == ["apply"]
 

@@ -11,7 +11,7 @@ import trio
 import dynkube
 from dynkube.manifests import Outcome
 from dynkube.testing import APIServer, Refuse
-from tests.manifests.kit import config, definition, outcomes, widget
+from tests.manifests.kit import config, crd, outcomes, widget
 
 CRDS = "customresourcedefinitions"
 
@@ -26,7 +26,7 @@ async def test_objects_wait_only_for_their_own_crd(slow: APIServer) -> None:
     done: dict[str, float] = {}
     async with (
         dynkube.connect(transport=slow.transport()) as client,
-        client.apply_all([widget("w"), config("a"), definition()]) as run,
+        client.apply_all([widget("w"), config("a"), crd()]) as run,
     ):
         async for entry in run:
             done[entry.name.partition("/")[0]] = trio.current_time()
@@ -38,7 +38,7 @@ async def test_objects_wait_only_for_their_own_crd(slow: APIServer) -> None:
 
 async def test_waiting_for_a_crd_uses_a_watch_instead_of_polling(slow: APIServer) -> None:
     async with dynkube.connect(transport=slow.transport()) as client, trio.open_nursery() as nursery:
-        nursery.start_soon(client.apply_all([widget("w"), definition()])._all)
+        nursery.start_soon(client.apply_all([widget("w"), crd()])._all)
         await trio.sleep(1)
         slow.forget_requests()
         await trio.sleep(3.9)
@@ -48,17 +48,17 @@ async def test_waiting_for_a_crd_uses_a_watch_instead_of_polling(slow: APIServer
 
 
 async def test_a_crd_that_is_already_served_is_not_watched(server: APIServer, client: dynkube.Client) -> None:
-    await client.apply_all([definition(), widget("w")])
+    await client.apply_all([crd(), widget("w")])
     server.forget_requests()
 
-    await client.apply_all([definition(), widget("w", size=2)])
+    await client.apply_all([crd(), widget("w", size=2)])
 
     assert {request.verb for request in server.requests} <= {"get", "patch"}
 
 
 async def test_no_watch_remains_after_the_run(slow: APIServer) -> None:
     async with dynkube.connect(transport=slow.transport()) as client:
-        await client.apply_all([widget("w"), definition()])
+        await client.apply_all([widget("w"), crd()])
 
         await slow.wait_open_watches(0)
 
@@ -68,7 +68,7 @@ async def test_objects_of_a_crd_that_is_never_established_fail_after_the_timeout
 ) -> None:
     server.hold_definition("widgets.example.com")
 
-    report = await client.apply_all([definition(), widget("w"), config("a")], on_error="continue", crd_timeout=30)
+    report = await client.apply_all([crd(), widget("w"), config("a")], on_error="continue", crd_timeout=30)
 
     assert outcomes(report)[1:] == [("failed", "widget.example.com/w"), ("created", "configmap/a")]
     assert report[1].message == (
@@ -79,8 +79,8 @@ async def test_objects_of_a_crd_that_is_never_established_fail_after_the_timeout
 
 
 async def test_objects_of_a_crd_whose_names_are_not_accepted_fail_with_that_reason(client: dynkube.Client) -> None:
-    await client.apply_all(definition())
-    other = definition()
+    await client.apply_all(crd())
+    other = crd()
     other["metadata"]["name"] = "gadgets.example.com"
     other["spec"]["names"] |= {"plural": "gadgets"}
 
@@ -92,22 +92,22 @@ async def test_objects_of_a_crd_whose_names_are_not_accepted_fail_with_that_reas
 
 
 async def test_a_version_that_the_crd_does_not_serve_fails_at_once(client: dynkube.Client) -> None:
-    report = await client.apply_all([definition(), widget("w", version="v2")], on_error="continue")
+    report = await client.apply_all([crd(), widget("w", version="v2")], on_error="continue")
 
     assert report[1].message == "its CRD widgets.example.com (<object 1>) does not serve v2, only v1"
     assert trio.current_time() == 0
 
 
 async def test_a_version_added_to_a_crd_in_the_same_run_is_waited_for(client: dynkube.Client) -> None:
-    await client.apply_all([definition(), widget("w")])
+    await client.apply_all([crd(), widget("w")])
 
-    report = await client.apply_all([definition(served=("v1", "v2")), widget("w", version="v2")])
+    report = await client.apply_all([crd(served=("v1", "v2")), widget("w", version="v2")])
 
     assert outcomes(report)[1] == ("changed", "widget.example.com/w"), report
 
 
 async def test_a_kind_without_a_crd_fails_and_other_objects_are_applied(client: dynkube.Client) -> None:
-    report = await client.apply_all([definition(), config("a"), widget("x") | {"kind": "Gadget"}], on_error="continue")
+    report = await client.apply_all([crd(), config("a"), widget("x") | {"kind": "Gadget"}], on_error="continue")
 
     assert outcomes(report)[1:] == [("created", "configmap/a"), ("failed", "gadget.example.com/x")]
     assert "Gadget" in report[2].message
@@ -119,7 +119,7 @@ async def test_objects_of_a_crd_that_could_not_be_applied_fail_with_that_reason(
 ) -> None:
     server.inject(Refuse(403), verb="patch", resource=CRDS)
 
-    report = await client.apply_all([definition(), widget("w")], on_error="continue")
+    report = await client.apply_all([crd(), widget("w")], on_error="continue")
 
     assert [entry.outcome for entry in report] == [Outcome.FAILED, Outcome.FAILED]
     assert report[1].message.startswith("its CRD widgets.example.com (<object 1>) was not applied; CRDNotFound: ")
@@ -128,10 +128,10 @@ async def test_objects_of_a_crd_that_could_not_be_applied_fail_with_that_reason(
 async def test_objects_are_applied_with_the_old_crd_if_the_new_one_is_rejected(
     server: APIServer, client: dynkube.Client
 ) -> None:
-    await client.apply_all(definition())
+    await client.apply_all(crd())
     server.inject(Refuse(403), verb="patch", resource=CRDS)
 
-    report = await client.apply_all([definition(tier="x"), widget("w")], on_error="continue")
+    report = await client.apply_all([crd(tier="x"), widget("w")], on_error="continue")
 
     assert [entry.outcome for entry in report] == [Outcome.FAILED, Outcome.CREATED]
 
@@ -139,21 +139,21 @@ async def test_objects_are_applied_with_the_old_crd_if_the_new_one_is_rejected(
 async def test_a_404_shortly_after_the_crd_is_established_is_retried(server: APIServer, client: dynkube.Client) -> None:
     server.inject(Refuse(404), verb="patch", resource="widgets", times=2)
 
-    report = await client.apply_all([definition(), widget("w")])
+    report = await client.apply_all([crd(), widget("w")])
 
     assert report.ok, report
     assert 0 < trio.current_time() < 2
 
 
 async def test_cluster_scoped_objects_need_no_namespace(client: dynkube.Client) -> None:
-    report = await client.apply_all([definition(scope="Cluster"), widget("w")], namespace="default")
+    report = await client.apply_all([crd(scope="Cluster"), widget("w")], namespace="default")
 
     assert report.ok, report
     assert [entry.namespace for entry in report] == ["", ""]
 
 
 async def test_in_a_dry_run_objects_of_a_new_crd_are_skipped(client: dynkube.Client) -> None:
-    report = await client.apply_all([definition(), widget("w")], dry_run=True)
+    report = await client.apply_all([crd(), widget("w")], dry_run=True)
 
     assert report.ok
     assert [entry.outcome for entry in report] == [Outcome.CREATED, Outcome.SKIPPED]
@@ -163,10 +163,10 @@ async def test_in_a_dry_run_objects_of_a_new_crd_are_skipped(client: dynkube.Cli
 
 
 async def test_in_a_dry_run_objects_of_a_new_version_are_skipped(client: dynkube.Client) -> None:
-    await client.apply_all(definition())
+    await client.apply_all(crd())
     began = trio.current_time()
 
-    report = await client.apply_all([definition(served=("v1", "v2")), widget("w", version="v2")], dry_run=True)
+    report = await client.apply_all([crd(served=("v1", "v2")), widget("w", version="v2")], dry_run=True)
 
     assert trio.current_time() - began < 1, "a dry run does not wait for the CRD"
     assert [entry.outcome for entry in report] == [Outcome.CHANGED, Outcome.SKIPPED]
@@ -177,13 +177,11 @@ async def test_in_a_dry_run_objects_of_a_new_version_are_skipped(client: dynkube
 async def test_errors_of_an_outdated_schema_are_retried_after_a_change_of_the_crd(
     server: APIServer, client: dynkube.Client, changed: bool, outcome: Outcome
 ) -> None:
-    await client.apply_all(definition())
+    await client.apply_all(crd())
     message = "failed to create typed patch object: .spec.size: field not declared in schema"
     server.inject(Refuse(422, message=message), verb="patch", resource="widgets", times=2)
 
-    report = await client.apply_all(
-        [definition(tier="new") if changed else definition(), widget("w")], on_error="continue"
-    )
+    report = await client.apply_all([crd(tier="new") if changed else crd(), widget("w")], on_error="continue")
 
     assert report[1].outcome is outcome
     assert trio.current_time() < 5
@@ -191,7 +189,7 @@ async def test_errors_of_an_outdated_schema_are_retried_after_a_change_of_the_cr
 
 async def test_a_run_with_only_crds_ends_when_they_are_served(slow: APIServer) -> None:
     async with dynkube.connect(transport=slow.transport()) as client:
-        first = await client.apply_all([definition()])
+        first = await client.apply_all([crd()])
     ended = trio.current_time()
     async with dynkube.connect(transport=slow.transport()) as client:
         second = await client.apply_all([widget("w")])
@@ -206,7 +204,7 @@ async def test_a_run_with_only_crds_ends_when_they_are_served(slow: APIServer) -
 async def test_a_crd_that_is_not_served_before_the_timeout_fails(server: APIServer, client: dynkube.Client) -> None:
     server.hold_definition("widgets.example.com")
 
-    report = await client.apply_all([definition(), config("a")], crd_timeout=30)
+    report = await client.apply_all([crd(), config("a")], crd_timeout=30)
 
     assert [entry.outcome for entry in report] == ["failed", "created"]
     assert report[0].message == (
@@ -219,15 +217,15 @@ async def test_a_crd_that_is_not_served_before_the_timeout_fails(server: APIServ
 @pytest.mark.parametrize("options", [{"dry_run": True}, {"prune": "pods/set"}])
 async def test_dry_runs_and_unusable_sets_do_not_wait_for_crds(slow: APIServer, options: dict[str, Any]) -> None:
     async with dynkube.connect(transport=slow.transport()) as client:
-        await client.apply_all([definition()], **options)
+        await client.apply_all([crd()], **options)
 
     assert trio.current_time() == 0
 
 
 async def test_an_unchanged_served_crd_is_not_waited_for(server: APIServer, client: dynkube.Client) -> None:
-    await client.apply_all([definition()])
+    await client.apply_all([crd()])
     server.forget_requests()
 
-    await client.apply_all([definition()])
+    await client.apply_all([crd()])
 
     assert {request.verb for request in server.requests} <= {"get", "patch"}

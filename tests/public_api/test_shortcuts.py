@@ -10,7 +10,7 @@ import dynkube
 from dynkube.errors import ConnectFailed, InvalidInput, NoMatch, NotFound, WrongScope
 from dynkube.meta import GVR, UnstructuredTable
 from dynkube.testing import APIServer
-from tests.manifests.kit import definition
+from tests.manifests.kit import crd
 
 WEB = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web", "labels": {"app": "web"}}}
 OTHER = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "other", "namespace": "shop"}}
@@ -96,7 +96,7 @@ async def test_the_error_for_type_slash_name_has_the_fix(client: dynkube.Client)
 async def test_the_error_for_an_api_version_and_a_kind_has_the_fix(
     client: dynkube.Client, server: APIServer, given: tuple[str, str], form: str
 ) -> None:
-    server.create(definition())
+    server.create(crd())
 
     with pytest.raises(InvalidInput, match=rf"is an apiVersion, and .* a kind or a plural: use get\('{form}'\)"):
         await client.get(*given)
@@ -138,7 +138,7 @@ async def test_categories_and_several_resources_are_rejected_where_one_is_needed
 
 async def test_api_resources_lists_preferred_versions(client: dynkube.Client, server: APIServer) -> None:
     before = await client.api_resources()
-    server.create(definition())
+    server.create(crd())
 
     after = await client.api_resources()
     found = await client.api_resources(group=ROUTES.group, namespaced=True, verb="list")
@@ -158,15 +158,15 @@ async def test_api_resources_can_be_filtered_by_category(client: dynkube.Client)
     }
 
 
-@pytest.mark.parametrize("wish", [{"group": "nosuch"}, {"verb": "nosuch"}, {"category": "nosuch"}])
+@pytest.mark.parametrize("filters", [{"group": "nosuch"}, {"verb": "nosuch"}, {"category": "nosuch"}])
 async def test_api_resources_without_a_match_is_an_empty_list_as_in_kubectl(
-    client: dynkube.Client, wish: dict[str, str]
+    client: dynkube.Client, filters: dict[str, str]
 ) -> None:
-    assert len(await client.api_resources(**wish)) == 0  # type: ignore[arg-type]  # names and strings
+    assert len(await client.api_resources(**filters)) == 0  # type: ignore[arg-type]  # names and strings
 
 
 @pytest.mark.parametrize(
-    ("wish", "message"),
+    ("filters", "message"),
     [
         ({"group": 3}, "group is 3: pass a string"),
         ({"verb": ["get", "list"]}, "verb is .*: pass a string"),
@@ -174,9 +174,9 @@ async def test_api_resources_without_a_match_is_an_empty_list_as_in_kubectl(
         ({"namespaced": "yes"}, "namespaced is 'yes': pass True or False"),
     ],
 )
-async def test_filters_of_the_wrong_type_are_rejected(client: dynkube.Client, wish: Any, message: str) -> None:
+async def test_filters_of_the_wrong_type_are_rejected(client: dynkube.Client, filters: Any, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
-        await client.api_resources(**wish)
+        await client.api_resources(**filters)
 
 
 async def test_an_api_resource_can_be_passed_as_a_resource(client: dynkube.Client) -> None:
@@ -250,7 +250,7 @@ async def test_an_unknown_verb_is_rejected_with_a_suggestion(client: dynkube.Cli
 
 
 @pytest.mark.parametrize(
-    ("question", "message"),
+    ("arguments", "message"),
     [
         ({"resource": "pods", "subresource": "logs"}, "subresource 'logs': pods.v1 have only .*log"),
         ({"resource": "pods", "name": ""}, "name is ''"),
@@ -271,14 +271,14 @@ async def test_an_unknown_verb_is_rejected_with_a_suggestion(client: dynkube.Cli
     ],
 )
 async def test_invalid_arguments_of_auth_can_i_are_rejected(
-    client: dynkube.Client, question: dict[str, Any], message: str
+    client: dynkube.Client, arguments: dict[str, Any], message: str
 ) -> None:
     with pytest.raises((InvalidInput, NoMatch, WrongScope), match=message):
-        await client.auth_can_i("get", **question)
+        await client.auth_can_i("get", **arguments)
 
 
 @pytest.mark.parametrize(
-    ("verb", "question", "action"),
+    ("verb", "arguments", "action"),
     [
         ("impersonate", {"resource": "users"}, "impersonate users"),
         ("impersonate", {"resource": "users", "name": "a/b"}, "impersonate users named a/b"),
@@ -310,13 +310,13 @@ async def test_invalid_arguments_of_auth_can_i_are_rejected(
     ],
 )
 async def test_virtual_resources_of_rbac_rules_can_be_checked(
-    client: dynkube.Client, verb: str, question: dict[str, Any], action: str
+    client: dynkube.Client, verb: str, arguments: dict[str, Any], action: str
 ) -> None:
-    assert (await client.auth_can_i(verb, **question)).action == action
+    assert (await client.auth_can_i(verb, **arguments)).action == action
 
 
 @pytest.mark.parametrize(
-    ("verb", "question", "error"),
+    ("verb", "arguments", "error"),
     [
         ("impersonate", {"resource": "users", "namespace": "shop"}, WrongScope),
         ("impersonate", {"resource": "users.example.com"}, NoMatch),
@@ -325,10 +325,10 @@ async def test_virtual_resources_of_rbac_rules_can_be_checked(
     ],
 )
 async def test_virtual_resources_with_invalid_arguments_are_rejected(
-    client: dynkube.Client, verb: str, question: dict[str, Any], error: type[Exception]
+    client: dynkube.Client, verb: str, arguments: dict[str, Any], error: type[Exception]
 ) -> None:
     with pytest.raises(error):
-        await client.auth_can_i(verb, **question)
+        await client.auth_can_i(verb, **arguments)
 
 
 async def test_unserved_resources_must_be_named_in_full(client: dynkube.Client) -> None:

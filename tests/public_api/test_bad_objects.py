@@ -9,7 +9,7 @@ import pytest
 import dynkube
 from dynkube.errors import Invalid, InvalidInput, InvalidObject
 from dynkube.testing import APIServer
-from tests.face.kit import config_map
+from tests.public_api.kit import config_map
 
 CASES: list[tuple[object, str]] = [
     (config_map(apiVersion=None), "object 'settings' has no apiVersion: add apiVersion: 'v1'"),

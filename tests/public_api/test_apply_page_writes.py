@@ -12,7 +12,7 @@ import pytest
 import dynkube
 from dynkube import Client, fields_of
 from dynkube.testing import APIServer
-from tests.face.documents import python_blocks, run
+from tests.public_api.documents import python_blocks, run
 
 PAGE = "docs/apply.md"
 TEXT = (Path(__file__).parents[2] / PAGE).read_text(encoding="utf-8")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.face.documents import python_blocks
+from tests.public_api.documents import python_blocks
 
 pytest_plugins = ["pytester"]
 pytestmark = [pytest.mark.real_time, pytest.mark.timeout(300)]

@@ -11,8 +11,8 @@ import pytest
 import dynkube
 from dynkube import Client
 from dynkube.testing import APIServer
-from tests.face.documents import python_blocks, run
-from tests.manifests.kit import config, definition, namespace, widget
+from tests.manifests.kit import config, crd, namespace, widget
+from tests.public_api.documents import python_blocks, run
 
 PAGE = "docs/apply.md"
 
@@ -30,7 +30,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: APIServer) 
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "manifests"
     folder.mkdir()
-    for obj in (widget("w"), definition(), namespace("shop"), config("a", namespace="shop")):
+    for obj in (widget("w"), crd(), namespace("shop"), config("a", namespace="shop")):
         (folder / f"{obj['metadata']['name']}.json").write_text(json.dumps(obj))
 
 

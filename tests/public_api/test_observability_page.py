@@ -16,8 +16,8 @@ import dynkube
 from dynkube import DEGRADED, LIVE, Client, JSONPathFilter
 from dynkube.telemetry import Observer, PrometheusMetrics
 from dynkube.testing import APIServer
-from tests.face.documents import python_blocks, run
 from tests.informers.kit import WIDGETS, crd, namespace, pod, widget
+from tests.public_api.documents import python_blocks, run
 
 PAGE = "docs/observability.md"
 TEXT = (Path(__file__).parents[2] / PAGE).read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ import dynkube
 from dynkube.errors import InvalidInput
 from dynkube.manifests import ApplySet, DiffEntry
 from dynkube.testing import APIServer, Refuse
-from tests.manifests.kit import config, definition, namespace, widget
+from tests.manifests.kit import config, crd, namespace, widget
 
 PART_OF = "applyset.kubernetes.io/part-of"
 
@@ -30,16 +30,16 @@ async def test_objects_removed_from_the_source_are_reported_as_pruned(
 ) -> None:
     secret = {**config("s"), "kind": "Secret", "data": {"pin": "MTIzNDU2"}}
     await client.apply_all([config("a"), config("b", x="1"), secret], prune="set")
-    revision, told = server.revision, list[DiffEntry]()
+    revision, entries = server.revision, list[DiffEntry]()
 
-    report = await client.diff_all([config("a", x="2"), config("new")], prune="set", on_entry=told.append)
+    report = await client.diff_all([config("a", x="2"), config("new")], prune="set", on_entry=entries.append)
 
     assert (bool(report), report.ok, report.summary) == (True, True, "2 differ, 0 do not, 2 would be pruned")
     assert [entry.pruned for entry in report] == [False, False, True, True]
     assert str(report[2]).startswith("--- live ConfigMap default/b\n+++ pruned ConfigMap default/b\n@@")
     assert "\n-  x: '1'" in str(report[2])
     assert "MTIzNDU2" not in str(report) + report._repr_html_()
-    assert told == list(report)
+    assert entries == list(report)
     assert server.revision == revision
 
 
@@ -58,21 +58,21 @@ async def test_if_an_object_fails_pruned_objects_are_unknown(client: dynkube.Cli
 
 
 @pytest.mark.parametrize(
-    ("wanted", "told"),
+    ("wanted", "message"),
     [
         (ApplySet("x", "pods"), "the ApplySet pods/x cannot be used: pods.v1 cannot be the parent"),
         (ApplySet("x", namespace="nowhere"), 'namespaces "nowhere" not found'),
     ],
 )
-async def test_an_unusable_set_is_the_only_entry(client: dynkube.Client, wanted: ApplySet, told: str) -> None:
+async def test_an_unusable_set_is_the_only_entry(client: dynkube.Client, wanted: ApplySet, message: str) -> None:
     (entry,) = await client.diff_all([config("a")], prune=wanted)
 
-    assert told in str(entry)
+    assert message in str(entry)
     assert entry.error is not None
 
 
 async def test_a_set_that_does_not_exist_has_no_members(server: APIServer, client: dynkube.Client) -> None:
-    source = [namespace("home"), config("a", namespace="home"), definition(), widget("w")]
+    source = [namespace("home"), config("a", namespace="home"), crd(), widget("w")]
     revision = server.revision
 
     report = await client.diff_all(source, prune=ApplySet("set", namespace="home"))

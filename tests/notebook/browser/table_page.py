@@ -26,7 +26,7 @@ _ROWS = """() => [...document.querySelectorAll("tbody")].filter((body) => !body.
     [...body.firstChild.children].slice(1).filter((cell) => !cell.hidden).map((cell) => cell.textContent))"""
 
 
-class Bare:
+class TablePage:
     """A page with one live table."""
 
     def __init__(self, browser: Browser) -> None:
@@ -39,7 +39,7 @@ class Bare:
         """Replace the table by a new one that has received no message."""
         self.page.evaluate("begin()")
 
-    def hear(self, message: Message, seq: int) -> None:
+    def send(self, message: Message, seq: int) -> None:
         """Send a message to the table."""
         self.page.evaluate("(message) => table.hear(message)", {**message, "seq": seq})
 
@@ -48,7 +48,7 @@ class Bare:
         found: list[list[str]] = self.page.evaluate(_ROWS)
         return found
 
-    def said(self) -> list[Any]:
+    def take_sent(self) -> list[Any]:
         """Return the messages that the page sent since the last call."""
         found: list[Any] = self.page.evaluate("sent.splice(0)")
         return found

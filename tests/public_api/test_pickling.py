@@ -78,12 +78,12 @@ async def test_statistics_and_statuses_can_be_pickled_and_copied(
     async with client.informer("configmaps.v1") as informer:
         await informer.wait_synced()
 
-        told: list[Any] = [client.statistics(), informer.statistics(), informer.state, client.informers()]
-        told += [await client.whoami(), await client.auth_can_i("get", "pods"), await client["cm"].availability()]
+        results: list[Any] = [client.statistics(), informer.statistics(), informer.state, client.informers()]
+        results += [await client.whoami(), await client.auth_can_i("get", "pods"), await client["cm"].availability()]
 
-    for each in told:
+    for each in results:
         assert same(each) == each
-    assert asdict(told[0])["answers"] == told[0].answers
+    assert asdict(results[0])["answers"] == results[0].answers
 
 
 REFUSED = "cannot be pickled or copied: it holds connections or tasks of this process"

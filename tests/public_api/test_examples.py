@@ -116,9 +116,9 @@ async def test_a_session_that_is_extended_while_it_expires_is_not_deleted(sessio
 
 
 async def test_a_failed_deletion_of_a_session_is_retried(sessions: Sessions) -> None:
-    refusal = sessions.server.fail(verb="delete", resource="sessions", status=403, times=1)
+    fault = sessions.server.fail(verb="delete", resource="sessions", status=403, times=1)
     await trio.sleep(61)
-    assert (refusal.hits, sessions.names()) == (1, ["hour"])
+    assert (fault.hits, sessions.names()) == (1, ["hour"])
 
 
 # ── the informer ─────────────────────────────────────────────────────────────────────────────

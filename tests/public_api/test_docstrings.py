@@ -11,16 +11,16 @@ import dynkube
 from dynkube.client import ResourceClient, SubresourceClient
 
 VERBS = [
-    (face, name)
-    for face in (dynkube.Client, ResourceClient, SubresourceClient)
-    for name, function in inspect.getmembers(face, inspect.iscoroutinefunction)
+    (owner, name)
+    for owner in (dynkube.Client, ResourceClient, SubresourceClient)
+    for name, function in inspect.getmembers(owner, inspect.iscoroutinefunction)
     if not name.startswith("_")
 ]
 
 
-@pytest.mark.parametrize(("face", "name"), VERBS, ids=[f"{face.__name__}.{name}" for face, name in VERBS])
-def test_arguments_exceptions_and_results_are_documented(face: type, name: str) -> None:
-    function = getattr(face, name)
+@pytest.mark.parametrize(("owner", "name"), VERBS, ids=[f"{owner.__name__}.{name}" for owner, name in VERBS])
+def test_arguments_exceptions_and_results_are_documented(owner: type, name: str) -> None:
+    function = getattr(owner, name)
     text = inspect.getdoc(function) or ""
 
     explained = set(re.findall(r"^    (\w+): ", text, re.MULTILINE))

@@ -14,9 +14,9 @@ import trio
 
 import dynkube.testing
 from dynkube.testing import APIServer, rewrites
-from tests.face.documents import python_blocks
-from tests.face.test_testing_page import project  # noqa: F401 - a fixture
 from tests.informers.kit import crd
+from tests.public_api.documents import python_blocks
+from tests.public_api.test_testing_page import project  # noqa: F401 - a fixture
 
 pytest_plugins = ["pytester"]
 
@@ -58,9 +58,9 @@ def test_every_test_of_the_page_passes(project: pytest.Pytester) -> None:  # noq
 async def test_every_call_in_the_table_works() -> None:
     async with APIServer(rbac=True) as server:
         server.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
-        definition = crd(group="acme.example")
-        server.create(definition)
-        names = {"server": server, "backup": server.snapshot(), "other_definition": definition, **vars(dynkube.testing)}
+        crd_body = crd(group="acme.example")
+        server.create(crd_body)
+        names = {"server": server, "backup": server.snapshot(), "other_definition": crd_body, **vars(dynkube.testing)}
         server.grant("alice", verbs=["list"], resource="pods")
         done = 0
         for line in lines():

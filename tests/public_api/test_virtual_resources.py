@@ -7,7 +7,7 @@ import pytest
 import dynkube
 from dynkube.errors import NoMatch
 from dynkube.testing import APIServer
-from tests.manifests.kit import definition
+from tests.manifests.kit import crd
 
 
 @pytest.mark.parametrize(
@@ -46,10 +46,10 @@ async def test_the_error_for_an_unknown_name_lists_the_valid_ones(client: dynkub
 async def test_a_crd_with_the_same_kind_is_not_mistaken_for_a_virtual_resource(
     server: APIServer, client: dynkube.Client
 ) -> None:
-    crd = definition(scope="Cluster")
-    crd["metadata"]["name"] = "users.example.com"
-    crd["spec"]["names"] = {"plural": "users", "singular": "user", "kind": "User", "listKind": "UserList"}
-    server.create(crd)
+    cluster_scoped = crd(scope="Cluster")
+    cluster_scoped["metadata"]["name"] = "users.example.com"
+    cluster_scoped["spec"]["names"] = {"plural": "users", "singular": "user", "kind": "User", "listKind": "UserList"}
+    server.create(cluster_scoped)
 
     with pytest.raises(NoMatch, match="did you mean 'users'"):
         await client.auth_can_i("impersonate", "User")

@@ -12,8 +12,8 @@ import trio
 
 import dynkube
 from dynkube.testing import APIServer
-from tests.face.documents import python_blocks, run
 from tests.informers.kit import crd
+from tests.public_api.documents import python_blocks, run
 
 MANIFEST: dict[str, Any] = {
     "apiVersion": "apps/v1",
@@ -140,10 +140,10 @@ async def test_the_test_of_the_readme_runs(
 async def test_the_settings_of_the_security_page_are_valid(
     server: APIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    loud, bounded = python_blocks("docs/security.md")
+    insecure, bounded = python_blocks("docs/security.md")
 
     with warnings.catch_warnings(), pytest.raises(dynkube.InsecureTLSWarning):
-        await run(loud + "\nasync with dynkube.connect(url='https://127.0.0.1:1', verify=False): pass", {})
+        await run(insecure + "\nasync with dynkube.connect(url='https://127.0.0.1:1', verify=False): pass", {})
     async with server.serve() as endpoint:
         endpoint.write_kubeconfig(tmp_path / "config")
         monkeypatch.setenv("KUBECONFIG", str(tmp_path / "config"))
@@ -156,14 +156,14 @@ def test_every_limit_of_the_security_page_is_the_default() -> None:
     page = Path(__file__).parents[2].joinpath("docs", "security.md").read_text(encoding="utf-8")
     limits, seconds = dynkube.Limits(), dynkube.InformerSettings()
 
-    for words in (
+    for phrase in (
         f"| {limits.max_response_bytes >> 30} GiB | `Limits.max_response_bytes` |",
         f"| {limits.max_line_bytes >> 20} MiB | `Limits.max_line_bytes` |",
         f"| {limits.max_header_bytes >> 10} KiB | `Limits.max_header_bytes` |",
         f"{seconds.list_timeout:g} s | `timeout=` of each verb, `InformerSettings.list_timeout` |",
         f"| {seconds.watch_idle_timeout:g} s | `InformerSettings.watch_idle_timeout` |",
     ):
-        assert words in page
+        assert phrase in page
 
 
 def test_every_block_of_python_in_the_documents_is_run() -> None:

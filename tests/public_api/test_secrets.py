@@ -20,7 +20,7 @@ from dynkube.config import ClientConfig, ExecCommand, ExecPlugin, explicit_confi
 from dynkube.errors import CredentialError, DynkubeError, Forbidden
 from dynkube.rest._client import RESTClient
 from dynkube.rest._messages import Request
-from tests.rest.sockets import answering, serving
+from tests.rest.sockets import respond_with, serving
 
 MARKER = "m4rk3r-s3cret"
 ENCODED = base64.b64encode(MARKER.encode()).decode()
@@ -52,13 +52,13 @@ PUBLIC = {"auth-provider", "as", "tokenFile"}  # names and paths, which are show
 
 def texts_of(exc: BaseException | None) -> Iterator[str]:
     """Yield the texts of an exception and of all its causes and contexts, also those suppressed by ``from None``."""
-    seen: set[int] = set()
+    visited: set[int] = set()
     queue = [exc]
     while queue:
         link = queue.pop()
-        if link is None or id(link) in seen:
+        if link is None or id(link) in visited:
             continue
-        seen.add(id(link))
+        visited.add(id(link))
         yield from (str(link), repr(link), repr(link.args))
         queue += [link.__cause__, link.__context__, *getattr(link, "exceptions", ())]
 
@@ -106,8 +106,8 @@ def raise_what_it_was_given(request: httpx2.Request) -> httpx2.Response:
     raise httpx2.LocalProtocolError(f"Illegal header value {request.headers.raw!r}")
 
 
-ANSWERS = {
-    "an answer as text": lambda r: httpx2.Response(500, content=echo(r)),
+RESPONSES = {
+    "a response as text": lambda r: httpx2.Response(500, content=echo(r)),
     "a page": lambda r: httpx2.Response(404, headers={"Content-Type": "text/html"}, content=b"<html>" + echo(r)),
     "a Status": lambda r: httpx2.Response(
         403, content=json.dumps({"kind": "Status", "message": str(echo(r))}).encode()
@@ -121,28 +121,28 @@ ANSWERS = {
 class Mirror(httpx2.AsyncBaseTransport):
     """A transport whose responses contain the request."""
 
-    def __init__(self, answer: Any) -> None:
-        self._answer = answer
+    def __init__(self, respond: Any) -> None:
+        self._respond = respond
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        response: httpx2.Response = self._answer(request)
+        response: httpx2.Response = self._respond(request)
         return response
 
 
 @pytest.mark.parametrize("config", configs(), ids=["token", "basic"])
-@pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS.keys())
+@pytest.mark.parametrize("respond", RESPONSES.values(), ids=RESPONSES.keys())
 async def test_a_response_that_echoes_the_request_is_not_quoted(
-    config: ClientConfig, answer: Any, caplog: pytest.LogCaptureFixture
+    config: ClientConfig, respond: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    async with RESTClient(config, transport=Mirror(answer)) as client:
+    async with RESTClient(config, transport=Mirror(respond)) as client:
         error: DynkubeError | None = None
         try:
             await client.request(Request(method="GET", path="/api/v1/pods", accept="application/json"))
         except DynkubeError as exc:
             error = exc
 
-        assert error is not None or b"<html>" in answer(httpx2.Request("GET", "https://a")).content
+        assert error is not None or b"<html>" in respond(httpx2.Request("GET", "https://a")).content
         assert_silent([*texts_of(error), repr(client), str(client.statistics())])
     assert_silent([record.getMessage() + repr(record.args) + str(record.exc_info) for record in caplog.records])
 
@@ -150,8 +150,8 @@ async def test_a_response_that_echoes_the_request_is_not_quoted(
 @pytest.mark.real_time
 async def test_libraries_do_not_log_secrets(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
-    answer = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\n{}"
-    async with serving(answering(answer)) as proxy:
+    forbidden = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\n{}"
+    async with serving(respond_with(forbidden)) as proxy:
         way = f"http://me:{MARKER}@127.0.0.1:{proxy.port}"
         config = explicit_config("http://api.invalid", token=MARKER, proxy_url=way)
         with pytest.warns(dynkube.InsecureTLSWarning) as warned:
@@ -202,12 +202,14 @@ async def test_the_output_of_a_plugin_is_not_quoted(printed: str, caplog: pytest
     assert_silent([*texts_of(caught.value), repr(plugin), str(plugin), repr(command)])
 
 
-@pytest.mark.parametrize("answer", [ANSWERS["an unauthorized"], ANSWERS["a Status"], ANSWERS["an answer as text"]])
-async def test_failures_of_informers_contain_no_secrets(answer: Any, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize(
+    "respond", [RESPONSES["an unauthorized"], RESPONSES["a Status"], RESPONSES["a response as text"]]
+)
+async def test_failures_of_informers_contain_no_secrets(respond: Any, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     url = "https://api.example"
     async with (
-        dynkube.connect(url=url, token=MARKER, transport=Mirror(answer)) as client,
+        dynkube.connect(url=url, token=MARKER, transport=Mirror(respond)) as client,
         client.informer("pods.v1") as pods,
     ):
         await trio.sleep(60)
@@ -222,8 +224,8 @@ async def test_failures_of_informers_contain_no_secrets(answer: Any, caplog: pyt
 @pytest.mark.real_time
 async def test_the_token_of_a_plugin_is_not_logged_from_its_stderr(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
-    answer = json.dumps({"kind": "ExecCredential", "apiVersion": API, "status": {"token": MARKER}})
-    script = f"import sys; print('got {MARKER}', file=sys.stderr, flush=True); print({answer!r})"
+    output = json.dumps({"kind": "ExecCredential", "apiVersion": API, "status": {"token": MARKER}})
+    script = f"import sys; print('got {MARKER}', file=sys.stderr, flush=True); print({output!r})"
     command = ExecCommand(command=sys.executable, args=("-ISc", script), api_version=API, interactive_mode="Never")
 
     await ExecPlugin(command).current()

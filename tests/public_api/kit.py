@@ -1,4 +1,4 @@
-"""Helpers for tests of the public API: objects, and a transport that answers some requests itself."""
+"""Helpers for tests of the public API: objects, and a transport that responds to some requests itself."""
 
 from __future__ import annotations
 
@@ -8,34 +8,34 @@ from typing import Any
 
 import httpx2
 
-Trouble = Callable[[httpx2.Request], httpx2.Response | Exception | None]
+Intercept = Callable[[httpx2.Request], httpx2.Response | Exception | None]
 
 
-class LyingWire(httpx2.AsyncBaseTransport):
-    """Calls ``trouble`` for each request; if it returns ``None``, forwards the request to ``inner``."""
+class InterceptingTransport(httpx2.AsyncBaseTransport):
+    """Calls ``intercept`` for each request; if it returns ``None``, forwards the request to ``inner``."""
 
-    def __init__(self, inner: httpx2.AsyncBaseTransport, trouble: Trouble) -> None:
+    def __init__(self, inner: httpx2.AsyncBaseTransport, intercept: Intercept) -> None:
         self._inner = inner
-        self._trouble = trouble
+        self._intercept = intercept
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        answer = self._trouble(request)
-        if isinstance(answer, Exception):
-            raise answer
-        return await self._inner.handle_async_request(request) if answer is None else answer
+        response = self._intercept(request)
+        if isinstance(response, Exception):
+            raise response
+        return await self._inner.handle_async_request(request) if response is None else response
 
     async def aclose(self) -> None:
         await self._inner.aclose()
 
 
-def for_pods(answer: Callable[[], httpx2.Response | Exception], *, watch: bool | None = None) -> Trouble:
-    """Return a ``trouble`` for requests on all pods: watches, lists, or both."""
+def for_pods(respond: Callable[[], httpx2.Response | Exception], *, watch: bool | None = None) -> Intercept:
+    """Return an ``intercept`` for requests on all pods: watches, lists, or both."""
 
-    def trouble(request: httpx2.Request) -> httpx2.Response | Exception | None:
+    def intercept(request: httpx2.Request) -> httpx2.Response | Exception | None:
         mine = request.url.path == "/api/v1/pods" and watch in (None, "watch" in request.url.params)
-        return answer() if mine else None
+        return respond() if mine else None
 
-    return trouble
+    return intercept
 
 
 def html(code: int = 200) -> httpx2.Response:

@@ -10,7 +10,7 @@ import dynkube
 from dynkube.errors import DeadlineExceeded, Forbidden, InvalidInput, NoMatch
 from dynkube.testing import APIServer, Delay
 from tests.informers.kit import pod
-from tests.manifests.kit import definition
+from tests.manifests.kit import crd
 
 
 def config_map(name: str, namespace: str = "default") -> dict[str, object]:
@@ -106,7 +106,7 @@ async def test_a_malformed_part_is_rejected_before_the_first_request(client: dyn
 
 
 async def test_all_is_read_while_an_aggregated_api_is_down(client: dynkube.Client, server: APIServer) -> None:
-    server.create(definition())
+    server.create(crd())
     server.fail(path_prefix="/apis/example.com", verb="", status=503)
 
     assert "Pod" in {obj.kind for obj in await client.get("all")}
