@@ -112,12 +112,12 @@ async def test_concurrent_callers_share_one_run(plugin: Write, runs: Runs) -> No
     source = ExecPlugin(plugin("respond(token=f't{run}')"))
     got = []
 
-    async def ask() -> None:
+    async def get_credential() -> None:
         got.append(await source.current())
 
     async with trio.open_nursery() as nursery:
         for _ in range(5):
-            nursery.start_soon(ask)
+            nursery.start_soon(get_credential)
 
     assert len(got) == 5
     assert all(credential is got[0] for credential in got)
@@ -130,12 +130,12 @@ async def test_many_401s_cause_one_run_even_if_it_returns_the_same_token(plugin:
     rejected = await source.current()
     got = []
 
-    async def ask() -> None:
+    async def get_credential() -> None:
         got.append(await source.refresh(rejected))
 
     async with trio.open_nursery() as nursery:
         for _ in range(5):
-            nursery.start_soon(ask)
+            nursery.start_soon(get_credential)
 
     assert [credential is rejected for credential in got] == [True] * 5
     assert runs() == 2
@@ -155,7 +155,7 @@ async def test_a_failure_is_raised_for_all_waiting_callers_and_not_cached(plugin
     source = ExecPlugin(plugin("sys.exit(1) if run == 1 else respond(token=f't{run}')"))
     failures = []
 
-    async def ask() -> None:
+    async def get_credential() -> None:
         try:
             await source.current()
         except CredentialError as error:
@@ -163,7 +163,7 @@ async def test_a_failure_is_raised_for_all_waiting_callers_and_not_cached(plugin
 
     async with trio.open_nursery() as nursery:
         for _ in range(5):
-            nursery.start_soon(ask)
+            nursery.start_soon(get_credential)
 
     assert len(failures) == 5
     assert len({id(error) for error in failures}) == 5  # each with its own traceback
@@ -182,19 +182,19 @@ async def test_if_the_caller_that_runs_the_plugin_is_cancelled_the_next_one_runs
     )
     got = []
 
-    async def ask(scope: trio.CancelScope) -> None:
+    async def get_credential(scope: trio.CancelScope) -> None:
         with scope:
             got.append(token(await source.current()))
 
-    impatient = trio.CancelScope()
+    first_scope = trio.CancelScope()
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(ask, impatient)
+        nursery.start_soon(get_credential, first_scope)
         started = await trio.to_thread.run_sync(open, fifo, abandon_on_cancel=True)
         started.close()
-        nursery.start_soon(ask, trio.CancelScope())
+        nursery.start_soon(get_credential, trio.CancelScope())
         await trio.testing.wait_all_tasks_blocked()
-        impatient.cancel()
+        first_scope.cancel()
 
-    assert impatient.cancelled_caught
+    assert first_scope.cancelled_caught
     assert got == ["t"]
     assert runs() == 2

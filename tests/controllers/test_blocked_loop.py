@@ -84,14 +84,14 @@ async def test_a_task_started_by_the_reconcile_is_attributed_to_its_key(reports:
 @pytest.mark.real_time
 async def test_other_tasks_of_the_program_and_of_other_runs_are_not_reported(reports: Reports) -> None:
     blocked, other = (BlockedLoop(time.monotonic, limit=0.01) for _ in range(2))
-    looked = threading.Event()
+    never_set = threading.Event()
 
     with blocked.watching():
         await trio.lowlevel.checkpoint()
-        assert not looked.wait(0.05)
+        assert not never_set.wait(0.05)
         with other.reconciling("sites", KEY):
             await trio.lowlevel.checkpoint()
-            assert not looked.wait(0.05)
+            assert not never_set.wait(0.05)
 
     assert (reports.records, blocked.count("sites")) == ([], 0)
 

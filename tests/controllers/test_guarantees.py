@@ -78,7 +78,7 @@ async def test_every_change_that_reached_the_informer_is_followed_by_a_reconcile
         assert set(reached) == set(observed.calls)
         for name, states in reached.items():
             for at, size in states:
-                assert any(began >= at and saw >= size for began, _, saw in observed.calls[name]), f"seed {seed}"
+                assert any(began >= at and read >= size for began, _, read in observed.calls[name]), f"seed {seed}"
 
 
 async def test_no_reconcile_before_all_handlers_have_seen_the_initial_objects(

@@ -67,14 +67,14 @@ async def test_waiting_callers_share_a_failed_load_and_a_later_one_tries_again()
     async with server.client() as client:
         mapper = DeferredRESTMapper(client)
 
-        async def ask() -> None:
+        async def resolve() -> None:
             with pytest.raises(DiscoveryFailed) as caught:
                 await mapper.resolve("po")
             causes.append(caught.value)
 
         async with trio.open_nursery() as nursery:
             for _ in range(3):
-                nursery.start_soon(ask)
+                nursery.start_soon(resolve)
         assert sorted(server.take_paths()) == ["/api", "/apis"]
         server.errors.clear()
         assert await mapper.resolve("po") == PODS

@@ -15,8 +15,8 @@ RESOURCES = [GVR(group, version, "things") for group in ("a.example", "b.example
 @given(st.lists(st.tuples(st.sampled_from(RESOURCES), st.integers(0, 2)), max_size=40))
 def test_listeners_are_found_by_resource_version_and_crd(steps: list[tuple[GVR, int]]) -> None:
     """Each step adds or removes one of three listeners of a resource."""
-    heard: list[list[Availability]] = [[], [], []]
-    listeners = [one.append for one in heard]
+    received: list[list[Availability]] = [[], [], []]
+    listeners = [one.append for one in received]
     followers, model = Followers(), dict[GVR, list[int]]()
 
     for gvr, which in steps:

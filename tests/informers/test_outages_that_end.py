@@ -57,10 +57,10 @@ async def test_responses_to_one_informer_wake_another_for_one_request_per_pause(
     async with (
         APIServer() as server,
         dynkube.connect(url=server.url, transport=server.transport(), settings=settings) as client,
-        client.informer("configmaps.v1") as answered,
+        client.informer("configmaps.v1") as config_maps,
         client.informer("secrets.v1"),
     ):
-        await answered.wait_state(dynkube.LIVE)
+        await config_maps.wait_state(dynkube.LIVE)
         server.fail(resource="secrets", status=503)
         server.end_watches()
         before = len(server.requests)

@@ -31,25 +31,25 @@ STREAM, LIST, RELIST, WATCH = Streaming(), Listing(), Listing("7"), Watching("7"
 CONFIRM = Confirming("7")
 
 
-def answer(code: int, reason: str = "", cause: str = "", message: str = "") -> APIError:
+def api_error(code: int, reason: str = "", cause: str = "", message: str = "") -> APIError:
     causes = (StatusCause(reason=cause),) if cause else ()
     return APIError.from_status(Status(code, reason, message, causes=causes))
 
 
-TOO_LARGE = answer(504, "Timeout", cause="ResourceVersionTooLarge")
-TOO_LARGE_IN_WORDS = answer(504, "Timeout", message="Too large resource version: 9, current: 5")
+TOO_LARGE = api_error(504, "Timeout", cause="ResourceVersionTooLarge")
+TOO_LARGE_BY_MESSAGE = api_error(504, "Timeout", message="Too large resource version: 9, current: 5")
 
 
 @pytest.mark.parametrize(
     ("state", "exc", "streak", "expected"),
     [
-        (WATCH, answer(410, "Expired"), 0, Recovery(RELIST, immediate=True)),
-        (WATCH, answer(410, "Gone"), 1, Recovery(MOST_RECENT)),
-        (RELIST, answer(410, "Expired"), 0, Recovery(MOST_RECENT, immediate=True)),
+        (WATCH, api_error(410, "Expired"), 0, Recovery(RELIST, immediate=True)),
+        (WATCH, api_error(410, "Gone"), 1, Recovery(MOST_RECENT)),
+        (RELIST, api_error(410, "Expired"), 0, Recovery(MOST_RECENT, immediate=True)),
         (RELIST, TOO_LARGE, 0, Recovery(MOST_RECENT, immediate=True)),
-        (RELIST, TOO_LARGE_IN_WORDS, 2, Recovery(MOST_RECENT)),
-        (STREAM, answer(422, "Invalid"), 0, Recovery(LIST, immediate=True, stop_streaming=True)),
-        (STREAM, answer(400, "BadRequest"), 0, Recovery(LIST, immediate=True, stop_streaming=True)),
+        (RELIST, TOO_LARGE_BY_MESSAGE, 2, Recovery(MOST_RECENT)),
+        (STREAM, api_error(422, "Invalid"), 0, Recovery(LIST, immediate=True, stop_streaming=True)),
+        (STREAM, api_error(400, "BadRequest"), 0, Recovery(LIST, immediate=True, stop_streaming=True)),
         (STREAM, StreamSilent("quiet"), 0, Recovery(LIST, immediate=True, stop_streaming=True)),
         (WATCH, StreamSilent("quiet"), 0, Recovery(WATCH, immediate=True)),
         (WATCH, StreamSilent("quiet"), 1, Recovery(MOST_RECENT)),
@@ -57,25 +57,25 @@ TOO_LARGE_IN_WORDS = answer(504, "Timeout", message="Too large resource version:
         (WATCH, StreamSilent("perhaps quiet", certain=False), 1, Recovery(CONFIRM)),
         (CONFIRM, ResourceVersionRegressed("5 after 7"), 0, Recovery(MOST_RECENT, immediate=True)),
         (CONFIRM, ConnectFailed("refused"), 9, Recovery(CONFIRM)),
-        (CONFIRM, answer(403, "Forbidden"), 0, Recovery(WATCH)),
-        (CONFIRM, answer(401, "Unauthorized"), 0, Recovery(RELIST)),
-        (CONFIRM, answer(404, "NotFound"), 0, Recovery(RELIST, missing=True)),
-        (LIST, answer(404, "NotFound"), 0, Recovery(LIST, missing=True)),
-        (WATCH, answer(404, "NotFound"), 3, Recovery(RELIST, missing=True)),
-        (LIST, answer(403, "Forbidden"), 0, Recovery(LIST)),
-        (WATCH, answer(403, "Forbidden"), 5, Recovery(RELIST)),
-        (RELIST, answer(401, "Unauthorized"), 0, Recovery(RELIST)),
-        (STREAM, answer(403, "Forbidden"), 0, Recovery(LIST, immediate=True)),
-        (STREAM, answer(405, "MethodNotAllowed"), 1, Recovery(LIST)),
-        (STREAM, answer(404, "NotFound"), 5, Recovery(STREAM, missing=True)),
-        (STREAM, answer(500, "InternalError"), 2, Recovery(LIST)),
+        (CONFIRM, api_error(403, "Forbidden"), 0, Recovery(WATCH)),
+        (CONFIRM, api_error(401, "Unauthorized"), 0, Recovery(RELIST)),
+        (CONFIRM, api_error(404, "NotFound"), 0, Recovery(RELIST, missing=True)),
+        (LIST, api_error(404, "NotFound"), 0, Recovery(LIST, missing=True)),
+        (WATCH, api_error(404, "NotFound"), 3, Recovery(RELIST, missing=True)),
+        (LIST, api_error(403, "Forbidden"), 0, Recovery(LIST)),
+        (WATCH, api_error(403, "Forbidden"), 5, Recovery(RELIST)),
+        (RELIST, api_error(401, "Unauthorized"), 0, Recovery(RELIST)),
+        (STREAM, api_error(403, "Forbidden"), 0, Recovery(LIST, immediate=True)),
+        (STREAM, api_error(405, "MethodNotAllowed"), 1, Recovery(LIST)),
+        (STREAM, api_error(404, "NotFound"), 5, Recovery(STREAM, missing=True)),
+        (STREAM, api_error(500, "InternalError"), 2, Recovery(LIST)),
         (STREAM, ConnectFailed("refused"), 1, Recovery(STREAM)),
         (STREAM, ConnectFailed("refused"), 2, Recovery(LIST)),
         (WATCH, ConnectFailed("refused"), 9, Recovery(WATCH)),
         (LIST, ConnectFailed("refused"), 9, Recovery(LIST)),
-        (WATCH, answer(429, "TooManyRequests"), 0, Recovery(WATCH)),
-        (WATCH, answer(500, "InternalError"), 1, Recovery(WATCH)),
-        (WATCH, answer(500, "InternalError"), 2, Recovery(RELIST)),
+        (WATCH, api_error(429, "TooManyRequests"), 0, Recovery(WATCH)),
+        (WATCH, api_error(500, "InternalError"), 1, Recovery(WATCH)),
+        (WATCH, api_error(500, "InternalError"), 2, Recovery(RELIST)),
         (WATCH, StreamCutShort("at once"), 0, Recovery(WATCH)),
         (WATCH, StreamCutShort("at once"), 1, Recovery(MOST_RECENT)),
         (WATCH, UnreadableEvent("not JSON"), 0, Recovery(MOST_RECENT)),
@@ -87,8 +87,8 @@ TOO_LARGE_IN_WORDS = answer(504, "Timeout", message="Too large resource version:
         (MOST_RECENT, EndlessList("too many bytes"), 1, Recovery(Listing(""))),
         (LIST, CredentialError("plugin failed"), 0, Recovery(LIST)),
         (MOST_RECENT, ConnectFailed("refused"), 0, Recovery(Listing(""))),
-        (Streaming(Listing("")), answer(403, "Forbidden"), 0, Recovery(Listing(""), immediate=True)),
-        (Watching(""), answer(410, "Expired"), 0, Recovery(LIST, immediate=True)),
+        (Streaming(Listing("")), api_error(403, "Forbidden"), 0, Recovery(Listing(""), immediate=True)),
+        (Watching(""), api_error(410, "Expired"), 0, Recovery(LIST, immediate=True)),
     ],
 )
 def test_each_failure_leads_to_one_next_state(
@@ -113,14 +113,14 @@ def test_a_stream_that_failed_starts_again_without_its_objects() -> None:
 def test_after_repeated_failures_only_the_end_of_streaming_lists_has_no_pause(
     state: ReflectorState, streak: int, code: int
 ) -> None:
-    recovery = recover(state, answer(code), streak)
+    recovery = recover(state, api_error(code), streak)
 
     assert not recovery.immediate or recovery.stop_streaming
 
 
 @pytest.mark.parametrize(
     ("exc", "reason"),
-    [(answer(403, "Forbidden"), "Forbidden"), (answer(418), "APIError"), (ConnectFailed("x"), "ConnectFailed")],
+    [(api_error(403, "Forbidden"), "Forbidden"), (api_error(418), "APIError"), (ConnectFailed("x"), "ConnectFailed")],
 )
 def test_a_failure_has_a_one_word_reason(exc: DynkubeError, reason: str) -> None:
     assert reason_of(exc) == reason

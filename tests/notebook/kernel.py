@@ -11,7 +11,7 @@ from typing import Any, Self
 from jupyter_client.blocking.client import BlockingKernelClient
 from jupyter_client.manager import KernelManager
 
-_PATIENCE = 50  # seconds, for what takes one
+_TIMEOUT = 50  # seconds, for what takes one
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -71,20 +71,20 @@ class Kernel:
                     cell.error = f"{content['ename']}: {content['evalue']}"
                     cell.traceback = _COLOURS.sub("", "\n".join(content["traceback"]))
 
-        self._client.execute_interactive(code, output_hook=hook, timeout=_PATIENCE)
+        self._client.execute_interactive(code, output_hook=hook, timeout=_TIMEOUT)
         return cell
 
     def complete(self, code: str) -> list[str]:
         """Return the completions at the end of ``code``."""
         assert self._client is not None
-        reply: dict[str, Any] = self._client.complete(code, reply=True, timeout=_PATIENCE)
+        reply: dict[str, Any] = self._client.complete(code, reply=True, timeout=_TIMEOUT)
         matches: list[str] = reply["content"]["matches"]
         return matches
 
     def _connect(self) -> None:
         self._client = self._manager.blocking_client()
         self._client.start_channels()
-        self._client.wait_for_ready(timeout=_PATIENCE)
+        self._client.wait_for_ready(timeout=_TIMEOUT)
 
     def _disconnect(self) -> None:
         if self._client is not None:

@@ -133,19 +133,19 @@ async def test_details_requested_while_a_table_resumes_are_sent_afterwards(
         follower.receive(BYE)
         await trio.sleep(2 * GRACE)
         server.inject(Refuse(503), resource="namespaces", duration=10)
-        ask = {"kind": "details", "page": "1", "id": "/default"}
+        request = {"kind": "details", "page": "1", "id": "/default"}
 
         follower.receive(HELLO)
         await trio.sleep(2)
-        follower.receive(ask)  # as the script does for expanded rows after a whole table
+        follower.receive(request)  # as the script does for expanded rows after a whole table
         too_early = page.details.copy()
         page.drain()
         await trio.sleep(60)
-        asked_again = page.drain()
-        follower.receive(ask)
+        drained = page.drain()
+        follower.receive(request)
 
         assert too_early == {}
-        assert "table" in asked_again
+        assert "table" in drained
         assert page.details["/default"]
 
 
@@ -217,10 +217,10 @@ async def test_a_silent_page_counts_as_closed_after_a_while(client: dynkube.Clie
         await trio.sleep(SILENCE - 10)
         follower.receive({"kind": "here", "page": "1"})
         await trio.sleep(SILENCE - 10)
-        answering = follower.resting
+        resting = follower.resting
         await trio.sleep(GRACE + 20)
 
-        assert (answering, follower.resting) == (False, True)
+        assert (resting, follower.resting) == (False, True)
 
 
 async def test_while_a_cell_runs_a_silent_page_does_not_count_as_closed(

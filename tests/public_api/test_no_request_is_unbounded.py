@@ -14,7 +14,7 @@ from dynkube.testing import APIServer, Cut, Drip, Effect, Hang
 
 pytestmark = pytest.mark.scenario("F26", "P11")
 
-Ask = Callable[[dynkube.Client], Awaitable[Any]]
+Call = Callable[[dynkube.Client], Awaitable[Any]]
 
 SETTINGS = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings", "namespace": "default"}}
 SCALE = {
@@ -39,7 +39,7 @@ async def first_object(client: dynkube.Client) -> None:
     await anext(aiter(client.resource("configmaps").iterate()))
 
 
-KINDS: dict[str, tuple[Ask, float]] = {
+KINDS: dict[str, tuple[Call, float]] = {
     "get": (lambda c: c.resource("configmaps").get("settings"), 32),
     "list": (lambda c: c.resource("configmaps").list(), 75),
     "list, with another timeout": (lambda c: c.resource("configmaps").list(timeout=5), 5),
@@ -72,26 +72,26 @@ EFFECTS = [
 async def test_each_kind_of_request_has_a_deadline(
     kind: str, effect: Effect, server: APIServer, client: dynkube.Client
 ) -> None:
-    ask, seconds = KINDS[kind]
+    call, seconds = KINDS[kind]
     await client.mapper.load()
     start = trio.current_time()
     server.inject(effect)
 
     with pytest.raises(DeadlineExceeded), trio.fail_after(seconds + 0.1):
-        await ask(client)
+        await call(client)
 
     assert trio.current_time() - start == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize("effect", EFFECTS)
 @pytest.mark.parametrize(
-    "ask", [lambda c: c.resource("configmaps").resolve(), enter], ids=["discovery", "the short name of an informer"]
+    "call", [lambda c: c.resource("configmaps").resolve(), enter], ids=["discovery", "the short name of an informer"]
 )
-async def test_discovery_has_a_deadline(ask: Ask, effect: Effect, server: APIServer, client: dynkube.Client) -> None:
+async def test_discovery_has_a_deadline(call: Call, effect: Effect, server: APIServer, client: dynkube.Client) -> None:
     server.inject(effect)
 
     with pytest.raises(DeadlineExceeded), trio.fail_after(33):
-        await ask(client)
+        await call(client)
 
 
 async def test_a_watch_from_a_version_has_timeouts_for_its_start_and_for_silence(

@@ -86,7 +86,7 @@ async def test_statistics_and_statuses_can_be_pickled_and_copied(
     assert asdict(results[0])["answers"] == results[0].answers
 
 
-REFUSED = "cannot be pickled or copied: it holds connections or tasks of this process"
+MESSAGE = "cannot be pickled or copied: it holds connections or tasks of this process"
 
 
 @copies
@@ -100,7 +100,7 @@ async def test_objects_with_connections_or_tasks_cannot_be_pickled_or_copied(
         living += [informer, events, registration, configs.iterate()]
 
         for each in living:
-            with pytest.raises(TypeError, match=f"an? {type(each).__name__} {REFUSED}"):
+            with pytest.raises(TypeError, match=f"an? {type(each).__name__} {MESSAGE}"):
                 same(each)
 
 
@@ -121,5 +121,5 @@ def test_objects_of_the_blocking_api_cannot_be_pickled_or_copied(
         living = [k, k.mapper, k["cm"], informer, informer.live(), informer.events(), k["cm"].watch()]
 
         for each in living:
-            with pytest.raises(TypeError, match=REFUSED):
+            with pytest.raises(TypeError, match=MESSAGE):
                 same(each)

@@ -112,7 +112,7 @@ async def silent(request: httpx2.Request) -> httpx2.Response:
     raise AssertionError
 
 
-async def ask(client: RESTClient) -> None:
+async def send_request(client: RESTClient) -> None:
     with trio.move_on_after(1), suppress(DynkubeError):
         await client.request(GET)
 
@@ -133,10 +133,10 @@ async def test_a_request_releases_its_pools_however_it_ends(
     credentials = Rotating()
     wire = Wire(response)
     client = make_client(wire, config=ClientConfig(server="https://api.example", credentials=credentials))
-    await ask(client)
+    await send_request(client)
     assert not wire.closed
 
     credentials.certificate = NEW
-    await ask(client)
+    await send_request(client)
 
     assert wire.closed  # with the pools of the old certificate, which were not in use any more

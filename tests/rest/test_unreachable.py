@@ -59,13 +59,13 @@ async def test_an_unknown_authority_is_named_as_the_reason(authority: trustme.CA
 
 async def test_a_certificate_with_another_name_is_an_error_that_suggests_the_server_name(authority: trustme.CA) -> None:
     authorities = authority.cert_pem.bytes()
-    asking = TLSSettings(ca_data=authorities, server_name="kubernetes.default")
+    settings = TLSSettings(ca_data=authorities, server_name="kubernetes.default")
 
     async with serving(OK, tls=server_side(authority, "kubernetes.default")) as server:
         async with client_of(server, TLSSettings(ca_data=authorities)) as client:
             with pytest.raises(ConnectFailed, match=r"Hostname mismatch.*'localhost'; .* tls-server-name"):
                 await client.request(GET)
-        async with client_of(server, asking) as client:
+        async with client_of(server, settings) as client:
             assert (await client.request(GET)).status == 200
 
 

@@ -92,12 +92,12 @@ def test_connecting_sends_no_request_that_the_first_verb_would_not_send(cluster:
 
 
 def test_connecting_reads_discovery_in_the_background(cluster: ServerThread) -> None:
-    class Asked(Observer):
+    class QueueRequests(Observer):
         def request_started(self, request: RequestInfo) -> None:
             requests.put(request.url.removeprefix(cluster.url))
 
     requests: SimpleQueue[str] = SimpleQueue()
-    with dynkube.sync.connect(url=cluster.url, observers=[Asked()]):
+    with dynkube.sync.connect(url=cluster.url, observers=[QueueRequests()]):
         assert {requests.get(timeout=10), requests.get(timeout=10)} == {"/api", "/apis"}
 
 

@@ -148,8 +148,8 @@ LASTING_FAULTS: dict[str, LastingFault] = {
     "streams ended after fifty seconds": watch(
         number="F22", effect=Cut("clean", after_seconds=50), phase=LIVE, reason="Watching", changes=0
     ),
-    "no answer, and a close": LastingFault(number="F22", effect=Disconnect(), reason="ConnectionLost", requests=500),
-    "no answer, and a reset": LastingFault(
+    "no response, and a close": LastingFault(number="F22", effect=Disconnect(), reason="ConnectionLost", requests=500),
+    "no response, and a reset": LastingFault(
         number="F22", effect=Disconnect("reset"), reason="ConnectionLost", requests=500
     ),
     "429": LastingFault(number="F23", effect=Refuse(429), reason="TooManyRequests"),
@@ -165,8 +165,8 @@ LASTING_FAULTS: dict[str, LastingFault] = {
         recovery=400,
     ),
     "401": LastingFault(number="F24", effect=Refuse(401), reason="Unauthorized", raised=Unauthorized),
-    "no answer at all": LastingFault(number="F26", effect=Hang(), reason="DeadlineExceeded", recovery=150),
-    "an answer after two minutes": LastingFault(
+    "no response at all": LastingFault(number="F26", effect=Hang(), reason="DeadlineExceeded", recovery=150),
+    "a response after two minutes": LastingFault(
         number="F26", effect=Delay(120), reason="DeadlineExceeded", recovery=150
     ),
 }

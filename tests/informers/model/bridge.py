@@ -89,15 +89,15 @@ class Bridge(Generic[W]):
 
     async def _main(self) -> None:
         async with self._open_world() as world:
-            answer: tuple[Any, Exception | None] | None = None
-            while (command := self._caller.switch(answer)) is not None:
+            result: tuple[Any, Exception | None] | None = None
+            while (command := self._caller.switch(result)) is not None:
                 self._limit.scope, self._limit.steps = trio.CancelScope(), 0
-                answer = (
+                result = (
                     None,
                     AssertionError(f"it took {_STEPS} steps of the scheduler: tasks wake each other up for ever"),
                 )
                 try:
                     with trio.fail_after(_COMMAND_TIMEOUT), self._limit.scope:
-                        answer = await command(world), None
+                        result = await command(world), None
                 except Exception as exc:
-                    answer = None, exc
+                    result = None, exc

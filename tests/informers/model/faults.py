@@ -68,7 +68,7 @@ EFFECTS: Final[Mapping[str, Callable[[], Effect]]] = {
     "slow": lambda: Drip(2000),
 }
 """The effect of a fault on each affected request."""
-_ANSWERED: Final = ("late", "slow")
+_WITH_RESPONSE: Final = ("late", "slow")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,7 +146,7 @@ def impose(server: APIServer, target: str, effect: str, ending: Ending | str) ->
     fault = server.inject(EFFECTS[effect](), **struck.requests)
     if struck.watches and ending:
         end_watches(server, struck.watches, ending)
-    outage = target == "everything" and effect not in _ANSWERED and ending != ""
+    outage = target == "everything" and effect not in _WITH_RESPONSE and ending != ""
     return Imposed(fault=fault, outage=outage)
 
 

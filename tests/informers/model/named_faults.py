@@ -16,7 +16,7 @@ def _bookmarks_backwards(event: dict[str, Any]) -> dict[str, Any]:
     return event
 
 
-ANSWERS: Final[Mapping[str, Callable[[], Effect]]] = {
+REQUEST_FAULTS: Final[Mapping[str, Callable[[], Effect]]] = {
     "500": lambda: Refuse(500),
     "503 Retry-After": lambda: Refuse(503, retry_after=3),
     "429 Retry-After": lambda: Refuse(429, retry_after=5),
@@ -45,7 +45,7 @@ ANSWERS: Final[Mapping[str, Callable[[], Effect]]] = {
 }
 """Faults of any request."""
 
-EVENTS: Final[Mapping[str, Callable[[], Effect]]] = {
+EVENT_FAULTS: Final[Mapping[str, Callable[[], Effect]]] = {
     "clean end": lambda: Cut("clean", after_lines=1),
     "cut after an event": lambda: Cut("cut", after_lines=1),
     "silent after an event": lambda: Cut("silent", after_lines=1),
@@ -75,7 +75,7 @@ OPEN_WATCHES: Final[Mapping[str, Ending]] = {
 HISTORY_COMPACTED: Final = "history compacted"
 """Compaction: a watch that resumes gets 410."""
 
-FAULTS: Final = (sorted(OPEN_WATCHES), [HISTORY_COMPACTED], sorted(ANSWERS), sorted(EVENTS))
+FAULTS: Final = (sorted(OPEN_WATCHES), [HISTORY_COMPACTED], sorted(REQUEST_FAULTS), sorted(EVENT_FAULTS))
 """The names of all faults, by sort; each sort is equally likely."""
 
 LASTING: Final = ("everything", "everything, and history with it", "lists", "watches", "CRDs", "establishing")

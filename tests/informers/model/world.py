@@ -26,7 +26,7 @@ from tests.informers.model.faults import LAG, Imposed, end_watches, hide_group, 
 from tests.informers.model.filters import NamedFilters
 from tests.informers.model.ledger import Ledger
 from tests.informers.model.listener import Listener
-from tests.informers.model.named_faults import ANSWERS, EVENTS, HISTORY_COMPACTED, OPEN_WATCHES
+from tests.informers.model.named_faults import EVENT_FAULTS, HISTORY_COMPACTED, OPEN_WATCHES, REQUEST_FAULTS
 from tests.informers.model.oracle import Oracle
 from tests.informers.model.watched import INDEXES, SELECTIONS, TRANSFORMS, Watched
 
@@ -196,10 +196,10 @@ class World:
             self.server.end_watches(how=OPEN_WATCHES[what])
         elif what == HISTORY_COMPACTED:
             self.server.compact()
-        elif what in EVENTS:
-            self._faults.append(self.server.inject(EVENTS[what](), verb="watch", times=times))
+        elif what in EVENT_FAULTS:
+            self._faults.append(self.server.inject(EVENT_FAULTS[what](), verb="watch", times=times))
         else:
-            self._faults.append(self.server.inject(ANSWERS[what](), verb=verb, times=times))
+            self._faults.append(self.server.inject(REQUEST_FAULTS[what](), verb=verb, times=times))
 
     def lasting_fault(self, how: str) -> None:
         """Inject a fault that lasts until :meth:`recover`."""

@@ -27,7 +27,7 @@ _QUIET = (
     "--disable-sync",
     "--no-first-run",
 )
-_PATIENCE = 45_000  # milliseconds, for what takes one or two seconds on an idle machine
+_TIMEOUT = 45_000  # milliseconds, for what takes one or two seconds on an idle machine
 _RUNNING = re.compile(r"http://127\.0\.0\.1:(\d+)/")
 _TOKEN = "tests"  # of a server that runs for a minute, on the loopback interface
 _SETTINGS = {
@@ -115,7 +115,7 @@ class Notebook:
         document = {"cells": [cell], "metadata": {"kernelspec": spec}, "nbformat": 4, "nbformat_minor": 5}
         self.file = folder / "work/tables.ipynb"
         self.file.write_text(json.dumps(document), encoding="utf-8")
-        page.set_default_timeout(_PATIENCE)
+        page.set_default_timeout(_TIMEOUT)
         self.open()
 
     def open(self, name: str = "") -> None:
