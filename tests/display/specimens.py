@@ -125,7 +125,7 @@ def _resource() -> APIResource:
     )
 
 
-def _definition() -> Unstructured:
+def _crd() -> Unstructured:
     version = {"name": _JSON, "served": True, "storage": True, "deprecated": True}
     spec = {"group": _JSON, "names": {"plural": _JSON}, "versions": [version, _JSON]}
     return Unstructured({**_thing("CustomResourceDefinition"), "spec": spec})
@@ -133,7 +133,7 @@ def _definition() -> Unstructured:
 
 def _available() -> ResourceAvailability:
     return ResourceAvailability(
-        name=HOSTILE, resource=_resource(), versions=(HOSTILE,), definition=_definition(), message=HOSTILE
+        name=HOSTILE, resource=_resource(), versions=(HOSTILE,), definition=_crd(), message=HOSTILE
     )
 
 
@@ -144,7 +144,7 @@ def _resources() -> Resources[object]:
 def _verbs() -> ResourceClient:
     """Verbs of a resource that is not installed: the message has its name and the most similar one."""
     mapper = SimpleNamespace(loaded=RESTMapper(APIDiscovery(resources=())), may_be_outdated=lambda name: False)
-    session: Any = SimpleNamespace(mapper=mapper, definition=lambda name: _definition())
+    session: Any = SimpleNamespace(mapper=mapper, definition=lambda name: _crd())
     return ResourceClient(Target(session, GVR(HOSTILE, HOSTILE, HOSTILE)))
 
 
