@@ -66,6 +66,20 @@ class Informer(Bound, Waits, Displayable):
     thread.
     """
 
+    # With instance dicts, an absent informer takes half a KB more, once instances have stopped to share their keys.
+    __slots__ = (
+        "__weakref__",
+        "_factory_of",
+        "_field_selector",
+        "_gvr",
+        "_label_selector",
+        "_lists",
+        "_resource",
+        "_shard",
+        "_surroundings",
+        "_transform",
+    )
+
     def __init__(
         self,
         factory: Callable[[], InformerFactory],

@@ -31,6 +31,8 @@ Selector = str | Mapping[str, str] | None
 class Reads:
     """The reads of an :class:`Informer`: the shared cache, filtered by its view."""
 
+    __slots__ = ("_factory", "_namespace", "_shared", "_state", "_view")
+
     def __init__(self, namespace: str | None) -> None:
         self._namespace = namespace
         self._factory: InformerFactory | None = None  # set on entering

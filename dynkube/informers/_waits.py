@@ -21,6 +21,8 @@ class Waits(Reads):
     Cancellation only stops the waiting.
     """
 
+    __slots__ = ("_closed", "_entering")
+
     _closed: bool
     _entering: trio.Event | None
     """Exists while the informer is being entered; set when that has succeeded or failed."""
