@@ -139,6 +139,32 @@ async def test_wait_for_get_waits_for_pending_deletes_by_uid(server: APIServer, 
     assert set(observed[1:]) == {second}
 
 
+async def test_only_the_key_that_deleted_objects_waits_until_all_are_gone(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    seen: dict[str, list[tuple[float, int]]] = {"deletes": [], "reads": []}
+
+    async def reconcile(ctx: Context, key: ObjectKey) -> None:
+        found = [obj for each in ("configmaps", "secrets") if (obj := ctx.get("child", resource=each)) is not None]
+        seen[key.name].append((trio.current_time(), len(found)))
+        for obj in found if key.name == "deletes" else ():
+            await ctx.delete(obj)
+
+    server.create(crd())
+    children = [{"apiVersion": "v1", "kind": kind, "metadata": {"name": "child"}} for kind in ("ConfigMap", "Secret")]
+    for obj in (*children, *map(widget, seen)):
+        server.create(obj)
+    async with running(client, Controller(WIDGETS, reconcile, owns=["configmaps", "secrets"], resync=1)):
+        server.inject(Lag(LAG / 2), verb="watch", resource="configmaps")
+        server.inject(Lag(LAG), verb="watch", resource="secrets")
+        await quiet(4 * LAG)
+
+    (began, both), *later = seen["deletes"]
+    assert (both, {count for _, count in later}) == (2, {0})
+    assert later[0][0] - began >= LAG
+    assert 1 in [count for _, count in seen["reads"]]
+
+
 async def test_a_pending_write_of_one_key_delays_no_other_key(server: APIServer, client: dynkube.Client) -> None:
     calls: list[tuple[str, float]] = []
 
