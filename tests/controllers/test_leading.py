@@ -85,6 +85,9 @@ async def test_one_process_reconciles_and_the_other_is_a_warm_standby(server: AP
         assert writes(server, "two") == []
         assert two.controller.status().phase is ControllerPhase.STANDBY
         assert [state.phase for _, state in two.controller.status().informers] == [dynkube.LIVE]
+        queue = two.controller.status().queue
+        assert queue is not None
+        assert queue.adds == 0
         assert one.controller.status().phase is ControllerPhase.RUNNING
 
 
@@ -121,6 +124,27 @@ async def test_after_shutdown_the_lease_is_free(server: APIServer) -> None:
         await quiet(5)
         process.scope.cancel()
 
+    assert server.get("leases", "widgets")["spec"]["holderIdentity"] == ""
+
+
+async def test_the_lease_is_held_until_the_last_reconcile_has_ended(server: APIServer) -> None:
+    class Slow(Process):
+        async def reconcile(self, ctx: Context, key: ObjectKey) -> Requeue:
+            await trio.sleep(8)
+            return Requeue(after=0.5)
+
+    server.create(crd())
+    server.create(widget("a"))
+    process = Slow("one")
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(process.run, server)
+        await quiet(3)
+        process.scope.cancel()
+        await quiet(4.9)
+        assert server.get("leases", "widgets")["spec"]["holderIdentity"] != ""
+        await process.ended.wait()
+
+    assert trio.current_time() == 8
     assert server.get("leases", "widgets")["spec"]["holderIdentity"] == ""
 
 
