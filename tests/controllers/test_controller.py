@@ -19,7 +19,7 @@ from dynkube.controllers import (
     to_label,
 )
 from dynkube.errors import ClosedError
-from dynkube.testing import APIServer
+from dynkube.testing import APIServer, Hang
 from tests.controllers.kit import Calls, quiet, running
 from tests.informers.kit import WIDGETS, crd, widget
 
@@ -303,6 +303,19 @@ async def test_a_running_reconcile_may_end_within_the_shutdown_timeout(
         await quiet(1)
 
     assert [at - start for at in ended] == [5]
+
+
+async def test_a_run_that_is_cancelled_before_its_informers_are_synced_ends_at_once(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    server.inject(Hang(), resource=WIDGETS)
+    controller = Controller(WIDGETS, Calls())
+    start = trio.current_time()
+    async with running(client, controller):
+        await quiet(5)
+        assert controller.status().phase is ControllerPhase.SYNCING
+
+    assert trio.current_time() - start == 5
 
 
 async def test_a_reconcile_that_does_not_end_in_time_is_cancelled(server: APIServer, client: dynkube.Client) -> None:
