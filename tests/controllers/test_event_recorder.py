@@ -173,6 +173,20 @@ async def test_an_active_series_is_refreshed_every_half_hour_and_does_not_expire
         assert stored(server)["Failed"] >= 119
 
 
+async def test_a_series_whose_count_is_rejected_continues(server: APIServer, recorder: EventRecorder) -> None:
+    async with running(recorder):
+        await trio.sleep(1)  # so that no event occurs at the time of a refresh
+        for minute in range(61):
+            if minute == 2:
+                server.inject(Refuse(500), verb="patch", resource=EVENTS, times=1)
+            recorder.event(pod(), "Failed")
+            await trio.sleep(MINUTE)
+
+    written = [(round(time / MINUTE), code) for time, _, code in writes(server)]
+    assert written == [(0, 201), (1, 200), (30, 500), (60, 200), (61, 200)]
+    assert stored(server) == {"Failed": 61}
+
+
 async def test_a_deleted_event_is_created_again(server: APIServer, recorder: EventRecorder) -> None:
     async with running(recorder):
         recorder.event(pod(), "Failed")
