@@ -165,7 +165,7 @@ async def test_run_serves_probes_and_metrics_until_it_ends(
         url = await nursery.start(start)
         server.create(widget("a"))
         await called.wait()
-        assert (await http.get(f"{url}/readyz")).text == "ok"
+        assert [(await http.get(f"{url}/{path}")).text for path in ("livez", "readyz")] == ["ok", "ok"]
         page = (await http.get(f"{url}/metrics")).text
         assert 'controller_runtime_active_workers{controller="widgets.v1.example.com"}' in page
         nursery.cancel_scope.cancel()
