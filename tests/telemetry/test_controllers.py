@@ -176,6 +176,30 @@ async def test_a_scrape_in_another_thread_includes_the_controllers(
     assert active == 1
 
 
+@pytest.mark.real_time
+async def test_a_scrape_in_another_thread_includes_the_leadership_while_the_lease_is_renewed(
+    client: dynkube.Client, registry: CollectorRegistry
+) -> None:
+    election = LeaderElection("sites", namespace="default", retry_period=0.001)
+    called = trio.Event()
+
+    async def reconcile(ctx: Context, key: ObjectKey) -> None:
+        await trio.lowlevel.checkpoint()
+        called.set()
+
+    async def lead() -> None:
+        await run(client, Controller(WIDGETS, reconcile, name="widgets"), election=election)
+
+    def scrape() -> set[float | None]:
+        return {registry.get_sample_value("leader_election_master_status", {"name": "sites"}) for _ in range(50)}
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(lead)
+        await called.wait()
+        assert await trio.to_thread.run_sync(scrape) == {1}
+        nursery.cancel_scope.cancel()
+
+
 # ── spans ────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -227,8 +251,11 @@ async def test_hooks_get_the_key_the_attempt_and_the_error(client: dynkube.Clien
     assert (succeeded.result, succeeded.error) == ("success", None)
 
 
-async def test_a_cancelled_reconcile_is_finished_too(client: dynkube.Client, recorder: ReconcileRecorder) -> None:
-    async with running(client, Controller(WIDGETS, Calls(seconds=600), name="widgets"), shutdown=5):
+@pytest.mark.parametrize("timeout", [None, 100.0])
+async def test_a_cancelled_reconcile_is_finished_too(
+    client: dynkube.Client, recorder: ReconcileRecorder, timeout: float | None
+) -> None:
+    async with running(client, Controller(WIDGETS, Calls(seconds=600), name="widgets", timeout=timeout), shutdown=5):
         await quiet(1)
 
     ((_, outcome),) = recorder.finished
