@@ -305,6 +305,20 @@ async def test_a_running_reconcile_may_end_within_the_shutdown_timeout(
     assert [at - start for at in ended] == [5]
 
 
+async def test_an_event_of_the_last_reconcile_is_written_during_the_shutdown(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    async def reconcile(ctx: Context, key: ObjectKey) -> None:
+        await trio.sleep(5)
+        ctx.event("Finished")
+
+    server.create(widget("a"))
+    async with running(client, Controller(WIDGETS, reconcile), shutdown=10):
+        await quiet(1)
+
+    assert [event["reason"] for event in server.list("events.events.k8s.io")] == ["Finished"]
+
+
 async def test_a_run_that_is_cancelled_before_its_informers_are_synced_ends_at_once(
     server: APIServer, client: dynkube.Client
 ) -> None:
