@@ -1,14 +1,14 @@
-"""A thousand informers on resources that nobody has installed, for an hour of virtual time.
+"""Requests and memory of a thousand informers on resources that are not installed, in an hour of virtual time.
 
     python -m benchmarks.absent [--informers 1000] [--hours 1]
 
-Runs on dynkube's embedded API server in this process, with a clock that jumps. Prints how many requests the server
-saw until all informers were synced (``requests_to_sync``) and after that (``requests_later``, by what they asked for
-in ``later``: the watches on CRDs and APIServices, renewed every 5 to 10 minutes), the watches open at the end, and what
-one informer weighs: Python's own allocations (``bytes_each``, by tracemalloc) while 1,000 are added to the first one,
-which pays for what they share.
+Runs on dynkube's embedded API server in this process, with a clock that jumps. Prints one line of JSON: the number of
+requests until all informers have synced (``requests_to_sync``) and after that (``requests_later``; ``later`` has them
+by verb and path: the watches of CRDs and APIServices, renewed every 5 to 10 minutes), the watches open at the end, and
+the memory of one informer (``bytes_each``): Python's own allocations, by tracemalloc, while 1,000 are added to the
+first one, which is charged for what they share.
 
-What it does not say: CPU; the embedded server is most of it.
+CPU is not measured: the embedded server uses most of it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from dynkube.testing import APIServer
 
 
 async def run(count: int, hours: float) -> None:
-    """One run."""
+    """Enter the informers, wait, and print the result."""
     async with (
         APIServer() as server,
         dynkube.connect(transport=server.transport()) as client,
@@ -48,15 +48,15 @@ async def run(count: int, hours: float) -> None:
         each = tracemalloc.get_traced_memory()[0] / count
         tracemalloc.stop()
         assert all(informer.state.phase is dynkube.ABSENT for informer in informers)
-        begun = len(server.requests)
+        before = len(server.requests)
         await trio.sleep(hours * 3600)
-        later = Counter(f"{request.verb or 'get'} {request.path}" for request in server.requests[begun:])
+        later = Counter(f"{request.verb or 'get'} {request.path}" for request in server.requests[before:])
         report(
             client="dynkube",
             informers=count,
-            requests_to_sync=begun,
+            requests_to_sync=before,
             requests_later=sum(later.values()),
-            requests_besides_watch=sum(count for what, count in later.items() if not what.startswith("watch ")),
+            requests_besides_watch=sum(count for request, count in later.items() if not request.startswith("watch ")),
             later=dict(later.most_common(5)),
             open_watches=len(server.open_watches),
             bytes_each=each,
@@ -64,8 +64,8 @@ async def run(count: int, hours: float) -> None:
 
 
 def main() -> None:
-    """Parse the command line, run once."""
-    parser = argparse.ArgumentParser(description="Wait for resources that never come.")
+    """Parse the command line, and run once."""
+    parser = argparse.ArgumentParser(description="Measure informers of resources that are not installed.")
     parser.add_argument("--informers", type=int, default=1_000)
     parser.add_argument("--hours", type=float, default=1.0)
     options = parser.parse_args()

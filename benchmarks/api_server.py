@@ -1,10 +1,11 @@
-"""The embedded API server over TCP: requests a second on one core, many objects, many watches.
+"""Throughput of the embedded API server over TCP: requests per second on one core, many objects, many watches.
 
     python -m benchmarks.api_server [--requests 5000] [--objects 50000] [--watchers 100]
 
-The server is ``dynkube serve`` in a process of its own, on one core where the system lets processes be pinned; the
-client is another process on another core, and is as simple as can be: requests are rendered once, and written to eight
-connections before the eight answers are read, so that the server never waits for it for long.
+Prints one line of JSON for each measurement. The server is ``dynkube serve`` in its own process, pinned to one core if
+the machine has several; the client is another process on another core, and as simple as possible: requests are rendered
+in advance, and written to eight connections before the eight responses are read, so that the server rarely waits for
+it.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def rendered(method: str, path: str, body: object = None, content_type: str = "a
 
 
 class Connection:
-    """One kept-alive connection; knows as much HTTP as the server's answers need."""
+    """A keep-alive connection, with as much of HTTP as the server's responses need."""
 
     def __init__(self, address: tuple[str, int]) -> None:
         self._socket = socket.create_connection(address)
@@ -55,8 +56,8 @@ class Connection:
         """Write a rendered request."""
         self._socket.sendall(request)
 
-    def answer(self) -> int:
-        """The status of the next answer; its body is read and dropped."""
+    def read_response(self) -> int:
+        """Read a response, discard its body, and return its status code."""
         head = self._until(b"\r\n\r\n")
         lowered = head.lower()
         if b"content-length:" in lowered:
@@ -67,19 +68,19 @@ class Connection:
             self._until(b"\r\n")
         return int(head.split(b" ", 2)[1])
 
-    def started(self) -> None:
-        """The head of an answer whose body is to be counted by :meth:`lines`."""
+    def read_head(self) -> None:
+        """Read the head of a response whose body is counted by :meth:`read_events`."""
         self._until(b"\r\n\r\n")
 
-    def lines(self, count: int) -> None:
-        """Read until so many events have come; chunks of HTTP hold whole events here."""
+    def read_events(self, count: int) -> None:
+        """Read ``count`` events of a watch; the server sends whole events in each HTTP chunk."""
         while count > 0:
             data = self._rest or self._socket.recv(1 << 20)
             self._rest = b""
             count -= data.count(b"}\n")
 
     def close(self) -> None:
-        """Close it."""
+        """Close the connection."""
         self._socket.close()
 
     def _until(self, end: bytes) -> bytes:
@@ -103,18 +104,18 @@ class Connection:
 
 @dataclass
 class Server:
-    """The process under test."""
+    """The server process that is measured."""
 
     process: subprocess.Popen[str]
     address: tuple[str, int]
 
     def cpu(self) -> float:
-        """Seconds of CPU so far."""
+        """Return the CPU seconds of the process so far."""
         fields = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / _TICK
 
     def memory(self) -> float:
-        """Resident MiB."""
+        """Return the resident memory in MiB."""
         status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="ascii")
         return int(status.partition("VmRSS:")[2].split()[0]) / 1024
 
@@ -137,13 +138,13 @@ _CORES = sorted(os.sched_getaffinity(0))
 
 
 def pin(core: int, process: int = 0) -> None:
-    """Keep a process (this one by default) on one core, where there are several."""
+    """Pin a process (this one by default) to one core, if there are several."""
     if len(_CORES) > 1:
         os.sched_setaffinity(process, {_CORES[core]})
 
 
 def rate(server: Server, what: str, request: Callable[[int], bytes], count: int, expected: int) -> None:
-    """Send ``count`` requests over eight connections and report how fast they were answered."""
+    """Send ``count`` requests over eight connections, and report the rate of responses."""
     with ExitStack() as stack:
         connections = [Connection(server.address) for _ in range(CONNECTIONS)]
         for connection in connections:
@@ -155,9 +156,9 @@ def rate(server: Server, what: str, request: Callable[[int], bytes], count: int,
             for connection, data in batch:
                 connection.send(data)
             for connection, _ in batch:
-                status = connection.answer()
+                status = connection.read_response()
                 if status != expected:
-                    raise RuntimeError(f"{what}: answered {status} instead of {expected}")
+                    raise RuntimeError(f"{what}: response {status} instead of {expected}")
         wall, cpu = time.perf_counter() - wall, server.cpu() - cpu
     report(what=what, requests_per_s=round(count / wall), requests_per_cpu_s=round(count / cpu))
 
@@ -193,8 +194,8 @@ def many_objects(count: int, watchers: int, folder: Path) -> None:
     wall = time.perf_counter()
     with serving("--state", str(folder / "state"), "--save-every", "1e9") as server:
         report(what="start with that state", seconds=time.perf_counter() - wall)
-        grown = (server.memory() - base) * (1 << 20)
-        report(what="memory", bytes_per_object=round(grown / count), json_bytes=round(size / count))
+        growth = (server.memory() - base) * (1 << 20)
+        report(what="memory", bytes_per_object=round(growth / count), json_bytes=round(size / count))
         rate(server, f"list of all {count}", lambda _: rendered("GET", NAMESPACE), CONNECTIONS, 200)
         rate(server, "page of 500", lambda _: rendered("GET", f"{NAMESPACE}?limit=500"), 80, 200)
         rate(server, "get", lambda i: rendered("GET", f"{NAMESPACE}/c{i:06}"), 2000, 200)
@@ -202,10 +203,10 @@ def many_objects(count: int, watchers: int, folder: Path) -> None:
 
 
 def fan_out(server: Server, watchers: int, updates: int = 200) -> None:
-    """Every update goes to every watcher."""
+    """Measure writes of which each is sent to every watch."""
     with ExitStack() as stack:
-        watching = [Connection(server.address) for _ in range(watchers)]
-        for connection in watching:
+        watches = [Connection(server.address) for _ in range(watchers)]
+        for connection in watches:
             stack.callback(connection.close)
             connection.send(
                 rendered(
@@ -213,15 +214,15 @@ def fan_out(server: Server, watchers: int, updates: int = 200) -> None:
                     f"{NAMESPACE}?watch=1&resourceVersion=0&sendInitialEvents=false&resourceVersionMatch=NotOlderThan",
                 )
             )
-            connection.started()
+            connection.read_head()
         writer = Connection(server.address)
         stack.callback(writer.close)
         cpu, wall = server.cpu(), time.perf_counter()
         for index in range(updates):
             writer.send(rendered("POST", NAMESPACE, configmap(f"new{index}")))
-            writer.answer()
-        for connection in watching:
-            connection.lines(updates)
+            writer.read_response()
+        for connection in watches:
+            connection.read_events(updates)
         wall, cpu = time.perf_counter() - wall, server.cpu() - cpu
     events = watchers * updates
     report(what=f"watch events to {watchers}", events_per_s=round(events / wall), events_per_cpu_s=round(events / cpu))

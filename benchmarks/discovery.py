@@ -18,14 +18,14 @@ _RESOURCES: Final = {
 }
 
 
-def answer(path: str, *, aggregated: bool) -> bytes | None:
-    """The document at ``path``, or None if there is none."""
-    document = _aggregated(path) if aggregated and path in ("/api", "/apis") else _legacy(path)
-    return None if document is None else msgspec.json.encode(document)
+def document(path: str, *, aggregated: bool) -> bytes | None:
+    """Return the document at ``path``, or ``None`` if the path does not exist."""
+    found = _aggregated(path) if aggregated and path in ("/api", "/apis") else _legacy(path)
+    return None if found is None else msgspec.json.encode(found)
 
 
 def content_type(document: bytes) -> bytes:
-    """What its Content-Type says; clients tell the two forms apart by it."""
+    """Return the Content-Type of a document, by which clients distinguish the two forms."""
     return _AGGREGATED if b'"kind":"APIGroupDiscoveryList"' in document else b"application/json"
 
 
@@ -42,7 +42,7 @@ def _aggregated(path: str) -> dict[str, object]:
         ]}]}
         for (group, version), (plural, kind, namespaced) in _RESOURCES.items()
         if (path == "/api") == (group == "")
-    ]  # fmt: skip  # one document, readable as one
+    ]  # fmt: skip  # the structure of the document stays visible
     return {"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": groups}
 
 

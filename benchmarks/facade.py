@@ -1,12 +1,13 @@
-"""examples/facade.py under load while its API server is killed and started again.
+"""Latency and load of examples/facade.py while its API server is killed and started again.
 
     python -m benchmarks.facade --seconds 600                   # with the embedded API server
-    python -m benchmarks.facade --seconds 600 --folder FOLDER   # with a real one, as `make control-plane` prints it
+    python -m benchmarks.facade --seconds 600 --folder FOLDER   # with a real one, from `make control-plane`
 
-Four processes: the facade (and its workers), the API server, the clients (facade_client.py), and this one, which has a
-proxy between the first two. The proxy records the requests of the facade: lists and watches, and none for a read. Every
-``--every`` seconds the API server is killed (SIGKILL), and started again ``--down`` seconds later. Objects are changed
-all the time. At the end the facade has to serve the last change.
+Prints one line of JSON: the latencies and results of the requests, the CPU of the facade, and its requests to the API
+server. There are four processes: the facade (and its workers), the API server, the clients (facade_client.py), and this
+one, which runs a proxy between the first two. The proxy records the requests of the facade: lists and watches, and none
+for a read. Every ``--every`` seconds the API server is killed (SIGKILL), and it is started again ``--down`` seconds
+later. Objects are changed all the time. At the end the facade has to serve the last change.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ CONFIGS = 20
 SIZE = 2000  # bytes of data in each
 LISTED = "/api/v1/namespaces/default/configmaps"
 _READY = 60.0  # seconds for processes to start, and for the facade to follow
-_POLL = 0.1  # seconds between two looks at what no event tells
+_POLL = 0.1  # seconds between two requests for a state that has no event
 
 
 class Options(argparse.Namespace):
@@ -57,15 +58,15 @@ class Cluster(Protocol):
 
     @property
     def endpoint(self) -> Endpoint:
-        """Where it listens."""
+        """The address and credentials of the API server."""
         ...
 
     def kill(self) -> None:
-        """Kill it at once."""
+        """Kill the API server."""
         ...
 
     async def start(self) -> None:
-        """Start it unless it runs, with the objects that it had, and wait until it is ready."""
+        """Start the API server with its objects, unless it is running, and wait until it is ready."""
         ...
 
 
@@ -73,7 +74,7 @@ class Cluster(Protocol):
 
 
 class Real:
-    """kube-apiserver and etcd; the former is killed."""
+    """kube-apiserver and etcd; only the former is killed."""
 
     def __init__(self, plane: ControlPlane) -> None:
         self._plane = plane
@@ -90,7 +91,7 @@ class Real:
 
 @dataclass
 class Embedded:
-    """``dynkube serve`` in a process, which keeps its objects in a file."""
+    """``dynkube serve`` in its own process, which stores its objects in a file."""
 
     nursery: trio.Nursery
     folder: Path
@@ -152,7 +153,7 @@ class Run:
             await self._cluster.start()
 
     async def write(self) -> None:
-        """Change an object ten times a second, if the API server answers."""
+        """Change an object ten times a second, if the API server is available."""
         async with connected(self._cluster.endpoint) as client:
             while True:
                 with suppress(APIError, TransportError):
@@ -166,7 +167,7 @@ class Run:
         async with connected(self._cluster.endpoint) as client:
             await client.resource("configmaps").apply(config(0, -1))
         started = trio.current_time()
-        await until(f"{self._facade}{LISTED}/c0", lambda answer: answer.json()["data"]["number"] == "-1")
+        await until(f"{self._facade}{LISTED}/c0", lambda response: response.json()["data"]["number"] == "-1")
         return trio.current_time() - started
 
     async def load(self) -> dict[str, object]:
@@ -174,8 +175,8 @@ class Run:
         paths = [f"{LISTED}/c{number}" for number in range(CONFIGS)] + [LISTED, f"{LISTED}?labelSelector=half%3D1"]
         command = [sys.executable, "-m", "benchmarks.facade_client", self._facade.removeprefix("http://"), *paths]
         command += ["--rate", str(self._options.rate), "--seconds", str(self._options.seconds)]
-        found = await trio.run_process(command, capture_stdout=True, cwd=ROOT)
-        result: dict[str, object] = json.loads(found.stdout)
+        done = await trio.run_process(command, capture_stdout=True, cwd=ROOT)
+        result: dict[str, object] = json.loads(done.stdout)
         return result
 
 
@@ -187,10 +188,10 @@ async def run(options: Options) -> None:
                     await client.resource("configmaps").apply(config(number, number))
             proxy.write_kubeconfig(Path(name, "kubeconfig"))
             async with facade(Path(name, "kubeconfig"), options.workers) as (url, process):
-                await measured(Run(cluster, url, options), proxy, process)
+                await measure(Run(cluster, url, options), proxy, process)
 
 
-async def measured(run: Run, proxy: FaultProxy, process: trio.Process) -> None:
+async def measure(run: Run, proxy: FaultProxy, process: trio.Process) -> None:
     """Run the load, and print the results."""
     cpu = cpu_of(process.pid)
     async with trio.open_nursery() as nursery:
@@ -212,7 +213,7 @@ async def measured(run: Run, proxy: FaultProxy, process: trio.Process) -> None:
 
 @asynccontextmanager
 async def facade(kubeconfig: Path, workers: int) -> AsyncIterator[tuple[str, trio.Process]]:
-    """Run the facade in processes of its own, and wait until it serves what is read."""
+    """Run the facade in its own processes, and wait until it serves the objects."""
     address = f"127.0.0.1:{free_port()}"
     command = [sys.executable, "-m", "hypercorn", "--worker-class", "trio", "--workers", str(workers)]
     command += ["--bind", address, "--log-level", "warning", "examples.facade:create_app()"]
@@ -242,8 +243,8 @@ def config(number: int, value: int) -> dict[str, object]:
     }
 
 
-async def until(url: str, holds: Callable[[httpx2.Response], bool] = lambda answer: answer.is_success) -> None:
-    """Ask until the answer is right: no event tells that another process is ready."""
+async def until(url: str, holds: Callable[[httpx2.Response], bool] = lambda response: response.is_success) -> None:
+    """Send requests until ``holds`` returns true for a response."""
     async with httpx2.AsyncClient() as client:
         with trio.fail_after(_READY):
             while True:
@@ -273,7 +274,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2, help="processes of the facade")
     parser.add_argument("--every", type=float, default=15.0, help="seconds between two kills")
     parser.add_argument("--down", type=float, default=5.0, help="seconds until the API server is started again")
-    parser.add_argument("--folder", type=Path, help="where kube-apiserver and etcd are; without, the embedded server")
+    parser.add_argument("--folder", type=Path, help="of kube-apiserver and etcd; default: the embedded server")
     trio.run(run, parser.parse_args(namespace=Options()))
 
 

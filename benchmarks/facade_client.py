@@ -2,9 +2,9 @@
 
     python -m benchmarks.facade_client HOST:PORT --rate 2000 --seconds 30 PATH [PATH ...]
 
-Each request has a time at which it is due; its latency counts from then, so that a server that stops for a second makes
-all requests of that second late, and not one (coordinated omission). A third of the requests send the ETag of the last
-answer. The result is one line of JSON. It knows only as much HTTP as the answers of hypercorn need.
+Prints one line of JSON. Each request has a scheduled time from which its latency is measured, so that a server that
+stops for a second delays all requests of that second, and not just one (coordinated omission). A third of the requests
+are conditional, with the ETag of the last response. Only the parts of HTTP that hypercorn uses are supported.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from array import array
 from collections import Counter
 from dataclasses import dataclass, field
 
-PATIENCE = 30.0  # seconds until a request without an answer has failed
+TIMEOUT = 30.0  # seconds until a request without a response has failed
 REVALIDATED = 3  # one request of so many is conditional
 SHARES = (0.5, 0.9, 0.99, 0.999)
 
 
 @dataclass
 class Results:
-    """What came back."""
+    """The results of the requests."""
 
     latencies: array[float] = field(default_factory=lambda: array("f"))
     codes: Counter[int] = field(default_factory=Counter)
@@ -50,7 +50,7 @@ class Results:
 
 
 class Connection:
-    """One keep-alive connection, opened again when it was lost."""
+    """A keep-alive connection that is opened again after it was lost."""
 
     def __init__(self, host: str, port: int, results: Results) -> None:
         self._address = (host, port)
@@ -59,9 +59,9 @@ class Connection:
         self._etags: dict[str, str] = {}
 
     async def request(self, path: str, *, conditional: bool, due: float) -> None:
-        """Send a request, and record its answer or its failure."""
+        """Send a request, and record its response or its failure."""
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(TIMEOUT):
                 await self._exchange(path, self._etags.get(path) if conditional else None)
         except (OSError, TimeoutError, asyncio.IncompleteReadError) as error:
             self._results.failures[type(error).__name__] += 1
@@ -80,7 +80,7 @@ class Connection:
         code = int(head[0].split(" ", 2)[1])
         if code != 304:
             self._results.received += len(await reader.readexactly(int(headers.get("content-length", "0"))))
-        if headers.get("connection") == "close":  # after 1,000 requests, unless hypercorn is told otherwise
+        if headers.get("connection") == "close":  # after 1,000 requests, by hypercorn's default
             self._close()
         self._record(path, code, headers)
 
@@ -135,7 +135,8 @@ def main() -> None:
     parser.add_argument("paths", nargs="+")
     parser.add_argument("--rate", type=float, default=2000.0)
     parser.add_argument("--seconds", type=float, default=30.0)
-    parser.add_argument("--connections", type=int, default=31)  # no divisor of the paths: each asks for all of them
+    # No divisor of the number of paths, so that each connection requests all of them.
+    parser.add_argument("--connections", type=int, default=31)
     options = parser.parse_args(namespace=Options())
     begun, cpu = time.perf_counter(), time.process_time()
     results = asyncio.run(load(options))

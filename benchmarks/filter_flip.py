@@ -1,16 +1,16 @@
-"""Changing the filter of an informer with 100,000 objects, by labels, by namespace and by a simple JSONPath.
+"""Time to change the filter of an informer with 100,000 objects: by labels, by namespace, and by JSONPath.
 
     python -m benchmarks.filter_flip [--objects 100000] [--size 4096] [--by labels|namespace|jsonpath ...]
 
-For each kind of filter F three changes are timed: from no filter to F (``hide``), from F to its opposite (``flip``,
-an event for every object), and back to no filter (``show``). From ``set_filter`` on, ``decided_s`` is when the
-informer's task knows all differences and ``delivered_s`` when the handler has seen them all, precise to about 2 ms;
-``held_s`` is the longest time the event loop was held meanwhile, as a task sees it that wants to run every
-millisecond. These are wall seconds, so on a busy machine they include the time that other processes ran; the same
-in CPU seconds of this process are ``delivered_cpu_s`` and ``held_cpu_s``. ``reads_s`` is one ``list()`` under the
-new filter, a plain call that holds the loop for as long as it takes.
+For each kind of filter F three changes are measured: from no filter to F (``hide``), from F to its negation (``flip``,
+with an event for every object), and back to no filter (``show``). Prints one line of JSON for each. ``decided_s`` is
+the time from ``set_filter`` until the informer's task has computed all differences, and ``delivered_s`` until the
+handler was called for all of them, precise to about 2 ms; ``held_s`` is the longest time for which the event loop was
+blocked meanwhile, as seen by a task that sleeps for a millisecond at a time. These are wall times, which include other
+processes on a busy machine; ``delivered_cpu_s`` and ``held_cpu_s`` are the same in CPU seconds of this process.
+``reads_s`` is one ``list()`` with the new filter, a plain call that blocks the event loop while it runs.
 
-What it does not say: how long objects take that come at the same time.
+Changes of objects during a filter change are not measured.
 """
 
 from __future__ import annotations
@@ -30,35 +30,35 @@ FILTERS: dict[str, dynkube.Filter] = {
     "namespace": dynkube.NamespaceFilter("environment=prod"),
     "jsonpath": dynkube.JSONPathFilter("{.spec.suspend}"),
 }
-_CHECK_IN = 0.001
+_TICK = 0.001  # seconds
 
 
 class Seen:
-    """The handler: counts what came and went."""
+    """A handler that counts events."""
 
     def __init__(self) -> None:
         self.events = 0
 
-    def come(self, obj: dynkube.Unstructured) -> None:
-        """One object, added or deleted."""
+    def count(self, obj: dynkube.Unstructured) -> None:
+        """Count an object that was added or deleted."""
         self.events += 1
 
 
 async def change(informer: dynkube.Informer, seen: Seen, new: dynkube.Filter | None) -> dict[str, float]:
-    """Set the filter and watch the loop until the handler has everything."""
+    """Set the filter, and measure until the handler has received all events."""
     before = {obj.key for obj in informer.list()}
     seen.events = 0
     handled = informer.statistics().handlers[0].handled
-    informer.set_filter(new)  # the informer's task begins at the next checkpoint: until then only reads follow
+    informer.set_filter(new)  # the informer's task runs after the next checkpoint; until then only reads are affected
     began = time.perf_counter()
     shown = informer.list()
     reads = time.perf_counter() - began
     expected = len(before ^ {obj.key for obj in shown})
     del before, shown
-    gc.collect()  # what this script left behind
-    decided, loop = 0.0, _Loop()
+    gc.collect()  # garbage of this script
+    decided, loop = 0.0, _LoopMonitor()
     while not decided or informer.statistics().handlers[0].backlog:
-        await loop.check_in()
+        await loop.tick()
         handler = informer.statistics().handlers[0]
         if not decided and handler.handled - handled + handler.backlog >= expected:
             decided = loop.wall - loop.began
@@ -74,45 +74,45 @@ async def change(informer: dynkube.Informer, seen: Seen, new: dynkube.Filter | N
     }
 
 
-class _Loop:
-    """How long others hold the event loop."""
+class _LoopMonitor:
+    """Measures for how long other tasks block the event loop."""
 
     def __init__(self) -> None:
         self.began = self.wall = time.perf_counter()
         self.began_cpu = self.cpu = cpu()
         self.held = self.held_cpu = 0.0
 
-    async def check_in(self) -> None:
-        """Come back in a millisecond, and note how much later it really is."""
-        await trio.sleep(_CHECK_IN)
+    async def tick(self) -> None:
+        """Sleep for a millisecond, and record how much longer it took."""
+        await trio.sleep(_TICK)
         wall, used = time.perf_counter(), cpu()
-        self.held = max(self.held, wall - self.wall - _CHECK_IN)
+        self.held = max(self.held, wall - self.wall - _TICK)
         self.held_cpu = max(self.held_cpu, used - self.cpu)
         self.wall, self.cpu = wall, used
 
 
 async def run(url: str, options: argparse.Namespace) -> None:
-    """Sync once, then every change."""
+    """Sync an informer, and measure every change."""
     settings = dynkube.InformerSettings(streaming_lists=False)
     async with (
         dynkube.connect(url=url, settings=settings) as client,
         client.informer(WIDGETS) as informer,
-        client.informer("namespaces.v1.") as namespaces,  # so that the filter need not wait for its list
+        client.informer("namespaces.v1.") as namespaces,  # so that the filter does not wait for their list
     ):
         seen = Seen()
-        handler = informer.add_handler(on_add=seen.come, on_delete=seen.come)
+        handler = informer.add_handler(on_add=seen.count, on_delete=seen.count)
         await namespaces.wait_synced()
         await handler.wait_synced()
         for by in options.by or FILTERS:
-            one = FILTERS[by]
-            for name, new in (("hide", one), ("flip", ~one), ("show", None)):
+            by_kind = FILTERS[by]
+            for name, new in (("hide", by_kind), ("flip", ~by_kind), ("show", None)):
                 result = await change(informer, seen, new)
                 report(client="dynkube", by=by, change=name, objects=options.objects, **result)
 
 
 def main() -> None:
-    """Parse the command line, start a server, run once."""
-    parser = argparse.ArgumentParser(description="Change filters over many objects.")
+    """Parse the command line, start a server, and run once."""
+    parser = argparse.ArgumentParser(description="Measure filter changes with many objects.")
     parser.add_argument("--objects", type=int, default=100_000)
     parser.add_argument("--size", type=int, default=4096)
     parser.add_argument("--by", choices=tuple(FILTERS), action="append")

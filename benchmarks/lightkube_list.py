@@ -1,10 +1,11 @@
-"""The best Python peer, lightkube: a list into its objects, or its bare watch, on the byte server.
+"""CPU and memory of a list or a watch with lightkube, another Python client, on the byte server.
 
     python -m benchmarks.lightkube_list [--mode list|watch] [--objects 20000] [--events 20000] [--python PATH]
 
-lightkube has no informer: its list ends with the objects in a Python list, its watch with each object in user code.
-So dynkube does more here (store, index, handler) and is measured against less. Objects are its generic resources,
-dicts. It is no dependency of dynkube's: ``pip install lightkube`` somewhere, and say where by ``--python``.
+Prints one line of JSON. lightkube has no informer: a list returns a Python list, and a watch yields each object.
+dynkube's informers do more (cache, index, handler) and are compared with less. The objects are lightkube's generic
+resources, which are dicts. dynkube does not depend on lightkube: install it anywhere, and pass that interpreter as
+``--python``.
 """
 
 from __future__ import annotations
@@ -21,34 +22,34 @@ from benchmarks.measure import MB, ROOT, Meter, byte_server, cpu, report
 
 
 def client_and_resource(url: str) -> tuple[Any, Any]:
-    """A lightkube client on ``url`` and its class for the objects; untyped, as lightkube may be missing."""
+    """Return a lightkube client for ``url`` and its class of the objects; untyped, as lightkube may be missing."""
     lightkube, models = import_module("lightkube"), import_module("lightkube.config.models")
     generic = import_module("lightkube.generic_resource")
-    # Without a user, even an empty one, it refuses to start.
+    # lightkube requires a user, even an empty one.
     config = lightkube.KubeConfig.from_one(cluster=models.Cluster(server=url), user=models.User())
     widget = generic.create_namespaced_resource(objects.GROUP, objects.VERSION, objects.KIND, objects.PLURAL)
     return lightkube.Client(config=config), widget
 
 
 def list_all(client: Any, widget: Any, expected: int) -> None:
-    """Everything into a list."""
+    """List all objects, and print the result."""
     meter = Meter()
     items = list(client.list(widget, namespace="*"))
-    spent = meter.read()
+    measured = meter.read()
     held = meter.held()
     assert len(items) == expected
     report(
         client="lightkube",
         mode="list",
         objects=expected,
-        **spent,
+        **measured,
         held_mb=held,
         bytes_per_object=held * MB / expected,
     )
 
 
 def watch_all(client: Any, widget: Any, events: int) -> None:
-    """Each event to user code."""
+    """Read all events of a watch, and print the result."""
     stream = client.watch(widget, namespace="*", resource_version="1")
     seen, began = 0, 0.0
     for _, obj in stream:
@@ -62,13 +63,13 @@ def watch_all(client: Any, widget: Any, events: int) -> None:
 
 
 def main() -> None:
-    """Parse the command line, start a server unless given one, run once; elsewhere if asked to."""
-    parser = argparse.ArgumentParser(description="What lightkube needs for the same bytes.")
+    """Parse the command line, start a server unless there is a URL, and run once, with the interpreter ``--python``."""
+    parser = argparse.ArgumentParser(description="Measure a list or a watch with lightkube.")
     parser.add_argument("--mode", choices=("list", "watch"), default="list")
     parser.add_argument("--objects", type=int, default=20_000)
     parser.add_argument("--events", type=int, default=20_000)
-    parser.add_argument("--python", default=sys.executable, help="an interpreter that has lightkube")
-    parser.add_argument("--url", help="a byte server that runs already, with as many objects (and events)")
+    parser.add_argument("--python", default=sys.executable, help="an interpreter with lightkube")
+    parser.add_argument("--url", help="a running byte server with the same numbers of objects and events")
     options = parser.parse_args()
     if options.url is None:
         events = options.events if options.mode == "watch" else 0

@@ -1,4 +1,4 @@
-"""What the measuring scripts have in common: CPU and memory of this process, the byte server beside it, the output."""
+"""Helpers of the benchmarks: CPU and memory of this process, the byte server, and the output."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ MB = 1 << 20
 
 
 def cpu() -> float:
-    """User and system seconds of this process so far, all threads."""
+    """Return the user and system CPU seconds of this process so far, of all threads."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
     return usage.ru_utime + usage.ru_stime
 
 
 def memory(field: str = "VmRSS") -> float:
-    """A field of /proc/self/status in MiB: ``VmRSS`` is resident now, ``VmHWM`` the most it ever was.
+    """Return a field of /proc/self/status in MiB: ``VmRSS`` is the resident memory, ``VmHWM`` its peak.
 
-    Not ``ru_maxrss``, which a process inherits from the one that started it.
+    ``ru_maxrss`` is not used, as a process inherits it from its parent.
     """
     for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
         if line.startswith(field + ":"):
@@ -34,7 +34,7 @@ def memory(field: str = "VmRSS") -> float:
 
 
 class Meter:
-    """CPU, wall and memory from the moment it is made."""
+    """Measures CPU time, wall time and memory from its creation."""
 
     def __init__(self) -> None:
         gc.collect()
@@ -43,24 +43,24 @@ class Meter:
         self._wall = time.perf_counter()
 
     def read(self) -> dict[str, float]:
-        """What was spent until now. ``rss_delta_mb`` is growth now, ``peak_delta_mb`` at the worst moment."""
-        spent = {"cpu_s": cpu() - self._cpu, "wall_s": time.perf_counter() - self._wall}
+        """Return the measurements so far: ``rss_delta_mb`` is the growth, ``peak_delta_mb`` that of the peak."""
+        times = {"cpu_s": cpu() - self._cpu, "wall_s": time.perf_counter() - self._wall}
         return {
-            **spent,
+            **times,
             "rss_delta_mb": memory() - self._memory,
             "peak_delta_mb": memory("VmHWM") - self._memory,
             "peak_mb": memory("VmHWM"),
         }
 
     def held(self) -> float:
-        """MiB by which the process has grown, after a garbage collection: what the result needs to live."""
+        """Collect garbage, and return by how many MiB the process has grown: the memory that the result occupies."""
         gc.collect()
         return memory() - self._memory
 
 
 @contextmanager
 def byte_server(**options: int | str) -> Iterator[str]:
-    """The byte server in a process of its own, while the block runs; gives its URL."""
+    """Run the byte server in its own process while the block runs; yields its URL."""
     arguments = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
     process = subprocess.Popen(
         [sys.executable, "-m", "benchmarks.byteserver", *arguments],
@@ -73,7 +73,7 @@ def byte_server(**options: int | str) -> Iterator[str]:
     try:
         url = process.stdout.readline().strip()
         if not url:
-            raise RuntimeError("the byte server did not start; its error is above")
+            raise RuntimeError("the byte server did not start; see its error above")
         yield url
     finally:
         process.terminate()
@@ -81,6 +81,6 @@ def byte_server(**options: int | str) -> Iterator[str]:
 
 
 def report(**values: object) -> None:
-    """The result as one line of JSON; floats to four digits."""
+    """Print a result as one line of JSON, with floats rounded to four digits."""
     rounded = {name: round(value, 4) if isinstance(value, float) else value for name, value in values.items()}
     print(json.dumps(rounded), flush=True)

@@ -1,9 +1,9 @@
-"""The data of the benchmarks: custom objects as a real server writes them, and the CRD that defines them.
+"""The data of the benchmarks: custom objects as a real server renders them, and their CRD.
 
-Like an HTTPRoute of some size: labels, annotations, managed fields of three managers (a third of the bytes), rules
-in the spec, conditions in the status. Many small values, as in real objects, because that is what decoders spend
-their time on; more bytes mean more rules, not longer strings. Keys are in alphabetical order, as servers write
-custom objects, and there is no white space. Everything is a function of its arguments: equal in every run.
+They resemble an HTTPRoute of some size: labels, annotations, managed fields of three managers (a third of the bytes),
+rules in the spec, conditions in the status. They have many small values, as real objects do, because decoders spend
+their time on these; larger objects have more rules, not longer strings. Keys are in alphabetical order, as servers
+render custom objects, and there is no whitespace. The data is the same in every run.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _TIERS: Final = ("frontend", "backend", "cache", "batch")
 
 
 def widget(number: int, *, size: int, resource_version: int) -> bytes:
-    """One object as JSON of about ``size`` bytes (to the next rule of 280; at least 2.9 KB)."""
+    """Return an object as JSON of about ``size`` bytes (by adding rules of 280 bytes; at least 2.9 KB)."""
     bare = _encode(_widget(number, 0, resource_version))
     rule = len(_encode(_rule(number, 10))) + 1
     return _encode(_widget(number, max(1, round((size - len(bare)) / rule)), resource_version))
@@ -114,7 +114,7 @@ def _managed_by(manager: str, operation: str, subresource: str) -> dict[str, obj
 
 
 def namespace(number: int) -> bytes:
-    """One Namespace; of each ten one is of environment ``prod``."""
+    """Return a Namespace as JSON; one in ten has the label ``environment: prod``."""
     name = f"ns-{number:02}"
     labels = {"environment": "prod" if number % 10 == 0 else "test", "kubernetes.io/metadata.name": name}
     metadata = {"labels": labels, "name": name, "resourceVersion": "1", "uid": f"ns-uid-{number}"}
@@ -122,7 +122,7 @@ def namespace(number: int) -> bytes:
 
 
 def crd() -> bytes:
-    """The CustomResourceDefinition of the objects, established."""
+    """Return the CRD of the objects as JSON, established."""
     schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
     names = {"kind": KIND, "listKind": f"{KIND}List", "plural": PLURAL, "singular": PLURAL[:-1]}
     true = {"reason": "Yes", "status": "True"}

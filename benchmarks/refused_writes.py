@@ -1,10 +1,13 @@
-"""Have clients of other authors write what is refused before its body was read, and count the connections they lose.
+"""Other clients' creates that get a 403 before the server has read their body: which of them see another error?
 
-The server is ``dynkube serve --rbac``, over plain HTTP and over TLS, and the clients are a user without rights: each
-create is answered with 403 as soon as its head was read. The bodies have 200 bytes, 20 KB, 200 KB and 1 MB, in turn:
-the server reads the first three all the same; of the last one it reads no more, and closes the connection.
+    python -m benchmarks.refused_writes [--count 1000] [--clients FOLDER]
 
-The clients are installed into a virtual environment of their own (``--clients FOLDER``), since not all of them are test
+Prints a table in Markdown: how many creates of each client got the 403, and the other outcomes. The server is
+``dynkube serve --rbac``, over plain HTTP and over TLS, and the clients authenticate as a user without permissions: the
+server responds to each create with 403 as soon as it has read the head. The bodies have 200 bytes, 20 KB, 200 KB and
+1 MB, in turn. The server still reads the first three; it does not read the last one, and closes the connection.
+
+The clients are installed into their own virtual environment (``--clients FOLDER``), as not all of them are test
 dependencies.
 """
 
@@ -28,7 +31,7 @@ from benchmarks.measure import ROOT
 
 _PACKAGES = {"lightkube": "lightkube", "kr8s": "kr8s", "pykube": "pykube-ng", "kubernetes": "kubernetes"}
 _DEADLINE = 300  # seconds for one client
-# Runs with the interpreter of the clients. Prints what came of the writes, by how often it came.
+# Runs with the interpreter of the clients. Prints the outcomes of the writes, with their counts.
 _CHILD = """
 import json, os, sys
 from collections import Counter
@@ -94,29 +97,29 @@ print(json.dumps(outcomes))
 
 
 def main() -> None:
-    """Run every client against both servers."""
+    """Run each client on both servers."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=1000, help="writes of each client and each server")
+    parser.add_argument("--count", type=int, default=1000, help="writes of each client on each server")
     parser.add_argument("--library", type=Path, default=ROOT, metavar="FOLDER", help="a checkout of dynkube")
     parser.add_argument(
         "--clients",
         type=Path,
         default=Path.home() / ".cache/dynkube/clients",
         metavar="FOLDER",
-        help="their environment",
+        help="the virtual environment of the clients",
     )
     given = parser.parse_args()
     python = _environment(given.clients)
-    print("| client | | writes | answered 403 | other outcomes | seconds |\n|---|---|---|---|---|---|")
+    print("| client | | writes | got the 403 | other outcomes | seconds |\n|---|---|---|---|---|---|")
     for scheme in ("http", "https"):
-        with _served(given.library, tls=scheme == "https") as kubeconfig:
+        with _serve(given.library, tls=scheme == "https") as kubeconfig:
             for client in _PACKAGES:
                 row = _outcomes(python, client, given.count, kubeconfig)
                 print(f"| {client} {_version(python, client)} | {scheme} | {given.count} | {row} |", flush=True)
 
 
 def _environment(folder: Path) -> Path:
-    """The interpreter of a virtual environment with the clients."""
+    """Install the clients into a virtual environment, and return its interpreter."""
     python = folder / "bin/python"
     if not python.exists():
         venv.create(folder, with_pip=True)
@@ -126,8 +129,8 @@ def _environment(folder: Path) -> Path:
 
 
 @contextmanager
-def _served(library: Path, *, tls: bool) -> Iterator[Path]:
-    """A server, and the kubeconfig of a user without rights."""
+def _serve(library: Path, *, tls: bool) -> Iterator[Path]:
+    """Run a server, and yield the kubeconfig of a user without permissions."""
     with tempfile.TemporaryDirectory() as folder:
         admin, user = Path(folder, "admin"), Path(folder, "user")
         options = ["--rbac", "--user", "alice=secret", "--kubeconfig-out", str(admin), *(["--tls"] if tls else [])]
@@ -155,13 +158,13 @@ def _outcomes(python: Path, client: str, count: int, kubeconfig: Path) -> str:
             env=environ, capture_output=True, text=True, timeout=_DEADLINE, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        return f"? | did not end within {_DEADLINE} s | "
+        return f"? | did not finish within {_DEADLINE} s | "
     if done.returncode:
         return f"? | {(done.stderr.strip().splitlines() or ['?'])[-1]} | "
     outcomes: dict[str, int] = json.loads(done.stdout.splitlines()[-1])
-    refused = outcomes.pop("403", 0)
-    others = "; ".join(f"{times} x {what}" for what, times in outcomes.items()) or "none"
-    return f"{refused} | {others} | {time.perf_counter() - began:.1f}"
+    forbidden = outcomes.pop("403", 0)
+    others = "; ".join(f"{times} x {outcome}" for outcome, times in outcomes.items()) or "none"
+    return f"{forbidden} | {others} | {time.perf_counter() - began:.1f}"
 
 
 def _version(python: Path, client: str) -> str:

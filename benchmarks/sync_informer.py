@@ -1,14 +1,15 @@
-"""CPU and memory of syncing one informer: from just before ``connect`` until ``wait_synced``, with one handler.
+"""CPU and memory of syncing one informer with one handler, from just before ``connect`` until ``wait_synced``.
 
     python -m benchmarks.sync_informer [--mode list|pages|stream] [--objects 20000] [--size 4096]
                                        [--keep-managed-fields] [--url http://127.0.0.1:8001]
 
-Prints JSON. ``cpu_s`` is user and system time of this process, without imports (``import_cpu_s``) and without the
-byte server, which is another process. ``held_mb`` is growth of the resident memory once synced; ``bytes_per_object``
-is that divided, ``json_bytes`` what the objects' JSON weighs as sent, ``stored_bytes`` as kept (without
-managedFields, unless asked for). The informer has one index and one handler, like the client-go side.
+Prints one line of JSON. ``cpu_s`` is the user and system time of this process, without imports (``import_cpu_s``) and
+without the byte server, which is another process. ``held_mb`` is the growth of the resident memory once synced, and
+``bytes_per_object`` the same per object; ``json_bytes`` is the size of an object's JSON as sent, and ``stored_bytes``
+as cached (without managedFields, unless they are kept). The informer has one index and one handler, as in the client-go
+benchmark.
 
-What it does not say: anything about TLS, compression or a slow network; how long a real server takes.
+TLS, compression, a slow network and the time of a real server are not measured.
 """
 
 from __future__ import annotations
@@ -23,32 +24,32 @@ _before_import = cpu()
 import trio  # noqa: E402  # the import is measured
 
 import dynkube  # noqa: E402  # as above
-from dynkube import Client, InformerSettings, connect  # noqa: E402, F401  # names load on first use: all of it now
+from dynkube import Client, InformerSettings, connect  # noqa: E402, F401  # names are loaded on first use
 
 _IMPORT_CPU = cpu() - _before_import
 WIDGETS = dynkube.GVR(objects.GROUP, objects.VERSION, objects.PLURAL)
 
 
 def tier(obj: dynkube.Unstructured) -> list[str]:
-    """The index: by a label, as on the client-go side."""
+    """Index an object by a label, as the client-go benchmark does."""
     value = obj.labels.get("tier")
     return [value] if value else []
 
 
 class Seen:
-    """The handler: touches what it is given, and counts."""
+    """A handler that reads each object, and counts."""
 
     def __init__(self) -> None:
         self.added = 0
 
     def add(self, obj: dynkube.Unstructured) -> None:
-        """One object came."""
+        """Count an object."""
         if obj.name:
             self.added += 1
 
 
 async def sync(url: str, options: argparse.Namespace) -> None:
-    """One run."""
+    """Sync an informer, and print the result."""
     seen = Seen()
     meter = Meter()
     settings = dynkube.InformerSettings(streaming_lists=options.mode == "stream")
@@ -59,7 +60,7 @@ async def sync(url: str, options: argparse.Namespace) -> None:
         async with informer:
             with trio.fail_after(60):
                 await informer.wait_synced()
-            spent = meter.read()
+            measured = meter.read()
             held = meter.held()
             assert len(informer) == seen.added == options.objects, (len(informer), seen.added)
             count = options.objects
@@ -71,7 +72,7 @@ async def sync(url: str, options: argparse.Namespace) -> None:
         client="dynkube",
         mode=options.mode,
         objects=count,
-        **spent,
+        **measured,
         held_mb=held,
         bytes_per_object=held * MB / count,
         json_bytes=sent / len(range(0, count, 100)),
@@ -81,13 +82,13 @@ async def sync(url: str, options: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    """Parse the command line, start a server unless given one, run once."""
-    parser = argparse.ArgumentParser(description="Sync one informer and say what it cost.")
+    """Parse the command line, start a server unless there is a URL, and run once."""
+    parser = argparse.ArgumentParser(description="Measure the sync of one informer.")
     parser.add_argument("--mode", choices=("list", "pages", "stream"), default="list")
     parser.add_argument("--objects", type=int, default=20_000)
     parser.add_argument("--size", type=int, default=4096)
     parser.add_argument("--keep-managed-fields", action="store_true")
-    parser.add_argument("--url", help="a byte server that runs already, with as many objects")
+    parser.add_argument("--url", help="a running byte server with the same number of objects")
     options = parser.parse_args()
     if options.url:
         trio.run(sync, options.url, options)

@@ -1,12 +1,12 @@
-"""Watch events a CPU second: from the socket through decoder, store and one index to a handler.
+"""Watch events per CPU second, from the socket through decoder, cache and one index to a handler.
 
     python -m benchmarks.watch_events [--events 20000] [--event-size 5120] [--objects 5000] [--bare]
 
-The server sends the events as fast as they are read, over all objects in turn, so that none is merged with the next
-of its key before the handler took it (``delivered`` says how many updates the handler saw). The clock runs from the
-first update to the last. ``--bare`` watches without an informer: what a single watch of the client costs.
+Prints one line of JSON. The server sends the events as fast as they are read, of one object after the other, so that
+none is merged with the next one of its object before the handler gets it (``delivered`` is the number of updates that
+the handler received). The time is measured from the first update to the last. ``--bare`` watches without an informer.
 
-What it does not say: latency of a single event, or how many clients one server bears.
+The latency of a single event, and the number of clients that a server supports, are not measured.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from benchmarks.sync_informer import WIDGETS, tier
 
 
 class Updates:
-    """The handler: touches each object, notes the CPU at the first update and at the last."""
+    """A handler that reads each object, and records the CPU time at the first update and at the last."""
 
     def __init__(self, last_version: str) -> None:
         self.delivered = 0
@@ -30,7 +30,7 @@ class Updates:
         self._last_version = last_version
 
     def update(self, old: dynkube.Unstructured | None, new: dynkube.Unstructured) -> None:
-        """One object changed."""
+        """Count an update."""
         if not self.delivered:
             self.began = cpu()
         self.delivered += bool(new.name)
@@ -40,7 +40,7 @@ class Updates:
 
 
 async def through_informer(client: dynkube.Client, updates: Updates) -> None:
-    """Sync, then take what comes."""
+    """Receive the events with an informer."""
     informer = client.informer(WIDGETS, indexes={"tier": tier})
     informer.add_handler(on_update=updates.update)
     async with informer:
@@ -48,7 +48,7 @@ async def through_informer(client: dynkube.Client, updates: Updates) -> None:
 
 
 async def bare(client: dynkube.Client, updates: Updates) -> None:
-    """A watch alone."""
+    """Receive the events with a watch."""
     async with client.resource(WIDGETS).watch(resource_version="1") as events:
         async for event in events:
             if isinstance(event, dynkube.Modified):
@@ -58,7 +58,7 @@ async def bare(client: dynkube.Client, updates: Updates) -> None:
 
 
 async def run(url: str, options: argparse.Namespace) -> None:
-    """One run."""
+    """Receive all events, and print the result."""
     updates = Updates(str(1_000_000 + options.objects + options.events))
     with trio.fail_after(60):
         async with dynkube.connect(url=url, settings=dynkube.InformerSettings(streaming_lists=False)) as client:
@@ -76,13 +76,13 @@ async def run(url: str, options: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    """Parse the command line, start a server unless given one, run once."""
-    parser = argparse.ArgumentParser(description="Follow a fast watch and say how fast it was.")
+    """Parse the command line, start a server unless there is a URL, and run once."""
+    parser = argparse.ArgumentParser(description="Measure the throughput of a watch.")
     parser.add_argument("--objects", type=int, default=5_000)
     parser.add_argument("--events", type=int, default=20_000)
     parser.add_argument("--event-size", type=int, default=5120)
-    parser.add_argument("--bare", action="store_true", help="a watch without informer")
-    parser.add_argument("--url", help="a byte server that runs already, with as many objects and events")
+    parser.add_argument("--bare", action="store_true", help="a watch without an informer")
+    parser.add_argument("--url", help="a running byte server with the same numbers of objects and events")
     options = parser.parse_args()
     if options.url:
         trio.run(run, options.url, options)

@@ -1,1 +1,1 @@
-"""Small inputs that cost much: what each of them does, in a process of its own with a limit on its memory."""
+"""Time and memory of small inputs that are expensive to process, each in its own process with a memory limit."""

@@ -1,4 +1,4 @@
-"""Give the library small inputs that cost much, each in a process of its own, and print what they did as a table."""
+"""Process small inputs that are expensive, each in its own process, and print a table of result, time and memory."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from benchmarks.measure import ROOT
 
 _EXAMPLES = """
 examples:
-    python -m benchmarks.bounds                       # all of them
-    python -m benchmarks.bounds --only yaml           # those with this in their name
-    python -m benchmarks.bounds --library FOLDER --library .   # another checkout of dynkube beside this one
+    python -m benchmarks.bounds                       # all inputs
+    python -m benchmarks.bounds --only yaml           # those whose name contains this
+    python -m benchmarks.bounds --library FOLDER --library .   # another checkout of dynkube and this one
 """
 _DEADLINE = 60.0  # seconds for one input
-_WIDTH = 80  # characters that are shown of a result
+_WIDTH = 80  # characters of a result that are printed
 
 
 def main() -> None:
-    """Run the cases that were asked for."""
+    """Run the selected cases."""
     parser = argparse.ArgumentParser(
         description=__doc__, epilog=_EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--only", default="", metavar="TEXT", help="inputs with this in their name")
+    parser.add_argument("--only", default="", metavar="TEXT", help="run only inputs whose name contains this")
     parser.add_argument(
         "--library", type=Path, action="append", metavar="FOLDER", help="a checkout of dynkube: a column of the table"
     )
@@ -55,10 +55,10 @@ def main() -> None:
 
 
 def _in_child(name: str, library: Path) -> Outcome | str:
-    # -P, and the checkout first on the path: "dynkube" is that checkout's, "benchmarks" has the cases of this one.
+    # -P, and the checkout first on the path: it has the package "dynkube", and this one the cases in "benchmarks".
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join([str(library.resolve()), str(ROOT)])}
     command = [sys.executable, "-P", "-m", "benchmarks.bounds", "--child", name]
-    # In a session of its own, so that what it has started ends with it.
+    # In its own session, so that its child processes are killed with it.
     pipe = subprocess.PIPE
     process = subprocess.Popen(command, env=environ, stdout=pipe, stderr=pipe, text=True, start_new_session=True)
     try:
@@ -81,7 +81,7 @@ def _cell(outcome: Outcome | str) -> str:
         return outcome
     result = re.sub(r"/tmp/\w+/", "FOLDER/", outcome.result).replace("|", "/")
     result = result if len(result) <= _WIDTH else f"{result[:_WIDTH]}..."
-    return f"{result}<br>{outcome.seconds:.2f} s, {outcome.grown_mb:.0f} MB, loop held {outcome.held_ms:.0f} ms"
+    return f"{result}<br>{outcome.seconds:.2f} s, {outcome.grown_mb:.0f} MB, loop held {outcome.blocked_ms:.0f} ms"
 
 
 if __name__ == "__main__":

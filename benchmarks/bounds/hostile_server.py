@@ -1,4 +1,4 @@
-"""An API server that means harm, in a process of its own: ``python -m benchmarks.bounds.hostile_server NAME``."""
+"""A hostile API server in its own process: ``python -m benchmarks.bounds.hostile_server NAME`` prints its port."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _numbers = count()
 
 
 def response(body: object, status: str = "200 OK", *fields: str) -> bytes:
-    """A response with a JSON body."""
+    """Return a response with a JSON body."""
     content = json.dumps(body).encode()
     head = [f"HTTP/1.1 {status}", "Content-Type: application/json", f"Content-Length: {len(content)}", *fields]
     return "\r\n".join([*head, "", ""]).encode() + content
 
 
 def pod(name: str, size: int = 0) -> dict[str, Any]:
-    """A pod in the namespace ``default``, with so many bytes in it."""
+    """Return a pod in the namespace ``default``, with ``size`` bytes of data."""
     metadata = {"name": name, "namespace": "default", "uid": name, "resourceVersion": "1"}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, **({"data": "x" * size} if size else {})}
 
@@ -69,7 +69,7 @@ def _smuggled(path: str) -> bytes:
     return response(pod("a")) + response(pod("injected")) if path.endswith("/a") else response(pod("b"))
 
 
-ANSWERS: Final[dict[str, Callable[[str, str], bytes]]] = {
+RESPONSES: Final[dict[str, Callable[[str, str], bytes]]] = {
     "repeated token": lambda path, credential: _page("t"),
     "empty pages": lambda path, credential: _page("", items=0),
     "growing list": lambda path, credential: _page(""),
@@ -84,16 +84,16 @@ ANSWERS: Final[dict[str, Callable[[str, str], bytes]]] = {
 
 
 def main() -> None:
-    """Serve until the process that started this ends; prints the port."""
-    answer = ANSWERS[sys.argv[1]]
+    """Print the port, and serve until killed."""
+    respond = RESPONSES[sys.argv[1]]
     with socket.create_server(("127.0.0.1", 0), backlog=256) as listener:
         print(listener.getsockname()[1], flush=True)
         while True:
             connection, _ = listener.accept()
-            threading.Thread(target=_serve, args=(connection, answer), daemon=True).start()
+            threading.Thread(target=_serve, args=(connection, respond), daemon=True).start()
 
 
-def _serve(connection: socket.socket, answer: Callable[[str, str], bytes]) -> None:
+def _serve(connection: socket.socket, respond: Callable[[str, str], bytes]) -> None:
     received = b""
     with connection:
         try:
@@ -105,9 +105,9 @@ def _serve(connection: socket.socket, answer: Callable[[str, str], bytes]) -> No
                 head, _, received = received.partition(b"\r\n\r\n")
                 path = head.split(b" ", 2)[1].decode().partition("?")[0]
                 fields = dict(line.split(": ", 1) for line in head.decode("latin-1").split("\r\n")[1:])
-                own = path in _DISCOVERY and not (path == "/apis" and answer is ANSWERS["many groups"])
+                own = path in _DISCOVERY and not (path == "/apis" and respond is RESPONSES["many groups"])
                 credential = fields.get("authorization", "")
-                connection.sendall(response(_DISCOVERY[path]) if own else answer(path, credential))
+                connection.sendall(response(_DISCOVERY[path]) if own else respond(path, credential))
         except OSError:
             return
 

@@ -1,4 +1,4 @@
-"""Requests that may stop the embedded server for all its clients."""
+"""Cases: requests that may block the embedded server for all its clients."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dynkube.testing import APIServer
 JSONObject: TypeAlias = dict[str, Any]
 
 _CONFIGS = "/api/v1/namespaces/default/configmaps"
-_DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+_CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _WIDGETS = "/apis/example.com/v1/namespaces/default/widgets"
 _FINALIZERS = "/metadata/finalizers"
 _SERVICE = "/api/v1/namespaces/default/services/a"
@@ -26,32 +26,32 @@ _PATCHES = {
     "strategic": "application/strategic-merge-patch+json",
     "apply": "application/apply-patch+yaml",
 }
-_SHORT = 300.0  # seconds; the process has a deadline of its own
+_TIMEOUT = 300.0  # seconds; the process has its own deadline
 
 
 class _Server:
-    """An embedded server that listens on TCP, asked by a plain HTTP client in the same event loop."""
+    """An embedded server that listens on TCP, and a plain HTTP client in the same event loop."""
 
     def __init__(self, server: APIServer, client: httpx2.AsyncClient) -> None:
         self.server = server
         self._client = client
 
     async def send(self, trial: Trial, method: str, path: str, body: object, media_type: str = _JSON) -> str:
-        """Send a request that is measured, and say what came back."""
+        """Send a request that is measured, and describe the response."""
         content = json.dumps(body).encode()
-        trial.give(len(content))
+        trial.start(len(content))
         response = await self._client.request(
-            method, path, content=content, headers={"Content-Type": media_type}, timeout=_SHORT
+            method, path, content=content, headers={"Content-Type": media_type}, timeout=_TIMEOUT
         )
-        return _said(response)
+        return _described(response)
 
     async def patch(self, trial: Trial, kind: str, path: str, body: object) -> str:
-        """Send a patch that is measured, and say what came back."""
+        """Send a patch that is measured, and describe the response."""
         force = "&force=true" if kind == "apply" else ""
         return await self.send(trial, "PATCH", f"{path}?fieldManager=a{force}", body, _PATCHES[kind])
 
 
-def _said(response: httpx2.Response) -> str:
+def _described(response: httpx2.Response) -> str:
     if response.status_code < 300:
         return f"{response.status_code}, {len(response.content):,} B"
     return f"{response.status_code} {response.json().get('message', '')[:110]}"
@@ -60,7 +60,7 @@ def _said(response: httpx2.Response) -> str:
 @asynccontextmanager
 async def _embedded() -> AsyncIterator[_Server]:
     async with (
-        APIServer(managed_fields=False) as server,  # whose size would keep long lists out of the store
+        APIServer(managed_fields=False) as server,  # as those of long lists exceed the limit on an object's size
         server.serve() as endpoint,
         httpx2.AsyncClient(base_url=endpoint.url) as client,
     ):
@@ -72,8 +72,8 @@ def _config(**fields: Any) -> JSONObject:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, **fields}
 
 
-def _definition(schema: JSONObject) -> JSONObject:
-    """A CRD of Widgets with ``schema`` for their ``spec``."""
+def _crd(schema: JSONObject) -> JSONObject:
+    """Return a CRD of Widgets with ``schema`` for their ``spec``."""
     properties = {"spec": schema}
     version = {
         "name": "v1",
@@ -90,11 +90,11 @@ def _definition(schema: JSONObject) -> JSONObject:
     }
 
 
-def _widget(spec: object, there: JSONObject | None = None) -> JSONObject:
-    """A Widget; ``there`` is the one that it replaces."""
+def _widget(spec: object, replaced: JSONObject | None = None) -> JSONObject:
+    """Return a Widget; ``replaced`` is the one that it replaces."""
     metadata = {"name": "a", "namespace": "default"}
-    if there is not None:
-        metadata["resourceVersion"] = there["metadata"]["resourceVersion"]
+    if replaced is not None:
+        metadata["resourceVersion"] = replaced["metadata"]["resourceVersion"]
     return {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": metadata, "spec": spec}
 
 
@@ -155,7 +155,7 @@ def _element_order(count: int) -> Case:
 
 
 def _merged_by_key(count: int) -> Case:
-    """A patch of a Service's ports, every other of which is there already."""
+    """Return a case that patches a Service's ports, half of which exist already."""
 
     def ports(first: int, step: int) -> list[JSONObject]:
         return [{"name": f"p{number}", "port": number} for number in range(first, first + count * step, step)]
@@ -196,14 +196,14 @@ def _items(count: int, *, step: int = 1, **fields: Any) -> list[JSONObject]:
 def _custom(schema: JSONObject, method: str, before: object, after: object) -> Case:
     async def case(trial: Trial) -> str:
         async with _embedded() as embedded:
-            embedded.server.create(_definition(schema))
+            embedded.server.create(_crd(schema))
             if before is not None:
                 embedded.server.create(_widget(before))
             if method == "POST":
                 return await embedded.send(trial, method, _WIDGETS, _widget(after))
             if method == "PUT":
-                there = embedded.server.get("widgets.v1.example.com", "a", namespace="default")
-                return await embedded.send(trial, method, f"{_WIDGETS}/a", _widget(after, there))
+                replaced = embedded.server.get("widgets.v1.example.com", "a", namespace="default")
+                return await embedded.send(trial, method, f"{_WIDGETS}/a", _widget(after, replaced))
             return await embedded.patch(trial, method, f"{_WIDGETS}/a", _widget(after))
 
     return case
@@ -217,15 +217,13 @@ def _many_patterns(count: int) -> Case:
     async def case(trial: Trial) -> str:
         properties = {f"f{number}": {"type": "string", "pattern": rf"^\pL{{253}}{number}"} for number in range(count)}
         async with _embedded() as embedded:
-            return await embedded.send(
-                trial, "POST", _DEFINITIONS, _definition({"type": "object", "properties": properties})
-            )
+            return await embedded.send(trial, "POST", _CRDS, _crd({"type": "object", "properties": properties}))
 
     return case
 
 
 def _chosen(count: int) -> Case:
-    """Items of an enum, each the last of those allowed."""
+    """Return a case with a list of enum values, each the last allowed one."""
     schema = {"type": "array", "items": {"type": "string", "enum": _names(count)}}
     return _custom(schema, "POST", None, [_names(count)[-1]] * count)
 

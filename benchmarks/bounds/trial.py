@@ -1,4 +1,4 @@
-"""One input, tried in this process: what came of it, and the seconds, the memory and the event loop's time it took."""
+"""The measurement of one input in this process: result, time, memory, and how long the event loop was blocked."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ import trio
 
 from benchmarks.measure import memory
 
-MEMORY_LIMIT = 3 << 30  # bytes of address space; what needs more fails with a MemoryError
-_TICK = 0.005  # seconds between two looks at whether the loop still comes round
+MEMORY_LIMIT = 3 << 30  # bytes of address space; a case that needs more raises a MemoryError
+_TICK = 0.005  # seconds; how often the event loop is checked
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one input did.
+    """The result of one input.
 
     Attributes:
-        size: bytes of the input.
-        result: what came of it, in a few words: an error's class and its first words, or what was accepted.
-        seconds: from the moment it was given.
-        grown_mb: growth of the peak resident set, MiB.
-        held_ms: the longest time in which the event loop did not come round, milliseconds.
+        size: the size of the input in bytes.
+        result: a short description: the class of an error and the start of its message, or what was accepted.
+        seconds: the duration from the start of the measurement.
+        grown_mb: the growth of the peak resident set in MiB.
+        blocked_ms: the longest time for which the event loop was blocked, in milliseconds.
     """
 
     size: int
     result: str
     seconds: float
     grown_mb: float
-    held_ms: float
+    blocked_ms: float
 
 
 class Trial:
-    """Given to each case: it says how large the input is, and when it is given."""
+    """A measurement, which each case starts with the size of its input."""
 
     def __init__(self) -> None:
         self.size = 0
@@ -44,8 +44,8 @@ class Trial:
         self._memory = 0.0
         self._worst = 0.0
 
-    def give(self, size: int) -> None:
-        """From here on it is measured: an input of ``size`` bytes is given to the library."""
+    def start(self, size: int) -> None:
+        """Start the measurement: the library is about to process an input of ``size`` bytes."""
         self.size = size
         self._memory = memory("VmHWM")
         self._worst = 0.0
@@ -56,18 +56,18 @@ class Trial:
         while True:
             before = time.perf_counter()
             await trio.sleep(_TICK)
-            since = max(before, self._started or 0.0)  # not what was set up before
+            since = max(before, self._started or 0.0)  # not the preparations
             self._worst = max(self._worst, time.perf_counter() - since - _TICK)
 
     async def run(self, case: Case) -> Outcome:
-        """Run a case to its end."""
+        """Run a case, and return its outcome."""
         async with trio.open_nursery() as nursery:
             await nursery.start(self._watch_loop)
             result = await case(self)
             ended = time.perf_counter()
-            await trio.sleep(_TICK)  # so that a hold at the very end is seen
+            await trio.sleep(_TICK)  # so that blocking at the very end is measured
             nursery.cancel_scope.cancel()
-        assert self._started is not None, "the case did not say when the input is given"
+        assert self._started is not None, "the case did not start the measurement"
         grown = memory("VmHWM") - self._memory
         return Outcome(self.size, result, ended - self._started, grown, self._worst * 1000)
 
@@ -76,11 +76,11 @@ Case: TypeAlias = Callable[[Trial], Awaitable[str]]
 
 
 def outcome_of(error: BaseException) -> str:
-    """An error in a few words."""
+    """Return a short description of an error."""
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text[:110]}{'...' if len(text) > 110 else ''}"
 
 
 def limit_memory() -> None:
-    """Keep this process from taking the machine with it."""
+    """Limit the memory of this process."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))

@@ -1,4 +1,4 @@
-"""YAML that is small and becomes large, and files without an end: in manifests, kubeconfigs and requests."""
+"""Cases: small YAML that expands to large data, and endless files, as manifests, kubeconfigs and requests."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _CRD: Final[dict[str, Any]] = {
     },
 }
 _WIDGETS: Final = "/apis/example.com/v1/namespaces/default/widgets"
-_PATIENCE: Final = 20.0  # seconds until a case that can be cancelled is
+_TIMEOUT: Final = 20.0  # seconds, for cases that can be cancelled
 
 
 def _aliases(levels: int, times: int = 10, indent: str = "") -> str:
@@ -46,16 +46,16 @@ def _merges(levels: int) -> str:
     return f"a0: &a0 {{k: v}}\n{''.join(lines)}"
 
 
-async def _settled(trial: Trial, size: int, result: Callable[[], Awaitable[str]]) -> str:
-    await trio.sleep(0.05)  # so that what was done before does not count as a hold of the loop
-    trial.give(size)
-    said = f"cancelled after {_PATIENCE:g} s"
-    with trio.move_on_after(_PATIENCE):
+async def _measured(trial: Trial, size: int, act: Callable[[], Awaitable[str]]) -> str:
+    await trio.sleep(0.05)  # so that the preparations do not count as blocking of the event loop
+    trial.start(size)
+    result = f"cancelled after {_TIMEOUT:g} s"
+    with trio.move_on_after(_TIMEOUT):
         try:
-            said = await result()
+            result = await act()
         except (dynkube.DynkubeError, OSError, ValueError, RecursionError, MemoryError, SystemError) as error:
-            said = outcome_of(error)
-    return said
+            result = outcome_of(error)
+    return result
 
 
 async def _applied(source: Any, size: int, trial: Trial) -> str:
@@ -66,19 +66,19 @@ async def _applied(source: Any, size: int, trial: Trial) -> str:
             errors = [outcome_of(entry.error) for entry in report if entry.error is not None]
             return "; ".join(errors) or f"applied {len(report)} objects"
 
-        return await _settled(trial, size, apply)
+        return await _measured(trial, size, apply)
     raise AssertionError("unreachable: nothing is suppressed")
 
 
 async def _manifest(text: str, trial: Trial) -> str:
-    return await _applied(text, len(text), trial)  # a str with a line break is text and no path
+    return await _applied(text, len(text), trial)  # a str with a line break is taken as YAML, not as a path
 
 
 async def _kubeconfig(text: str, trial: Trial) -> str:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "config")
         await trio.Path(path).write_text(text, encoding="utf-8")
-        return await _settled(trial, len(text), partial(_load_config, path))
+        return await _measured(trial, len(text), partial(_load_config, path))
     raise AssertionError("unreachable: nothing is suppressed")
 
 
@@ -93,10 +93,10 @@ async def _request(method: str, content_type: str, body: str, trial: Trial) -> s
 
         async def send() -> str:
             headers = {"Content-Type": content_type}
-            answer = await client.request(method, url, content=body, headers=headers, timeout=None)
-            return f"{answer.status_code}: {' '.join(answer.text.split())[:60]}"
+            response = await client.request(method, url, content=body, headers=headers, timeout=None)
+            return f"{response.status_code}: {' '.join(response.text.split())[:60]}"
 
-        return await _settled(trial, len(body), send)
+        return await _measured(trial, len(body), send)
     raise AssertionError("unreachable: nothing is suppressed")
 
 
@@ -107,7 +107,7 @@ async def _loaded(source: Any, size: int, trial: Trial) -> str:
         async def load() -> str:
             return f"loaded {len(server.load(source))} objects"
 
-        return await _settled(trial, size, load)
+        return await _measured(trial, size, load)
     raise AssertionError("unreachable: nothing is suppressed")
 
 
@@ -121,7 +121,7 @@ def _fifo(case: Callable[[Path, Trial], Awaitable[str]]) -> Case:
 
 
 def _config_at(path: Path, trial: Trial) -> Awaitable[str]:
-    return _settled(trial, 0, partial(_load_config, path))
+    return _measured(trial, 0, partial(_load_config, path))
 
 
 def _within_itself() -> dict[str, Any]:
@@ -142,7 +142,7 @@ _SHARED = f"{_WIDGET}spec:\n{_aliases(10, 8, ' ')}"
 _DEEP = "a: " + "[" * 990 + "1," * 1_000_000 + "]" * 990
 _KEYS = ", ".join(f'"k{i}": 1' for i in range(60_000))
 
-# 90,000 values by 1,000 that are written, of which go-yaml lets 99 % be repeats.
+# 1,000 written values that expand to 90,000: go-yaml allows 99 % of the values to be repetitions.
 _MOST = f"{_WIDGET}spec:\n a: &a [{'k,' * 1_000}]\n b: [{'*a,' * 90}]\n"
 
 CASES: Final[dict[str, Case]] = {

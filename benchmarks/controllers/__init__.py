@@ -1,4 +1,4 @@
-"""The same controllers with ``dynkube.controllers`` and with controller-runtime, on the same servers, in turns.
+"""CPU, memory and throughput of equal controllers with ``dynkube.controllers`` and with controller-runtime.
 
 ``python -m benchmarks.controllers --help``
 """

@@ -1,8 +1,8 @@
-"""The command line.
+"""Compares controllers of ``dynkube.controllers`` and of controller-runtime, which alternate on the same servers.
 
     python -m benchmarks.controllers [--assets ~/.cache/dynkube/control-plane/1.36.3/bin] [--quick] [--rounds 3]
 
-Prints a table in Markdown. Without ``--assets`` there are no rows of a real API server.
+Prints a table in Markdown. Rows on a real API server need ``--assets``.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _QUEUE = (
 
 
 def sides(program: str, task: str, count: int, kubeconfig: str = "") -> tuple[Side, Side]:
-    """The commands of both sides."""
+    """Return the commands of both sides."""
     ours = (sys.executable, "-m", "benchmarks.controllers.side", "--task", task, "--objects", str(count))
     theirs = (program, "-task", task, "-objects", str(count))
     if not kubeconfig:
@@ -52,7 +52,7 @@ def sides(program: str, task: str, count: int, kubeconfig: str = "") -> tuple[Si
 
 
 def comparisons(program: str, options: argparse.Namespace, folder: Path) -> Iterator[Comparison]:
-    """Everything that is compared; a server runs while its comparisons are taken."""
+    """Yield all comparisons; each server runs until its comparisons have been made."""
     many, writes = (2_000, 500) if options.quick else (20_000, 3_000)
     yield Comparison(f"work queue, {many:,} keys", sides(program, "queue", many), _QUEUE)
     with servers.bytes_of(many, _SIZE, folder) as kubeconfig:
@@ -73,14 +73,14 @@ def comparisons(program: str, options: argparse.Namespace, folder: Path) -> Iter
 
 
 def main() -> None:
-    """Run everything that is asked for, and print one table."""
+    """Run the selected comparisons, and print one table."""
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.controllers", description="Measure controllers beside controller-runtime, in turns."
+        prog="python -m benchmarks.controllers", description="Measure controllers and controller-runtime alternately."
     )
-    parser.add_argument("--assets", type=Path, help="a folder with kube-apiserver and etcd")
+    parser.add_argument("--assets", type=Path, help="the folder of kube-apiserver and etcd")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--quick", action="store_true", help="fewer objects, one round")
-    parser.add_argument("--only", action="append", help="comparisons whose name contains this")
+    parser.add_argument("--only", action="append", help="run only comparisons whose name contains this")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

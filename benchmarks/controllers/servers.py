@@ -1,4 +1,4 @@
-"""Servers with custom objects, each in processes of its own: the byte server, the embedded one, a real one."""
+"""Servers with custom objects, in their own processes: the byte server, the embedded server, kube-apiserver."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from dynkube.testing import ControlPlane, Endpoint
 
 WIDGETS = dynkube.GVR(objects.GROUP, objects.VERSION, objects.PLURAL)
 _WRITERS = 16
-_PATIENCE = 120.0  # seconds
+_TIMEOUT = 120.0  # seconds
 
 
 @contextmanager
 def bytes_of(count: int, size: int, folder: Path) -> Iterator[str]:
-    """Serve ``count`` objects by the byte server; gives the path of a kubeconfig."""
+    """Serve ``count`` objects with the byte server; yields the path of a kubeconfig."""
     with byte_server(objects=count, size=size) as url:
         yield str(Endpoint(url=url).write_kubeconfig(folder / "byte-server"))
 
 
 @contextmanager
 def embedded(count: int, size: int, folder: Path) -> Iterator[str]:
-    """Serve ``count`` objects by ``dynkube serve``; gives the path of a kubeconfig."""
+    """Serve ``count`` objects with ``dynkube serve``; yields the path of a kubeconfig."""
     command = [sys.executable, "-m", "dynkube.cli", "serve"]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     assert process.stdout is not None
@@ -46,7 +46,7 @@ def embedded(count: int, size: int, folder: Path) -> Iterator[str]:
 
 @contextmanager
 def real(assets: Path, count: int, size: int, folder: Path) -> Iterator[str]:
-    """Serve ``count`` objects by the kube-apiserver and etcd in a folder; gives the path of a kubeconfig."""
+    """Serve ``count`` objects with the kube-apiserver and etcd in a folder; yields the path of a kubeconfig."""
     with ControlPlane(assets) as plane:
         kubeconfig = plane.write_kubeconfig(folder / "real")
         trio.run(_fill, kubeconfig, count, size)
@@ -58,23 +58,23 @@ async def _fill(kubeconfig: Path, count: int, size: int) -> None:
     async with dynkube.connect(kubeconfig=kubeconfig) as client:
         await client.resource("customresourcedefinitions").create(_crd())
         async with client.informer(WIDGETS) as informer:
-            with trio.fail_after(_PATIENCE):
+            with trio.fail_after(_TIMEOUT):
                 await informer.wait_state(dynkube.LIVE)
         for number in range(objects.NAMESPACES):
-            await client.resource("namespaces").create(_created(objects.namespace(number)))
+            await client.resource("namespaces").create(_without_server_fields(objects.namespace(number)))
         widgets = client.resource(WIDGETS)
 
         async def create(first: int) -> None:
             for number in range(first, count, _WRITERS):
-                await widgets.create(_created(objects.widget(number, size=size, resource_version=1)))
+                await widgets.create(_without_server_fields(objects.widget(number, size=size, resource_version=1)))
 
         async with trio.open_nursery() as nursery:
             for first in range(_WRITERS):
                 nursery.start_soon(create, first)
 
 
-def _created(rendered: bytes) -> dict[str, Any]:
-    """Return an object without what a server sets."""
+def _without_server_fields(rendered: bytes) -> dict[str, Any]:
+    """Return an object without the fields that the server sets."""
     obj: dict[str, Any] = msgspec.json.decode(rendered)
     for field in ("creationTimestamp", "generation", "managedFields", "resourceVersion", "uid"):
         obj["metadata"].pop(field, None)
@@ -82,7 +82,7 @@ def _created(rendered: bytes) -> dict[str, Any]:
 
 
 def _crd() -> dict[str, Any]:
-    crd = _created(objects.crd())
+    crd = _without_server_fields(objects.crd())
     for version in crd["spec"]["versions"]:
         version["subresources"] = {"status": {}}
     return crd

@@ -1,13 +1,14 @@
-"""One measurement of ``dynkube.controllers``; ../controllerruntime/main.go is its counterpart.
+"""Measures a controller of ``dynkube.controllers``; ../controllerruntime/main.go is its counterpart.
 
     python -m benchmarks.controllers.side --kubeconfig FILE --task empty|read|write --objects 20000 [--concurrency 8]
     python -m benchmarks.controllers.side --task queue --objects 20000
 
-Prints one JSON object. ``cpu_s`` is from just before ``connect`` until each object needs nothing more,
-``reconciling_cpu_s`` from the first call of the reconcile function until then.
+Prints one line of JSON. ``cpu_s`` is the CPU time from just before ``connect`` until every object is reconciled, and
+``reconciling_cpu_s`` that from the first call of the reconcile function.
 
-The reconcile of task ``empty`` returns at once, that of ``read`` reads its object and finds that nothing is to be done,
-and that of ``write`` patches the status, and finds that when it is called again. Task ``queue`` is a ``WorkQueue``.
+The reconcile function of the task ``empty`` returns at once; that of ``read`` reads its object, which needs no change;
+that of ``write`` patches the status, and finds it unchanged in its next call. The task ``queue`` measures a
+``WorkQueue`` alone.
 """
 
 from __future__ import annotations
@@ -22,15 +23,15 @@ from benchmarks import objects
 from benchmarks.measure import MB, Meter, cpu, report
 from dynkube.controllers import Context, Controller, ObjectKey, WorkQueue, run
 
-_PATIENCE = 600.0  # seconds
+_TIMEOUT = 600.0  # seconds
 
 
 class Task:
-    """The reconcile functions, and what they have done so far."""
+    """The reconcile functions, with counters of their calls and writes."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self._count: int = options.objects
-        self._value = str(time.time_ns())  # what is written; differs from run to run
+        self._value = str(time.time_ns())  # the value to write; differs between runs
         self._settled: set[ObjectKey] = set()
         self.calls = 0
         self.writes = 0
@@ -43,14 +44,14 @@ class Task:
         self._settle(key)
 
     async def read(self, ctx: Context, key: ObjectKey) -> None:
-        """Find that the object is as it should be."""
+        """Read the object, which needs no change."""
         self._begin()
         obj = ctx.get()
         if obj is not None and obj["spec"]["replicas"] is not None:
             self._settle(key)
 
     async def write(self, ctx: Context, key: ObjectKey) -> None:
-        """Write the status, unless it has the value."""
+        """Write the status, unless it has the value already."""
         self._begin()
         obj = ctx.get()
         if obj is None:
@@ -73,7 +74,7 @@ class Task:
 
 
 async def reconcile_all(options: argparse.Namespace) -> None:
-    """Run the controller until each object needs nothing more."""
+    """Run the controller until every object is reconciled, and print the result."""
     task = Task(options)
     function = {"empty": task.empty, "read": task.read, "write": task.write}[options.task]
     resource = f"{objects.PLURAL}.{objects.VERSION}.{objects.GROUP}"
@@ -81,9 +82,9 @@ async def reconcile_all(options: argparse.Namespace) -> None:
     async with dynkube.connect(kubeconfig=options.kubeconfig) as client, trio.open_nursery() as nursery:
         controller = Controller(resource, function, name="bench", concurrency=options.concurrency)
         nursery.start_soon(run, client, controller)
-        with trio.fail_after(_PATIENCE):
+        with trio.fail_after(_TIMEOUT):
             await task.done.wait()
-        spent, ended = meter.read(), (cpu(), time.perf_counter())
+        measured, ended = meter.read(), (cpu(), time.perf_counter())
         assert task.first is not None
         seconds, wall = (end - begin for begin, end in zip(task.first, ended, strict=True))
         held = meter.held()
@@ -91,9 +92,9 @@ async def reconcile_all(options: argparse.Namespace) -> None:
     if options.task == "write" and task.writes != options.objects:
         raise SystemExit(f"{task.writes} writes for {options.objects} objects")
     report(
-        cpu_s=spent["cpu_s"],
-        wall_s=spent["wall_s"],
-        peak_mb=spent["peak_mb"],
+        cpu_s=measured["cpu_s"],
+        wall_s=measured["wall_s"],
+        peak_mb=measured["peak_mb"],
         reconciles=task.calls,
         writes=task.writes,
         reconciling_cpu_s=seconds,
@@ -107,25 +108,25 @@ async def reconcile_all(options: argparse.Namespace) -> None:
 
 
 async def queue(count: int) -> None:
-    """The CPU of a queue, in microseconds per key: adding keys, adding them again, and taking them."""
+    """Measure the CPU of a queue in microseconds per key: adding keys, adding them again, and processing them."""
     keys = [ObjectKey(f"ns-{index % objects.NAMESPACES:02}", f"widget-{index:06}") for index in range(count)]
-    tested: WorkQueue[ObjectKey] = WorkQueue()
+    work_queue: WorkQueue[ObjectKey] = WorkQueue()
     began = cpu()
     for key in keys:
-        tested.add(key)
+        work_queue.add(key)
     added = cpu()
     for key in keys:
-        tested.add(key)
+        work_queue.add(key)
     again = cpu()
     for _ in keys:
-        tested.done(await tested.get())
+        work_queue.done(await work_queue.get())
     each = 1e6 / count
     report(add_us=(added - began) * each, add_again_us=(again - added) * each, get_done_us=(cpu() - again) * each)
 
 
 def main() -> None:
-    """Parse the command line, run once."""
-    parser = argparse.ArgumentParser(description="Reconcile all objects and say what it cost.")
+    """Parse the command line, and run once."""
+    parser = argparse.ArgumentParser(description="Measure one controller, or a work queue.")
     parser.add_argument("--kubeconfig")
     parser.add_argument("--task", choices=("empty", "read", "write", "queue"), default="read")
     parser.add_argument("--objects", type=int, default=20_000)

@@ -1,4 +1,4 @@
-"""Processes of an operator with leader election that are killed or stopped: no write may come after the next leader's.
+"""Kills and stops the leader of an operator with leader election, and checks that no write is sent without the lease.
 
 ``python -m benchmarks.leader_kills --help``
 """

@@ -1,6 +1,9 @@
-"""The command line.
+"""Kills and stops leaders, and checks in the audit log that no process writes without holding the lease.
 
-python -m benchmarks.leader_kills --folder FOLDER [--sites 5000] [--kills 10] [--stops 4] [--lease-duration 15]
+    python -m benchmarks.leader_kills --folder FOLDER [--sites 5000] [--kills 10] [--stops 4] [--lease-duration 15]
+
+Prints a line for each round, each violation, and the times until the next leader writes. Exits with 1 if a write was
+late, an object was created twice, the result differs from the specification, or a process did not exit as expected.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ _SHOWN = 10
 
 def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.leader_kills", description="Kill leaders.")
-    parser.add_argument("--folder", type=Path, required=True, help="where kube-apiserver and etcd are")
+    parser.add_argument("--folder", type=Path, required=True, help="the folder of kube-apiserver and etcd")
     parser.add_argument("--sites", type=int, default=5_000)
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--stops", type=int, default=4, help="SIGSTOP for longer than the lease, then SIGCONT")
@@ -35,8 +38,8 @@ def parser() -> argparse.ArgumentParser:
 
 
 async def run(folder: Path, options: Options) -> Outcome:
-    """Start the servers, with an audit log, and do all rounds."""
-    begun = time.perf_counter()
+    """Start the servers with an audit log, and run all rounds."""
+    began = time.perf_counter()
     with tempfile.TemporaryDirectory() as name:
         policy = Path(name) / "policy.yaml"
         policy.write_text(audit.POLICY, encoding="utf-8")
@@ -48,13 +51,13 @@ async def run(folder: Path, options: Options) -> Outcome:
         async with ControlPlane(folder, api_server_flags=flags) as plane:
 
             def report(text: str) -> None:
-                print(f"{time.perf_counter() - begun:7.1f} s  {text}", flush=True)
+                print(f"{time.perf_counter() - began:7.1f} s  {text}", flush=True)
 
             return await kill_leaders(plane, Path(name) / "audit.log", options, report)
 
 
 async def run_until_terminated(folder: Path, options: Options) -> Outcome | None:
-    """As :func:`run`; ``None`` after SIGTERM, which ends the operators and the servers, too."""
+    """Call :func:`run`; after SIGTERM, stop the operators and the servers, and return ``None``."""
     with trio.open_signal_receiver(signal.SIGTERM) as signals:
         async with trio.open_nursery() as nursery:
 
@@ -70,7 +73,7 @@ async def run_until_terminated(folder: Path, options: Options) -> Outcome | None
 
 
 def conclude(outcome: Outcome) -> int:
-    """Print what was found; the exit code."""
+    """Print the results, and return the exit code."""
     writes = [write for write in outcome.writes if write.user.startswith(USERS)]
     terms = audit.terms(writes)
     late, created = list(audit.late(writes, terms)), audit.created(writes)
@@ -93,10 +96,10 @@ def conclude(outcome: Outcome) -> int:
 
 
 def _takeovers(outcome: Outcome, writes: Sequence[audit.Write], how: str) -> Iterator[float]:
-    """Iterate over the seconds from the end of each leader until the first write of another one."""
+    """Yield the seconds from the end of each leader until the first write of another one."""
     for ended in outcome.ended:
         following = (
-            write.answered
+            write.responded
             for write in writes
             if write.received > ended.time and write.user != ended.leader and not write.of_the_lease
         )
@@ -109,7 +112,7 @@ def _range(seconds: Sequence[float]) -> str:
 
 
 def main() -> int:
-    """Parse the command line, run once."""
+    """Parse the command line, and run once."""
     given = parser().parse_args()
     options = Options(
         sites=given.sites, kills=given.kills, stops=given.stops, lease_duration=given.lease_duration, seed=given.seed

@@ -1,4 +1,4 @@
-"""What each process has written, from the API server's audit log. Each process is a user of its own."""
+"""The writes of each process, from the API server's audit log. Each process authenticates as its own user."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ _FAILED: Final = 300  # and above
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """One request that may change something.
+    """A request with a verb that may change an object.
 
     Attributes:
-        user: who has sent it.
-        verb: what it asked for.
+        user: the user of the process that sent it.
+        verb: the verb of the request.
         path: resource, subresource, namespace and name.
-        code: the status of the response.
+        code: the status code of the response.
         received: when the server received it.
-        answered: when the server had responded.
+        responded: when the server completed the response.
     """
 
     user: str
@@ -43,32 +43,32 @@ class Write:
     path: str
     code: int
     received: datetime
-    answered: datetime
+    responded: datetime
 
     @property
     def succeeded(self) -> datetime | None:
-        """When the server had responded, if it did what it was asked for."""
-        return self.answered if self.code < _FAILED else None
+        """When the server completed the response, if it is not an error."""
+        return self.responded if self.code < _FAILED else None
 
     @property
     def of_the_lease(self) -> bool:
-        """Whether it was a request for the Lease."""
+        """Whether it is a write of the Lease."""
         return self.path.startswith("leases/") and (self.path.endswith(f"/{NAME}") or self.verb == "create")
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """The time for which one process was the leader; it began when the server received or answered its first write."""
+    """The time for which one process was the leader, from the request and response of its first write of the Lease."""
 
     user: str
     received: datetime
-    answered: datetime
+    responded: datetime
 
 
 def read(log: Path) -> list[Write]:
     """Return all writes, in the order of their responses."""
     with log.open(encoding="utf-8") as lines:
-        return sorted(map(_write, map(json.loads, lines)), key=lambda write: write.answered)
+        return sorted(map(_write, map(json.loads, lines)), key=lambda write: write.responded)
 
 
 def _write(event: dict[str, Any]) -> Write:
@@ -89,19 +89,19 @@ def terms(writes: Iterable[Write]) -> list[Term]:
     found: list[Term] = []
     for write in writes:
         if write.of_the_lease and write.code < _FAILED and (not found or found[-1].user != write.user):
-            found.append(Term(write.user, write.received, write.answered))
+            found.append(Term(write.user, write.received, write.responded))
     return found
 
 
 def late(writes: Iterable[Write], of: Sequence[Term]) -> Iterator[Write]:
-    """Iterate over the writes of processes that were not the leader any more, or not yet.
+    """Yield the writes of processes that were no longer the leader, or not yet.
 
     A write is early if the server received it before it had responded to the process's own acquisition of the Lease. It
-    is late if the server received it after the next leader's, or responded with success after that. A process may be
-    stopped when it has sent half of a request: the server waits for the rest, and responds with an error if that does
-    not come. Writes of the Lease do not count: by these a process finds out that it is not the leader.
+    is late if the server received it after the next leader's acquisition, or responded with success after that. A
+    process may be stopped when it has sent half of a request: the server waits for the rest, and responds with an error
+    if it does not arrive. Writes of the Lease are ignored: they are how a process learns that it is not the leader.
     """
-    first = {term.user: term.answered for term in of}
+    first = {term.user: term.responded for term in of}
     ended = {term.user: following.received for term, following in pairwise(of)}
     for write in writes:
         if write.of_the_lease:

@@ -1,4 +1,4 @@
-"""The Lease of the operator's processes."""
+"""Name and settings of the Lease of the operator's processes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LOST: Final = 3
 
 
 def election(identity: str, lease_duration: float) -> LeaderElection:
-    """The settings of one process; the other durations are in proportion to the lease's, as by default."""
+    """Return the settings of one process; the other durations are in the default proportion to the lease's."""
     return LeaderElection(
         NAME,
         namespace=NAMESPACE,

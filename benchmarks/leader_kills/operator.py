@@ -1,4 +1,4 @@
-"""One process of the operator: that of examples/website_operator.py, with leader election.
+"""One process of the operator examples/website_operator.py, with leader election.
 
 Exits with code 3 if it has lost the leadership.
 """
@@ -24,7 +24,7 @@ async def operate(options: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    """Parse the command line and run."""
+    """Parse the command line, and run."""
     parser = argparse.ArgumentParser(description="One process of the operator.")
     parser.add_argument("--kubeconfig", required=True)
     parser.add_argument("--identity", required=True)

@@ -1,4 +1,4 @@
-"""The rounds: the leader is killed, or stopped for longer than its lease, while Websites are written."""
+"""Rounds in which the leader is killed, or stopped for longer than its lease, while Websites are written."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ _POLL = 0.2  # seconds
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What to do.
+    """The settings of a run.
 
     Attributes:
         sites: how many Websites there are at the end.
         kills: how often the leader is killed.
         stops: how often it is stopped and continued after that.
-        lease_duration: of the Lease, in seconds.
-        patience: seconds in which the next leader has to write, and all have to converge.
-        seed: of all that is random here.
+        lease_duration: the duration of the Lease in seconds.
+        timeout: seconds in which the next leader has to write, and the objects have to converge.
+        seed: the seed of all random choices.
     """
 
     sites: int = 5_000
     kills: int = 10
     stops: int = 4
     lease_duration: float = 15.0
-    patience: float = 600.0
+    timeout: float = 600.0
     seed: int = 1
 
 
@@ -58,13 +58,13 @@ class Ended:
 
 @dataclass(slots=True)
 class Outcome:
-    """What happened.
+    """The results of a run.
 
     Attributes:
         ended: the leaders that were killed or stopped.
-        exits_after: seconds that those that were continued took to end.
-        others: how many of these did not end with LeadershipLost.
-        differences: what is not as the Websites say at the end.
+        exits_after: the seconds from SIGCONT until the exit of each leader that was continued.
+        others: how many of these did not exit with LeadershipLost.
+        differences: differences between the cluster and the specification of the Websites at the end.
         writes: all writes, from the audit log.
     """
 
@@ -97,18 +97,18 @@ class Processes:
             self.running[name] = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log)
 
     async def wait(self, name: str) -> int:
-        """Wait until a process has ended, forget it, and return its exit code."""
+        """Wait until a process exits, and return its exit code."""
         return await trio.to_thread.run_sync(self.running.pop(name).wait, abandon_on_cancel=True)
 
     def kill_all(self) -> None:
-        """Kill those that run."""
+        """Kill all running processes."""
         for process in self.running.values():
             process.kill()
             process.wait()
 
 
 async def kill_leaders(plane: ControlPlane, log: Path, options: Options, report: Callable[[str], None]) -> Outcome:
-    """Do all rounds, and return what happened."""
+    """Run all rounds, and return the results."""
     processes, outcome, random = Processes(plane, options), Outcome(), Random(options.seed)
     rounds = ["kill"] * options.kills + ["stop"] * options.stops
     try:
@@ -116,7 +116,7 @@ async def kill_leaders(plane: ControlPlane, log: Path, options: Options, report:
             for _ in range(_PROCESSES):
                 processes.start()
             for number, what in enumerate(rounds):
-                with trio.fail_after(options.patience):
+                with trio.fail_after(options.timeout):
                     async with trio.open_nursery() as nursery:
                         share = _share(options.sites, len(rounds), number)
                         leader = await _leader(client, processes)
@@ -125,7 +125,7 @@ async def kill_leaders(plane: ControlPlane, log: Path, options: Options, report:
                         await trio.sleep(random.uniform(0.0, 2.0))
                         await _ROUNDS[what](client, processes, leader, outcome, options)
                 report(f"round {number + 1} of {len(rounds)}: {what} of {leader}")
-            with trio.move_on_after(options.patience):
+            with trio.move_on_after(options.timeout):
                 await sites.wait_converged()
             outcome.differences = sites.differences()
     finally:
@@ -135,7 +135,7 @@ async def kill_leaders(plane: ControlPlane, log: Path, options: Options, report:
 
 
 async def _write_later(sites: Sites, count: int, delay: float) -> None:
-    """Write while there is no leader."""
+    """Write after a delay, when there is no leader."""
     await trio.sleep(delay)
     await sites.write(count)
 
@@ -149,7 +149,7 @@ async def _kill(client: dynkube.Client, processes: Processes, leader: str, outco
 
 
 async def _stop(client: dynkube.Client, processes: Processes, leader: str, outcome: Outcome, options: Options) -> None:
-    """Stop the leader until another one has had the Lease for some time; then it continues, and has to exit."""
+    """Stop the leader until another one has held the Lease for some time; then continue it, and wait for its exit."""
     outcome.ended.append(Ended(leader, "stop", datetime.now(UTC)))
     process = processes.running[leader]
     process.send_signal(signal.SIGSTOP)
@@ -166,16 +166,16 @@ _ROUNDS = {"kill": _kill, "stop": _stop}
 
 
 async def _leader(client: dynkube.Client, processes: Processes, other_than: str = "") -> str:
-    """Wait until the Lease has a holder that runs, and return its name."""
+    """Wait until a running process holds the Lease, and return its name."""
     leases = client.resource(_LEASES)
     while True:
-        found = await leases.list(namespace=NAMESPACE)
-        holder = next((str(each["spec"].get("holderIdentity")) for each in found if each.name == NAME), "")
+        listed = await leases.list(namespace=NAMESPACE)
+        holder = next((str(each["spec"].get("holderIdentity")) for each in listed if each.name == NAME), "")
         if holder in processes.running and holder != other_than:
             return holder
         await trio.sleep(_POLL)
 
 
 def _share(total: int, rounds: int, number: int) -> int:
-    """How many of ``total`` are for one of the rounds."""
+    """Return the part of ``total`` for one of the rounds."""
     return total * (number + 1) // rounds - total * number // rounds

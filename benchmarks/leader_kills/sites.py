@@ -1,4 +1,4 @@
-"""The Websites, how they are created and changed, and whether the cluster is as they say."""
+"""Creates and changes Websites, and compares the cluster with their specification."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _SETTLE = 0.5  # seconds between two comparisons, as each reads all objects
 
 
 class Sites:
-    """An administrator who creates and changes Websites, and knows what there should be.
+    """The Websites of a run: creates and changes them, and compares the operator's objects with them.
 
     Args:
-        client: the administrator's.
-        random: decides what is changed.
+        client: a client with all permissions.
+        random: selects the changes.
     """
 
     def __init__(self, client: dynkube.Client, random: Random) -> None:
@@ -48,7 +48,7 @@ class Sites:
             ("services", dynkube.GVR("", "v1", "services")),
         ):
             informer = self._client.informer(resource, namespace=NAMESPACE)
-            informer.add_handler(on_add=self._seen, on_update=self._seen)
+            informer.add_handler(on_add=self._set_changed, on_update=self._set_changed)
             self._informers[name] = await self._stack.enter_async_context(informer)
             await informer.wait_state(dynkube.LIVE)
         return self
@@ -57,18 +57,18 @@ class Sites:
         await self._stack.aclose()
 
     async def write(self, count: int) -> None:
-        """Create so many Websites, and change about half as many."""
-        left = iter(range(count))
+        """Create ``count`` Websites, and change about half as many."""
+        remaining = iter(range(count))
 
-        async def some() -> None:
-            for _ in left:
+        async def write_some() -> None:
+            for _ in remaining:
                 await self._create()
                 if self._random.random() < 0.5:
                     await self._change()
 
         async with trio.open_nursery() as nursery:
             for _ in range(_WRITERS):
-                nursery.start_soon(some)
+                nursery.start_soon(write_some)
 
     async def _create(self) -> None:
         name = f"site-{next(self._numbers):05}"
@@ -85,17 +85,17 @@ class Sites:
         return {"replicas": self._random.randrange(5), "theme": self._random.choice([*THEMES])}
 
     async def wait_converged(self) -> None:
-        """Wait until the cluster is as the Websites say."""
+        """Wait until the cluster is as the Websites specify."""
         while self.differences():
             self._changed = trio.Event()
             await self._changed.wait()
             await trio.sleep(_SETTLE)
 
-    def _seen(self, *_: Unstructured) -> None:
+    def _set_changed(self, *_: Unstructured) -> None:
         self._changed.set()
 
     def differences(self) -> list[str]:
-        """What is not as the Websites say; also objects that should not be there."""
+        """Return the differences between the cluster and the Websites, also objects that belong to no Website."""
         found = list(self._differences())
         deployments = {obj.name for obj in self._informers["deployments"]}
         services = {obj.name for obj in self._informers["services"]} - {"kubernetes"}
@@ -111,7 +111,7 @@ class Sites:
             elif any(_owner(obj) != site.uid for obj in (deployment, service)):
                 yield f"{name}: it does not own its objects"
             elif not _as_specified(site, deployment):
-                yield f"{name}: its deployment or its status is another one"
+                yield f"{name}: its deployment or its status differs"
 
 
 def _crd() -> dict[str, Any]:
@@ -120,7 +120,7 @@ def _crd() -> dict[str, Any]:
 
 
 def _owner(obj: Unstructured) -> str:
-    """The UID of the controller of an object."""
+    """Return the UID of the controller of an object."""
     references = obj.get("metadata", {}).get("ownerReferences", ())
     return next((each["uid"] for each in references if each.get("controller")), "")
 

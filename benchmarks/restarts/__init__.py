@@ -1,4 +1,4 @@
-"""Servers that are killed and started again, or restored from a backup, under informers: no event may be false.
+"""Kills and restarts servers, and restores them from a backup, and checks that informers send no false events.
 
 ``python -m benchmarks.restarts --help``
 """

@@ -1,4 +1,4 @@
-"""Backups of etcd: taken while it runs, restored while it does not. Everything blocks."""
+"""Backups of etcd, which are taken while it runs and restored while it is stopped. All functions block."""
 
 from __future__ import annotations
 
@@ -14,41 +14,41 @@ from dynkube.errors import ControlPlaneError
 from dynkube.testing import ControlPlane
 
 BUMP = 1_000_000
-"""By how much revisions grow: more than were written since the backup, as etcd's documentation wants it."""
-_SECONDS = 60.0
+"""The increase of revisions, which has to exceed the number of writes since the backup (see etcd's documentation)."""
+_TIMEOUT = 60.0  # seconds
 
 
 def etcdutl_of(plane: ControlPlane) -> Path | None:
-    """The program that restores backups, beside the control plane's etcd; ``None`` if it was not built."""
+    """Return the path of ``etcdutl`` beside the control plane's etcd; ``None`` if it was not built."""
     program = Path(plane.etcd.command[0]).parent / "etcdutl"
     return program if program.is_file() else None
 
 
 def save(plane: ControlPlane, file: Path) -> None:
-    """Write a backup of all that etcd has now, as ``etcdctl snapshot save`` does.
+    """Write a backup of etcd's current content, as ``etcdctl snapshot save`` does.
 
     Raises:
-        ControlPlaneError: etcd does not give one.
+        ControlPlaneError: etcd responds with an error.
     """
     (address,) = [text for text in plane.etcd.command if text.startswith("--listen-client-urls=")]
-    connection = http.client.HTTPConnection(urlsplit(address.partition("=")[2]).netloc, timeout=_SECONDS)
+    connection = http.client.HTTPConnection(urlsplit(address.partition("=")[2]).netloc, timeout=_TIMEOUT)
     try:
         connection.request("POST", "/v3/maintenance/snapshot", "{}", {"Content-Type": "application/json"})
-        answer = connection.getresponse()
+        response = connection.getresponse()
         with file.open("wb") as backup:
-            for line in answer:  # gRPC's stream as the gateway shows it: a JSON document in each line
+            for line in response:  # a gRPC stream, of which the gateway sends one JSON document per line
                 part = json.loads(line)
                 if "result" not in part:
-                    raise ControlPlaneError(f"etcd gives no backup: {line[:300]!r}")
+                    raise ControlPlaneError(f"etcd returned no backup: {line[:300]!r}")
                 backup.write(base64.b64decode(part["result"].get("blob", "")))
     finally:
         connection.close()
 
 
 def restore(plane: ControlPlane, file: Path, *, bump: int = BUMP) -> None:
-    """Replace what etcd has by a backup, with revisions that are later than all that clients have seen.
+    """Replace etcd's content with a backup, with later revisions than any that clients have received.
 
-    Both servers have to be dead; start etcd and then the API server afterwards.
+    Both servers have to be stopped; start etcd and then the API server afterwards.
 
     Raises:
         ControlPlaneError: ``etcdutl`` is missing, or failed.
@@ -59,7 +59,7 @@ def restore(plane: ControlPlane, file: Path, *, bump: int = BUMP) -> None:
     restored = data.with_name("etcd-restored")
     command = [str(program), "snapshot", "restore", str(file), "--data-dir", str(restored)]
     command += ["--bump-revision", str(bump), "--mark-compacted"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT, check=False)
     if done.returncode:
         raise ControlPlaneError(f"`{' '.join(command)}` ended with exit code {done.returncode}:\n{done.stderr[-2000:]}")
     shutil.rmtree(data)

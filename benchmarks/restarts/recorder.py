@@ -1,4 +1,4 @@
-"""Handlers that record every event and every state, and note those that the server's history does not explain."""
+"""Handlers that record every event and every state, and report those that contradict the server's content."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ from dynkube.informers import Phase
 from dynkube.meta._object import Key
 from dynkube.telemetry import Observer, RequestInfo, RequestOutcome
 
-_ANSWERS = 20_000
-_BEFORE, _AFTER = 12.0, 2.0  # seconds of answers that are shown around a false event
+_RESPONSES = 20_000
+_BEFORE, _AFTER = 12.0, 2.0  # seconds around a false event for which responses are shown
 
 
 class Kind(enum.StrEnum):
-    """What can be wrong."""
+    """The kinds of errors."""
 
     DELETED = "false Deleted"
-    """Of an object that was never deleted."""
+    """Deleted for an object that was never deleted."""
     ABSENT = "false ABSENT"
-    """Of a resource that is served."""
+    """ABSENT although the resource is served."""
     ADDED = "Added twice"
-    """Without a Deleted in between."""
+    """Added for an object that was not deleted since the previous Added."""
     UPDATED = "Updated from another state"
-    """Than the one that was shown last; or a Deleted of an object that was not shown."""
+    """The old state is not the last one that the handler got; or Deleted for an object that the handler did not get."""
     DIFFERENT = "content differs"
-    """What an informer or its handler has is not what the server has."""
+    """The objects of an informer or of its handler differ from the server's."""
     LATE = "late"
-    """An informer did not follow again in time."""
+    """An informer did not recover in time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One thing that is wrong: when, on trio's clock, of which informer, and in words."""
+    """One error of an informer: its time on trio's clock, and a description."""
 
     kind: Kind
     time: float
@@ -53,28 +53,28 @@ class Finding:
 
 @dataclass(slots=True, eq=False)
 class Findings:
-    """All that was found wrong, and how many events and states there were."""
+    """The errors that were found, and the counts of events and states."""
 
     found: list[Finding] = field(default_factory=list)
     events: Counter[str] = field(default_factory=Counter)
     states: Counter[str] = field(default_factory=Counter)
 
     def note(self, kind: Kind, informer: str, text: str) -> None:
-        """Something is wrong now."""
+        """Add an error that was found now."""
         self.found.append(Finding(kind=kind, time=trio.current_time(), informer=informer, text=text))
 
     def count(self, kind: Kind) -> int:
-        """How often."""
+        """Return the number of errors of a kind."""
         return sum(finding.kind is kind for finding in self.found)
 
 
 class Recorder:
-    """An informer, its handler, and what both have shown.
+    """An informer and its handler, with a record of events and states.
 
     Attributes:
-        shown: the objects that the handler was shown and that were not deleted since.
+        shown: the objects that the handler got and that were not deleted since.
         states: the states that the informer had, with times on trio's clock.
-        expected: the resourceVersions that the handler is to be shown before the informer counts as following.
+        expected: the resourceVersions that the handler has to get before the informer counts as recovered.
     """
 
     def __init__(
@@ -96,16 +96,16 @@ class Recorder:
 
     @property
     def served(self) -> bool:
-        """Whether there is something to follow."""
+        """Whether the resource is served."""
         return self._ledger.serves(self.resource.gvr)
 
-    def wrong(self, kind: Kind, text: str) -> None:
-        """Note something, with the states before it."""
+    def add_finding(self, kind: Kind, text: str) -> None:
+        """Add an error, with the states before it."""
         states = "; ".join(f"{time:.3f} {state}" for time, state in self.states[-4:])
         self._findings.note(kind, str(self), f"{text} [{states}]")
 
     async def wait_until(self, holds: Callable[[], bool]) -> None:
-        """Wait until something holds; it is checked after each event and each state."""
+        """Wait until ``holds`` returns true; it is called after each event and each state."""
         while not holds():
             self._progress = trio.Event()
             await self._progress.wait()
@@ -118,15 +118,15 @@ class Recorder:
                 self.states.append((trio.current_time(), state))
                 self._findings.states[state.phase] += 1
                 if state.phase is ABSENT and before is not ABSENT and self.served:
-                    self.wrong(Kind.ABSENT, "the resource is served")
+                    self.add_finding(Kind.ABSENT, "the resource is served")
                 self._progress.set()
 
     def follows(self, key: Key) -> bool:
-        """Whether the informer follows an object of the resource."""
+        """Return whether an object of the resource is in the informer's namespace."""
         return self.namespace in (None, key[0])
 
     def differences(self, contents: Mapping[Key, tuple[str, str]]) -> list[str]:
-        """How what the informer and its handler have differs from the server's UIDs and resourceVersions."""
+        """Return the differences of the informer and its handler from the server, by UID and resourceVersion."""
         server = {key: known for key, known in contents.items() if self.follows(key)}
         listed = {obj.key: (obj.uid, obj.resource_version) for obj in self.informer.list()}
         shown = {key: (obj.uid, obj.resource_version) for key, obj in self.shown.items()}
@@ -141,19 +141,19 @@ class Recorder:
 
     def _added(self, obj: Unstructured) -> None:
         if obj.key in self.shown:
-            self.wrong(Kind.ADDED, f"{obj!r} {obj.uid}")
+            self.add_finding(Kind.ADDED, f"{obj!r} {obj.uid}")
         self._show("Added", obj)
 
     def _updated(self, old: Unstructured, new: Unstructured) -> None:
         if not _same(self.shown.get(new.key), old):
-            self.wrong(Kind.UPDATED, f"{new!r} {new.uid} from {old!r} {old.uid}")
+            self.add_finding(Kind.UPDATED, f"{new!r} {new.uid} from {old!r} {old.uid}")
         self._show("Updated", new)
 
     def _deleted(self, obj: Unstructured) -> None:
         if not _same(self.shown.pop(obj.key, None), obj):
-            self.wrong(Kind.UPDATED, f"Deleted {obj!r} {obj.uid}")
+            self.add_finding(Kind.UPDATED, f"Deleted {obj!r} {obj.uid}")
         if obj.uid not in self._ledger.deleted:
-            self.wrong(Kind.DELETED, f"{obj!r} {obj.uid}")
+            self.add_finding(Kind.DELETED, f"{obj!r} {obj.uid}")
         self._findings.events["Deleted"] += 1
         self._progress.set()
 
@@ -164,29 +164,29 @@ class Recorder:
 
 
 def _same(shown: Unstructured | None, obj: Unstructured) -> bool:
-    """Whether these are one state. An object may have gone and come back as it was: another one with equal content."""
+    """Return whether two objects are the same state. They may be different Python objects with equal content."""
     return shown is not None and (shown.uid, shown.resource_version) == (obj.uid, obj.resource_version)
 
 
-class Answers(Observer):
-    """Remembers what the API server answered to the informers' requests, to explain what is found."""
+class Responses(Observer):
+    """Keeps the API server's responses to the informers' requests, to print them with findings."""
 
     def __init__(self) -> None:
-        self._answers: deque[tuple[float, str]] = deque(maxlen=_ANSWERS)
+        self._responses: deque[tuple[float, str]] = deque(maxlen=_RESPONSES)
 
     def request_finished(self, request: RequestInfo, outcome: RequestOutcome) -> None:
-        """Remember it."""
+        """Keep the outcome of a request."""
         path = request.url.partition(request.host)[2].partition("?")[0]
-        answer = outcome.code if outcome.error is None else f"{outcome.code or ''} {outcome.error!r:.160}"
+        result = outcome.code if outcome.error is None else f"{outcome.code or ''} {outcome.error!r:.160}"
         took = f"{outcome.seconds:.3f} s, {outcome.received} bytes"
-        self._answers.append((trio.current_time(), f"{request.verb} {path}: {answer} ({took})"))
+        self._responses.append((trio.current_time(), f"{request.verb} {path}: {result} ({took})"))
 
     def around(self, finding: Finding) -> list[str]:
-        """The answers in the seconds before and after a finding, except those to requests for other objects."""
+        """Return the responses in the seconds before and after a finding, except those for other resources."""
         named = finding.informer.partition(".")[0]
         return [
             f"{time:.3f} {text}"
-            for time, text in self._answers
+            for time, text in self._responses
             if finding.time - _BEFORE <= time <= finding.time + _AFTER
             and (named in text or "customresourcedefinitions" in text or not text.startswith(("list", "watch")))
         ]

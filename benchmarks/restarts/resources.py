@@ -1,4 +1,4 @@
-"""What is followed: built-in resources, CRDs that stay, CRDs that come and go, and CRDs that never come."""
+"""The resources of a run: built-in ones, permanent and transient CRDs, and CRDs that are never created."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
 class Origin(enum.Enum):
-    """Where a resource comes from."""
+    """What defines a resource."""
 
     BUILT_IN = "built-in"
-    """Of the API server; another version of it may not serve it."""
-    STAYS = "a CRD that stays"
-    CHANGES = "a CRD that comes and goes"
+    """Built in; another version of the API server may not serve it."""
+    PERMANENT = "a permanent CRD"
+    TRANSIENT = "a CRD that is created and deleted"
     NEVER = "a CRD that is never created"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resource:
-    """A resource to follow, and what its objects look like.
+    """A resource, and the content of its objects.
 
     Attributes:
         gvr: the resource.
-        kind: of its objects.
-        origin: where it comes from.
-        namespaced: whether its objects are in namespaces.
-        content: what an object holds besides metadata.
+        kind: the kind of its objects.
+        origin: what defines it.
+        namespaced: whether its objects have namespaces.
+        content: the fields of an object besides metadata.
     """
 
     gvr: GVR
@@ -46,14 +46,14 @@ class Resource:
     content: Mapping[str, object] = field(default_factory=dict)
 
     def path(self, namespace: str = "", name: str = "") -> str:
-        """The path of a collection or an object."""
+        """Return the path of a collection or an object."""
         gvr = self.gvr
         root = f"/apis/{gvr.group}/{gvr.version}" if gvr.group else f"/api/{gvr.version}"
         within = f"/namespaces/{namespace}" if namespace else ""
         return f"{root}{within}/{gvr.resource}" + (f"/{name}" if name else "")
 
     def body(self, name: str, label: str, number: int) -> JSONObject:
-        """An object, with a number that tells its states apart."""
+        """Return an object, with a number that distinguishes its states."""
         metadata = {"name": name, "labels": {"of": label}, "annotations": {"number": str(number)}}
         return {
             "apiVersion": str(self.gvr.group_version),
@@ -63,7 +63,7 @@ class Resource:
         }
 
     def crd(self) -> JSONObject:
-        """The CRD that defines it."""
+        """Return the CRD of the resource."""
         schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
         return {
             "apiVersion": "apiextensions.k8s.io/v1",
@@ -82,11 +82,11 @@ def _built_in(plural: str, group: str, version: str, kind: str, **content: objec
     return Resource(gvr=GVR(group, version, plural), kind=kind, origin=Origin.BUILT_IN, content=content)
 
 
-# Most are served by 1.20 and by 1.36. Of the others each is served by one of the two, in a group that both serve or in
-# one that only one of them has. A group with a dot could be a CRD's, so that the CRDs alone do not explain it.
+# Most are served by 1.20 and by 1.36, the others by one of the two, in a group that both serve or that only one of them
+# serves. A group with a dot could be that of a CRD, so the list of CRDs alone does not decide whether it is served.
 _BUILT_IN = (
     _built_in("configmaps", "", "v1", "ConfigMap", data={"key": "value"}),
-    _built_in("leases", "coordination.k8s.io", "v1", "Lease", spec={"holderIdentity": "nobody"}),
+    _built_in("leases", "coordination.k8s.io", "v1", "Lease", spec={"holderIdentity": "restarts"}),
     _built_in("poddisruptionbudgets", "policy", "v1", "PodDisruptionBudget", spec={"minAvailable": 1}),
     _built_in("secrets", "", "v1", "Secret", data={"key": "dmFsdWU="}),
     _built_in("networkpolicies", "networking.k8s.io", "v1", "NetworkPolicy", spec={"podSelector": {}}),
@@ -100,11 +100,11 @@ _BUILT_IN = (
 
 
 def resources(group: str) -> list[Resource]:
-    """All of them, each kind of origin early in the list; the custom ones are of ``group``."""
-    stays = [_custom(group, Origin.STAYS, number, namespaced=number != 2) for number in range(8)]
-    changes = [_custom(group, Origin.CHANGES, number, namespaced=number != 2) for number in range(6)]
+    """Return all resources, with each origin early in the list; ``group`` is that of the custom ones."""
+    permanent = [_custom(group, Origin.PERMANENT, number, namespaced=number != 2) for number in range(8)]
+    transient = [_custom(group, Origin.TRANSIENT, number, namespaced=number != 2) for number in range(6)]
     never = [_custom(group, Origin.NEVER, number) for number in range(3)]
-    mixed = zip_longest(stays, _BUILT_IN, changes, never)
+    mixed = zip_longest(permanent, _BUILT_IN, transient, never)
     return [resource for row in mixed for resource in row if resource is not None]
 
 

@@ -1,6 +1,7 @@
-"""A soak: informers over hundreds of resources, writers, definitions that come and go, and faults, for hours.
+"""A soak test: informers of hundreds of resources, writes, recreated CRDs and injected faults, for hours.
 
-``resources.py`` has what is written, ``observers.py`` who looks at it, ``faults.py`` what goes wrong meanwhile,
-``checks.py`` what has to be true whenever things are quiet, ``figures.py`` what is measured then, ``run.py`` the course
-of it all, ``embedded.py`` and ``real.py`` the two API servers it runs on, and ``__main__.py`` the command line.
+``resources.py`` generates the writes, ``observers.py`` has the informers and their handlers, ``faults.py`` injects
+faults, ``checks.py`` compares informers with the server when writes and faults are paused, ``figures.py`` measures
+resources then, ``run.py`` runs it all, ``embedded.py`` and ``real.py`` are the two API servers, and ``__main__.py`` is
+the command line.
 """

@@ -1,7 +1,10 @@
-"""The command line.
+"""Runs a soak test on the embedded API server or on a real one.
 
-python -m benchmarks.soak embedded [--virtual-seconds 3600] [--writes 2000] [--seed 1]
-python -m benchmarks.soak cluster --folder FOLDER [--seconds 600] [--seed 1]
+    python -m benchmarks.soak embedded [--virtual-seconds 3600] [--writes 2000] [--seed 1]
+    python -m benchmarks.soak cluster --folder FOLDER [--seconds 600] [--seed 1]
+
+Prints measurements at each check, a table of them in Markdown, and errors. The exit code is 1 if informers differed
+from the server, handlers got invalid events, or memory, tasks, threads, files or watches grew.
 """
 
 from __future__ import annotations
@@ -24,36 +27,37 @@ from benchmarks.soak.real import real
 from benchmarks.soak.run import Options, Outcome, Soak
 
 
-def tell(text: str) -> None:
+def report(text: str) -> None:
     print(text, flush=True)
 
 
 async def run_embedded(options: Options) -> Outcome:
     async with embedded(Random(options.seed)) as (cluster, client):
-        return await Soak(cluster, client, options, tell).run()
+        return await Soak(cluster, client, options, report).run()
 
 
 async def run_real(options: Options, folder: Path | None) -> Outcome:
     async with real(folder, Random(options.seed)) as (cluster, client):
-        return await Soak(cluster, client, options, tell).run()
+        return await Soak(cluster, client, options, report).run()
 
 
 def conclude(outcome: Outcome, seconds: float) -> int:
-    """Print what was found; the exit code."""
-    tell("")
+    """Print the results, and return the exit code."""
+    report("")
     for row in table(outcome.samples):
-        tell(row)
-    tell(f"\nwrites: {dict(outcome.written)}; refused: {dict(outcome.refused) or 'none'}")
-    tell(f"faults: {dict(outcome.struck.most_common()) or 'none'}")
-    tell(
-        f"definitions recreated: {outcome.cycles}; filters changed: {outcome.filters}; visitors: {outcome.visits}; "
+        report(row)
+    report(f"\nwrites: {dict(outcome.written)}; errors: {dict(outcome.errors) or 'none'}")
+    report(f"faults: {dict(outcome.injected.most_common()) or 'none'}")
+    report(
+        f"CRDs recreated: {outcome.cycles}; filters changed: {outcome.filters}; "
+        f"informers added and removed: {outcome.short_lived}; "
         f"checks: {outcome.checks}; wall: {seconds:.0f} s"
     )
-    wrong = not_flat(outcome.samples)
-    for what in (*outcome.divergences[:40], *outcome.violations.first[:40], *wrong):
-        tell(f"WRONG: {what}")
-    tell(f"divergences: {len(outcome.divergences)}; violations: {outcome.violations.count}; not flat: {len(wrong)}")
-    return int(bool(outcome.divergences or outcome.violations.count or wrong))
+    grown = not_flat(outcome.samples)
+    for what in (*outcome.divergences[:40], *outcome.violations.first[:40], *grown):
+        report(f"WRONG: {what}")
+    report(f"divergences: {len(outcome.divergences)}; violations: {outcome.violations.count}; not flat: {len(grown)}")
+    return int(bool(outcome.divergences or outcome.violations.count or grown))
 
 
 def options_of(given: argparse.Namespace) -> Options:
@@ -61,7 +65,7 @@ def options_of(given: argparse.Namespace) -> Options:
     return Options(
         seconds=given.virtual_seconds if virtual else given.seconds,
         check_every=given.check_every,
-        patience=900.0 if virtual else 240.0,
+        timeout=900.0 if virtual else 240.0,
         rate=given.writes,
         writers=1 if virtual else given.writers,
         resources=given.resources,
@@ -76,35 +80,35 @@ def parser() -> argparse.ArgumentParser:
     modes = parser.add_subparsers(dest="mode", required=True)
     virtual = modes.add_parser("embedded", help="the embedded API server, in virtual time")
     virtual.add_argument("--virtual-seconds", type=float, default=3600.0)
-    virtual.add_argument("--writes", type=float, default=2000.0, help="a second")
+    virtual.add_argument("--writes", type=float, default=2000.0, help="writes per second")
     virtual.add_argument("--check-every", type=float, default=300.0, help="virtual seconds")
-    cluster = modes.add_parser("cluster", help="a control plane of its own behind the proxy, in real time")
-    cluster.add_argument("--folder", type=Path, help="where kube-apiserver and etcd are, if not where envtest has them")
+    cluster = modes.add_parser("cluster", help="a new control plane behind a proxy, in real time")
+    cluster.add_argument("--folder", type=Path, help="the folder of kube-apiserver and etcd; default: envtest's")
     cluster.add_argument("--seconds", type=float, default=600.0)
-    cluster.add_argument("--writes", type=float, default=math.inf, help="a second; as many as it takes unless given")
-    cluster.add_argument("--writers", type=int, default=8, help="so many at a time")
+    cluster.add_argument("--writes", type=float, default=math.inf, help="per second; default: as many as possible")
+    cluster.add_argument("--writers", type=int, default=8, help="concurrent writes")
     cluster.add_argument("--check-every", type=float, default=60.0, help="seconds")
     for mode in (virtual, cluster):
         mode.add_argument("--resources", type=int, default=200)
-        mode.add_argument("--changing", type=int, default=20, help="of which so many come and go")
+        mode.add_argument("--changing", type=int, default=20, help="resources whose CRD is deleted and recreated")
         mode.add_argument("--fault-every", type=float, default=3.0, help="seconds on average; 0 for none")
         mode.add_argument("--seed", type=int, default=1)
     return parser
 
 
 def main() -> int:
-    """Parse the command line, run once."""
+    """Parse the command line, and run once."""
     given = parser().parse_args()
     logging.basicConfig(level=logging.CRITICAL)
     options = options_of(given)
-    tell(f"{given.mode}: {options}")
-    begun = time.perf_counter()
+    report(f"{given.mode}: {options}")
+    began = time.perf_counter()
     if given.mode == "embedded":
         clock = trio.testing.MockClock(autojump_threshold=0)
         outcome = trio.run(partial(run_embedded, options), clock=clock)
     else:
         outcome = trio.run(partial(run_real, options, given.folder))
-    return conclude(outcome, time.perf_counter() - begun)
+    return conclude(outcome, time.perf_counter() - began)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What has to be true whenever things are quiet: every informer, index and subscriber says what the server says."""
+"""The checks while writes and faults are paused: informers, indexes and subscribers have the server's content."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from dynkube.meta._object import Key
 
 Known: TypeAlias = tuple[str, str]  # UID and resourceVersion
 _SHOWN = 5
-_OURS = {"", *NAMESPACES}  # a real API server writes to kube-system all the time
+_OWN = {"", *NAMESPACES}  # a real API server writes to kube-system all the time
 
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """Something that is not as it should be."""
+    """A difference between an observer and the server."""
 
     observer: str
     what: str
@@ -31,7 +31,7 @@ class Divergence:
 
 
 async def catch_up(observer: Observer, mark: Unstructured | None, seconds: float) -> Divergence | None:
-    """Wait until an observer knows of ``mark``, or that there is nothing to know (``None``), by events alone."""
+    """Wait until an observer has ``mark``, by events alone; for ``None``, until it is absent."""
     with trio.move_on_after(seconds) as deadline:
         if mark is None:
             await observer.informer.wait_state(ABSENT)
@@ -39,15 +39,15 @@ async def catch_up(observer: Observer, mark: Unstructured | None, seconds: float
             await observer.informer.wait_state(LIVE)
             await observer.informer.wait_for(mark)
         for fold in observer.folds:
-            await fold.wait_until(partial(_knows, fold, mark))
+            await fold.wait_until(partial(_has_caught_up, fold, mark))
     if not deadline.cancelled_caught:
         return None
-    waited = "that nothing is there" if mark is None else f"of {mark!r}"
-    return Divergence(str(observer), f"did not learn {waited} within {seconds:g} s; {describe(observer)}")
+    goal = "become absent" if mark is None else f"receive {mark!r}"
+    return Divergence(str(observer), f"did not {goal} within {seconds:g} s; {describe(observer)}")
 
 
-def _knows(fold: Fold, mark: Unstructured | None) -> bool:
-    """Whether a subscriber has been shown the mark, and all that came before or with it."""
+def _has_caught_up(fold: Fold, mark: Unstructured | None) -> bool:
+    """Return whether a subscriber got the mark and has processed all pending events."""
     shown = fold.shown.get(mark.key) if mark is not None else None
     if mark is None or shown is None:
         return mark is None and not fold.shown and fold.idle
@@ -55,30 +55,30 @@ def _knows(fold: Fold, mark: Unstructured | None) -> bool:
 
 
 def compare(observer: Observer, listed: Sequence[JSONObject] | None) -> list[Divergence]:
-    """Compare what an observer says with what the server lists, ``None`` where it serves nothing of that."""
-    items = [item for item in listed or () if _key(item)[0] in _OURS and observer.choice.shows(item)]
-    truth = {_key(item): _known(item) for item in items}
+    """Compare an observer with the server's list; ``None`` if the resource is not served."""
+    items = [item for item in listed or () if _key(item)[0] in _OWN and observer.choice.shows(item)]
+    server = {_key(item): _known(item) for item in items}
     found = []
-    has = {obj.key: (obj.uid, obj.resource_version) for obj in observer.informer.list() if obj.namespace in _OURS}
-    found += _differences("list()", truth, has)
-    there = {_key(item) for item in listed or ()}
+    has = {obj.key: (obj.uid, obj.resource_version) for obj in observer.informer.list() if obj.namespace in _OWN}
+    found += _differences("list()", server, has)
+    existing = {_key(item) for item in listed or ()}
     for fold in observer.folds:
-        fold.forget_all_but(there)
-        folded = {key: (obj.uid, obj.resource_version) for key, obj in fold.shown.items() if key[0] in _OURS}
-        found += _differences(f"what {fold.name} was told", truth, folded)
+        fold.forget_all_but(existing)
+        folded = {key: (obj.uid, obj.resource_version) for key, obj in fold.shown.items() if key[0] in _OWN}
+        found += _differences(f"the events of {fold.name}", server, folded)
     for team in TEAMS:
-        filed = {
+        indexed = {
             obj.key: (obj.uid, obj.resource_version)
             for obj in observer.informer.by_index("team", team)
-            if obj.namespace in _OURS
+            if obj.namespace in _OWN
         }
         expected = {_key(item): _known(item) for item in items if _team(item) == team}
-        found += _differences(f"index 'team' at {team!r}", expected, filed)
+        found += _differences(f"index 'team' at {team!r}", expected, indexed)
     return [Divergence(str(observer), f"{what}; {describe(observer)}") for what in found]
 
 
 def describe(observer: Observer) -> str:
-    """The state of an informer, for whoever has to find out what went wrong."""
+    """Return the state and statistics of an informer, for error messages."""
     numbers = observer.informer.statistics()
     backlogs = {handler.name: handler.backlog for handler in numbers.handlers if handler.backlog}
     return (
@@ -88,10 +88,12 @@ def describe(observer: Observer) -> str:
     )
 
 
-def _differences(where: str, truth: Mapping[Key, Known], has: Mapping[Key, Known]) -> list[str]:
-    lacking = [key for key in truth if key not in has]
-    too_many = [key for key in has if key not in truth]
-    other = [f"{key} as {has[key]} instead of {truth[key]}" for key in truth if key in has and has[key] != truth[key]]
+def _differences(where: str, server: Mapping[Key, Known], has: Mapping[Key, Known]) -> list[str]:
+    lacking = [key for key in server if key not in has]
+    too_many = [key for key in has if key not in server]
+    other = [
+        f"{key} as {has[key]} instead of {server[key]}" for key in server if key in has and has[key] != server[key]
+    ]
     return [
         f"{where} {problem} {len(keys)}: {keys[:_SHOWN]}"
         for problem, keys in (("lacks", lacking), ("has too many", too_many), ("has old", other))

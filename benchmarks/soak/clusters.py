@@ -1,4 +1,4 @@
-"""What a soak needs of the API server it runs on."""
+"""The interface of the API servers that a soak test runs on."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import Protocol
 
-from benchmarks.soak.faults import Strike, Troubled
+from benchmarks.soak.faults import FaultTarget, InjectFault
 from benchmarks.soak.observers import Observer
 from benchmarks.soak.resources import JSONObject, Resource, Write
 from dynkube import Unstructured
@@ -15,40 +15,40 @@ from dynkube.meta import GVR
 
 
 class Cluster(Protocol):
-    """An API server. Its own functions go around the faults that observers see."""
+    """An API server. Its methods are not affected by injected faults; observers are."""
 
     @property
-    def troubled(self) -> Troubled:
-        """Where faults are injected."""
+    def fault_target(self) -> FaultTarget:
+        """The object that injects faults."""
 
-    def strikes(self, random: Random) -> Sequence[tuple[int, Strike]]:
-        """What else can be done to it, each with its weight."""
+    def extra_faults(self, random: Random) -> Sequence[tuple[int, InjectFault]]:
+        """Return the faults that only this server has, each with its weight."""
 
-    async def calm(self) -> None:
-        """End what has been done by that, and wait until it is over."""
+    async def end_faults(self) -> None:
+        """Wait until these faults have ended."""
 
     def watches(self) -> Counter[GVR]:
-        """The observers' open watches, by resource."""
+        """Return the number of the observers' open watches, by resource."""
 
     async def create(self, obj: JSONObject) -> None:
-        """Create an object that nobody writes to later."""
+        """Create an object that is not changed later."""
 
     async def write(self, resource: Resource, write: Write) -> str:
-        """Do it, and return the resourceVersion.
+        """Send a write, and return the resourceVersion.
 
         Raises:
-            APIError: It is refused.
-            ConnectionError: Nobody answered, so it may have been done.
+            APIError: the response is an error.
+            ConnectionError: there was no response; the write may have taken effect.
         """
 
     async def mark(self, resource: Resource) -> Unstructured:
-        """Write the mark of a resource, and return what was stored."""
+        """Write the mark of a resource, and return the stored object."""
 
-    async def define(self, resource: Resource) -> None:
-        """Create a definition, and wait until objects can be written."""
+    async def create_crd(self, resource: Resource) -> None:
+        """Create the CRD of a resource, and wait until objects can be written."""
 
-    async def undefine(self, resource: Resource) -> None:
-        """Delete a definition, and wait until it is gone, and its objects with it."""
+    async def delete_crd(self, resource: Resource) -> None:
+        """Delete the CRD of a resource, and wait until it is gone with its objects."""
 
     async def list(self, observer: Observer) -> list[JSONObject]:
-        """What an observer should see before its filter."""
+        """Return the objects that an observer should have, before its filter."""

@@ -1,4 +1,4 @@
-"""The embedded API server in virtual time: writes are plain calls, and an hour passes as fast as it can be computed."""
+"""The embedded API server in virtual time: writes are plain calls, and time passes as fast as it can be computed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import cast
 import trio
 
 import dynkube
-from benchmarks.soak.faults import Strike, Troubled
+from benchmarks.soak.faults import FaultTarget, InjectFault
 from benchmarks.soak.observers import Observer
 from benchmarks.soak.resources import MARK, NAMESPACES, JSONObject, Resource, Write
 from dynkube import Unstructured
@@ -19,47 +19,47 @@ from dynkube.errors import NotFound
 from dynkube.meta import GVR
 from dynkube.testing import APIServer
 
-# Changes that can be watched from: some seconds' worth, so that who lags meets 410, and the memory has a bound.
+# Changes that watches can resume from: those of some seconds, so that slow watches get 410, and memory is bounded.
 _HISTORY = 20_000
 _ESTABLISH = 0.5
 
 
 class EmbeddedCluster:
-    """An embedded API server as a soak sees it."""
+    """An embedded API server for a soak test."""
 
     def __init__(self, server: APIServer) -> None:
         self._server = server
 
     @property
-    def troubled(self) -> Troubled:
-        """The server itself."""
-        return cast("Troubled", self._server)  # it takes a GVR, too, and calls ways to end by their names only
+    def fault_target(self) -> FaultTarget:
+        """The API server."""
+        return cast("FaultTarget", self._server)  # its signatures are wider and narrower
 
-    def strikes(self, random: Random) -> Sequence[tuple[int, Strike]]:
-        """History can be forgotten, before or while everybody has to go back to it."""
+    def extra_faults(self, random: Random) -> Sequence[tuple[int, InjectFault]]:
+        """Return a fault that compacts the history, sometimes while all watches have to resume."""
 
-        def forget() -> str:
+        def compact() -> str:
             self._server.compact()
             if random.random() < 0.2:
                 self._server.end_watches(how="cut")
-            return "history forgotten"
+            return "history compacted"
 
-        return [(2, forget)]
+        return [(2, compact)]
 
-    async def calm(self) -> None:
-        """Nothing lasts."""
+    async def end_faults(self) -> None:
+        """Return at once: compactions have no duration."""
         await trio.lowlevel.checkpoint()
 
     def watches(self) -> Counter[GVR]:
-        """Open watches by resource."""
+        """Return the number of open watches by resource."""
         return Counter(watch.resource for watch in self._server.open_watches)
 
     async def create(self, obj: JSONObject) -> None:
-        """Create it."""
+        """Create an object."""
         self._server.create(obj)
 
     async def write(self, resource: Resource, write: Write) -> str:
-        """Do it."""
+        """Write an object, and return its resourceVersion."""
         server = self._server
         if write.verb == "delete":
             server.delete(resource.gvr, write.key[1], write.key[0] or None)
@@ -69,7 +69,7 @@ class EmbeddedCluster:
         return version
 
     async def mark(self, resource: Resource) -> Unstructured:
-        """Create it, or write it again."""
+        """Create or update the mark."""
         body = resource.mark()
         try:
             self._server.get(resource.gvr, MARK, NAMESPACES[0] if resource.namespaced else None)
@@ -77,23 +77,23 @@ class EmbeddedCluster:
             return Unstructured(self._server.create(body))
         return Unstructured(self._server.update(body))
 
-    async def define(self, resource: Resource) -> None:
-        """Create it, and let the time pass that it takes."""
-        self._server.create(resource.definition())
+    async def create_crd(self, resource: Resource) -> None:
+        """Create the CRD, and wait until it is established."""
+        self._server.create(resource.crd())
         await trio.sleep(_ESTABLISH * 2)
 
-    async def undefine(self, resource: Resource) -> None:
-        """Delete it; all that follows has happened then."""
-        self._server.delete("customresourcedefinitions", resource.definition_name)
+    async def delete_crd(self, resource: Resource) -> None:
+        """Delete the CRD with its objects, which takes no time."""
+        self._server.delete("customresourcedefinitions", resource.crd_name)
 
     async def list(self, observer: Observer) -> list[JSONObject]:
-        """By the server's own list."""
+        """Return the server's list."""
         return self._server.list(observer.gvr, observer.namespace, label_selector=observer.label_selector or "")
 
 
 @asynccontextmanager
 async def embedded(random: Random) -> AsyncIterator[tuple[EmbeddedCluster, dynkube.Client]]:
-    """A cluster, and a client whose informers are to be observed."""
+    """Run a server, and connect the client whose informers are tested."""
     settings = dynkube.InformerSettings(random=Random(random.random()))
     async with (
         APIServer(

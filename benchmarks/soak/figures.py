@@ -1,4 +1,4 @@
-"""What is measured whenever things are quiet, whether it stays as it is, and the table at the end."""
+"""Measurements while writes and faults are paused, the check that they do not grow, and the table at the end."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ import trio
 
 from benchmarks.measure import MB, cpu, memory
 
-# The last third of a run may hold so much more than the second third; the first third is for warming up.
+# The maximum growth from the second third of a run to the last; the first third is for warming up.
 TOLERANCE = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """One look at what this process and the server hold.
+    """One measurement of this process and the server.
 
     Attributes:
-        seconds: Since the beginning, on trio's clock.
-        cpu: Seconds of CPU of this process so far.
-        blocks: What Python has allocated, in blocks, after a garbage collection.
-        heap: What is allocated beside these, objects over 512 bytes and what C libraries hold, in MiB; 0 without glibc.
-        rss: Resident MiB, after what is free was given back to the system.
-        tasks: Of trio.
-        threads: Of Python.
-        files: Open file descriptors, sockets among them.
-        watches: Open at the server.
-        objects: There are, in all resources.
-        writes: Done so far.
-        events: Told to subscribers so far.
+        seconds: the time since the start, on trio's clock.
+        cpu: the CPU seconds of this process so far.
+        blocks: the memory blocks that Python has allocated, after a garbage collection.
+        heap: the rest of the heap in use (objects over 512 bytes, C libraries) in MiB; 0 without glibc.
+        rss: the resident memory in MiB, after free memory was returned to the system.
+        tasks: the tasks of trio.
+        threads: the threads of Python.
+        files: the open file descriptors, including sockets.
+        watches: the open watches on the server.
+        objects: the objects of all resources.
+        writes: the writes so far.
+        events: the events delivered to subscribers so far.
     """
 
     seconds: float
@@ -54,14 +54,14 @@ class Sample:
 
 
 _BEFORE_USED = ("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks")
-# What must not grow, and by how much more than TOLERANCE it may differ for its size.
+# The measurements that must not grow by more than TOLERANCE.
 WATCHED = ("blocks", "heap", "rss", "tasks", "threads", "files", "watches")
 
 
 def sample(*, began: float, watches: int, objects: int, writes: int, events: int) -> Sample:
-    """Measure."""
+    """Take a measurement."""
     gc.collect()
-    heap = _give_back()
+    heap = _trim_heap()
     return Sample(
         seconds=trio.current_time() - began,
         cpu=cpu(),
@@ -79,28 +79,27 @@ def sample(*, began: float, watches: int, objects: int, writes: int, events: int
 
 
 class _Heap(ctypes.Structure):
-    """What glibc's ``mallinfo2`` returns."""
+    """The result of glibc's ``mallinfo2``."""
 
     _fields_: ClassVar = [(name, ctypes.c_size_t) for name in (*_BEFORE_USED, "uordblks", "fordblks", "keepcost")]
 
 
-def _give_back() -> float:
-    """Give free memory back, and return how many MiB of the heap are in use.
+def _trim_heap() -> float:
+    """Return free memory to the system, and return how many MiB of the heap are in use.
 
-    What is free and not given back grows for hours where buffers of all sizes come and go, as those of TLS do, without
-    anything being held.
+    Without this, free memory of the heap grows for hours, fragmented by buffers of many sizes such as those of TLS.
     """
     libc = ctypes.CDLL(None)
     if not hasattr(libc, "mallinfo2"):
         return 0.0
     libc.malloc_trim(0)
     libc.mallinfo2.restype = _Heap
-    found = libc.mallinfo2()
-    return float(found.uordblks + found.hblkhd) / MB
+    info = libc.mallinfo2()
+    return float(info.uordblks + info.hblkhd) / MB
 
 
 def growth(samples: Sequence[Sample], what: str) -> float | None:
-    """By which part the median of the last third is above that of the second; ``None`` with too few samples."""
+    """Return the relative growth of the median of the last third over that of the second; ``None`` for few samples."""
     third = len(samples) // 3
     if third < 2:
         return None
@@ -110,7 +109,7 @@ def growth(samples: Sequence[Sample], what: str) -> float | None:
 
 
 def line(each: Sample) -> str:
-    """One sample for the log."""
+    """Return one sample as a line of text."""
     return (
         f"{each.seconds:7.0f} s  cpu {each.cpu:7.1f} s  writes {each.writes:>9,}  events {each.events:>10,}  "
         f"objects {each.objects:>6,}  blocks {each.blocks:>9,}  heap {each.heap:6.1f} MiB  "
@@ -120,7 +119,7 @@ def line(each: Sample) -> str:
 
 
 def table(samples: Sequence[Sample]) -> list[str]:
-    """Start, middle and end of a run, and what has grown, in lines."""
+    """Return a table in Markdown of the start, middle and end of a run, with the growth."""
     shown = (samples[0], samples[len(samples) // 2], samples[-1])
     rows = ["| | start | middle | end | last third against second |", "|---|---|---|---|---|"]
     for field in fields(Sample):
@@ -131,7 +130,7 @@ def table(samples: Sequence[Sample]) -> list[str]:
 
 
 def not_flat(samples: Sequence[Sample]) -> list[str]:
-    """What has grown, in words; empty where nothing has, or where there are too few samples to tell."""
+    """Return descriptions of the measurements that have grown; empty if there are too few samples."""
     grown = {what: growth(samples, what) for what in WATCHED}
     return [
         f"{what} grew by {part:.1%} from the second third of the run to the last"

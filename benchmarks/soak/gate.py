@@ -1,4 +1,4 @@
-"""The gate that everybody who disturbs has to pass, so that all of them can be held while things are looked at."""
+"""A gate at which all tasks that write or inject faults can be paused during checks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import trio
 
 
 class Gate:
-    """Holds ``workers`` tasks, each of which calls :meth:`rest` again and again."""
+    """Pauses ``workers`` tasks, each of which calls :meth:`sleep` repeatedly."""
 
     def __init__(self, workers: int) -> None:
         self._workers = workers
@@ -16,27 +16,27 @@ class Gate:
         self._opening = trio.Event()
         self._opening.set()
 
-    async def rest(self, seconds: float) -> None:
-        """Sleep for so long, not counting how long the gate was closed; there, at least once, it can be closed."""
+    async def sleep(self, seconds: float) -> None:
+        """Sleep, not counting the time for which the gate is closed. This is the point where a task is paused."""
         while True:
-            begun = trio.current_time()
+            began = trio.current_time()
             with trio.move_on_after(seconds):
                 await self._closing.wait()
             if not self._closing.is_set():
                 return
-            seconds = max(0.0, seconds - (trio.current_time() - begun))
+            seconds = max(0.0, seconds - (trio.current_time() - began))
             self._held += 1
             if self._held == self._workers:
                 self._all_held.set()
             await self._opening.wait()
 
     async def close(self) -> None:
-        """Have everybody stop, and wait until they have."""
+        """Pause all tasks, and wait until they are paused."""
         self._held, self._all_held, self._opening = 0, trio.Event(), trio.Event()
         self._closing.set()
         await self._all_held.wait()
 
     def open(self) -> None:
-        """Let them go on."""
+        """Let the tasks continue."""
         self._closing = trio.Event()
         self._opening.set()

@@ -1,4 +1,4 @@
-"""Who looks at it: informers with handlers of all kinds, each of which folds what it is told and checks it."""
+"""The informers of a soak test, with handlers of all kinds, which accumulate and check their events."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ from dynkube.informers import EventStream
 from dynkube.meta import GVR, Added, InformerEvent, Updated
 from dynkube.meta._object import Key
 
-_LOOKS = 64  # one in so many events is compared with what the informer itself says at that moment
+_SAMPLING = 64  # one event in this number is compared with the informer's reads
 _KEPT = 50
 
 
 @dataclass(slots=True)
 class Violations:
-    """What was told and may not be told, in words: the first of it, and how often."""
+    """Descriptions of the first invalid events, and the number of all."""
 
     count: int = 0
     first: list[str] = field(default_factory=list)
 
     def note(self, what: str) -> None:
-        """Write it down."""
+        """Add a violation."""
         self.count += 1
         if len(self.first) < _KEPT:
             self.first.append(what)
 
 
 class Fold:
-    """One subscriber: what it has been shown, and whether each step of that was legal (P2, P3, P4, P5)."""
+    """Accumulates the events of one subscriber, and checks each (P2, P3, P4, P5)."""
 
     def __init__(self, name: str, informer: Informer, violations: Violations) -> None:
         self.name = name
@@ -59,27 +59,27 @@ class Fold:
         self._progress = trio.Event()
 
     def added(self, obj: Unstructured) -> None:
-        """``on_add``."""
+        """Handle Added."""
         if obj.key in self.shown:
-            self._wrong(f"Added {obj!r}, which it was shown before")
+            self._violation(f"got Added for {obj!r}, which it has already")
         self._show(obj)
 
     def updated(self, old: Unstructured, new: Unstructured) -> None:
-        """``on_update``."""
+        """Handle Updated."""
         if not _same(self.shown.get(new.key), old):
-            self._wrong(f"Updated from {old!r}, and was shown {self.shown.get(new.key)!r}")
+            self._violation(f"got Updated from {old!r}, and has {self.shown.get(new.key)!r}")
         if old.uid != new.uid:
-            self._wrong(f"Updated {old!r} to another object, {new!r}")
+            self._violation(f"got Updated from {old!r} to another object, {new!r}")
         self._show(new)
 
     def deleted(self, obj: Unstructured) -> None:
-        """``on_delete``."""
+        """Handle Deleted."""
         if not _same(self.shown.pop(obj.key, None), obj):
-            self._wrong(f"Deleted {obj!r}, which is not what it was shown last")
+            self._violation(f"got Deleted for {obj!r}, which is not the state that it has")
         self._step()
 
     def event(self, event: InformerEvent) -> None:
-        """Any of them, from a stream."""
+        """Handle an event of a stream."""
         if isinstance(event, Added):
             self.added(event.object)
         elif isinstance(event, Updated):
@@ -88,77 +88,77 @@ class Fold:
             self.deleted(event.object)
 
     async def wait_until(self, holds: Callable[[], bool]) -> None:
-        """Wait until something holds; asked again after every event."""
+        """Wait until ``holds`` returns true; it is called after every event."""
         while not holds():
             self._progress = trio.Event()
             await self._progress.wait()
 
     def forget_all_but(self, keys: Container[Key]) -> None:
-        """Forget the versions of objects that are gone for good."""
+        """Drop the versions of objects that are not in ``keys``."""
         self._newest = {key: newest for key, newest in self._newest.items() if key in keys}
 
     def enter(self) -> None:
-        """A function of the handler begins to work on an event."""
+        """Record that a function of the handler was called."""
         if self._busy:
-            self._wrong("is run concurrently with itself")
+            self._violation("was called concurrently with itself")
         self._busy = True
 
     def leave(self) -> None:
-        """It is done with that."""
+        """Record that the function returned."""
         self._busy = False
         self._progress.set()
 
     @property
     def idle(self) -> bool:
-        """Whether nothing waits to be shown or is being worked on."""
+        """Whether no event is pending or being processed."""
         return not self._busy and (self.subscriber is None or not self.subscriber.backlog)
 
     def _show(self, obj: Unstructured) -> None:
         key, version = obj.key, int(obj.resource_version)
         uid, newest = self._newest.get(key, ("", 0))
         if uid == obj.uid and version < newest:
-            self._wrong(f"went back to {obj!r}, after version {newest}")
+            self._violation(f"went back to {obj!r}, after version {newest}")
         self._newest[key] = (obj.uid, version)
         self.shown[key] = obj
         self._step()
-        if not self.events % _LOOKS:
-            self._look(obj)
+        if not self.events % _SAMPLING:
+            self._check_reads(obj)
 
-    def _look(self, obj: Unstructured) -> None:
-        """The informer has it too, or something later, and its indexes have what it has."""
+    def _check_reads(self, obj: Unstructured) -> None:
+        """Check that the informer has the object in this or a later state, and that its index agrees."""
         now = self._informer.get(obj.name, namespace=obj.namespace)
         if now is None:
             return
         if now.uid == obj.uid and int(now.resource_version) < int(obj.resource_version):
-            self._wrong(f"was told of {obj!r} before the informer had it: {now!r}")
+            self._violation(f"got {obj!r} before the informer had it: {now!r}")
         if now not in self._informer.by_index("team", now.labels.get("team", "")):
-            self._wrong(f"was told of {obj!r} while index 'team' lacks {now!r}")
+            self._violation(f"got {obj!r} while index 'team' lacks {now!r}")
 
     def _step(self) -> None:
         self.events += 1
         if self.removed:
-            self._wrong("was told something after it had been removed")
+            self._violation("got an event after it was removed")
         self._progress.set()
 
-    def _wrong(self, what: str) -> None:
+    def _violation(self, what: str) -> None:
         self._violations.note(f"{self.name} {what} (event {self.events}, informer {self._informer!r})")
 
 
-def _same(shown: Unstructured | None, told: Unstructured) -> bool:
-    """Whether these are one state: what went unseen and came back as it was is another object with equal content."""
-    return shown is not None and (shown.uid, shown.resource_version) == (told.uid, told.resource_version)
+def _same(shown: Unstructured | None, obj: Unstructured) -> bool:
+    """Return whether two objects are the same state. They may be different Python objects with equal content."""
+    return shown is not None and (shown.uid, shown.resource_version) == (obj.uid, obj.resource_version)
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A filter, and the same decided without it: what a check compares with."""
+    """A filter, and an independent implementation of it for checks."""
 
     filter: Filter | None
     shows: Callable[[Mapping[str, Any]], bool]
 
 
 def choices() -> list[Choice]:
-    """The filters that informers change between. All of them show the mark."""
+    """Return the filters between which informers change. All of them show the mark."""
     mark = LabelFilter(MARK)
     team = LabelFilter("team in (a, b)")
     namespaces = NamespaceFilter(f"{GROUP}/number in (0, 2)")
@@ -170,7 +170,7 @@ def choices() -> list[Choice]:
     def in_team(obj: Mapping[str, Any]) -> bool:
         return obj["metadata"].get("labels", {}).get("team") in ("a", "b")
 
-    def there(obj: Mapping[str, Any]) -> bool:
+    def in_namespaces(obj: Mapping[str, Any]) -> bool:
         return obj["metadata"].get("namespace") in (None, NAMESPACES[0], NAMESPACES[2])
 
     def is_even(obj: Mapping[str, Any]) -> bool:
@@ -182,7 +182,7 @@ def choices() -> list[Choice]:
     return [
         Choice(None, lambda obj: True),
         Choice(mark | team, lambda obj: marked(obj) or in_team(obj)),
-        Choice(mark | namespaces, lambda obj: marked(obj) or there(obj)),
+        Choice(mark | namespaces, lambda obj: marked(obj) or in_namespaces(obj)),
         Choice(mark | even, lambda obj: marked(obj) or is_even(obj)),
         Choice(mark | (team & ~even), lambda obj: marked(obj) or (in_team(obj) and not is_even(obj))),
         Choice(mark | PredicateFilter(lambda obj: len(obj.name) == 2), lambda obj: marked(obj) or short(obj)),
@@ -190,13 +190,13 @@ def choices() -> list[Choice]:
 
 
 def teams_of(obj: Unstructured) -> list[str]:
-    """The index that every informer has."""
+    """Index an object by its team, in every informer."""
     return [obj.labels.get("team", "")]
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Observer:
-    """An informer, what it is to follow, and its subscribers."""
+    """An informer, its settings, and its subscribers."""
 
     resource: Resource
     gvr: GVR
@@ -218,7 +218,7 @@ class Observer:
         namespace: str | None = None,
         label_selector: str | None = None,
     ) -> Observer:
-        """An observer of ``resource``, to be entered by its informer."""
+        """Return an observer of ``resource`` whose informer is not entered yet."""
         gvr = resource.in_version(version) if version else resource.gvr
         informer = client.informer(gvr, namespace=namespace, label_selector=label_selector, indexes={"team": teams_of})
         return cls(
@@ -233,14 +233,14 @@ class Observer:
 
     @property
     def follows(self) -> tuple[GVR, str, str]:
-        """Informers that are equal here share a watch."""
+        """The key of the watch; informers with equal keys share one."""
         return (self.gvr, self.namespace or "", self.label_selector or "")
 
     @property
     def served(self) -> bool:
-        """Whether there is something to follow now."""
+        """Whether the resource is served now, with the version and scope of this informer."""
         resource = self.resource
-        version_served = not resource.comes_and_goes or self.gvr.version in resource.versions
+        version_served = not resource.transient or self.gvr.version in resource.versions
         return resource.open and version_served and (resource.namespaced or self.namespace is None)
 
     def choose(self, choice: Choice) -> None:
@@ -249,19 +249,19 @@ class Observer:
         self.informer.set_filter(choice.filter)
 
     def fold(self, what: str) -> Fold:
-        """A new subscriber's fold."""
+        """Add a fold for a new subscriber."""
         fold = Fold(f"{what} of {self}", self.informer, self.violations)
         self.folds.append(fold)
         return fold
 
     def attach_plain(self) -> Fold:
-        """A handler of plain functions."""
+        """Add a handler of plain functions."""
         fold = self.fold("the plain handler")
         fold.subscriber = self.informer.add_handler(on_add=fold.added, on_update=fold.updated, on_delete=fold.deleted)
         return fold
 
     def attach_async(self, random: Random, *, seconds: float) -> Fold:
-        """A handler of async functions, each of which takes up to so many seconds."""
+        """Add a handler of async functions, each of which takes up to ``seconds``."""
         fold = self.fold("the slow handler" if seconds else "the async handler")
 
         async def work() -> None:
@@ -285,7 +285,7 @@ class Observer:
         return fold
 
     async def stream(self) -> None:
-        """Follow it by an event stream, until the informer is closed."""
+        """Read an event stream until the informer is closed."""
         async with self.informer.events() as events:
             fold = self.fold("the event stream")
             fold.subscriber = events
@@ -299,7 +299,7 @@ class Observer:
 
 
 def observers_of(client: Client, resources: list[Resource], violations: Violations) -> list[Observer]:
-    """The informers that stay: one for each resource, and for some more, which share its watch or have their own."""
+    """Return the permanent informers: one for each resource; for some more, with the same or with other settings."""
     observers = []
     for number, resource in enumerate(resources):
         observers.append(Observer.on(client, resource, violations))
@@ -309,13 +309,13 @@ def observers_of(client: Client, resources: list[Resource], violations: Violatio
             observers.append(Observer.on(client, resource, violations, label_selector=f"team={TEAMS[0]}"))
         if number % 10 == 0 and resource.namespaced:
             observers.append(Observer.on(client, resource, violations, namespace=NAMESPACES[0]))
-        if resource.comes_and_goes and number % 2 == 0:
+        if resource.transient and number % 2 == 0:
             observers.append(Observer.on(client, resource, violations, version="v2"))
     return observers
 
 
 def attach_handlers(observers: list[Observer], random: Random) -> None:
-    """Give each a handler, before it is entered: plain mostly, async, or slow."""
+    """Add a handler to each observer before it is entered: mostly plain, some async or slow."""
     for number, observer in enumerate(observers):
         if number % 7 == 3:
             observer.attach_async(random, seconds=0.0)
@@ -326,6 +326,6 @@ def attach_handlers(observers: list[Observer], random: Random) -> None:
 
 
 def start_streams(observers: list[Observer], nursery: trio.Nursery) -> None:
-    """Follow some of them by a stream as well."""
+    """Read event streams of some observers."""
     for observer in observers[2::11]:
         nursery.start_soon(observer.stream)

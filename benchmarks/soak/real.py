@@ -1,4 +1,4 @@
-"""A real kube-apiserver and etcd behind the proxy: writers go around it, informers through it."""
+"""A real kube-apiserver and etcd: informers connect through the fault proxy, writers directly."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import trio
 
 import dynkube
 from benchmarks.soak.api import API, open_api
-from benchmarks.soak.faults import Strike, Troubled
+from benchmarks.soak.faults import FaultTarget, InjectFault
 from benchmarks.soak.observers import Observer
 from benchmarks.soak.resources import MARK, NAMESPACES, JSONObject, Resource, Write
 from dynkube import Unstructured
@@ -22,12 +22,12 @@ from dynkube.errors import AlreadyExists, NotFound
 from dynkube.meta import GVR
 from dynkube.testing import ControlPlane, FaultProxy
 
-_DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-_GONE = {"DELETED", "ERROR"}  # an ERROR says that it has to be looked at again
+_CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+_GONE = {"DELETED", "ERROR"}  # after an ERROR the object is read again
 
 
 class RealCluster:
-    """A control plane as a soak sees it."""
+    """A control plane for a soak test."""
 
     def __init__(self, plane: ControlPlane, proxy: FaultProxy, api: API, nursery: trio.Nursery) -> None:
         self._plane = plane
@@ -38,18 +38,20 @@ class RealCluster:
         self._quiet = trio.Event()
 
     @property
-    def troubled(self) -> Troubled:
-        """The proxy."""
-        return cast("Troubled", self._proxy)  # it takes a GVR, too
+    def fault_target(self) -> FaultTarget:
+        """The fault proxy."""
+        return cast("FaultTarget", self._proxy)  # its signatures are wider
 
-    def strikes(self, random: Random) -> Sequence[tuple[int, Strike]]:
-        """Connections that are refused, dropped or dead, and an API server that is killed or loses its history."""
+    def extra_faults(self, random: Random) -> Sequence[tuple[int, InjectFault]]:
+        """Return faults of connections (refused, dropped, dead), restarts of the API server, and compactions."""
 
         def refuse() -> str:
-            self._nursery.start_soon(self._refuse, random.choice(("refuse", "reset")), random.uniform(0.0, 3.0))
+            self._nursery.start_soon(
+                self._refuse_connections, random.choice(("refuse", "reset")), random.uniform(0.0, 3.0)
+            )
             return "connections refused"
 
-        def hole() -> str:
+        def black_hole() -> str:
             self._nursery.start_soon(self._black_hole, random.uniform(0.0, 3.0))
             return "black hole"
 
@@ -65,10 +67,10 @@ class RealCluster:
             self._plane.compact()
             return "history compacted"
 
-        return [(2, refuse), (2, hole), (2, drop), (1, kill), (2, compact)]
+        return [(2, refuse), (2, black_hole), (2, drop), (1, kill), (2, compact)]
 
-    async def calm(self) -> None:
-        """Wait until nothing of that lasts."""
+    async def end_faults(self) -> None:
+        """Wait until all outages have ended."""
         while self._outages:
             await self._quiet.wait()
 
@@ -83,7 +85,7 @@ class RealCluster:
                 self._quiet.set()
                 self._quiet = trio.Event()
 
-    async def _refuse(self, how: str, seconds: float) -> None:
+    async def _refuse_connections(self, how: str, seconds: float) -> None:
         async with self._outage():
             with self._proxy.refuse_connections("refuse" if how == "refuse" else "reset"):
                 await trio.sleep(seconds)
@@ -100,70 +102,70 @@ class RealCluster:
                 await trio.to_thread.run_sync(self._plane.api_server.start)
 
     def watches(self) -> Counter[GVR]:
-        """Those that go through the proxy."""
+        """Return the number of watches through the proxy, by resource."""
         return Counter(watch.resource for watch in self._proxy.open_watches)
 
-    # ── around the proxy ─────────────────────────────────────────────────────────────────────
+    # ── without the proxy ────────────────────────────────────────────────────────────────────
 
     async def create(self, obj: JSONObject) -> None:
         """Create a namespace."""
-        await self._api.ask("POST", "/api/v1/namespaces", obj)
+        await self._api.request("POST", "/api/v1/namespaces", obj)
 
     async def write(self, resource: Resource, write: Write) -> str:
-        """Do it; without naming versions, as nobody else writes to that object."""
+        """Send a write without a resourceVersion, as the object has no other writer."""
         namespace, name = write.key
         path = _path(resource.gvr, namespace)
         write.body.get("metadata", {}).pop("resourceVersion", None)
         try:
             if write.verb == "delete":
-                await self._api.ask("DELETE", f"{path}/{name}")
+                await self._api.request("DELETE", f"{path}/{name}")
                 return ""
             if write.verb == "create":
-                stored = await self._api.ask("POST", path, write.body)
+                stored = await self._api.request("POST", path, write.body)
             else:
-                stored = await self._api.ask("PATCH", f"{path}/{name}", write.body)
+                stored = await self._api.request("PATCH", f"{path}/{name}", write.body)
         except httpx2.HTTPError as error:
             raise ConnectionError(str(error)) from error
         version: str = stored["metadata"]["resourceVersion"]
         return version
 
     async def mark(self, resource: Resource) -> Unstructured:
-        """Create it, or write it again; a resource that was defined just now may not be served yet."""
+        """Create or update the mark; retries while a new resource is not served yet."""
         body, path = resource.mark(), _path(resource.gvr, NAMESPACES[0] if resource.namespaced else "")
         while True:
             try:
-                return Unstructured(await self._api.surely("POST", path, body))
+                return Unstructured(await self._api.request_until_done("POST", path, body))
             except AlreadyExists:
-                return Unstructured(await self._api.surely("PATCH", f"{path}/{MARK}", body))
+                return Unstructured(await self._api.request_until_done("PATCH", f"{path}/{MARK}", body))
             except NotFound:
                 await trio.sleep(0.1)
 
-    async def define(self, resource: Resource) -> None:
-        """Create it, and wait until it is established."""
+    async def create_crd(self, resource: Resource) -> None:
+        """Create the CRD, and wait until it is established."""
         with suppress(AlreadyExists):
-            await self._api.surely("POST", _DEFINITIONS, resource.definition())
+            await self._api.request_until_done("POST", _CRDS, resource.crd())
 
-        def established(_: str, definition: JSONObject) -> bool:
-            conditions = (definition.get("status") or {}).get("conditions") or ()
+        def established(_: str, crd: JSONObject) -> bool:
+            conditions = (crd.get("status") or {}).get("conditions") or ()
             return any((each["type"], each["status"]) == ("Established", "True") for each in conditions)
 
-        await self._api.until(_DEFINITIONS, _named(resource), established)
+        await self._api.watch_until(_CRDS, _named(resource), established)
 
-    async def undefine(self, resource: Resource) -> None:
-        """Delete it, and wait until it is gone."""
-        path = f"{_DEFINITIONS}/{resource.definition_name}"
+    async def delete_crd(self, resource: Resource) -> None:
+        """Delete the CRD, and wait until it is gone."""
+        path = f"{_CRDS}/{resource.crd_name}"
         with suppress(NotFound):
-            await self._api.surely("DELETE", path)
-            while True:  # what is watched from may be forgotten before
-                present = await self._api.surely("GET", path)
+            await self._api.request_until_done("DELETE", path)
+            while True:  # again if the resourceVersion of the watch has expired
+                present = await self._api.request_until_done("GET", path)
                 since = {"resourceVersion": present["metadata"]["resourceVersion"]}
-                await self._api.until(_DEFINITIONS, _named(resource) | since, lambda kind, _: kind in _GONE)
+                await self._api.watch_until(_CRDS, _named(resource) | since, lambda kind, _: kind in _GONE)
 
     async def list(self, observer: Observer) -> list[JSONObject]:
-        """By a consistent list."""
+        """Return a consistent list."""
         selector = {"labelSelector": observer.label_selector} if observer.label_selector else {}
         path = _path(observer.gvr, observer.namespace or "")
-        items: list[JSONObject] = (await self._api.surely("GET", path, params=selector))["items"]
+        items: list[JSONObject] = (await self._api.request_until_done("GET", path, params=selector))["items"]
         return items
 
 
@@ -173,12 +175,12 @@ def _path(gvr: GVR, namespace: str) -> str:
 
 
 def _named(resource: Resource) -> dict[str, str]:
-    return {"fieldSelector": f"metadata.name={resource.definition_name}"}
+    return {"fieldSelector": f"metadata.name={resource.crd_name}"}
 
 
 @asynccontextmanager
 async def real(folder: Path | None, random: Random) -> AsyncIterator[tuple[RealCluster, dynkube.Client]]:
-    """A control plane with binaries of ``folder``, and a client that reaches it through a proxy only."""
+    """Run a control plane with the binaries of ``folder``, and connect a client through the fault proxy."""
     settings = dynkube.InformerSettings(random=Random(random.random()), watch_idle_timeout=75.0)
     async with (
         ControlPlane(folder) as plane,

@@ -1,4 +1,4 @@
-"""What is written: two hundred resources, of some of which the definition comes and goes, and their objects."""
+"""Two hundred resources, some of which have a CRD that is deleted and recreated, and random writes of their objects."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ GROUP = "soak.example"
 NAMESPACES = ("soak-0", "soak-1", "soak-2")
 TEAMS = ("a", "b", "c")
 MARK = "mark"
-_NAMES = 12  # names in each namespace; so many objects there are at most
-_TURNOVER = 0.3  # this part of the writes creates or deletes
-# How the definition of a resource that comes and goes may look: versions, and whether its objects have namespaces.
+_NAMES = 12  # object names in each namespace
+_TURNOVER = 0.3  # the share of writes that create or delete
+# The forms of a transient CRD: its versions, and whether its objects have namespaces.
 _FORMS = ((("v1",), True), (("v1", "v2"), True), (("v2",), True), (("v1",), False))
 
 _RULES = [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]
 _REFERENCE = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "soak"}
-# Built-in resources that a bare API server takes without asking anybody: plural, group/version, kind, what they hold.
+# Built-in resources that a bare API server accepts on its own: plural, group/version, kind, namespaced, content.
 _BUILTIN: tuple[tuple[str, str, str, bool, Mapping[str, object]], ...] = (
     ("configmaps", "v1", "ConfigMap", True, {"data": {"key": "value"}}),
     ("secrets", "v1", "Secret", True, {"type": "Opaque", "data": {"key": "dmFsdWU="}}),
@@ -50,7 +50,7 @@ _BUILTIN: tuple[tuple[str, str, str, bool, Mapping[str, object]], ...] = (
 
 @dataclass(slots=True)
 class Write:
-    """One write to be done: of which object, and with what; its key is nobody else's until it is done."""
+    """One write to send; no other write has its key until it has completed."""
 
     verb: Verb
     key: Key
@@ -60,19 +60,19 @@ class Write:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Resource:
-    """A resource, and which of its objects are there: names that are written to, one writer at a time each.
+    """A resource, and the keys of its existing objects; each object has at most one write at a time.
 
     Attributes:
-        plural: Its name.
-        api_version: The version its objects are written in.
-        kind: Their kind.
-        namespaced: Whether they have namespaces, now.
-        content: What they hold besides metadata.
-        random: Decides what is written next.
-        comes_and_goes: Whether its definition does.
-        open: Whether objects can be written now.
-        versions: In which it is served, while its definition is there.
-        incarnation: Counts definitions, so that a late answer is not taken for one about the present objects.
+        plural: the plural name.
+        api_version: the version in which its objects are written.
+        kind: the kind of its objects.
+        namespaced: whether its objects have namespaces now.
+        content: the fields of its objects besides metadata.
+        random: selects the writes.
+        transient: whether its CRD is deleted and recreated.
+        open: whether objects can be written now.
+        versions: the versions that are served while its CRD exists.
+        incarnation: counts the CRDs, so that late responses about the objects of an old one are ignored.
     """
 
     plural: str
@@ -81,11 +81,11 @@ class Resource:
     namespaced: bool
     content: Mapping[str, object]
     random: Random
-    comes_and_goes: bool = False
+    transient: bool = False
     open: bool = True
     versions: tuple[str, ...] = ("v1",)
     incarnation: int = 0
-    _there: dict[Key, str] = field(default_factory=dict)
+    _versions: dict[Key, str] = field(default_factory=dict)
     _keys: list[Key] = field(default_factory=list)
     _free: list[Key] = field(default_factory=list)
     _numbers: Iterator[int] = field(default_factory=lambda: count(1))
@@ -95,54 +95,54 @@ class Resource:
 
     @property
     def group(self) -> str:
-        """Its API group."""
+        """The API group."""
         return self.api_version.rpartition("/")[0]
 
     @property
     def gvr(self) -> GVR:
-        """In the version in which it is written."""
+        """The resource in the version in which objects are written."""
         return self.in_version(self.api_version.rpartition("/")[2])
 
     def in_version(self, version: str) -> GVR:
-        """As another version shows it."""
+        """Return the resource in another version."""
         return GVR(self.group, version, self.plural)
 
     # ── objects ──────────────────────────────────────────────────────────────────────────────
 
     def draw(self) -> Write | None:
-        """What to write next, if anything; say what became of it by :meth:`written` or :meth:`failed`."""
-        free, there = self._free, self._keys
-        if not free and not there:
-            return None  # all of them are being written
-        luck = self.random.random() / _TURNOVER
-        if not there or luck < len(free) / (len(free) + len(there)):
-            # The fewer there are the more are created, so that half of the names are taken sooner or later.
+        """Return a random write, if there can be one; call :meth:`written` or :meth:`failed` afterwards."""
+        free, used = self._free, self._keys
+        if not free and not used:
+            return None  # all objects are being written
+        number = self.random.random() / _TURNOVER
+        if not used or number < len(free) / (len(free) + len(used)):
+            # Creates are more likely if there are few objects, so that on average half of the names are used.
             return self._new("create", self._pick(free)) if free else None
-        key = self._pick(there)
-        return Write("delete", key, {}, self.incarnation) if luck < 1.0 else self._new("update", key)
+        key = self._pick(used)
+        return Write("delete", key, {}, self.incarnation) if number < 1.0 else self._new("update", key)
 
     def draw_first(self) -> Write | None:
-        """One more of the objects to begin with, which are half of those there can be."""
+        """Return a create, until half of the names are used; ``None`` then."""
         return self._new("create", self._pick(self._free)) if len(self._free) > len(self._keys) else None
 
     def written(self, write: Write, version: str) -> None:
-        """It was done; the object has this resourceVersion now."""
+        """Record that a write succeeded, with the object's new resourceVersion."""
         if write.incarnation != self.incarnation:
             return
         if write.verb == "delete":
-            self._there.pop(write.key, None)
+            self._versions.pop(write.key, None)
             self._free.append(write.key)
         else:
-            self._there[write.key] = version
+            self._versions[write.key] = version
             self._keys.append(write.key)
 
-    def failed(self, write: Write, *, there: bool) -> None:
-        """It was refused; whether the object is there."""
+    def failed(self, write: Write, *, exists: bool) -> None:
+        """Record that a write failed, and whether the object exists."""
         if write.incarnation == self.incarnation:
-            (self._keys if there else self._free).append(write.key)
+            (self._keys if exists else self._free).append(write.key)
 
     def mark(self) -> JSONObject:
-        """The next state of an object that every informer and every filter shows."""
+        """Return the next state of the mark, an object that every informer and every filter shows."""
         return self._body((NAMESPACES[0] if self.namespaced else "", MARK), TEAMS[0], {MARK: "yes"})
 
     def _pick(self, keys: list[Key]) -> Key:
@@ -152,7 +152,7 @@ class Resource:
 
     def _new(self, verb: Verb, key: Key) -> Write:
         body = self._body(key, TEAMS[int(self.random.random() * len(TEAMS))], {})
-        if verb == "update" and (version := self._there.get(key)):
+        if verb == "update" and (version := self._versions.get(key)):
             body["metadata"]["resourceVersion"] = version
         return Write(verb, key, body, self.incarnation)
 
@@ -169,20 +169,20 @@ class Resource:
 
     def _forget(self) -> None:
         namespaces = NAMESPACES if self.namespaced else ("",)
-        self._there.clear()
+        self._versions.clear()
         self._keys.clear()
         self._free = [(namespace, f"n{number}") for namespace in namespaces for number in range(_NAMES)]
 
-    # ── the definition ───────────────────────────────────────────────────────────────────────
+    # ── the CRD ──────────────────────────────────────────────────────────────────────────────
 
-    def definition(self) -> JSONObject:
-        """The CustomResourceDefinition as it is to be now."""
-        # Any content: the informers are to be kept busy, and not the server's validation.
+    def crd(self) -> JSONObject:
+        """Return the CRD in its current form."""
+        # The schema allows any content: the informers should be loaded, and not the server's validation.
         schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
         return {
             "apiVersion": "apiextensions.k8s.io/v1",
             "kind": "CustomResourceDefinition",
-            "metadata": {"name": self.definition_name},
+            "metadata": {"name": self.crd_name},
             "spec": {
                 "group": self.group,
                 "scope": "Namespaced" if self.namespaced else "Cluster",
@@ -195,30 +195,30 @@ class Resource:
         }
 
     @property
-    def definition_name(self) -> str:
-        """Of the CustomResourceDefinition."""
+    def crd_name(self) -> str:
+        """The name of the CRD."""
         return f"{self.plural}.{self.group}"
 
     def close(self) -> None:
-        """Write nothing more: the definition goes."""
+        """Stop writes, as the CRD is about to be deleted."""
         self.open = False
         self.incarnation += 1
 
-    def take_another_form(self) -> None:
-        """Other versions, another scope perhaps, and no objects; to be opened once the definition is there."""
+    def change_form(self) -> None:
+        """Select versions and scope of the next CRD, which has no objects; set ``open`` when it is established."""
         self.versions, self.namespaced = self.random.choice(_FORMS)
         self.api_version = f"{self.group}/{self.versions[0]}"
         self._forget()
 
 
 def namespaces() -> list[JSONObject]:
-    """The namespaces that objects are in."""
+    """Return the namespaces of the objects."""
     metadata = ({"name": name, "labels": {f"{GROUP}/number": str(number)}} for number, name in enumerate(NAMESPACES))
     return [{"apiVersion": "v1", "kind": "Namespace", "metadata": each} for each in metadata]
 
 
 def soak_resources(total: int, changing: int, seed: int) -> list[Resource]:
-    """As many built-in resources as fit, and custom ones; the last ``changing`` of them come and go."""
+    """Return as many built-in resources as fit, and custom ones; the last ``changing`` of these are transient."""
     builtin = _BUILTIN[: max(1, min(len(_BUILTIN), total - changing - 1))]
     resources = [
         Resource(
@@ -240,7 +240,7 @@ def soak_resources(total: int, changing: int, seed: int) -> list[Resource]:
             namespaced=number % 10 != 9,
             content={},
             random=Random(f"{seed} soak{number:03}s"),
-            comes_and_goes=number >= custom - changing,
+            transient=number >= custom - changing,
             open=False,
         )
         for number in range(custom)

@@ -1,4 +1,4 @@
-"""The course of a soak: write, disturb, hold everybody, wait, compare, measure, and again."""
+"""The rounds of a soak test: write and inject faults, pause, wait, compare, measure, and continue."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import trio
 
 from benchmarks.soak.checks import Divergence, catch_up, compare, describe
 from benchmarks.soak.clusters import Cluster
-from benchmarks.soak.faults import Weather
+from benchmarks.soak.faults import FaultInjector
 from benchmarks.soak.figures import Sample, line, sample
 from benchmarks.soak.gate import Gate
 from benchmarks.soak.observers import Observer, Violations, attach_handlers, choices, observers_of, start_streams
@@ -23,89 +23,89 @@ from dynkube import Client, Unstructured
 from dynkube.errors import AlreadyExists, APIError
 from dynkube.meta import GVR
 
-_VISITORS = 4
-# Bookkeeping of the client's own, which is open while somebody needs it.
+_SHORT_LIVED = 4  # informers at a time that are entered and exited
+# Watches that the client opens for its own use.
 _OWN_WATCHES = {"customresourcedefinitions", "apiservices", "namespaces"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """How long and how hard.
+    """The settings of a soak test.
 
     Attributes:
-        seconds: Of writing and disturbing; on trio's clock, without the checks.
-        check_every: Seconds between checks.
-        patience: Seconds that an observer has to catch up once things are quiet.
-        rate: Writes a second of all writers; ``inf`` for what the server takes.
-        writers: How many write at a time.
-        resources: How many.
-        changing: Of which so many have definitions that come and go.
-        presence: For how many seconds such a definition is there, at least and at most.
-        fault_every: Seconds between faults, on average; 0 for none.
-        seed: Repeats what is written and what goes wrong, though not the order in which tasks take turns.
+        seconds: the duration of writes and faults on trio's clock, without the checks.
+        check_every: seconds between checks.
+        timeout: seconds in which an observer has to catch up when writes and faults are paused.
+        rate: writes per second of all writers; ``inf`` for as many as possible.
+        writers: the number of concurrent writers.
+        resources: the number of resources.
+        changing: how many of these have a CRD that is deleted and recreated.
+        crd_lifetime: the minimum and maximum of seconds for which such a CRD exists.
+        fault_every: seconds between faults, on average; 0 for no faults.
+        seed: the seed of writes and faults; the order in which tasks are scheduled is not repeated.
     """
 
     seconds: float
     check_every: float
-    patience: float
+    timeout: float
     rate: float
     writers: int
     resources: int = 200
     changing: int = 20
-    presence: tuple[float, float] = (10.0, 240.0)
+    crd_lifetime: tuple[float, float] = (10.0, 240.0)
     fault_every: float = 3.0
     seed: int = 1
 
 
 @dataclass(kw_only=True)
 class Outcome:
-    """What a soak has found and measured."""
+    """The results of a soak test."""
 
     samples: list[Sample] = field(default_factory=list)
     divergences: list[Divergence] = field(default_factory=list)
     violations: Violations = field(default_factory=Violations)
     written: Counter[str] = field(default_factory=Counter)
-    refused: Counter[str] = field(default_factory=Counter)
-    struck: Counter[str] = field(default_factory=Counter)
+    errors: Counter[str] = field(default_factory=Counter)
+    injected: Counter[str] = field(default_factory=Counter)
     checks: int = 0
     cycles: int = 0
     filters: int = 0
-    visits: int = 0
+    short_lived: int = 0
 
 
 class Soak:
-    """One run on ``cluster``, observed through ``client``."""
+    """One soak test on ``cluster``, with the informers of ``client``."""
 
-    def __init__(self, cluster: Cluster, client: Client, options: Options, tell: Callable[[str], None]) -> None:
+    def __init__(self, cluster: Cluster, client: Client, options: Options, report: Callable[[str], None]) -> None:
         self.outcome = Outcome()
         self._cluster = cluster
         self._client = client
         self._options = options
-        self._tell = tell
+        self._report = report
         self._resources = soak_resources(options.resources, options.changing, options.seed)
         self._observers: list[Observer] = []
         weights = [1.0 / (1 + number) ** 0.7 for number in range(len(self._resources))]
         self._random_of("weights").shuffle(weights)
-        self._weights = list(accumulate(weights))  # a few are written to all the time, many now and then
-        self._weather = Weather(
-            server=cluster.troubled,
+        self._weights = list(accumulate(weights))  # a few get most of the writes
+        self._injector = FaultInjector(
+            server=cluster.fault_target,
             resources=[f"{resource.plural}.{resource.group}".rstrip(".") for resource in self._resources],
             random=self._random_of("faults"),
-            others=cluster.strikes(self._random_of("other faults")),
-            struck=self.outcome.struck,
+            others=cluster.extra_faults(self._random_of("other faults")),
+            injected=self.outcome.injected,
         )
         self._began = trio.current_time()
         self._past_events = 0
-        disturbers = options.writers + options.changing + _VISITORS + 2 + bool(options.fault_every)
-        self._gate = Gate(disturbers)
+        workers = options.writers + options.changing + _SHORT_LIVED + 2 + bool(options.fault_every)
+        self._gate = Gate(workers)
 
     async def run(self) -> Outcome:
-        """Run it to its end."""
+        """Run the soak test, and return its results."""
         for namespace in namespaces():
             await self._cluster.create(namespace)
         for resource in self._resources:
             if not resource.open:
-                await self._cluster.define(resource)
+                await self._cluster.create_crd(resource)
                 resource.open = True
         async with trio.open_nursery() as nursery:
             for number in range(self._options.writers):
@@ -116,7 +116,7 @@ class Soak:
             for observer in self._observers:
                 await stack.enter_async_context(observer.informer)
             start_streams(self._observers, nursery)
-            self._start_disturbing(nursery)
+            self._start_workers(nursery)
             await self._check()
             spent = 0.0
             while spent < self._options.seconds and not self.outcome.divergences:
@@ -127,27 +127,27 @@ class Soak:
             nursery.cancel_scope.cancel()
         return self.outcome
 
-    def _start_disturbing(self, nursery: trio.Nursery) -> None:
+    def _start_workers(self, nursery: trio.Nursery) -> None:
         for number in range(self._options.writers):
             nursery.start_soon(self._write, self._random_of(f"writer {number}"))
         for resource in self._resources:
-            if resource.comes_and_goes:
-                nursery.start_soon(self._come_and_go, resource)
-        for number in range(_VISITORS):
-            nursery.start_soon(self._visit, self._random_of(f"visitor {number}"))
+            if resource.transient:
+                nursery.start_soon(self._recreate_crd, resource)
+        for number in range(_SHORT_LIVED):
+            nursery.start_soon(self._enter_and_exit, self._random_of(f"visitor {number}"))
         nursery.start_soon(self._change_filters, self._random_of("filters"))
-        nursery.start_soon(self._join_and_leave, self._random_of("late handlers"))
+        nursery.start_soon(self._add_and_remove_handlers, self._random_of("late handlers"))
         if self._options.fault_every:
-            nursery.start_soon(self._break, self._random_of("moments of faults"))
+            nursery.start_soon(self._inject_faults, self._random_of("moments of faults"))
 
     def _random_of(self, what: str) -> Random:
-        """Everybody has a random of their own, so that what one does is the same whoever has a turn before."""
+        """Return a generator for one task, so that its choices do not depend on the scheduling of others."""
         return Random(f"{self._options.seed} {what}")
 
-    # ── what goes on between checks ──────────────────────────────────────────────────────────
+    # ── between checks ───────────────────────────────────────────────────────────────────────
 
     async def _fill(self, resources: list[Resource]) -> None:
-        """As many objects as there will be on average, so that a run begins as it goes on."""
+        """Create as many objects as there are on average later."""
         for resource in resources:
             while first := resource.draw_first():
                 await self._do(resource, first)
@@ -157,18 +157,16 @@ class Soak:
         due = 0.0
         while True:
             if rate == math.inf:
-                await self._gate.rest(0.0)
+                await self._gate.sleep(0.0)
                 due = 10.0
             else:
                 seconds = random.choice((0.1, 2.0, 2.0))
-                await self._gate.rest(seconds)
+                await self._gate.sleep(seconds)
                 due += rate * seconds
-            turn = random.choice(
-                (20, 1000, 4000, 4000, 4000, 4000, 4000, 4000)
-            )  # writes in one go, before anybody else has a turn
+            batch = random.choice((20, 1000, 4000, 4000, 4000, 4000, 4000, 4000))  # writes between two checkpoints
             for number in range(int(due)):
                 await self._write_once(random.choices(self._resources, cum_weights=self._weights)[0])
-                if not number % turn:
+                if not number % batch:
                     await trio.lowlevel.checkpoint()
             due -= int(due)
 
@@ -180,47 +178,47 @@ class Soak:
         try:
             version = await self._cluster.write(resource, write)
         except APIError as error:
-            self.outcome.refused[f"{error.status.code} {error.status.reason} to {write.verb}"] += 1
-            there = write.verb != "create" or isinstance(error, AlreadyExists)
-            resource.failed(write, there=there and error.status.code != 404)
+            self.outcome.errors[f"{error.status.code} {error.status.reason} to {write.verb}"] += 1
+            exists = write.verb != "create" or isinstance(error, AlreadyExists)
+            resource.failed(write, exists=exists and error.status.code != 404)
         except ConnectionError:
-            self.outcome.refused[f"no answer to {write.verb}"] += 1
-            resource.failed(write, there=write.verb != "create")  # perhaps; the next write finds out
+            self.outcome.errors[f"no response to {write.verb}"] += 1
+            resource.failed(write, exists=write.verb != "create")  # a guess, which the next write corrects
             await trio.sleep(0.1)
         else:
             self.outcome.written[write.verb] += 1
             resource.written(write, version)
 
-    async def _come_and_go(self, resource: Resource) -> None:
+    async def _recreate_crd(self, resource: Resource) -> None:
         while True:
-            await self._gate.rest(resource.random.uniform(*self._options.presence))
+            await self._gate.sleep(resource.random.uniform(*self._options.crd_lifetime))
             resource.close()
-            await self._cluster.undefine(resource)
-            await self._gate.rest(resource.random.choice((0.0, 0.0, 1.0, 60.0)))
-            resource.take_another_form()
-            await self._cluster.define(resource)
+            await self._cluster.delete_crd(resource)
+            await self._gate.sleep(resource.random.choice((0.0, 0.0, 1.0, 60.0)))
+            resource.change_form()
+            await self._cluster.create_crd(resource)
             resource.open = True
             self.outcome.cycles += 1
 
-    async def _visit(self, random: Random) -> None:
-        """Somebody who comes for a while: an informer that is entered, and left."""
+    async def _enter_and_exit(self, random: Random) -> None:
+        """Enter and exit informers."""
         while True:
-            await self._gate.rest(random.uniform(0.0, 10.0))
-            visitor = Observer.on(self._client, random.choice(self._resources), self.outcome.violations)
-            visitor.choose(random.choice(choices()))
-            fold = visitor.attach_plain()
-            async with visitor.informer:
+            await self._gate.sleep(random.uniform(0.0, 10.0))
+            observer = Observer.on(self._client, random.choice(self._resources), self.outcome.violations)
+            observer.choose(random.choice(choices()))
+            fold = observer.attach_plain()
+            async with observer.informer:
                 await trio.sleep(random.uniform(0.0, 10.0))
             fold.removed = True
-            self.outcome.visits += 1
+            self.outcome.short_lived += 1
             self._past_events += fold.events
 
-    async def _join_and_leave(self, random: Random) -> None:
-        """Handlers that are registered on informers that stay, and removed."""
+    async def _add_and_remove_handlers(self, random: Random) -> None:
+        """Add handlers to permanent informers, and remove them."""
         while True:
-            await self._gate.rest(random.uniform(0.0, 2.0))
+            await self._gate.sleep(random.uniform(0.0, 2.0))
             observer = random.choice(self._observers)
-            fold = observer.fold("a handler that came late")
+            fold = observer.fold("a handler that was added later")
             registration = observer.informer.add_handler(
                 on_add=fold.added, on_update=fold.updated, on_delete=fold.deleted
             )
@@ -232,51 +230,51 @@ class Soak:
 
     async def _change_filters(self, random: Random) -> None:
         while True:
-            await self._gate.rest(random.uniform(0.0, 2.0))
+            await self._gate.sleep(random.uniform(0.0, 2.0))
             random.choice(self._observers).choose(random.choice(choices()))
             self.outcome.filters += 1
 
-    async def _break(self, random: Random) -> None:
+    async def _inject_faults(self, random: Random) -> None:
         while True:
-            await self._gate.rest(random.expovariate(1.0 / self._options.fault_every))
-            self._weather.strike()
+            await self._gate.sleep(random.expovariate(1.0 / self._options.fault_every))
+            self._injector.inject()
 
     # ── checks ───────────────────────────────────────────────────────────────────────────────
 
     async def _check(self) -> None:
         await self._gate.close()
-        self._weather.calm()
-        await self._cluster.calm()
+        self._injector.remove_faults()
+        await self._cluster.end_faults()
         marks = {resource: await self._cluster.mark(resource) for resource in self._resources if resource.open}
         async with trio.open_nursery() as nursery:
             for observer in self._observers:
                 nursery.start_soon(self._catch_up, observer, marks[observer.resource] if observer.served else None)
-        truths: dict[tuple[GVR, str, str], list[JSONObject]] = {}
+        server_lists: dict[tuple[GVR, str, str], list[JSONObject]] = {}
         for observer in self._observers:
-            if observer.served and observer.follows not in truths:
-                truths[observer.follows] = await self._cluster.list(observer)
-            self.outcome.divergences += compare(observer, truths.get(observer.follows))
+            if observer.served and observer.follows not in server_lists:
+                server_lists[observer.follows] = await self._cluster.list(observer)
+            self.outcome.divergences += compare(observer, server_lists.get(observer.follows))
         await self._compare_watches()
         self.outcome.checks += 1
-        self._measure(sum(map(len, truths.values())))
+        self._measure(sum(map(len, server_lists.values())))
         self._gate.open()
 
     async def _catch_up(self, observer: Observer, mark: Unstructured | None) -> None:
-        if late := await catch_up(observer, mark, self._options.patience):
+        if late := await catch_up(observer, mark, self._options.timeout):
             self.outcome.divergences.append(late)
 
     async def _compare_watches(self) -> None:
-        """One watch for all that follow the same, and none for who has left (P12)."""
+        """Check that equal informers share one watch, and that there are no other watches (P12)."""
         expected = Counter(gvr for gvr, _, _ in {each.follows for each in self._observers if each.served})
-        with trio.move_on_after(self._options.patience):
-            # One may just have ended, and be opened again in a moment.
-            while self._watches() != expected:  # noqa: ASYNC110  # servers tell of no single watch
+        with trio.move_on_after(self._options.timeout):
+            # A watch may just have ended, and be about to be opened again.
+            while self._watches() != expected:  # noqa: ASYNC110  # servers have no event for this
                 await trio.sleep(1.0)
-        there = self._watches()
-        for gvr in expected.keys() | there.keys():
-            if expected[gvr] != there[gvr]:
+        watches = self._watches()
+        for gvr in expected.keys() | watches.keys():
+            if expected[gvr] != watches[gvr]:
                 states = [describe(each) for each in self._observers if each.gvr == gvr]
-                what = f"{there[gvr]} watches are open instead of {expected[gvr]}; {states}"
+                what = f"{watches[gvr]} watches are open instead of {expected[gvr]}; {states}"
                 self.outcome.divergences.append(Divergence(str(gvr), what))
 
     def _watches(self) -> Counter[GVR]:
@@ -293,4 +291,4 @@ class Soak:
                 events=events,
             )
         )
-        self._tell(line(self.outcome.samples[-1]))
+        self._report(line(self.outcome.samples[-1]))

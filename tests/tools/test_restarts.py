@@ -9,7 +9,7 @@ import trio
 
 import dynkube
 from benchmarks.restarts.ledger import Ledger
-from benchmarks.restarts.recorder import Answers, Findings, Kind, Recorder
+from benchmarks.restarts.recorder import Findings, Kind, Recorder, Responses
 from benchmarks.restarts.resources import Origin, Resource
 from dynkube import Unstructured
 from dynkube.meta import GVR
@@ -17,7 +17,7 @@ from dynkube.testing import APIServer
 from tests.informers.kit import CRDS, crd, quiet, widget
 
 WIDGETS = GVR("example.com", "v1", "widgets")
-WIDGET = Resource(gvr=WIDGETS, kind="Widget", origin=Origin.STAYS)
+WIDGET = Resource(gvr=WIDGETS, kind="Widget", origin=Origin.PERMANENT)
 
 
 @asynccontextmanager
@@ -37,7 +37,7 @@ async def test_a_deletion_is_a_finding_unless_the_ledger_has_it() -> None:
         server.create(crd())
         uids = [server.create(widget(name))["metadata"]["uid"] for name in "ab"]
         ledger, findings = Ledger(), Findings()
-        ledger.defined(WIDGET)
+        ledger.add_resource(WIDGET)
         ledger.deleted.add(uids[0])
         async with recording(server, ledger, findings):
             server.delete(str(WIDGETS), "a", namespace="default")
@@ -56,7 +56,7 @@ async def test_absent_is_a_finding_while_the_resource_is_served() -> None:
     async with APIServer() as server:
         server.create(crd())
         ledger, findings = Ledger(), Findings()
-        ledger.defined(WIDGET)
+        ledger.add_resource(WIDGET)
         async with recording(server, ledger, findings):
             server.delete(CRDS, WIDGETS.crd_name)
             await quiet()
@@ -69,10 +69,10 @@ async def test_absent_is_no_finding_after_the_crd_was_deleted() -> None:
         server.create(crd())
         uid = server.create(widget("a"))["metadata"]["uid"]
         ledger, findings = Ledger(), Findings()
-        ledger.defined(WIDGET)
-        ledger.settled({WIDGETS: {("default", "a"): uid}})
+        ledger.add_resource(WIDGET)
+        ledger.set_objects({WIDGETS: {("default", "a"): uid}})
         async with recording(server, ledger, findings):
-            ledger.undefined(WIDGET)
+            ledger.remove_resource(WIDGET)
             server.delete(CRDS, WIDGETS.crd_name)
             await quiet()
 
@@ -100,8 +100,8 @@ async def test_invalid_events_and_differing_content_are_findings() -> None:
 
 async def test_a_restored_backup_deletes_newer_objects_and_restores_deleted_ones() -> None:
     ledger = Ledger()
-    ledger.defined(WIDGET)
-    ledger.settled({WIDGETS: {("default", "stays"): "1", ("default", "later"): "3"}})
+    ledger.add_resource(WIDGET)
+    ledger.set_objects({WIDGETS: {("default", "stays"): "1", ("default", "later"): "3"}})
     ledger.deleted.add("2")
 
     ledger.rewind({WIDGETS: {("default", "stays"): "1", ("default", "went"): "2"}})
@@ -112,14 +112,14 @@ async def test_a_restored_backup_deletes_newer_objects_and_restores_deleted_ones
 async def test_the_responses_shown_for_a_finding_are_those_of_its_resource() -> None:
     async with APIServer() as server:
         server.create(crd())
-        answers = Answers()
-        async with dynkube.connect(transport=server.transport(), observers=[answers]) as client:
+        responses = Responses()
+        async with dynkube.connect(transport=server.transport(), observers=[responses]) as client:
             for resource in ("configmaps", "widgets"):
                 await client.resource(resource).list()
         findings = Findings()
         findings.note(Kind.DELETED, str(WIDGETS), "")
 
-    shown = answers.around(findings.found[0])
+    shown = responses.around(findings.found[0])
 
-    assert any("/widgets: 200" in answer for answer in shown)
-    assert not any("/configmaps: " in answer for answer in shown)
+    assert any("/widgets: 200" in line for line in shown)
+    assert not any("/configmaps: " in line for line in shown)

@@ -18,12 +18,12 @@ from tests.informers.kit import WIDGETS, crd, quiet, widget
 SHORT = Options(
     seconds=60.0,
     check_every=30.0,
-    patience=900.0,
+    timeout=900.0,
     rate=20.0,
     writers=1,
     resources=20,
     changing=4,
-    presence=(2.0, 20.0),
+    crd_lifetime=(2.0, 20.0),
     fault_every=1.0,
 )
 SAMPLE = Sample(
@@ -49,7 +49,7 @@ def without_deletions(event: dict[str, Any]) -> dict[str, Any] | None:
 async def soak(options: Options, *, lose_events: bool = False) -> Outcome:
     async with embedded(Random(options.seed)) as (cluster, client):
         if lose_events:
-            cluster.troubled.inject(Rewrite(without_deletions), verb="watch", resource="configmaps")
+            cluster.fault_target.inject(Rewrite(without_deletions), verb="watch", resource="configmaps")
         return await Soak(cluster, client, options, lambda text: None).run()
 
 
@@ -59,7 +59,7 @@ async def test_no_difference_remains_after_a_minute_of_faults() -> None:
     assert outcome.divergences == []
     assert outcome.violations.first == []
     assert outcome.checks == 3
-    assert outcome.struck
+    assert outcome.injected
     assert outcome.cycles
     assert sum(outcome.written.values()) > 1000
 

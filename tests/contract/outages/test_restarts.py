@@ -10,8 +10,8 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.restarts import backup
+from benchmarks.restarts.environment import Options
 from benchmarks.restarts.run import WITHIN, kill_and_start
-from benchmarks.restarts.stage import Options
 from dynkube.testing import ControlPlane
 from tests.contract.backends import Backend
 
