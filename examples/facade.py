@@ -5,19 +5,19 @@
     curl -i 'localhost:8000/apis/apps/v1/namespaces/shop/deployments?labelSelector=app=web'
 
 For more than one core: ``hypercorn --worker-class trio --workers 2 'examples.facade:create_app()'``. Each process has
-caches of its own.
+its own caches.
 
 The first request for a resource opens an informer on it, which is closed when it was not used for five minutes. Reads
-send nothing to the API server, and are answered while it is down, too. How current they are is in the headers:
-``X-Cache-State`` is the informer's phase (LIVE, DEGRADED, ...), and ``Age`` the seconds since the API server was last
-heard of; if nothing changes, that is up to 90 s in a healthy watch. ``/readyz`` is 200 from when the API server was
-first reached, and stays so.
+send no request to the API server, and work while it is down. Headers show how current a response is:
+``X-Cache-State`` is the informer's phase (LIVE, DEGRADED, ...), and ``Age`` the seconds since data was last received
+from the API server; in a healthy watch without changes, up to 90. ``/readyz`` is 200 once the API server has been
+reached for the first time.
 
 ``?watch=1`` streams JSON lines as a Kubernetes watch without resourceVersion does, rather than server-sent events, so
-that the clients of Kubernetes can read it: the present objects as ADDED, then changes.
+that Kubernetes clients can read it: the existing objects as ADDED, then changes.
 
-It does not authenticate: everybody who can connect sees what the facade's user may list, except Secrets. Keep it on
-localhost, or behind a proxy that authenticates.
+The facade does not authenticate: any client that can connect can read what the facade's user may list, except Secrets.
+Keep it on localhost, or behind a proxy that authenticates.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ IDLE = 300.0  # seconds after which an unused informer is closed
 FIRST = 10.0  # seconds that a request waits for the initial objects
 INFORMERS = 100  # open at once
 STREAMS = 100  # open at once
-QUEUE = 1000  # lines that wait for one client
-SLOW = 10.0  # seconds for which its queue may be full
+QUEUE = 1000  # pending lines for one client
+SLOW = 10.0  # seconds for which this queue may be full
 CHUNK = 64 << 10  # bytes of lines that are sent at once
-STALLED = 60_000  # milliseconds in which a client has to acknowledge what was sent
+STALLED = 60_000  # milliseconds in which a client has to acknowledge sent data
 HIDDEN = {("", "secrets")}
 
 
@@ -66,14 +66,14 @@ class Facade:
 
     def __init__(self, client: dynkube.Client, namespaces: dynkube.Informer, nursery: trio.Nursery) -> None:
         self.client = client
-        self.namespaces = namespaces  # always open: tells whether the API server was reached
+        self.namespaces = namespaces  # always open: shows whether the API server was reached
         self.streams = trio.Semaphore(STREAMS)
         self._nursery = nursery
         self._caches: dict[dynkube.GVR, Cache] = {}
         self._opening = trio.Lock()
 
     async def informer(self, gvr: dynkube.GVR) -> dynkube.Informer:
-        """Return the informer of a resource; opens it if need be, and waits for its initial objects.
+        """Return the informer of a resource; opens it if necessary, and waits for its initial objects.
 
         Raises:
             HTTPException: the resource is hidden, or too many are open.
@@ -110,7 +110,7 @@ class Facade:
 
 
 async def read(request: Request) -> Response:
-    """Answer a request for an object, a list or a stream."""
+    """Respond to a request for an object, a list or a stream."""
     facade: Facade = request.app.state.facade
     path, query = request.path_params, request.query_params
     if unknown := query.keys() - {"labelSelector", "watch"}:
@@ -130,10 +130,10 @@ async def read(request: Request) -> Response:
 
 
 def staleness(informer: dynkube.Informer) -> tuple[dict[str, str], str]:
-    """Return the headers that say how current the cache is, and its resourceVersion.
+    """Return the headers that show how current the cache is, and its resourceVersion.
 
     Raises:
-        HTTPException: there is no such resource, or its objects were never listed.
+        HTTPException: the resource does not exist, or its objects were never listed.
     """
     numbers = informer.statistics()
     state = numbers.state
@@ -148,7 +148,7 @@ def staleness(informer: dynkube.Informer) -> tuple[dict[str, str], str]:
 
 
 def conditional(request: Request, version: str, body: Callable[[], bytes], headers: dict[str, str]) -> Response:
-    """Answer with the body, or with 304 if the client has it."""
+    """Return a response with the body, or 304 if the client has it."""
     headers["ETag"] = f'W/"{version}"'  # weak: a list has no order
     given = request.headers.get("if-none-match")
     if given is not None and {"*", f'"{version}"'} & {tag.strip().removeprefix("W/") for tag in given.split(",")}:
@@ -176,7 +176,7 @@ def shown(namespace: str | None, selector: str | None) -> dynkube.Filter | None:
 
 
 class ChangeStream(StreamingResponse):
-    """The events of an informer with a filter of its own, which shares the watch with the one that answers reads."""
+    """The events of an informer with its own filter, which shares its watch with the informer of reads."""
 
     def __init__(self, facade: Facade, gvr: dynkube.GVR, shown: dynkube.Filter | None, headers: dict[str, str]) -> None:
         super().__init__((), headers=headers, media_type="application/json")
@@ -203,8 +203,8 @@ class ChangeStream(StreamingResponse):
             self._facade.streams.release()
 
     async def _fill(self, writing: trio.MemorySendChannel[bytes], stream: trio.CancelScope) -> None:
-        # If the server waits for a client that reads nothing, as hypercorn does even when the stream is cancelled, what
-        # remains is this task's queue; the informer is closed.
+        # If the server waits for a client that does not read, as hypercorn does even when the stream is cancelled, only
+        # this task's queue remains; the informer is closed.
         async with writing, self._view, self._view.events() as events:
             async for event in events:
                 with trio.move_on_after(SLOW) as waiting:
@@ -231,7 +231,7 @@ def line_of(event: dynkube.InformerEvent) -> bytes:
 
 
 def chunk(first: bytes, reading: trio.MemoryReceiveChannel[bytes]) -> bytes:
-    """Return the first line and those that wait behind it, up to the size of a chunk."""
+    """Return the first line and the pending ones, up to the size of a chunk."""
     lines = [first]
     size = len(first)
     try:
@@ -257,7 +257,7 @@ async def readyz(request: Request) -> Response:
 
 
 async def failed(request: Request, error: Exception) -> Response:
-    """Answer with a Status, as the API server does."""
+    """Return an error response with a Status, as the API server does."""
     match error:
         case HTTPException(status_code=code, detail=message, headers=headers):
             pass

@@ -31,7 +31,7 @@ class Summary:
 
 
 class Inventory:
-    """What custom resources there are, while :meth:`run` runs."""
+    """The custom resources of a cluster, kept up to date while :meth:`run` runs."""
 
     def __init__(self) -> None:
         self._followed: dict[str, tuple[dynkube.Unstructured, dynkube.Informer]] = {}  # by the name of the CRD
@@ -48,7 +48,7 @@ class Inventory:
                     if crd.name in scopes:
                         scopes.pop(crd.name).cancel()
                         del self._followed[crd.name]
-                elif crd.name in scopes:  # with other versions, perhaps
+                elif crd.name in scopes:  # its versions may have changed
                     self._followed[crd.name] = crd, self._followed[crd.name][1]
                 else:
                     informer, scopes[crd.name] = client.informer(crd.name, transform=only_metadata), trio.CancelScope()
@@ -68,7 +68,7 @@ class Inventory:
         self._changed = trio.Event()
 
     def summary(self) -> dict[str, Summary]:
-        """Return what there is now, by the names of CRDs. May be called from any thread, as it may take long."""
+        """Return the current summaries, by the names of CRDs. May be called from any thread, as it may take long."""
         return {name: summarized(crd, informer) for name, (crd, informer) in sorted(self._followed.copy().items())}
 
     def __str__(self) -> str:
@@ -98,7 +98,7 @@ def is_established(crd: dynkube.Unstructured) -> bool:
 
 
 def without_schemas(crd: dynkube.Unstructured) -> dynkube.Unstructured:
-    """Return a CRD without the schemas of its versions, which may have megabytes."""
+    """Return a CRD without the schemas of its versions, which may be megabytes."""
     versions = [{name: each[name] for name in ("name", "served")} for each in crd["spec"]["versions"]]
     return crd.transform(["spec", "versions"], versions)
 

@@ -10,10 +10,10 @@ Rules are YAML in ConfigMaps with the label ``policy.example.com/rules: "true"``
       equals: 2                                      # or matches: "^[2-9]$" (RE2), or exists: true (or false)
       message: run two replicas
 
-``equals`` and ``matches`` hold if the path finds something and each value is right. An object that violates rules gets
-an Event, and a PolicyReport (wgpolicyk8s.io/v1alpha2, as Kyverno and Trivy write; ClusterPolicyReport if it has no
-namespace) while that CRD is installed. The ConfigMap ``NAME-status`` beside the rules has their errors, the state of
-what they scan, and the first violations. The test is in test_policy_scanner.py.
+``equals`` and ``matches`` hold if the path finds a value and each value matches. For an object that violates rules, the
+controller creates an Event, and, while that CRD is installed, a PolicyReport (wgpolicyk8s.io/v1alpha2, as Kyverno and
+Trivy do; ClusterPolicyReport if the object has no namespace). The ConfigMap ``NAME-status`` beside the rules contains
+their errors, the state of the scanned resources, and the first violations. The test is in test_policy_scanner.py.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ MANAGED = {"app.kubernetes.io/managed-by": "policy-scanner"}
 CRDS = "customresourcedefinitions.v1.apiextensions.k8s.io"
 REPORTS = ("policyreports.wgpolicyk8s.io", "clusterpolicyreports.wgpolicyk8s.io")
 INTERVAL = 10.0  # seconds between two writes of a status whose numbers change
-SIZE = 32 << 10  # characters of YAML, which are parsed at once
+SIZE = 32 << 10  # characters of YAML, which is parsed without a checkpoint
 MOST = 100  # rules in a ConfigMap, and violations in a status
 
 
@@ -55,7 +55,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     matches: str | msgspec.UnsetType = msgspec.UNSET
 
     def check(self) -> None:
-        """Raise InvalidInput, InvalidJSONPath or re2.error if the rule makes no sense."""
+        """Raise InvalidInput, InvalidJSONPath or re2.error if the rule is invalid."""
         Watch(self.resource)
         dynkube.JSONPath.compile(self.path)
         if [self.exists, self.equals, self.matches].count(msgspec.UNSET) != 2:
@@ -79,7 +79,7 @@ QUIET.log_errors = False
 
 
 def text_of(value: object) -> str:
-    """Return a value as a rule compares it: strings as they are, all else as JSON."""
+    """Return a value as a rule compares it: strings unchanged, other values as JSON."""
     return value if isinstance(value, str) else json.dumps(value)
 
 
@@ -89,7 +89,7 @@ Named = tuple[str, Rule]
 
 @dataclass(frozen=True)
 class Parsed:
-    """What one version of a ConfigMap says."""
+    """The rules and errors of one version of a ConfigMap."""
 
     version: str = ""
     rules: tuple[Rule, ...] = ()
@@ -97,7 +97,7 @@ class Parsed:
 
 
 def parse(config: dynkube.Unstructured) -> Parsed:
-    """Return the rules of a ConfigMap, and what is wrong with the others."""
+    """Return the valid rules of a ConfigMap, and the errors of the others."""
     rules: list[Rule] = []
     errors: list[str] = []
     for key, text in sorted(config.get("data", {}).items()):
@@ -156,7 +156,8 @@ class Scan:
         violated = tuple(named for named in self.rules if not named[1].holds(obj))
         known = self.violations.get(key, self.known.get(key, ()))
         if new := [f"{policy}/{rule.name}: {rule.message}" for policy, rule in violated if (policy, rule) not in known]:
-            ctx.event("PolicyViolation", "; ".join(new), type="Warning")  # one: several would be counted as a series
+            # A single Event, as several would be counted as a series.
+            ctx.event("PolicyViolation", "; ".join(new), type="Warning")
         self.violations[key] = violated
         installed = ctx.get(REPORTS[0 if obj.namespace else 1], resource=CRDS) is not None
         await ctx.apply_owned([self.report(obj, violated)] if violated and installed else [])
@@ -164,12 +165,12 @@ class Scan:
     def violating(self, named: Named) -> list[ObjectKey]:
         """Return the objects that violate a rule."""
         if any(state.phase is dynkube.ABSENT for _, state in self.controller.status().informers[:1]):
-            self.violations.clear()  # the CRD was deleted, with all objects: these are not reconciled any more
+            self.violations.clear()  # the CRD was deleted with all objects, which are no longer reconciled
         return sorted(key for key, violated in self.violations.items() if named in violated)
 
     @property
     def state(self) -> str:
-        """Whether the objects can be read, or why not."""
+        """Whether the objects can be read; the reason if not."""
         status = self.controller.status()
         return status.problem or next((str(state) for _, state in status.informers), str(status.phase))
 
@@ -216,7 +217,7 @@ class PolicyScanner:
         )
 
     async def reconcile(self, ctx: Context, key: ObjectKey) -> None:
-        """Follow the rules of all ConfigMaps, and write the status of one."""
+        """Update the scans from the rules of all ConfigMaps, and write the status of one."""
         for each in (configs := {ObjectKey.of(config): config for config in ctx.list()}):
             if each not in self._parsed or self._parsed[each].version != configs[each].resource_version:
                 self._parsed[each] = parse(configs[each])

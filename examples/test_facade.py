@@ -172,7 +172,7 @@ async def test_it_is_ready_when_the_api_server_was_reached(api_server: APIServer
 
 
 class Stream:
-    """A client of a stream, as the ASGI server shows it; it reads while ``reads`` is set."""
+    """A client of a stream, as the ASGI application sees it; it reads while ``reads`` is set."""
 
     def __init__(self, app: Starlette, path: str, query: str) -> None:
         self._app = app

@@ -62,7 +62,7 @@ def status(server: APIServer, name: str = "rules") -> dict[str, Any]:
 
 
 def events_about(server: APIServer, name: str) -> list[str]:
-    """The notes of Events, with how often they were counted unless that is once."""
+    """Return the notes of Events, with their counts if above one."""
     events = [event for event in server.list("events.events.k8s.io") if event["regarding"]["name"] == name]
     return [event["note"] + (str(event["series"]) if "series" in event else "") for event in events]
 

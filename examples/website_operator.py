@@ -19,7 +19,7 @@ THEMES = {"light": "nginx:1.29", "dark": "nginx:1.29-alpine"}
 async def reconcile(ctx: Context, key: ObjectKey) -> None:
     site = ctx.get()
     if site is None:
-        return  # deleted: Kubernetes deletes what it owned
+        return  # deleted: Kubernetes deletes the objects that it owned
     image = THEMES.get(site["spec"].get("theme", "light"))
     if image is None:
         raise Terminal(f"there is no theme {site['spec']['theme']!r}")
@@ -39,7 +39,7 @@ async def reconcile(ctx: Context, key: ObjectKey) -> None:
 
 
 async def clean_up(ctx: Context, key: ObjectKey) -> None:
-    ctx.log.info("the certificate of %s is revoked", key)  # whatever is outside of the cluster
+    ctx.log.info("the certificate of %s is revoked", key)  # clean-up outside of the cluster
 
 
 websites = Controller(

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 OUTPUT = Path(__file__).parent.parent / "dynkube/testing/_kinds/go_fields.json.gz"
-Said: TypeAlias = dict[str, list[str] | dict[str, str]]
-Fields: TypeAlias = dict[str, Said]
+Facts: TypeAlias = dict[str, list[str] | dict[str, str]]
+Fields: TypeAlias = dict[str, Facts]
 
 _STRUCT = re.compile(r"^type (\w+) struct \{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
 _NAMED = re.compile(r"^type (\w+) (string|bool|int|int32|int64)$", re.MULTILINE)
@@ -47,7 +47,7 @@ def main() -> None:
     print(f"{len(found)} types in {args.output.stat().st_size:,} bytes")
 
 
-def fields_of(path: Path, package: str, named: set[str]) -> Iterator[tuple[str, Said]]:
+def fields_of(path: Path, package: str, named: set[str]) -> Iterator[tuple[str, Facts]]:
     """Yield the types of one file by their OpenAPI names, with the facts about their fields."""
     source, version = path.read_text(), package.rpartition(".")[2]
     for struct, body in _STRUCT.findall(source):
@@ -62,8 +62,8 @@ def fields_of(path: Path, package: str, named: set[str]) -> Iterator[tuple[str, 
             if "omitempty" not in options and go_type.startswith(("[]", "map[")):
                 kept.append(name)
         if kept or omitted or texts:
-            said: Said = {"kept": sorted(kept), "omitted": sorted(omitted), "texts": dict(sorted(texts.items()))}
-            yield f"{package}.{struct}", said
+            facts: Facts = {"kept": sorted(kept), "omitted": sorted(omitted), "texts": dict(sorted(texts.items()))}
+            yield f"{package}.{struct}", facts
 
 
 def encode(found: Fields) -> bytes:

@@ -82,13 +82,13 @@ def read_numbers(path: Path = NUMBERS) -> frozenset[str]:
 
 
 class Collected:
-    """A pytest plugin that keeps the collected tests."""
+    """A pytest plugin that records the collected tests."""
 
     def __init__(self) -> None:
         self.items: list[pytest.Item] = []
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Keep the collected tests."""
+        """Record the collected tests."""
         self.items = list(session.items)
 
 
@@ -99,11 +99,11 @@ def read_marks(tests: Path = ROOT / "tests") -> dict[str, list[Shown]]:
         SystemExit: they cannot be collected; the message is the output of pytest.
     """
     files = [path for path in sorted(tests.rglob("test_*.py")) if "mark.scenario" in path.read_text(encoding="utf-8")]
-    collected, said = Collected(), io.StringIO()
-    with redirect_stdout(said):
+    collected, output = Collected(), io.StringIO()
+    with redirect_stdout(output):
         code = pytest.main(["--collect-only", "-qq", "-p", "no:cacheprovider", *map(str, files)], plugins=[collected])
     if code != pytest.ExitCode.OK:
-        raise SystemExit(said.getvalue())
+        raise SystemExit(output.getvalue())
     return by_number(collected.items)
 
 
