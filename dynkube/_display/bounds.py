@@ -64,8 +64,8 @@ class _Room:
             if self.left > 0:
                 yield from self._block(block)
             elif isinstance(block, Note) and self.left > -_NOTES:  # it may say how much is not shown
-                said = self._name("".join(span.text for span in block.spans), _HEAD)
-                yield Note((Span(said, block.spans[0].tone if block.spans else Tone.PLAIN),))
+                text = self._name("".join(span.text for span in block.spans), _HEAD)
+                yield Note((Span(text, block.spans[0].tone if block.spans else Tone.PLAIN),))
             else:
                 left_out += 1
         if left_out:
@@ -74,7 +74,7 @@ class _Room:
     def _block(self, block: Block) -> Iterator[Block]:
         match block:
             case Facts(rows):
-                facts = tuple((self._name(name), self._line(said)) for name, said in self._while_room(rows))
+                facts = tuple((self._name(name), self._line(value)) for name, value in self._while_room(rows))
                 yield Facts(facts)
                 yield from _rest(rows, facts, "more line")
             case Chips(spans):
@@ -88,9 +88,9 @@ class _Room:
             case Note(spans):
                 yield Note(self._line(spans))
             case Bullets(items):
-                said = tuple(self._name(short(item, _HEAD), _HEAD) for item in self._while_room(items))
-                yield Bullets(said)
-                yield from _rest(items, said, "more line")
+                texts = tuple(self._name(short(item, _HEAD), _HEAD) for item in self._while_room(items))
+                yield Bullets(texts)
+                yield from _rest(items, texts, "more line")
             case Section():
                 yield self._section(block)
             case Card():

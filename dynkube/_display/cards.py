@@ -49,9 +49,9 @@ class Span:
     def __post_init__(self) -> None:
         # Views limit the length of what they show; this is for unexpectedly long strings.
         for name in ("text", "title"):
-            said = getattr(self, name)
-            if len(said) > MOST:
-                object.__setattr__(self, name, f"{said[:MOST]}… ({len(said):,} characters)")
+            value = getattr(self, name)
+            if len(value) > MOST:
+                object.__setattr__(self, name, f"{value[:MOST]}… ({len(value):,} characters)")
 
 
 Line: TypeAlias = tuple[Span, ...]
@@ -77,8 +77,8 @@ class Facts:
     @classmethod
     def of(cls, rows: Iterable[tuple[str, str | Span | Line]]) -> Facts:
         """Make facts of pairs, leaving out those with an empty value."""
-        lines = ((name, said if isinstance(said, tuple) else line(said)) for name, said in rows)
-        return cls(tuple((name, said) for name, said in lines if said))
+        lines = ((name, value if isinstance(value, tuple) else line(value)) for name, value in rows)
+        return cls(tuple((name, value) for name, value in lines if value))
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,8 +41,8 @@ def known_resources_card(resources: Resources[Any], now: datetime) -> Card:
 def applied_card(obj: Applied, now: datetime) -> Card:
     """Return the card of an applied object: the object's, with the kind of change."""
     card = unstructured_card(obj, now)
-    words = [obj.change, *(["terminating"] if obj.terminating else [])]
-    return replace(card, head=(*card.head, *map(pill, words)))
+    labels = [obj.change, *(["terminating"] if obj.terminating else [])]
+    return replace(card, head=(*card.head, *map(pill, labels)))
 
 
 @render.register(UserInfo)

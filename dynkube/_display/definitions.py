@@ -47,13 +47,13 @@ def _versions(versions: object) -> Iterator[Span]:
         if number:
             yield Span(", ")
         is_served = version.get("served") is True
-        said = [
+        remarks = [
             "stored" if version.get("storage") is True else "",
             "deprecated" if version.get("deprecated") is True else "",
             "" if is_served else "not served",
             *(name for name in ("status", "scale") if name in mapping(version, "subresources")),
         ]
-        notes = ", ".join(filter(None, said))
+        notes = ", ".join(filter(None, remarks))
         yield Span(inline(version.get("name"), 60), Tone.PLAIN if is_served else Tone.MUTED)
         if notes:
             yield muted(f" ({notes})")

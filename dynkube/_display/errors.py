@@ -28,8 +28,8 @@ def error_card(error: APIError, now: datetime) -> Card:
         )
         for each in error.causes[:_CAUSES]
     )
-    said = Note(line(Span(short(error.status.message, 1000))))
-    return Card(head, (said, Grid(("FIELD", "REASON", "MESSAGE"), causes)) if causes else (said,))
+    message = Note(line(Span(short(error.status.message, 1000))))
+    return Card(head, (message, Grid(("FIELD", "REASON", "MESSAGE"), causes)) if causes else (message,))
 
 
 @render.register(ApplyConflict)
@@ -47,7 +47,7 @@ def conflict_card(error: ApplyConflict, now: datetime) -> Card:
         for each in error.conflicts[:_CONFLICTS]
     )
     left = len(error.conflicts) - _CONFLICTS
-    said = f"and {left:,} more; for each of these fields:" if left > 0 else "For each of these fields:"
+    introduction = f"and {left:,} more; for each of these fields:" if left > 0 else "For each of these fields:"
     columns = (*COLUMNS[:-1], "AGE")
     head = line(Span(error._heading(), Tone.BAD), muted(error.request))
-    return Card(head, (Grid(columns, rows), Note(line(said)), Bullets(ways_out(error.conflicts))))
+    return Card(head, (Grid(columns, rows), Note(line(introduction)), Bullets(ways_out(error.conflicts))))

@@ -51,7 +51,7 @@ def _block(block: Block) -> str:
         case Facts(()):
             return ""
         case Facts(rows):
-            found = (f'<tr><th scope="row">{html_text(name)}</th><td>{_line(said)}</td></tr>' for name, said in rows)
+            found = (f'<tr><th scope="row">{html_text(name)}</th><td>{_line(value)}</td></tr>' for name, value in rows)
             return f'<table class="dk-facts"><tbody>{"".join(found)}</tbody></table>'
         case Chips(spans):
             return f'<div class="dk-chips">{" ".join(map(_span, spans))}</div>'
@@ -79,8 +79,8 @@ def _grid(grid: Grid) -> str:
         for row in grid.rows
     ]
     if grid.gap is not None:
-        place, said = grid.gap
-        rows.insert(place, f'<tr class="dk-gap"><td colspan="{len(grid.columns)}">{html_text(said)}</td></tr>')
+        place, text = grid.gap
+        rows.insert(place, f'<tr class="dk-gap"><td colspan="{len(grid.columns)}">{html_text(text)}</td></tr>')
     kind = "dk-grid dk-tree" if grid.is_tree else "dk-grid"
     return f'<table class="{kind}"><thead><tr>{"".join(tops)}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
 

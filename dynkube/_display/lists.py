@@ -137,8 +137,8 @@ def _status(obj: Any) -> Span:
     return Span(health.status or health.reason, health.tone)
 
 
-def _cell(said: str | Span) -> Line:
-    return line(said)
+def _cell(content: str | Span) -> Line:
+    return line(content)
 
 
 def _elsewhere(remaining: int | None, more: bool) -> str:

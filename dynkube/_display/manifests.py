@@ -80,5 +80,5 @@ def _differences(entries: Sequence[DiffEntry]) -> Iterator[Block]:
         if entry.diff is not None:
             card, room = diff_card_among(entry.diff, len(entries) - 1, room)
             yield card
-        elif said := str(entry):
-            yield Note(line(Span(short(said, _MESSAGE), Tone.BAD if entry.error is not None else Tone.INFO)))
+        elif text := str(entry):
+            yield Note(line(Span(short(text, _MESSAGE), Tone.BAD if entry.error is not None else Tone.INFO)))

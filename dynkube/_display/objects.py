@@ -17,7 +17,7 @@ from dynkube._text.words import Aside, counted, short, size_text
 
 _HEADING: Final = frozenset({"apiVersion", "kind", "metadata"})
 # Metadata that the heading and the lines below it contain already.
-_TOLD: Final = frozenset({"name", "namespace", "labels", "annotations", "managedFields", "ownerReferences"})
+_SHOWN_APART: Final = frozenset({"name", "namespace", "labels", "annotations", "managedFields", "ownerReferences"})
 
 
 def object_card(obj: Mapping[str, Any], *, now: datetime, size: int = 0, limits: ValueLimits = DEFAULT) -> Card:
@@ -104,13 +104,13 @@ def _metadata(metadata: Mapping[str, Any], limits: ValueLimits) -> Iterator[Bloc
     annotations = mapping(metadata, "annotations")
     if annotations:
         yield Section("annotations", (yaml_code(annotations, limits),), counted(len(annotations), "annotation"))
-    others = ((name, value) for name, value in metadata.items() if name not in _TOLD)
+    others = ((name, value) for name, value in metadata.items() if name not in _SHOWN_APART)
     shown: dict[str, Any] = dict(islice(others, limits.lines + 1))  # as many as fit
-    count = len(metadata) - sum(name in metadata for name in _TOLD)
+    count = len(metadata) - sum(name in metadata for name in _SHOWN_APART)
     managers = metadata.get("managedFields")
     if isinstance(managers, list | tuple) and managers:
-        said = f"({counted(len(managers), 'entry', 'entries')}, not shown: see dynkube.owners)"
-        shown["managedFields"] = Aside(said)
+        summary = f"({counted(len(managers), 'entry', 'entries')}, not shown: see dynkube.owners)"
+        shown["managedFields"] = Aside(summary)
         count += 1
     if shown:
         yield Section("metadata", (yaml_code(shown, limits),), _inside(shown, count))

@@ -96,8 +96,8 @@ def _block(block: Block) -> Iterator[Line]:
     match block:
         case Facts(rows):
             width = max((len(name) for name, _ in rows), default=0)
-            for name, said in rows:
-                yield (Span(f"{name.ljust(width)}  ", Tone.MUTED), *said)
+            for name, value in rows:
+                yield (Span(f"{name.ljust(width)}  ", Tone.MUTED), *value)
         case Chips(spans):
             yield tuple(part for span in spans for part in (Span("  "), span))[1:]
         case Grid():

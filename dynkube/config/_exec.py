@@ -230,8 +230,8 @@ class ExecPlugin:
     def _error(self, complaint: str, outcome: ProcessOutcome | None = None) -> CredentialError:
         message = f"{self._command.where}: plugin {self._command.command!r} {complaint}"
         secrets = (*self._secrets, *_secrets_of(self._held))
-        if outcome is not None and (words := outcome.last_output(lambda text: _without(secrets, text, outcome))):
-            message += "\nlast output:\n  " + words.replace("\n", "\n  ")
+        if outcome is not None and (output := outcome.last_output(lambda text: _without(secrets, text, outcome))):
+            message += "\nlast output:\n  " + output.replace("\n", "\n  ")
         hint = "\n".join(sanitized(line) for line in self._command.install_hint.strip().splitlines())
         if hint and (outcome is None or outcome.start_error is not None):
             message += f"\n{hint}"

@@ -2,7 +2,7 @@
 
 The semantics are those of client-go v0.37 (``tools/leaderelection``). What differs makes the end of a leadership
 harder: the work runs in a cancel scope whose deadline is counted from the start of the last successful request; it is
-cancelled at once when somebody else holds the lease; and the lease is renewed until the work has ended, also while it
+cancelled at once when another process holds the lease; and the lease is renewed until the work has ended, also while it
 cleans up, and released only then.
 """
 
@@ -138,7 +138,7 @@ class LeaderElector(Bound):
     async def leadership(self) -> AsyncIterator[trio.CancelScope]:
         """Wait until this elector leads; the block runs while it does.
 
-        If the leadership is lost, the block is cancelled: when somebody else holds the lease, and at the latest
+        If the leadership is lost, the block is cancelled: when another process holds the lease, and at the latest
         ``renew_deadline`` seconds after the start of the last successful renewal, even if the server does not respond.
         The lease is renewed until the block has ended, and then released, which takes at most half of
         ``renew_deadline``. May be entered again afterwards.
@@ -199,7 +199,7 @@ class LeaderElector(Bound):
             await trio.sleep(self._election.retry_period * (1 + JITTER * self._rng.random()))
 
     async def _keep(self, scope: trio.CancelScope, renewals: trio.CancelScope) -> None:
-        """Renew the lease until the block has ended or somebody else holds the lease; move the deadline."""
+        """Renew the lease until the block has ended or another process holds the lease; move the deadline."""
         with renewals:
             while True:
                 await trio.sleep(self._election.retry_period)
@@ -251,7 +251,7 @@ class LeaderElector(Bound):
         return within(self._election.renew_deadline / 2, "no response")
 
     async def _renew_unread(self) -> bool:
-        """Renew without a read if nobody else can have written; return whether that succeeded."""
+        """Renew without a read if no other process can have written; return whether that succeeded."""
         seen = self._seen
         expired = trio.current_time() >= seen.expires(self._election.lease_duration)
         if self._scope is None or seen.holder != self._identity or expired:

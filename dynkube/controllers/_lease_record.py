@@ -135,8 +135,8 @@ class LeaseRecord:
     """The ``spec`` of a Lease. A field with a wrong type, which another tool may have written, counts as absent.
 
     Attributes:
-        holder: ``holderIdentity``; ``""`` if nobody holds the lease, ``None`` if somebody does who cannot be named, as
-            the field is not a string.
+        holder: ``holderIdentity``; ``""`` if no process holds the lease, ``None`` if the field is not a string, so that
+            the holder is unknown.
         seconds: ``leaseDurationSeconds``; ``None`` if absent.
         transitions: ``leaseTransitions``; 0 if absent.
         acquired: ``acquireTime``; ``""`` if absent.
@@ -268,7 +268,7 @@ def unobserved(before: Observation) -> Observation:
     """Return what is known about a Lease after a time without responses.
 
     A Lease that does not exist may have been created and deleted again: its deletion is as old as the next response. If
-    it exists, nobody can have held it in between without changing its record.
+    it exists, no process can have held it in between without changing its record.
     """
     return before if before.exists else replace(before, since=math.inf)
 
@@ -277,8 +277,8 @@ class Claim(Enum):
     """What a candidate, or the leader, may do with a lease."""
 
     RENEW = "it holds the lease"
-    TAKE = "nobody holds the lease, or it has expired"
-    WAIT = "somebody else holds the lease"
+    TAKE = "no process holds the lease, or it has expired"
+    WAIT = "another process holds the lease"
 
 
 def claim(seen: Observation, identity: str, *, leading: bool, now: float, lease_duration: float) -> Claim:
@@ -289,11 +289,11 @@ def claim(seen: Observation, identity: str, *, leading: bool, now: float, lease_
     ==========================================  ===========  =======
     never existed                               TAKE         TAKE
     was deleted, while this elector leads       RENEW        RENEW
-    was deleted: somebody may have held it      WAIT         TAKE
+    was deleted: it may have been held          WAIT         TAKE
     has a preferred holder, another elector     WAIT         TAKE
     is held by this elector                     RENEW        RENEW
     has no holder                               TAKE         TAKE
-    is held by somebody else                    WAIT         TAKE
+    is held by another process                  WAIT         TAKE
     ==========================================  ===========  =======
 
     Timestamps in the record are not compared with a clock, as the clocks of machines differ.

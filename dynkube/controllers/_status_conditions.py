@@ -67,8 +67,8 @@ def merged_conditions(
 ) -> list[dict[str, object]]:
     """Return ``status.conditions`` with some of them set, and all others unchanged.
 
-    ``lastTransitionTime`` changes only together with the status, so that the result equals ``present`` if nothing new
-    is to be said.
+    ``lastTransitionTime`` changes only together with the status, so that the result equals ``present`` if nothing
+    has changed.
 
     Args:
         present: the conditions of the object as they are.

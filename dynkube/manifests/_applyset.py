@@ -218,10 +218,10 @@ def labelled(obj: Unstructured, applyset_id: str) -> Unstructured:
     """
     metadata = obj["metadata"]
     labels = metadata.get("labels") or {}
-    said = labels.get(PART_OF, applyset_id)
-    if said != applyset_id:
+    part_of = labels.get(PART_OF, applyset_id)
+    if part_of != applyset_id:
         raise InvalidObject(
-            f"it has the label {PART_OF}={said!r}, of another ApplySet: remove it, the label is set by the apply"
+            f"it has the label {PART_OF}={part_of!r}, of another ApplySet: remove it, the label is set by the apply"
         )
     return obj.evolve(metadata={**metadata, "labels": {**labels, PART_OF: applyset_id}})
 

@@ -181,7 +181,7 @@ class ApplySetReconciler:
     # ── after ────────────────────────────────────────────────────────────────────────────────
 
     async def prune(
-        self, applied: Collection[str], named: Collection[tuple[GroupKind, str, str]], tell: Callable[[Entry], None]
+        self, applied: Collection[str], named: Collection[tuple[GroupKind, str, str]], report: Callable[[Entry], None]
     ) -> None:
         """Delete the members that were not applied by this run.
 
@@ -192,7 +192,7 @@ class ApplySetReconciler:
             applied: uids of the applied objects. UIDs, as an object may be listed under another group or version, too.
             named: kind, namespace and name of the objects in the source: also those that a dry run could not check, and
                 those recreated concurrently.
-            tell: called with an entry for each object that was deleted, or whose deletion failed.
+            report: called with an entry for each object that was deleted, or whose deletion failed.
         """
         if not self._is_open:
             return
@@ -200,14 +200,14 @@ class ApplySetReconciler:
         try:
             leaving = [obj for obj in await self._members() if obj.uid not in stays and _named(obj) not in named]
         except DynkubeError as error:
-            tell(_failed(f"the members of the ApplySet of {self.parent} cannot be listed", error))
+            report(_failed(f"the members of the ApplySet of {self.parent} cannot be listed", error))
             return
-        if not await self._delete_all(leaving, tell):
+        if not await self._delete_all(leaving, report):
             return
         try:
             await self._narrow()
         except DynkubeError as error:
-            tell(_failed(f"all objects were applied and pruned, but {self.parent} could not be updated", error))
+            report(_failed(f"all objects were applied and pruned, but {self.parent} could not be updated", error))
 
     async def _members(self) -> list[Unstructured]:
         """Return all objects with the set's label, in the parent's scope."""
@@ -238,7 +238,7 @@ class ApplySetReconciler:
             raise failures[0]
         return found
 
-    async def _delete_all(self, leaving: Iterable[Unstructured], tell: Callable[[Entry], None]) -> bool:
+    async def _delete_all(self, leaving: Iterable[Unstructured], report: Callable[[Entry], None]) -> bool:
         """Delete objects in the reverse order of applying, namespaces last.
 
         Returns:
@@ -251,9 +251,9 @@ class ApplySetReconciler:
 
         async def delete(obj: Unstructured) -> None:
             async with self._limiter:
-                entry = await self._delete(obj, tell)
+                entry = await self._delete(obj, report)
             if entry is not None:
-                tell(entry)
+                report(entry)
                 if entry.error is not None:
                     failed.append(obj)
 
@@ -263,7 +263,7 @@ class ApplySetReconciler:
                     nursery.start_soon(delete, obj)
         return not failed
 
-    async def _delete(self, obj: Unstructured, tell: Callable[[Entry], None]) -> Entry | None:
+    async def _delete(self, obj: Unstructured, report: Callable[[Entry], None]) -> Entry | None:
         """Delete one object, and return its entry.
 
         ``None`` if the object is already deleted or being deleted, or is a member of another set by now.
@@ -296,7 +296,7 @@ class ApplySetReconciler:
                 reason="it is no longer in the source, but could not be pruned",
             )
         except trio.Cancelled:
-            tell(
+            report(
                 Entry(
                     outcome=Outcome.INTERRUPTED,
                     object=obj,

@@ -81,9 +81,9 @@ class DiffReport(Displayable, Entries[DiffEntry]):
         failed = sum(entry.error is not None for entry in self._entries)
         differing = sum(entry.differs for entry in of_source)
         alike = sum(entry.error is None and not entry.differs for entry in of_source)
-        told = [f"{differing} differ", f"{alike} do not"]
-        told += [f"{pruned} would be pruned"] if pruned else []
-        return ", ".join([*told, f"{failed} failed"] if failed else told)
+        counts = [f"{differing} differ", f"{alike} do not"]
+        counts += [f"{pruned} would be pruned"] if pruned else []
+        return ", ".join([*counts, f"{failed} failed"] if failed else counts)
 
     def __str__(self) -> str:
         return "\n".join([*filter(None, map(str, self._entries)), self.summary])

@@ -50,34 +50,34 @@ class _Differ:
         self._refused: dict[int, DynkubeError] = {}
         self._uids: set[str] = set()
 
-    async def run(self, tell: Callable[[DiffEntry], object]) -> list[DiffEntry]:
+    async def run(self, report: Callable[[DiffEntry], object]) -> list[DiffEntry]:
         """Return all entries: objects in the order of the source, then pruned objects.
 
-        ``tell`` is called with each entry in this order, as soon as it is known.
+        ``report`` is called with each entry in this order, as soon as it is known.
         """
-        wanted, told = self._options.prune, list[DiffEntry]()
+        wanted, entries = self._options.prune, list[DiffEntry]()
 
         def add(entry: DiffEntry) -> None:
-            told.append(entry)
-            tell(entry)
+            entries.append(entry)
+            report(entry)
 
         if wanted is None:
             await self._compare_all(add)
-            return told
+            return entries
         try:
             keeper, members = await self._open(wanted)
         except DynkubeError as error:
             add(DiffEntry(error=error, reason=f"the ApplySet {wanted.resource}/{wanted.name} cannot be used"))
-            return told
+            return entries
         await self._compare_all(add)
-        if any(entry.error is not None for entry in told):
+        if any(entry.error is not None for entry in entries):
             add(DiffEntry(reason="the objects to prune are not known, as not all objects could be applied"))
-            return told
+            return entries
         left: list[Entry] = []  # in any order, as they are deleted in parallel
         await keeper.prune(self._uids, members.named, left.append)
         for entry in sorted(left, key=lambda entry: (entry.object is None, entry.name, entry.namespace)):
             add(_of_set(entry))
-        return told
+        return entries
 
     # ── the ApplySet ─────────────────────────────────────────────────────────────────────────
 
@@ -106,24 +106,24 @@ class _Differ:
 
     # ── the objects ──────────────────────────────────────────────────────────────────────────
 
-    async def _compare_all(self, tell: Callable[[DiffEntry], None]) -> None:
+    async def _compare_all(self, report: Callable[[DiffEntry], None]) -> None:
         """Compare in parallel, and report in order."""
         limiter = trio.CapacityLimiter(self._options.parallel)
         await self._sender.look_ahead(
             (item for index, item in self._items.items() if index not in self._refused), limiter
         )
         found: dict[int, DiffEntry] = {}
-        told = 0
+        reported = 0
 
         async def one(index: int) -> None:
-            nonlocal told
+            nonlocal reported
             try:
                 found[index] = await self._compare(index, self._manifests[index])
             finally:
                 limiter.release_on_behalf_of(index)
-            while (entry := found.get(told)) is not None:
-                told += 1
-                tell(entry)
+            while (entry := found.get(reported)) is not None:
+                reported += 1
+                report(entry)
 
         async with OwnedNursery() as nursery:
             for index in range(len(self._manifests)):

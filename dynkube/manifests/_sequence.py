@@ -32,7 +32,7 @@ class Work:
         informers: has a watch on CRDs, which reports when a CRD is served.
         options: how to apply.
         manifests: the manifests.
-        tell: called with each entry when it is complete.
+        report: called with each entry when it is complete.
     """
 
     def __init__(
@@ -41,13 +41,13 @@ class Work:
         informers: InformerFactory,
         options: ApplyOptions,
         manifests: Sequence[Manifest],
-        tell: Callable[[Entry], None],
+        report: Callable[[Entry], None],
     ) -> None:
         self._api = api
         self._informers = informers
         self._options = options
         self._manifests = manifests
-        self._on_entry = tell
+        self._on_entry = report
         self._limiter = trio.CapacityLimiter(options.parallel)
         self._stop = Stop()
         self._named: frozenset[tuple[GroupKind, str, str]] = frozenset()  # set members: kind, namespace, name

@@ -169,8 +169,8 @@ class Unstructured(Displayable, Mapping[str, Any]):
 
         def __getattr__(self, name: str) -> NoReturn:
             hint = f": {READ_ONLY}" if hasattr(dict, name) else f": access fields by key, obj[{name!r}]"
-            said = f"{type(self).__name__!r} object has no attribute {name!r}{'' if name.startswith('_') else hint}"
-            raise AttributeError(said, name=name, obj=self)
+            message = f"{type(self).__name__!r} object has no attribute {name!r}{'' if name.startswith('_') else hint}"
+            raise AttributeError(message, name=name, obj=self)
 
     # ── body: decoded on first use ───────────────────────────────────────────────────────────
 

@@ -135,8 +135,8 @@ class UnstructuredTable(UnstructuredList):
         if not len(self):
             yield NOTHING
         if self.errors:
-            said = (f"error: {name}: {error}" for name, error in self.errors.items())
-            yield printable("\n".join(said), keep="\n")
+            lines = (f"error: {name}: {error}" for name, error in self.errors.items())
+            yield printable("\n".join(lines), keep="\n")
 
     def _one_line(self) -> str:
         return f"{super()._one_line()[:-1]} in {len(self.columns)} columns>"

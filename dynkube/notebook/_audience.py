@@ -64,12 +64,12 @@ class Audience:
     def __contains__(self, page: str) -> bool:
         return page in self._pages
 
-    def wants(self, now: float, told: float) -> bool:
-        """Return whether to send another snapshot, the last message having been sent at ``told``.
+    def wants(self, now: float, sent_at: float) -> bool:
+        """Return whether to send another snapshot, the last message having been sent at ``sent_at``.
 
         A page may be open before its "hello" arrives, so snapshots are sent without one too, after a while more slowly.
         """
-        return bool(self._pages) or (self._expected and (self._sent < _EAGER or now - told >= _SLOW))
+        return bool(self._pages) or (self._expected and (self._sent < _EAGER or now - sent_at >= _SLOW))
 
     def needs_complete(self) -> bool:
         """Return whether the next snapshot must be complete, as no page has confirmed the last one; counts it."""

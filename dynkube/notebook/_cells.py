@@ -38,7 +38,7 @@ class Cells:
         return self._shell is not None
 
     @contextmanager
-    def told(self, listener: Listener) -> Iterator[None]:
+    def subscribed(self, listener: Listener) -> Iterator[None]:
         """Notify ``listener`` while the context is open, including of the end of a cell that is running already."""
         if self._shell is None:
             yield

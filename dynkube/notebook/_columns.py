@@ -103,8 +103,8 @@ def columns_for(
         printer: the printer columns of the CRD; may be empty.
         wide: include printer columns with priority > 0.
     """
-    told = [each for each in printer if (wide or each.priority <= 0) and not _is_age(each)]
-    state = [_ENDING, *map(_printed, told)] if told else [_READY, _STATUS]
+    printed = [each for each in printer if (wide or each.priority <= 0) and not _is_age(each)]
+    state = [_ENDING, *map(_printed, printed)] if printed else [_READY, _STATUS]
     return (NAMESPACE, NAME, *state, *own, _AGE)
 
 
@@ -135,8 +135,8 @@ def _ready(obj: Unstructured) -> Cell:
 
 def _status(obj: Unstructured) -> Cell:
     health = health_of(obj)
-    said = clean(health.status or health.reason)
-    return Cell(said, health.tone, _conditions(obj)) if said else Cell("")
+    text = clean(health.status or health.reason)
+    return Cell(text, health.tone, _conditions(obj)) if text else Cell("")
 
 
 def _conditions(obj: Unstructured) -> str:

@@ -25,7 +25,7 @@ def details_of(obj: Unstructured, now: datetime) -> list[Any]:
 def _block(block: Block) -> dict[str, Any]:
     match block:
         case Facts(rows):
-            return {"facts": [[printable(name), _line(said)] for name, said in rows]}
+            return {"facts": [[printable(name), _line(value)] for name, value in rows]}
         case Chips(spans):
             return {"chips": _line(spans)}
         case Code(lines):

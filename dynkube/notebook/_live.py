@@ -227,7 +227,7 @@ def live_table(
         limit=limit,
         wide=wide,
         narrower=narrower,
-        cells=cells.told,
+        cells=cells.subscribed,
     )
     try:
         loop.call(_open, follower, cells.exist)

@@ -73,19 +73,19 @@ def _cell(cell: Cell) -> str | dict[str, Any]:
     """Return a string, or for a cell with a style a map of ``t``: text, ``c``: tone, ``h``: title, ``at``: moment."""
     if cell.tone is Tone.PLAIN and not cell.title and cell.moment is None:  # most cells, of up to 20,000
         return cell.text
-    told: dict[str, Any] = {"t": cell.text}
+    encoded: dict[str, Any] = {"t": cell.text}
     if cell.tone is not Tone.PLAIN:
-        told["c"] = str(cell.tone)
+        encoded["c"] = str(cell.tone)
     if cell.title:
-        told["h"] = cell.title
+        encoded["h"] = cell.title
     if cell.moment is not None:
-        told["at"] = cell.moment
-    return told
+        encoded["at"] = cell.moment
+    return encoded
 
 
 def _head(head: Head) -> Message:
-    said = {name: _safe(value) if isinstance(value, str) else value for name, value in asdict(head).items()}
-    return {**said, "counts": head.counts, "tone": str(pill(head.phase).tone)}
+    texts = {name: _safe(value) if isinstance(value, str) else value for name, value in asdict(head).items()}
+    return {**texts, "counts": head.counts, "tone": str(pill(head.phase).tone)}
 
 
 def _safe(text: str) -> str:

@@ -117,7 +117,7 @@ def harmless_cause(exc: Exception, redact: Redactor) -> Exception | None:
 def _is_lost(exc: BaseException) -> bool:
     """Whether the connection was lost, rather than carrying invalid HTTP."""
     if isinstance(exc, httpx2.RemoteProtocolError):  # h11, h2 and ChunkDecoder distinguish them by message only
-        return any(words in str(exc).lower() for words in _ENDED)
+        return any(text in str(exc).lower() for text in _ENDED)
     return isinstance(exc, httpx2.NetworkError | httpx2.TimeoutException | OSError | trio.BrokenResourceError)
 
 
@@ -142,7 +142,7 @@ def _reason(chain: list[BaseException]) -> str:
 
     The messages of the outermost exceptions are often empty with trio.
     """
-    described = dict.fromkeys(words for words in map(_message, chain) if words)
+    described = dict.fromkeys(text for text in map(_message, chain) if text)
     if described:
         return "; ".join(described)
     texts = [text for link in chain if (text := str(link).strip())]

@@ -146,8 +146,8 @@ class Call(Generic[T]):
 
     def _report_late(self) -> None:
         if self._error is None and self._on_late is not None:
-            tell, self._on_late = self._on_late, None
-            tell(self._value)
+            on_late, self._on_late = self._on_late, None
+            on_late(self._value)
         self._settled.put(None)
 
 

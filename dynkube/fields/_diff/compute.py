@@ -192,6 +192,6 @@ def comparison(
     states = [None if each is None else _quiet(each.to_dict()) for each in (before, after)]
     for obj, state in zip((before, after), states, strict=True):
         if replaced and obj is not None and state is not None:
-            told = {name: obj["metadata"][name] for name in _IDENTITY if name in obj["metadata"]}
-            state["metadata"] |= told
+            identity = {name: obj["metadata"][name] for name in _IDENTITY if name in obj["metadata"]}
+            state["metadata"] |= identity
     return _diff((about, other), names, *states, shape=shape, others=owners)

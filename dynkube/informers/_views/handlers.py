@@ -228,13 +228,13 @@ class HandlerTask(Subscriber):
         """The number of exceptions that the handler raised."""
         return self._errors
 
-    async def run(self, turns: Turns, about: Collection, told: Callable[[HandlerRun], None] | None = None) -> None:
+    async def run(self, turns: Turns, about: Collection, notify: Callable[[HandlerRun], None] | None = None) -> None:
         """Call the handler for each event until it is removed; the informer starts this.
 
         Args:
             turns: decides when to yield to other handlers.
             about: the collection, for log records.
-            told: called after each call of the handler, to notify observers; ``None`` if there are none.
+            notify: called after each call of the handler, to notify observers; ``None`` if there are none.
         """
         self._about = about
         call, failed = self._handler.call, self._failed
@@ -254,9 +254,9 @@ class HandlerTask(Subscriber):
                                 turns.begin()
                         except BaseException:
                             if self._failure is not None:  # cancelled, and the handler failed as well
-                                self._done(event, clock() - started, told)
+                                self._done(event, clock() - started, notify)
                             raise
-                        self._done(event, clock() - started, told)
+                        self._done(event, clock() - started, notify)
                         del event  # as for events below
                     del events  # otherwise this frame keeps the objects alive while it waits for the next events
                     if turns.over:
@@ -276,14 +276,14 @@ class HandlerTask(Subscriber):
     def _failed(self, exc: Exception) -> None:
         self._failure = exc
 
-    def _done(self, event: InformerEvent, seconds: float, told: Callable[[HandlerRun], None] | None) -> None:
+    def _done(self, event: InformerEvent, seconds: float, notify: Callable[[HandlerRun], None] | None) -> None:
         """Record the end of one call of the handler."""
         failure = self._failure
         self._seconds += seconds
         if seconds > self._longest:
             self._longest = seconds
-        if told is not None:
-            told(HandlerRun(handler=self.name, event=_event_name(event), seconds=seconds, error=failure))
+        if notify is not None:
+            notify(HandlerRun(handler=self.name, event=_event_name(event), seconds=seconds, error=failure))
         if failure is not None:
             self._failure = None
             self._report(failure, event)

@@ -77,12 +77,12 @@ class Bindings:
             Unbound: An object was deleted, or has another UID.
         """
         extra: dict[str, tuple[str, ...]] = {}
-        for kind, told in (("Secret", False), ("Pod", True), ("Node", True)):
+        for kind, in_extra in (("Secret", False), ("Pod", True), ("Node", True)):
             if (bound := claims.get(kind.lower())) is None:
                 continue
             if kind != "Node" or "pod" not in claims:
                 self._still_there(kind, namespace, bound)
-            if told:
+            if in_extra:
                 extra[f"{_EXTRA}/{kind.lower()}-name"] = (bound["name"],)
                 extra.update({f"{_EXTRA}/{kind.lower()}-uid": (bound["uid"],)} if "uid" in bound else {})
         return extra

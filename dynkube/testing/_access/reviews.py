@@ -80,8 +80,8 @@ class Reviews:
             verified = self._authenticator.verify(token, audiences)
         except InvalidToken as error:
             wrong = "invalid bearer token"
-            told = wrong if str(error) == wrong else f"[{wrong}, {error}]"
-            return {"status": {"user": {}, "error": told}}
+            message = wrong if str(error) == wrong else f"[{wrong}, {error}]"
+            return {"status": {"user": {}, "error": message}}
         status = {"authenticated": True, "user": verified.user.info, "audiences": list(verified.audiences)}
         return {"status": status}
 

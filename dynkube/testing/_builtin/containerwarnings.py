@@ -32,8 +32,8 @@ def fractions(owner: JSONObject, at: str, *names: str) -> Iterator[str]:
     """Yield warnings for fractional bytes in the maps ``names`` of ``owner``."""
     for resource in ("memory", "ephemeral-storage"):
         for name in names:
-            if told := fraction(each(owner, name).get(resource), f"{at}.{name}[{resource}]"):
-                yield told
+            if warning := fraction(each(owner, name).get(resource), f"{at}.{name}[{resource}]"):
+                yield warning
 
 
 def fraction(amount: object, path: str) -> str:

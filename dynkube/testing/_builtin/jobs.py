@@ -149,16 +149,16 @@ def _caution_job(obj: JSONObject, old: JSONObject | None) -> list[str]:
 
 def _caution_cron_job(obj: JSONObject, old: JSONObject | None) -> list[str]:
     spec = obj["spec"]
-    told = _spec_warnings("spec.jobTemplate.spec", spec["jobTemplate"]["spec"]) if may_warn(obj, old) else []
+    warnings = _spec_warnings("spec.jobTemplate.spec", spec["jobTemplate"]["spec"]) if may_warn(obj, old) else []
     if old is not None and "TZ" in (spec.get("schedule") or ""):
-        told.append(f"cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see {_CRON_HELP}")
-    return told
+        warnings.append(f"cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see {_CRON_HELP}")
+    return warnings
 
 
 def _spec_warnings(path: str, spec: JSONObject) -> list[str]:
     many = (spec.get("completions") or 0) > _MANY_COMPLETIONS and (spec.get("parallelism") or 0) > _MANY_AT_ONCE
-    told = [f"{path}: {_TOO_MANY}"] if many and spec.get("completionMode") == "Indexed" else []
-    return told + template_warnings(f"{path}.template", spec["template"])
+    warnings = [f"{path}: {_TOO_MANY}"] if many and spec.get("completionMode") == "Indexed" else []
+    return warnings + template_warnings(f"{path}.template", spec["template"])
 
 
 RULES: Mapping[str, BuiltinRules] = {

@@ -118,10 +118,10 @@ def _tolerate(spec: JSONObject) -> None:
     """
     tolerations = list(spec.get("tolerations") or ())
     for key in _PATIENCE:
-        said = any(
+        tolerated = any(
             each.get("key", key) == key and each.get("effect", "NoExecute") == "NoExecute" for each in tolerations
         )
-        if not said:
+        if not tolerated:
             entry = {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
             tolerations.append(entry)
     if tolerations:

@@ -60,7 +60,7 @@ def _all(prefix: str, owner: JSONObject, *, template: bool) -> Iterator[str]:
     annotations = (owner.get("metadata") or {}).get("annotations") or {}
     noted = f"{prefix}metadata.annotations"
     yield from _node_warnings(at, spec)
-    yield from (f"{noted}[{key}]: {told}" for key, told in _ANNOTATIONS.items() if key in annotations)
+    yield from (f"{noted}[{key}]: {warning}" for key, warning in _ANNOTATIONS.items() if key in annotations)
     yield from volume_warnings(at, spec)
     yield from _repeated(spec, at, "hostAliases", "ip")
     yield from _repeated(spec, at, "imagePullSecrets", "name")

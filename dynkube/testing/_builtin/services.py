@@ -115,25 +115,25 @@ def _drop_unchanged(spec: JSONObject, before: JSONObject, *fields: str) -> None:
 def _warnings(spec: JSONObject) -> list[str]:
     headless = spec["type"] == "ClusterIP" and spec.get("clusterIP") == "None"
     external = spec["type"] == "ExternalName"
-    told = []
+    warnings = []
     if headless:
         ignored = {
             "spec.loadBalancerIP": spec.get("loadBalancerIP"),
             "spec.externalIPs": spec.get("externalIPs"),
             "spec.SessionAffinity": spec["sessionAffinity"] != "None",
         }
-        told += [f"{field} is ignored for headless services" for field, given in ignored.items() if given]
+        warnings += [f"{field} is ignored for headless services" for field, given in ignored.items() if given]
     if spec.get("externalIPs") and not headless:
-        told.append(
+        warnings.append(
             'spec.externalIPs is ignored when spec.type is "ExternalName"'
             if external
             else "spec.externalIPs is deprecated and may no longer be implemented in some clusters"
         )
     if spec.get("externalName") and not external:
-        told.append('spec.externalName is ignored when spec.type is not "ExternalName"')
+        warnings.append('spec.externalName is ignored when spec.type is not "ExternalName"')
     if spec.get("trafficDistribution") == "PreferClose":
-        told.append('spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"')
-    return told
+        warnings.append('spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"')
+    return warnings
 
 
 def service_rules(storage: Storage, random: random.Random) -> dict[str, BuiltinRules]:

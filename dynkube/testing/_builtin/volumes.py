@@ -159,9 +159,9 @@ def _decide_attachment(obj: JSONObject, old: JSONObject | None) -> None:
 
 
 def _caution_claim(obj: JSONObject, old: JSONObject | None) -> list[str]:
-    told = [f'metadata.annotations[{_BETA_CLASS}]: deprecated since v1.8; use "storageClassName" attribute instead']
+    warnings = [f'metadata.annotations[{_BETA_CLASS}]: deprecated since v1.8; use "storageClassName" attribute instead']
     given = _BETA_CLASS in (obj["metadata"].get("annotations") or {})
-    return [*(told if given else ()), *claim_warnings("spec", obj["spec"])]
+    return [*(warnings if given else ()), *claim_warnings("spec", obj["spec"])]
 
 
 RULES: Mapping[str, BuiltinRules] = {

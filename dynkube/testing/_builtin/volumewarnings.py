@@ -28,7 +28,9 @@ _GONE = {
 def volume_warnings(at: str, spec: JSONObject) -> Iterator[str]:
     """Yield the warnings for the volumes of the pod spec at the path ``at``."""
     for path, volume in indexed(spec, at, "volumes"):
-        yield from (f"{path}.{name}: {told}" for field, (name, told) in _GONE.items() if volume.get(field) is not None)
+        yield from (
+            f"{path}.{name}: {warning}" for field, (name, warning) in _GONE.items() if volume.get(field) is not None
+        )
         claim = (volume.get("ephemeral") or {}).get("volumeClaimTemplate") or {}
         yield from claim_warnings(f"{path}.ephemeral.volumeClaimTemplate.spec", claim.get("spec") or {})
     for volume in items(spec, "volumes"):
@@ -39,8 +41,8 @@ def claim_warnings(at: str, spec: JSONObject) -> Iterator[str]:
     """Yield the warnings for the claim spec at the path ``at``."""
     resources = spec.get("resources") or {}
     for name in ("requests", "limits"):
-        if told := fraction(each(resources, name).get("storage"), f"{at}.resources.{name}[storage]"):
-            yield told
+        if warning := fraction(each(resources, name).get("storage"), f"{at}.resources.{name}[storage]"):
+            yield warning
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +97,11 @@ def _projected(source: JSONObject) -> list[_File]:
 
 
 def _certificates(source: JSONObject) -> list[_File]:
-    told = {"certificateChainPath": "chain", "keyPath": "key", "credentialBundlePath": "credential bundle"}
+    warning = {"certificateChainPath": "chain", "keyPath": "key", "credentialBundlePath": "credential bundle"}
     return [
-        _File(source[field].rstrip("/"), f"PodCertificate {part}") for field, part in told.items() if source.get(field)
+        _File(source[field].rstrip("/"), f"PodCertificate {part}")
+        for field, part in warning.items()
+        if source.get(field)
     ]
 
 

@@ -296,18 +296,18 @@ def _caution_controller(obj: JSONObject, old: JSONObject | None) -> list[str]:
 
     On an update, they are about the old object, because kube-apiserver 1.36 mixes up the old and the new object.
     """
-    told = obj if old is None else old
-    return template_warnings("spec.template", told["spec"].get("template")) if may_warn(obj, old) else []
+    source = obj if old is None else old
+    return template_warnings("spec.template", source["spec"].get("template")) if may_warn(obj, old) else []
 
 
 def _caution_stateful_set(obj: JSONObject, old: JSONObject | None) -> list[str]:
-    told, spec = _caution(obj, old), obj["spec"]
+    warnings, spec = _caution(obj, old), obj["spec"]
     for index, claim in enumerate(spec.get("volumeClaimTemplates") or ()):
         at = f"spec.volumeClaimTemplates[{index}]{'' if old is None else '.Spec'}"
-        told += claim_warnings(at, claim["spec"])
+        warnings += claim_warnings(at, claim["spec"])
     if (spec.get("revisionHistoryLimit") or 0) < 0:
-        told.append(f"spec.revisionHistoryLimit: {_ALL_REVISIONS}")
-    return told
+        warnings.append(f"spec.revisionHistoryLimit: {_ALL_REVISIONS}")
+    return warnings
 
 
 def _counting(kind: str) -> Any:

@@ -151,8 +151,8 @@ def version_of(program: Path, pattern: str) -> str:
         raise ControlPlaneError(f"`{program} --version` did not exit within {_VERSION_SECONDS} seconds") from error
     if found := re.search(pattern, done.stdout):
         return found[1]
-    said = "\n".join((done.stdout + done.stderr).splitlines()[-20:]) or "(nothing)"
+    output = "\n".join((done.stdout + done.stderr).splitlines()[-20:]) or "(nothing)"
     raise ControlPlaneError(
         f"`{program} --version` exited with code {done.returncode} and printed no version; is it {program.name}? "
-        f"Its output:\n{said}"
+        f"Its output:\n{output}"
     )

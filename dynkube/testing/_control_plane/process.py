@@ -222,8 +222,8 @@ class ServerProcess:
 
         The usage text of etcd is omitted.
         """
-        said = "\n".join(self._output().split("\nUsage:")[0].splitlines()[-_TAIL_LINES:])
-        return f"; the end of its log, {self.log}:\n{said}" if said else f"; its log, {self.log}, is empty"
+        last_lines = "\n".join(self._output().split("\nUsage:")[0].splitlines()[-_TAIL_LINES:])
+        return f"; the end of its log, {self.log}:\n{last_lines}" if last_lines else f"; its log, {self.log}, is empty"
 
     def _output(self) -> str:
         try:

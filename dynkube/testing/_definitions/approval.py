@@ -48,14 +48,14 @@ def approval_causes(definition: JSONObject, old: JSONObject | None) -> Iterator[
     """
     if not is_protected(definition["spec"]["group"]):
         return
-    state, words = approval(definition)
+    state, message = approval(definition)
     if old is not None and approval(old)[0] == state:
         return
     field = f"metadata.annotations[{APPROVAL}]"
     if state == "Missing":
-        yield required(field, words)
+        yield required(field, message)
     elif state == "Invalid":
-        yield bad_value(field, definition["metadata"]["annotations"][APPROVAL], words)
+        yield bad_value(field, definition["metadata"]["annotations"][APPROVAL], message)
 
 
 def _is_url(text: str) -> bool:

@@ -141,8 +141,8 @@ def _warning(spec: JSONObject, version: JSONObject) -> str:
     """
     if not version.get("deprecated"):
         return ""
-    if words := version.get("deprecationWarning"):
-        return str(words)
+    if warning := version.get("deprecationWarning"):
+        return str(warning)
     group, kind = spec["group"], spec["names"]["kind"]
     text = f"{group}/{version['name']} {kind} is deprecated"
     others = [other["name"] for other in spec["versions"] if other["served"] and not other.get("deprecated")]

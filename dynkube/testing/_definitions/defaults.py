@@ -76,8 +76,8 @@ def _metadata_causes(node: Node, field: str, resource: _Resource) -> Iterator[St
     whole = [*embedded_causes(resource.surround(node.default), resource.node)]
     if whole:
         texts = [f"{cause.field.removeprefix('.')}: {cause.message}" for cause in whole]
-        told = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
-        yield _bad_value(field, node.default, f"must result in valid metadata: {told}")
+        message = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+        yield _bad_value(field, node.default, f"must result in valid metadata: {message}")
     else:
         yield from _schema_causes(node.default, node, field)
 

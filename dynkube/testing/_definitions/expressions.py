@@ -66,13 +66,13 @@ class Expressions:
         self, rule: JSONObject, schema: JSONObject, field: str, uncorrelated: str
     ) -> Iterator[StatusCause]:
         if problem := self._problem(rule["rule"], schema, "bool"):
-            told = "cel expression must evaluate to a bool" if problem == "type" else f"compilation failed: {problem}"
-            yield bad_struct(f"{field}.rule", _RULE, rule, told)
+            detail = "cel expression must evaluate to a bool" if problem == "type" else f"compilation failed: {problem}"
+            yield bad_struct(f"{field}.rule", _RULE, rule, detail)
             return
         message = rule.get("messageExpression", "")
         if message and (problem := self._problem(message, schema, "string")):
-            told = "must evaluate to a string" if problem == "type" else f"compilation failed: {problem}"
-            yield bad_struct(f"{field}.messageExpression", _RULE, rule, f"messageExpression {told}")
+            detail = "must evaluate to a string" if problem == "type" else f"compilation failed: {problem}"
+            yield bad_struct(f"{field}.messageExpression", _RULE, rule, f"messageExpression {detail}")
         if not OLD_SELF.search(rule["rule"]):
             if "optionalOldSelf" in rule:
                 detail = "may not be set if oldSelf is not used in rule"

@@ -171,16 +171,16 @@ class _Pruning:
         if shape is None:
             return result
         if former != self.own:
-            words = f"{_PRUNING}failed to convert merged object to last applied version: "
-            convert(self.versions, result, former, words)
+            prefix = f"{_PRUNING}failed to convert merged object to last applied version: "
+            convert(self.versions, result, former, prefix)
         last = with_named(mine.fields, shape)
         pruned, at = without(result, last, shape), former
         for version in dict.fromkeys([former, *(version for version, _ in claims)]):
             claimed = frozenset[Path]().union(*(fields for claim, fields in claims if claim == version))
             pruned, at = self._with_claimed(result, pruned, at, version, claimed)
         if at != former:
-            words = f"{_DANGLING}failed to convert pruned object to last applied version: "
-            convert(self.versions, pruned, former, words)
+            prefix = f"{_DANGLING}failed to convert pruned object to last applied version: "
+            convert(self.versions, pruned, former, prefix)
         dropped = contents_of(result, shape) - contents_of(pruned, shape)
         pruned = without(result, dropped & last, shape)
         if former != self.own:

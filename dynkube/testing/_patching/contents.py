@@ -119,8 +119,8 @@ def all_fields_v1(obj: JSONObject, shape: Shape) -> JSONObject:
     """
     nested = _nested(obj, shape)
     nested.pop(".", None)
-    for owned_by_nobody in NOT_OWNED:
-        *parents, last = owned_by_nobody
+    for unowned in NOT_OWNED:
+        *parents, last = unowned
         node = nested
         for parent in parents:
             node = node.get(parent, {})

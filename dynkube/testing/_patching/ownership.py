@@ -135,16 +135,16 @@ class Comparisons:
         return excluding(written, reset), excluding(gone, reset)
 
 
-def convert(versions: Versions, obj: JSONObject, api_version: str, words: str = "") -> None:
+def convert(versions: Versions, obj: JSONObject, api_version: str, prefix: str = "") -> None:
     """Check that ``obj`` can be converted to the version ``api_version``.
 
     Raises:
-        Unconvertible: It cannot be converted. The message begins with ``words``.
+        Unconvertible: It cannot be converted. The message begins with ``prefix``.
     """
     try:
         versions.check(obj, api_version)
     except Unconvertible as trouble:
-        raise Unconvertible(f"{words}{trouble}") from None
+        raise Unconvertible(f"{prefix}{trouble}") from None
 
 
 def present_entries(entries: Iterable[Entry], versions: Versions, live: JSONObject, own: str) -> list[Entry]:

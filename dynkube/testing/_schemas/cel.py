@@ -246,11 +246,11 @@ def _message(rule: _Rule, variables: Mapping[str, object]) -> str:
     """
     if rule.message is not None:
         try:
-            said = rule.message(variables)
+            message = rule.message(variables)
         except RuntimeError:
-            said = None
-        if isinstance(said, str) and said.strip() and "\n" not in said.strip() and len(said) <= 5 * 1024:
-            return said.strip()
+            message = None
+        if isinstance(message, str) and message.strip() and "\n" not in message.strip() and len(message) <= 5 * 1024:
+            return message.strip()
     return rule.words if rule.source.get("message") else f"failed rule: {rule.words}"
 
 

@@ -150,8 +150,8 @@ def status_object(error: APIError) -> JSONObject:
         "details": _details(status),
         "code": status.code,
     }
-    told = status.reason in _DETAILED or isinstance(error, Unprocessable)
-    kept = {"metadata", "details"} if told else {"metadata"}
+    has_details = status.reason in _DETAILED or isinstance(error, Unprocessable)
+    kept = {"metadata", "details"} if has_details else {"metadata"}
     return {key: value for key, value in body.items() if value or key in kept}
 
 

@@ -98,11 +98,11 @@ class RequestRecord:
 
     def __repr__(self) -> str:
         query = f"?{urlencode(self.params)}" if self.params else ""
-        who = self.user.name if self.user is not None else "nobody"
+        user = self.user.name if self.user is not None else "an unauthenticated user"
         acting = f" for {self.impersonator.name}" if self.impersonator is not None else ""
         outcome = "unanswered" if self.status is None else str(self.status)
         took = "" if self.duration is None else f" in {self.duration:.3f} s"
-        return f"<{self.method} {self.path}{query} by {who}{acting}: {outcome}{took}>"
+        return f"<{self.method} {self.path}{query} by {user}{acting}: {outcome}{took}>"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -105,13 +105,13 @@ _Shows: TypeAlias = Literal["object", "list", "status"]
 class _Verb(NamedTuple):
     """Properties of all operations of one verb.
 
-    ``words`` is the template of the description, which is formatted with article, kind and subresource.
+    ``description`` is a template, which is formatted with article, kind and subresource.
     """
 
     method: str
     action: str
     word: str
-    words: str
+    description: str
     query: tuple[Parameter, ...]
     of_many: str = ""
     reads: _Reads = "nothing"
@@ -174,7 +174,7 @@ _ON_OBJECT = {
 }
 _ON_SUBRESOURCE = {
     **_ON_OBJECT,
-    "create": _ON_COLLECTION["create"]._replace(words="create {of}{a}{kind}"),
+    "create": _ON_COLLECTION["create"]._replace(description="create {of}{a}{kind}"),
 }
 # Subresources that connect to a kubelet. They have an operation for each HTTP method instead of each verb.
 _CONNECT = {
@@ -280,7 +280,7 @@ def _words(kind: Kind, verb: _Verb, subresource: Subresource | None) -> str:
     name = subresource.name if subresource is not None else ""
     of = f"{name} of " if name else ""
     watch = "" if kind.crd_uid else " or watch"
-    return verb.words.format(a=article, of=of, watch=watch, kind=kind.kind)
+    return verb.description.format(a=article, of=of, watch=watch, kind=kind.kind)
 
 
 def _body(kind: Kind, reads: _Reads, shown: str) -> Body | None:
@@ -304,8 +304,10 @@ def _resources_path(gv: GroupVersion) -> Path:
 
     It lists the resources.
     """
-    words = "get available resources"
-    return _discovery(f"/{prefix(gv)}/", f"get{_camel(gv.group or 'core')}{_camel(gv.version)}", "APIResources", words)
+    description = "get available resources"
+    return _discovery(
+        f"/{prefix(gv)}/", f"get{_camel(gv.group or 'core')}{_camel(gv.version)}", "APIResources", description
+    )
 
 
 def group_path(group: str) -> Path:
@@ -331,12 +333,14 @@ def version_path() -> Path:
 _SHOWN = {"APIResources": f"{META}.APIResourceList"}
 
 
-def _discovery(path: str, beginning: str, end: str, words: str) -> Path:
+def _discovery(path: str, beginning: str, end: str, description: str) -> Path:
     first, _, rest = path.strip("/").partition("/")
     group, _, version = rest.partition("/")
     in_group = _tag(GroupVersion(group, version)) if group else first
     tag = f"core_{rest}".removesuffix("_") if first == "api" else in_group
-    operation = Operation(method="get", id=f"{beginning}{end}", tag=tag, description=words, schema=_SHOWN.get(end, ""))
+    operation = Operation(
+        method="get", id=f"{beginning}{end}", tag=tag, description=description, schema=_SHOWN.get(end, "")
+    )
     return Path(path, (operation,))
 
 
