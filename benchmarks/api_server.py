@@ -38,7 +38,7 @@ def configmap(name: str, size: int = 1000) -> dict[str, object]:
 
 def rendered(method: str, path: str, body: object = None, content_type: str = "application/json") -> bytes:
     data = b"" if body is None else json.dumps(body).encode()
-    head = f"{method} {path} HTTP/1.1\r\nHost: embedded\r\nUser-Agent: bench\r\nAccept: application/json\r\n"
+    head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nUser-Agent: bench\r\nAccept: application/json\r\n"
     if data:
         head += f"Content-Type: {content_type}\r\nContent-Length: {len(data)}\r\n"
     return head.encode() + b"\r\n" + data
