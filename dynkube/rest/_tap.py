@@ -140,6 +140,7 @@ class TappedStream(httpcore2.AsyncNetworkStream):
         if self._kept:
             raise httpcore2.RemoteProtocolError("the connection ended with bytes that belong to no response")
         self.at_body = self._in_trailers = False
+        self._pause = 0.0
         self._left = None
         self._head = 0
         self._start = self._tail = b""

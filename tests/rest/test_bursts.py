@@ -37,6 +37,9 @@ class Arrivals(httpcore2.AsyncNetworkStream):
         del self._times[:arrived]
         return b"x" * PIECE * arrived
 
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        pass
+
     def get_extra_info(self, info: str) -> object:
         return None
 
@@ -88,6 +91,17 @@ async def test_a_burst_ends_when_a_read_has_to_wait() -> None:
     found = await reads([*burst, *later])
 
     assert found[-10:] == one_by_one(later)
+
+
+async def test_the_next_response_is_read_without_a_pause() -> None:
+    tap = TappedStream(Arrivals(number * 0.0001 for number in range(100)), max_head=0)
+    while await tap.read_body():
+        pass
+    begin = trio.current_time()
+    await tap.write(b"GET / HTTP/1.1")
+    await tap.read_body()
+
+    assert trio.current_time() == begin
 
 
 @pytest.mark.real_time
