@@ -24,7 +24,7 @@ _SHOWN = ("generation", "labels", "finalizers", "annotations")
 # Values that differ each time.
 _IDENTITIES = (
     (r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "UID"),
-    (r"\b10\.(96|97|98|99|1\d\d)\.\d+\.\d+\b|\b10\.0\.0\.\d+\b", "ADDRESS"),
+    (r"\b10\.(96|97|98|99|1\d\d)\.\d+\.\d+\b|\b10\.0\.\d+\.\d+\b", "ADDRESS"),
     (r'("lastPhaseTransitionTime": ")[^"]*', r"\1TIME"),
 )
 
