@@ -45,7 +45,7 @@ class Results:
             "codes": dict(self.codes),
             "states": dict(self.states),
             "oldest_age_s": self.oldest,
-            "mb": round(self.received / 1e6),
+            "received_mb": round(self.received / 1e6),
         }
 
 
