@@ -29,6 +29,7 @@ from dynkube.informers import (
     State,
 )
 from dynkube.meta import Unstructured
+from dynkube.meta._selectors.hash_shard import shard_text
 
 _ERROR: Final = 300
 _FILTER: Final = 1000
@@ -46,9 +47,7 @@ def informer_card(informer: Informer, now: datetime) -> Card:
     head = line("informer", Span(resource, Tone.STRONG), where, pill(numbers.state.phase))
     shown_filter = "" if informer.filter is None else repr_of(informer.filter)
     passing = f"{len(objects):,} of {numbers.objects:,} pass the filter" if shown_filter else f"{numbers.objects:,}"
-    shard = informer._shard
-    part = "" if shard is None else f"shard {shard.index} of {shard.count}"
-    selectors = (str(informer._label_selector), str(informer._field_selector), part)
+    selectors = (str(informer._label_selector), str(informer._field_selector), shard_text(informer._shard))
     facts = [
         ("state", _state(numbers.state, now)),
         ("objects", line(passing)),

@@ -13,7 +13,7 @@ import msgspec
 import trio
 
 from dynkube.errors import APIError, ConnectionLost, ProtocolError, UnreadableEvent
-from dynkube.meta import WatchEvent
+from dynkube.meta import Bookmark, Deleted, HashShard, WatchEvent
 from dynkube.meta._json import UNREADABLE
 from dynkube.meta._wire.events import decode_watch_line
 from dynkube.meta._wire.objects import ObjectDecoder
@@ -28,11 +28,27 @@ class Batches(AsyncIterator[Batch]):
     """The events of one open watch.
 
     A class and not an async generator, which causes a warning if it is garbage-collected unfinished.
+
+    Args:
+        stream: the open response.
+        lines: splits it into events.
+        decoder: decodes their objects.
+        request: description of the request, for messages.
+        shard: objects of other shards count as deleted. So each resourceVersion reaches the caller, which has nothing
+            to delete: an object stays in its shard. (Or another object had the name before: that is gone, then.)
     """
 
-    __slots__ = ("_decoder", "_error", "_lines", "_request", "_stream")
+    __slots__ = ("_decoder", "_error", "_lines", "_request", "_shard", "_stream")
 
-    def __init__(self, stream: ByteStream, lines: LineSplitter, decoder: ObjectDecoder, request: str) -> None:
+    def __init__(
+        self,
+        stream: ByteStream,
+        lines: LineSplitter,
+        decoder: ObjectDecoder,
+        request: str,
+        shard: HashShard | None = None,
+    ) -> None:
+        self._shard = shard
         self._stream = stream
         self._lines = lines
         self._decoder = decoder
@@ -97,13 +113,16 @@ class Batches(AsyncIterator[Batch]):
             if not line.strip():
                 continue
             try:
-                batch.append(decode_watch_line(line, self._decoder))
+                event = decode_watch_line(line, self._decoder)
             except APIError as exc:
                 self._error = APIError.from_status(self._stream.redact.status(exc.status), request=exc.request)
                 break
             except ProtocolError as exc:
                 self._error = UnreadableEvent(self._stream.redact(f"{exc} [{self._request}]"))
                 break
+            if self._shard is not None and not isinstance(event, Bookmark) and not self._shard.matches(event.object):
+                event = Deleted(event.object)
+            batch.append(event)
         return batch
 
 

@@ -14,19 +14,10 @@ from typing import Final, TypeAlias
 import trio
 
 from dynkube._logs import get_logger
-from dynkube.client._batches import Batch, Batches
+from dynkube.client._batches import Batches
 from dynkube.client._list_limits import Paging
 from dynkube.errors import APIError, DeadlineExceeded, ProtocolError
-from dynkube.meta import (
-    GVR,
-    Bookmark,
-    Deleted,
-    FieldSelector,
-    HashShard,
-    LabelSelector,
-    Unstructured,
-    UnstructuredList,
-)
+from dynkube.meta import GVR, FieldSelector, HashShard, LabelSelector, Unstructured, UnstructuredList
 from dynkube.meta._path import resource_path
 from dynkube.meta._wire.lists import ListDecoder
 from dynkube.meta._wire.objects import ObjectDecoder
@@ -58,8 +49,8 @@ class ListWatch:
         namespace: ``None`` means all namespaces; must be ``None`` for cluster-scoped resources.
         label_selector: restrict by labels; evaluated by the server.
         field_selector: restrict by fields; evaluated by the server.
-        shard: restrict by a hash; evaluated by servers that support it (KEP-5866). As others ignore it, lists are
-            filtered while they are decoded, and :meth:`of_shard` filters events.
+        shard: restrict by a hash; evaluated by servers that support it (KEP-5866), and here, as others ignore it: other
+            objects are not listed, and count as deleted in watches.
         decoder: decodes objects; pass one to drop managedFields or to limit the size of decoded bodies.
         honor_retry_after: retry requests when the server asks for it (Retry-After); see :class:`~dynkube.rest.Request`.
         on_malformed: called with each listed item without ``metadata.name``, which is skipped; by default a warning
@@ -243,20 +234,6 @@ class ListWatch:
             paging.dropped(len(items) - len(kept))
         return kept
 
-    def of_shard(self, events: Batch) -> Batch:
-        """Return watch events with deletions in place of those for objects of other shards.
-
-        So each resourceVersion reaches the caller. As an object stays in its shard, the caller has an object to delete
-        only if another one had the name before and its deletion was not sent.
-        """
-        shard = self._shard
-        if shard is None:
-            return events
-        return [
-            event if isinstance(event, Bookmark) or shard.matches(event.object) else Deleted(event.object)
-            for event in events
-        ]
-
     @contextmanager
     def _naming_the_request(self, redact: Redactor) -> Iterator[None]:
         try:
@@ -330,7 +307,7 @@ class ListWatch:
     async def _open_watch(self, request: Request) -> AsyncIterator[Batches]:
         async with self._rest.stream(request, watch=True) as stream:
             lines = LineSplitter(self._rest.limits.max_line_bytes, setting="Limits.max_line_bytes")
-            yield Batches(stream, lines, self._decoder, f"GET {request.path}?watch")
+            yield Batches(stream, lines, self._decoder, f"GET {request.path}?watch", self._shard)
 
     def __repr__(self) -> str:
         return f"<ListWatch {self._path} {self._params or ''}>"

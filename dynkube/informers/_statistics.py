@@ -11,6 +11,7 @@ from dynkube._text.tables import Table, shortened
 from dynkube.informers._states import State
 from dynkube.informers._views.handlers import HandlerStatistics
 from dynkube.meta import GVR, HashShard
+from dynkube.meta._selectors.hash_shard import shard_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,8 +101,7 @@ class InformerStatus:
 
     @property
     def _restrictions(self) -> list[str]:
-        shard = "" if self.shard is None else f"shard {self.shard.index} of {self.shard.count}"
-        return [text for text in (self.label_selector, self.field_selector, shard) if text]
+        return [text for text in (self.label_selector, self.field_selector, shard_text(self.shard)) if text]
 
     def __str__(self) -> str:
         return "  ".join(filter(None, _cells(self)))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dynkube.meta import GVR, HashShard
+from dynkube.meta._selectors.hash_shard import shard_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -88,7 +89,7 @@ class Collection:
         if narrowed := ", ".join(filter(None, (self.label_selector, self.field_selector))):
             parts.append(f"with {narrowed}")
         if self.shard is not None:
-            parts.append(f"(shard {self.shard.index} of {self.shard.count})")
+            parts.append(f"({shard_text(self.shard)})")
         return " ".join(parts)
 
 

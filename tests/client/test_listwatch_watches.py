@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import httpx2
 import pytest
 
@@ -195,17 +197,16 @@ async def test_leaving_a_watch_closes_its_connection_at_once() -> None:
     assert response.stream.closed_at == 0  # type: ignore[union-attr]  # the stream is the test's own Body
 
 
-def test_an_event_for_an_object_of_another_shard_is_a_deletion() -> None:
-    shard = HashShard(1, 2)
-    ours, foreign = Unstructured(pod("a", 1, uid=OURS)), Unstructured(pod("a", 2, uid=FOREIGN))
-    assert (shard.matches(ours), shard.matches(foreign)) == (True, False)
-    collection = ListWatch(
-        connect(ScriptedServer()).rest,
-        PODS,
-        label_selector=LabelSelector(),
-        field_selector=FieldSelector(),
-        shard=shard,
+async def test_an_event_for_an_object_of_another_shard_is_a_deletion() -> None:
+    ours, foreign = pod("a", 1, uid=OURS), pod("a", 2, uid=FOREIGN)
+    server = ScriptedServer(
+        stream(event("ADDED", ours) + event("MODIFIED", foreign) + event("DELETED", foreign) + bookmark(9))
     )
+    everything: dict[str, Any] = {"label_selector": LabelSelector(), "field_selector": FieldSelector()}
+    collection = ListWatch(connect(server).rest, PODS, shard=HashShard(1, 2), **everything)
 
-    events: list[WatchEvent] = [Added(ours), Modified(foreign), Deleted(foreign), Bookmark("9")]
-    assert collection.of_shard(events) == [Added(ours), Deleted(foreign), Deleted(foreign), Bookmark("9")]
+    async with collection.watch() as watch:
+        received = [event async for batch in watch for event in batch]
+
+    gone = Deleted(Unstructured(foreign))
+    assert received == [Added(Unstructured(ours)), gone, gone, Bookmark("9")]

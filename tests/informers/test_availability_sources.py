@@ -250,15 +250,25 @@ def test_stale_observations_never_give_absent_in_any_order(
         assert not proof_times or max(newer) - min(newer) >= CONFIRM
 
 
-@given(st.lists(discovery_answers, max_size=8), st.lists(proofs, max_size=3), st.sampled_from([PENDING, FOLLOWED]))
+@given(
+    st.lists(discovery_answers, max_size=8),
+    st.lists(proofs, max_size=3),
+    st.lists(st.tuples(proofs, st.booleans()), max_size=3),
+    st.sampled_from([PENDING, FOLLOWED]),
+)
 def test_losing_the_crds_makes_no_resource_absent(
-    answers: list[tuple[bool, float]], proof_times: list[float], crds: CRDSource
+    answers: list[tuple[bool, float]],
+    proof_times: list[float],
+    objects: list[tuple[float, bool]],
+    crds: CRDSource,
 ) -> None:
     for crd in (None, SERVED, UNSERVED):
         discovered = [served_at(time) if served else unserved_at(time) for served, time in answers]
         observations = with_answers(Observations(crd=crd), *discovered)
         for time in proof_times:
             observations = listed(observations, time)
+        for time, namespaced in objects:
+            observations = read(observations, time, namespaced=namespaced)
         lost = replace(crds, failure=FORBIDDEN, failed_at=301)
 
         before, after = (judge(WIDGETS, source, observations, confirm_after=CONFIRM) for source in (crds, lost))

@@ -147,15 +147,16 @@ class AvailabilityTracker:
 
         Ignored if the object is older than the known CRDs.
         """
-        watcher, seen = self._watcher, self._seen.get(gvr, _NOTHING)
+        watcher, seen = self._watcher, self._seen.get(gvr)
+        if seen is None:
+            return
         if watcher is not None and watcher.source.followed and seen.served is None:
             known, version = watcher.source.version, obj.resource_version
             if version == known or is_older(version, known):
                 return
         served_as = ServedAs(gvr.version or GroupVersion.parse(obj.api_version).version, bool(obj.namespace))
-        if gvr in self._seen:
-            self._seen[gvr] = seen.with_object(ServingProof(self._stamps.next(), obj.resource_version, served_as))
-            self._rejudge([gvr])
+        self._seen[gvr] = seen.with_object(ServingProof(self._stamps.next(), obj.resource_version, served_as))
+        self._rejudge([gvr])
 
     # ── verdicts ─────────────────────────────────────────────────────────────────────────────
 

@@ -331,11 +331,11 @@ class Reflector:
         self._state = state.advanced(
             last.resource_version if isinstance(last, Bookmark) else last.object.resource_version
         )
-        await self._sink.apply(self._source.of_shard(events))
+        await self._sink.apply(events)
 
     async def _collect(self, state: Streaming, events: list[WatchEvent], stream: Stream) -> list[WatchEvent]:
         """Collect initial events; return those that came after their end."""
-        received = state.receive(self._source.of_shard(events))
+        received = state.receive(events)
         if received is None:
             return []
         end, later = received

@@ -63,6 +63,11 @@ class HashShard:
         return f"shardRange(object.metadata.uid, '{self._start:#018x}', '{self._end:#018x}')"
 
 
+def shard_text(shard: HashShard | None) -> str:
+    """Return a shard in words, for messages and tables; ``""`` for ``None``."""
+    return "" if shard is None else f"shard {shard.index} of {shard.count}"
+
+
 def fnv1a_64(text: str) -> int:
     """Return the 64-bit FNV-1a hash of a string in UTF-8 (Go's ``fnv.New64a``).
 
