@@ -15,6 +15,7 @@ from dynkube.meta import JSON
 
 _NAME: Final = re.compile(r"[^.\[\]]+")
 _INDEX: Final = re.compile(r"\d{1,18}\s*\]")
+_NEGATIVE: Final = re.compile(r"-\d+\s*\]")
 _KEY_NAME: Final = re.compile(r"[^=,\[\]\"'\s]+")
 _BARE_VALUE: Final = re.compile(r"[^,\[\]\"'\s]+")
 _BLANKS: Final = re.compile(r"\s*")
@@ -98,7 +99,7 @@ class _Parser:
             self._fail(f"wildcards are not supported: use the path of the list, {self._text[: self._at - 1]!r}")
         if self._next() == "?":
             self._fail('filters are not supported: write [KEY=VALUE] for a list item, as in [name="web"]')
-        if self._next() == "-":
+        if _NEGATIVE.match(self._text, self._at):  # a key may begin with "-" as well
             self._fail("negative indexes are not supported: indexes start at 0")
         if _INDEX.match(self._text, self._at):
             index = int(self._take(re.compile(r"\d+"), ""))

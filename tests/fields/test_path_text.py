@@ -33,12 +33,11 @@ def test_a_path_can_be_parsed_from_its_string(path: FieldPath) -> None:
         ".spec.sets[=1][=1.5][=true][=null]",
         '.spec.sets[=[1,"a"]][={"a":{"b":null}}]',
         '.spec.items["a.b"="c"]',
+        '.spec.items[-=null][-1="a"]',
     ],
 )
 def test_canonical_paths_are_printed_as_written(text: str) -> None:
-    expected = text.replace('["a.b"="c"]', '["a.b"="c"]')
-
-    assert str(FieldPath.parse(text)) == expected
+    assert str(FieldPath.parse(text)) == text
 
 
 @pytest.mark.parametrize(
