@@ -42,7 +42,6 @@ from dynkube.informers._views.handlers import EventQueue, HandlerTask
 from dynkube.informers._views.subscriber import Subscriber
 from dynkube.meta import GVR, Unstructured, WatchEvent
 from dynkube.meta._common import BodyCache
-from dynkube.meta._object import Key
 from dynkube.rest._client import RESTClient
 from dynkube.telemetry import Observers
 
@@ -359,9 +358,7 @@ class SharedInformer:
 
     # ── messages from the reflector: objects ─────────────────────────────────────────────────
 
-    async def replaced(
-        self, epoch: int, objects: dict[Key, Unstructured], resource_version: str, watched: bool
-    ) -> None:
+    async def replaced(self, epoch: int, objects: Snapshot, resource_version: str, watched: bool) -> None:
         """Replace all objects by a complete list; ``watched`` if its watch stays open."""
         if epoch == self._epoch:
             if self._generation is not None:

@@ -42,6 +42,11 @@ class Slices:
         if self.over:
             await self.rest()
 
+    async def run(self, steps: Iterable[None]) -> None:
+        """Execute short steps, with a checkpoint whenever the slice is used up."""
+        for _ in steps:
+            await self.checkpoint_if_due()
+
     async def rest(self) -> None:
         """Execute a checkpoint, and start a new slice."""
         await trio.lowlevel.checkpoint()

@@ -2,44 +2,41 @@
 
 from __future__ import annotations
 
-import weakref
-from collections import deque
-from typing import Any, Protocol
+from collections import OrderedDict
 
-
-class _Decoded(Protocol):
-    """An object that keeps its decoded body."""
-
-    _body: Any
+from dynkube.meta._frozen import FrozenDict
 
 
 class BodyCache:
     """Keeps at most ``limit`` decoded bodies of a cache's objects.
 
-    The oldest bodies are evicted. It has weak references, so it keeps no object alive. Without a limit, one loop over
-    a large cache would leave every body decoded, at five times the memory of the JSON. Thread-safe: if two threads
-    decode the same object at the same time, one of the results is dropped.
+    The oldest bodies are evicted. Without a limit, one loop over a large cache would leave every body decoded, at five
+    times the memory of the JSON. It refers to bytes and bodies and not to objects, since these refer to it: the garbage
+    collector, which does not track them, would never find such a cycle. Thread-safe: if two threads decode the same
+    object at the same time, one of the results is dropped.
     """
 
-    __slots__ = ("_limit", "_recent")
+    __slots__ = ("_bodies", "_limit")
 
     def __init__(self, limit: int = 256) -> None:
         self._limit = limit
-        # Weak references, so that objects deleted from the cluster do not stay in memory because they were read once.
-        # Not created on first use, as two threads could then each create a deque.
-        self._recent: deque[weakref.ref[_Decoded]] = deque()
+        # By the identity of the bytes, which each entry keeps alive. Every operation on it is atomic.
+        self._bodies: OrderedDict[int, tuple[bytes, FrozenDict]] = OrderedDict()
 
-    def keep(self, obj: _Decoded) -> None:
-        """Record that ``obj`` was just decoded; drop the oldest bodies beyond the limit."""
-        recent = self._recent
-        recent.append(weakref.ref(obj))
-        while len(recent) > self._limit:
+    def get(self, raw: bytes) -> FrozenDict | None:
+        """Return the body decoded from ``raw``; ``None`` if it is not kept."""
+        entry = self._bodies.get(id(raw))
+        return None if entry is None else entry[1]
+
+    def keep(self, raw: bytes, body: FrozenDict) -> None:
+        """Keep the body decoded from ``raw``; drop the oldest bodies beyond the limit."""
+        bodies = self._bodies
+        bodies[id(raw)] = (raw, body)
+        while len(bodies) > self._limit:
             try:
-                oldest = recent.popleft()()
-            except IndexError:  # another thread emptied it
+                bodies.popitem(last=False)
+            except KeyError:  # another thread emptied it
                 return
-            if oldest is not None:
-                oldest._body = None  # private access is deliberate: both classes implement the cache together
 
 
 class Common:

@@ -8,14 +8,22 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Final, NoReturn
 
 import msgspec
 
 from dynkube.errors import InvalidObject
+from dynkube.meta._common import Common
 from dynkube.meta._shape import check_shape
 
-encode_json: Final[Callable[[object], bytes]] = msgspec.json.Encoder().encode
+
+def _refuse(part: object) -> NoReturn:
+    # An object is a Struct, which msgspec encodes by its fields; the first that it cannot encode is a Common.
+    what = "an Unstructured (use its to_dict())" if isinstance(part, Common) else f"a {type(part).__name__}"
+    raise TypeError(f"it contains {what}")
+
+
+encode_json: Final[Callable[[object], bytes]] = msgspec.json.Encoder(enc_hook=_refuse).encode
 """Encode a value that is known to be JSON; ``nan`` and ``inf`` become ``null``."""
 
 

@@ -22,6 +22,7 @@ from dynkube.meta._frozen import READ_ONLY, FrozenDict, freeze_fresh, refuse
 from dynkube.meta._gvr import GVK, GroupVersion
 from dynkube.meta._header import EMPTY_META, NO_LABELS, MetaHeader, read_header, read_labels
 from dynkube.meta._json import UNREADABLE, complaint
+from dynkube.meta._object_type import ObjectType, new_instance
 
 if TYPE_CHECKING:
     from dynkube.meta._jsonpath.compiled import JSONPath
@@ -30,15 +31,17 @@ Key = tuple[str, str]
 """``(namespace, name)``; the namespace of a cluster-scoped object is ``""``."""
 
 _body_decoder: Final = msgspec.json.Decoder(dict)
+_NOTHING: Final = Common(None, None)
 
 
-class Unstructured(Displayable, Mapping[str, Any]):
+class Unstructured(Displayable, Mapping[str, Any], msgspec.Struct, metaclass=ObjectType, gc=False, eq=False):
     """An immutable Kubernetes object of any type.
 
     Reads like the nested dict that ``kubectl get -o json`` shows: ``obj["spec"]["replicas"]``. Values are typed ``Any``
     because only the server knows their schema. To change one, use a mutable copy (:meth:`to_dict`) or create a new
     object (:meth:`evolve`, :meth:`transform`). Thread-safe: if two threads decode the body concurrently, each gets a
-    complete body, and one of these is kept.
+    complete body, and one of these is kept. It cannot be weakly referenced, as it is made to cost the garbage collector
+    nothing.
 
     Args:
         source: JSON as ``bytes`` or ``str``, or a mapping, which is encoded once.
@@ -49,13 +52,12 @@ class Unstructured(Displayable, Mapping[str, Any]):
             require these fields check them.
     """
 
-    __slots__ = ("__weakref__", "_body", "_common", "_labels", "_meta", "_raw")
-
-    _raw: bytes
-    _common: Common
-    _meta: MetaHeader
-    _labels: Mapping[str, str]
-    _body: FrozenDict | None
+    # The fields of the Struct. Only a body that no BodyCache keeps is stored in the object.
+    _raw: bytes = b""
+    _common: Common = _NOTHING
+    _meta: MetaHeader = msgspec.field(default_factory=MetaHeader)
+    _labels: Mapping[str, str] = NO_LABELS
+    _body: FrozenDict | None = None
 
     def __init__(self, source: bytes | str | Mapping[str, object]) -> None:
         raw = _to_bytes(source)
@@ -65,7 +67,10 @@ class Unstructured(Displayable, Mapping[str, Any]):
             labels = read_labels(bytes(meta.labels), raw) if meta.labels else NO_LABELS
         except UNREADABLE as exc:
             raise InvalidObject(f"not a Kubernetes object: {complaint(exc)}") from exc
-        self._set(raw, Common(header.api_version, header.kind), meta, labels)
+        self._raw = raw
+        self._common = Common(header.api_version, header.kind)
+        self._meta = meta
+        self._labels = labels
 
     @classmethod
     def from_wire(cls, raw: bytes, common: Common, meta: MetaHeader, labels: Mapping[str, str]) -> Unstructured:
@@ -73,16 +78,7 @@ class Unstructured(Displayable, Mapping[str, Any]):
 
         Nothing is copied.
         """
-        self = cls.__new__(cls)
-        self._set(raw, common, meta, labels)
-        return self
-
-    def _set(self, raw: bytes, common: Common, meta: MetaHeader, labels: Mapping[str, str]) -> None:
-        self._raw = raw
-        self._common = common
-        self._meta = meta
-        self._labels = labels
-        self._body = None
+        return new_instance(cls, raw, common, meta, labels)  # type: ignore[no-any-return]  # see ObjectType
 
     # ── header: no decoding ──────────────────────────────────────────────────────────────────
 
@@ -175,16 +171,19 @@ class Unstructured(Displayable, Mapping[str, Any]):
     # ── body: decoded on first use ───────────────────────────────────────────────────────────
 
     def _decode(self) -> FrozenDict:
-        body = self._body
-        if body is None:
-            try:
-                body = freeze_fresh(self.to_dict())
-            except RecursionError as exc:
-                raise InvalidObject(f"the body of {self!r} is nested too deeply") from exc
-            self._body = body
-            if self._common.bodies is not None:
-                self._common.bodies.keep(self)
-        return body
+        bodies = self._common.bodies
+        body = self._body if bodies is None else bodies.get(self._raw)
+        if body is not None:
+            return body
+        try:
+            decoded: FrozenDict = freeze_fresh(self.to_dict())
+        except RecursionError as exc:
+            raise InvalidObject(f"the body of {self!r} is nested too deeply") from exc
+        if bodies is None:
+            self._body = decoded
+        else:
+            bodies.keep(self._raw, decoded)
+        return decoded
 
     def __getitem__(self, key: str) -> Any:
         return self._decode()[key]
@@ -294,6 +293,10 @@ class Unstructured(Displayable, Mapping[str, Any]):
         if isinstance(other, Mapping):
             return self._decode() == other
         return NotImplemented
+
+    def __ne__(self, other: object) -> bool:  # that of Struct, which Python would use, ignores __eq__
+        equal = self.__eq__(other)
+        return equal if equal is NotImplemented else not equal
 
     def __hash__(self) -> int:
         return hash((self.kind, self.key, self.uid, self.resource_version))

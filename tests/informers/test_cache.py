@@ -10,10 +10,10 @@ import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynkube.informers._cache.cache import Cache, add_newest, remove_unless_newer
+from dynkube.informers._cache.cache import Cache
+from dynkube.informers._cache.store import ListedObjects
 from dynkube.informers._slices import Slices
 from dynkube.meta import Deleted, Modified, Unstructured
-from dynkube.meta._object import Key
 
 pytestmark = pytest.mark.scenario("F17", "P3")
 
@@ -24,15 +24,18 @@ def obj(name: str, version: int | str, uid: str = "1", content: str = "") -> Uns
     )
 
 
-def by_key(*objects: Unstructured) -> dict[Key, Unstructured]:
-    return {each.key: each for each in objects}
+def received(*objects: Unstructured) -> ListedObjects:
+    listed = ListedObjects()
+    for each in objects:
+        listed.add(each)
+    return listed
 
 
 def replace(cache: Cache, version: int | str, *objects: Unstructured) -> list[tuple[str, str]]:
     """Apply a list, and return the content of each changed object before and after."""
 
     async def work() -> list[tuple[str, str]]:
-        result = await cache.replace(by_key(*objects), str(version), Slices(perf_counter))
+        result = await cache.replace(received(*objects).done(), str(version), Slices(perf_counter))
         cache.publish(result)
         return [(content_of(before), content_of(after)) for _, before, after in result.changes]
 
@@ -114,40 +117,33 @@ def test_a_list_is_authoritative_for_any_versions_of_its_objects(
 
     replace(cache, versions[1], *listed)
 
-    assert {each.key: each for each in cache.snapshot} == by_key(*listed)
+    assert set(cache.snapshot) == set(received(*listed).done())
 
 
 def test_of_two_states_in_one_list_the_newer_one_is_kept_in_any_order() -> None:
     states = [obj("a", 9), obj("a", 10, content="newest"), obj("a", 2)]
     for seed in range(6):
-        shuffled = Random(seed).sample(states, 3)
-        listed: dict[Key, Unstructured] = {}
-        for each in shuffled:
-            add_newest(listed, each)
+        [kept] = received(*Random(seed).sample(states, 3)).done()
 
-        assert [each["data"]["content"] for each in listed.values()] == ["newest"]
+        assert kept["data"]["content"] == "newest"
 
 
 def test_of_two_objects_with_one_name_the_one_created_later_is_kept() -> None:
-    listed = by_key(obj("a", 30, uid="created again"))
+    [kept] = received(obj("a", 30, uid="created again"), obj("a", 20, uid="deleted since")).done()
 
-    add_newest(listed, obj("a", 20, uid="deleted since"))
-
-    assert [each.uid for each in listed.values()] == ["created again"]
+    assert kept.uid == "created again"
 
 
 def test_if_versions_cannot_be_compared_the_object_listed_last_is_kept() -> None:
-    listed = by_key(obj("a", "x9", content="first"))
+    [kept] = received(obj("a", "x9", content="first"), obj("a", "x1", content="last")).done()
 
-    add_newest(listed, obj("a", "x1", content="last"))
-
-    assert [each["data"]["content"] for each in listed.values()] == ["last"]
+    assert kept["data"]["content"] == "last"
 
 
 @pytest.mark.parametrize(("version", "left"), [(10, 1), (12, 0), (15, 0)])
 def test_a_deletion_in_a_streaming_list_removes_objects_that_are_not_newer(version: int, left: int) -> None:
-    listed = by_key(obj("a", 12))
+    listed = received(obj("a", 12))
 
-    remove_unless_newer(listed, obj("a", version))
+    listed.remove(obj("a", version))
 
-    assert len(listed) == left
+    assert len(listed) == len(listed.done()) == left

@@ -10,8 +10,8 @@ import trio
 from dynkube import Unstructured
 from dynkube.informers._cache.cache import Cache, add_page
 from dynkube.informers._cache.index import Index
+from dynkube.informers._cache.store import ListedObjects
 from dynkube.informers._slices import Slices, batches
-from dynkube.meta._object import Key
 
 OBJECTS = [
     Unstructured({"metadata": {"name": f"n{number}", "uid": f"u{number}", "resourceVersion": str(number + 1)}})
@@ -55,11 +55,11 @@ def test_an_index_that_is_cleared_during_its_preparation_is_empty() -> None:
 
 @pytest.mark.parametrize("gone", [False, True], ids=["taking in", "emptying"])
 async def test_a_cache_pauses_while_a_list_is_added_and_while_it_is_emptied(gone: bool) -> None:
-    cache, listed, pauses = Cache(), dict[Key, Unstructured](), count()
+    cache, listed, pauses = Cache(), ListedObjects(), count()
     slices = Slices(lambda: next(pauses), budget=1000)
     await add_page(listed, OBJECTS, slices if not gone else Slices(trio.current_time))
     if gone:
-        cache.publish(await cache.replace(listed, "1000", Slices(trio.current_time)))
+        cache.publish(await cache.replace(listed.done(), "1000", Slices(trio.current_time)))
         assert len((await cache.emptied(slices)).changes) == 1000
 
     assert len(listed) == 1000

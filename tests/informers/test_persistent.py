@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Hashable
 from random import Random
+from typing import Any
 
 import pytest
 
-from dynkube.informers._cache.persistent_map import PersistentMap, empty
+from dynkube.informers._cache.persistent_map import MapEditor, PersistentMap, empty
 
 MANY = 10_000
+
+
+class Clashing(int):
+    """A number with the hash of all others."""
+
+    def __hash__(self) -> int:
+        return 7
+
+
+def map_size(version: PersistentMap[str, int]) -> int:
+    """The number of nodes."""
+    pending: list[Any] = [version._root]
+    for node in pending:
+        pending += getattr(node, "children", ())
+    return len(pending)
 
 
 def filled(count: int) -> PersistentMap[str, int]:
@@ -40,7 +57,7 @@ def test_a_large_map_agrees_with_a_dict_while_later_ones_are_derived(key: Callab
         version = editor.done()
         history.append((version, model))
 
-    assert max(len(expected) for _, expected in history) > 4096, "else there is no fork"
+    assert max(len(expected) for _, expected in history) > 4096, "else there are few levels"
     for past, expected in history[::10]:
         assert len(past) == len(expected)
         assert {name: past.get(name) for name in map(key, range(MANY))} == {
@@ -57,6 +74,55 @@ def test_a_large_map_that_is_emptied_is_an_empty_map() -> None:
     nothing = editor.done()
 
     assert (len(nothing), list(nothing.values()), nothing.get("name-1")) == (0, [], None)
+
+
+def test_a_map_that_shrinks_keeps_no_empty_branches() -> None:
+    shrunk = filled(MANY).edit()
+    for number in range(3, MANY):
+        shrunk.remove(f"name-{number}")
+
+    assert map_size(shrunk.done()) == map_size(filled(3))
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["at once", "changed between the steps"])
+def test_a_version_may_be_prepared_in_steps(again: bool) -> None:
+    editor = filled(MANY).edit()
+    for number in range(MANY):
+        editor.put(f"name-{number}", -number)
+
+    steps = sum(1 for _ in editor.freeze())
+    if again:
+        editor.put("name-1", 1)
+        editor.remove("name-2")
+    version = editor.done()
+
+    assert steps > MANY // 100
+    assert (len(version), version.get("name-1"), version.get("name-2")) == (
+        (MANY - 1, 1, None) if again else (MANY, -1, -2)
+    )
+
+
+def test_keys_with_the_same_hash_are_different_keys() -> None:
+    editor: MapEditor[Clashing, int] = empty().edit()
+    for number in range(100):
+        editor.put(Clashing(number), number)
+
+    version = editor.done()
+
+    assert [version.get(Clashing(number)) for number in range(100)] == list(range(100))
+    assert version.get(Clashing(100)) is None
+
+
+def test_a_large_map_costs_the_garbage_collector_nothing() -> None:
+    gc.collect()
+    before = len(gc.get_objects())
+
+    version = filled(MANY)
+    gc.collect()
+    gc.collect()  # the first one stops tracking tuples, after it has seen what they contain
+
+    assert len(version) == MANY
+    assert len(gc.get_objects()) - before < 100
 
 
 def test_removing_a_missing_key_is_an_error() -> None:

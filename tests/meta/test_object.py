@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import copy
+import gc
+import inspect
 import json
 import pickle
+import weakref
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from dynkube.client import Applied, Change
 from dynkube.errors import InvalidInput, InvalidObject
 from dynkube.meta import REMOVE, Unstructured
 from dynkube.meta._common import BodyCache
@@ -45,6 +49,7 @@ def test_an_object_reads_like_a_dict() -> None:
     assert list(obj) == ["kind", "apiVersion", "metadata", "spec"]
     assert obj == json.loads(RAW)
     assert (dict(obj.labels), dict(obj.annotations)) == ({"app": "web"}, {"note": "x"})
+    assert (obj != json.loads(RAW), obj != {}, obj != 1) == (False, True, True)
 
 
 def test_a_big_integer_and_unicode_survive() -> None:
@@ -228,9 +233,31 @@ def test_the_repr_is_short_and_has_no_content(source: Any, text: str) -> None:
     assert repr(Unstructured(source)) == text
 
 
+def test_objects_cost_the_garbage_collector_nothing() -> None:
+    decoded = ObjectDecoder(bodies=BodyCache()).decode(RAW)
+    read = deployment()
+    assert read["spec"]["replicas"] == decoded["spec"]["replicas"]
+
+    assert not any(map(gc.is_tracked, [decoded, read, Applied(RAW, Change.CREATED)]))
+    with pytest.raises(TypeError, match="weak reference"):
+        weakref.ref(read)
+
+
+def test_a_class_of_objects_has_the_signature_of_its_initializer() -> None:
+    assert list(inspect.signature(Unstructured).parameters) == ["source"]
+    assert list(inspect.signature(Applied).parameters) == ["source", "change"]
+    with pytest.raises(TypeError, match="source"):
+        Unstructured()  # type: ignore[call-arg]
+
+
+def test_an_object_within_other_json_is_rejected_with_the_way_to_do_it() -> None:
+    with pytest.raises(InvalidObject, match=r"it contains an Unstructured \(use its to_dict\(\)\)"):
+        deployment().evolve(spec={"template": deployment()})
+
+
 def test_the_number_of_cached_decoded_bodies_is_limited() -> None:
     decoder = ObjectDecoder(bodies=BodyCache(limit=2))
-    objects = [decoder.decode(RAW) for _ in range(3)]
+    objects = [decoder.decode(bytes(bytearray(RAW))) for _ in range(3)]  # each has its own bytes, as on the wire
 
     bodies = [obj["spec"] for obj in objects]
 

@@ -31,11 +31,11 @@ class Applied(Unstructured):
         change: how the apply changed it.
     """
 
-    __slots__ = ("change",)
+    change: Change = Change.UNKNOWN
 
     def __init__(self, source: bytes | str | Mapping[str, object], change: Change) -> None:
         super().__init__(source)
-        self.change: Change = change
+        self.change = change
 
     @property
     def changed(self) -> bool:

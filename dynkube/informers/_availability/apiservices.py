@@ -14,12 +14,12 @@ import trio
 
 from dynkube.client._listwatch import ListWatch
 from dynkube.errors import DynkubeError, Forbidden, NotFound, Unauthorized
+from dynkube.informers._cache.store import Snapshot
 from dynkube.informers._reflector.recovery import Recovery
 from dynkube.informers._reflector.reflector import Reflector, ServerFeatures
 from dynkube.informers._settings import ClockedSettings
 from dynkube.informers._tasks import start_in_scope
-from dynkube.meta import GVR, Bookmark, Deleted, FieldSelector, GroupVersion, LabelSelector, Unstructured, WatchEvent
-from dynkube.meta._object import Key
+from dynkube.meta import GVR, Bookmark, Deleted, FieldSelector, GroupVersion, LabelSelector, WatchEvent
 from dynkube.rest._client import RESTClient
 from dynkube.telemetry import Observers
 
@@ -121,9 +121,9 @@ class _Watcher:
         self._on_change = lambda changed: None
         self._on_refused = lambda: None
 
-    async def replace(self, objects: dict[Key, Unstructured], resource_version: str, *, watched: bool) -> None:
+    async def replace(self, objects: Snapshot, resource_version: str, *, watched: bool) -> None:
         """Apply a complete list; all are reported as changed, as health may differ."""
-        before, self.group_versions = self.group_versions, frozenset(_named(obj.name) for obj in objects.values())
+        before, self.group_versions = self.group_versions, frozenset(_named(obj.name) for obj in objects)
         self.known = True
         self._on_change({*before, *self.group_versions})
 

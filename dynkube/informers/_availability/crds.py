@@ -16,11 +16,11 @@ from dynkube.errors import APIError, DynkubeError, Forbidden, NotFound, Unauthor
 from dynkube.informers._availability.availability import SourceFailure
 from dynkube.informers._availability.crd_summary import SlimCRDDecoder
 from dynkube.informers._availability.observations import CRDSource
+from dynkube.informers._cache.store import Snapshot
 from dynkube.informers._reflector.recovery import Recovery, reason_of
 from dynkube.informers._reflector.reflector import Reflector, ServerFeatures
 from dynkube.informers._settings import ClockedSettings
 from dynkube.meta import GVR, Bookmark, Deleted, FieldSelector, LabelSelector, Unstructured, WatchEvent
-from dynkube.meta._object import Key
 from dynkube.meta._versions import is_older
 from dynkube.rest._client import RESTClient
 from dynkube.telemetry import Observers
@@ -105,9 +105,9 @@ class CRDWatcher:
 
     # ── the reflector's sink ─────────────────────────────────────────────────────────────────
 
-    async def replace(self, objects: dict[Key, Unstructured], resource_version: str, *, watched: bool) -> None:
+    async def replace(self, objects: Snapshot, resource_version: str, *, watched: bool) -> None:
         """Apply a complete list; missing CRDs are recorded as deleted now."""
-        before, self.crds = self.crds, {obj.name: obj for obj in objects.values()}
+        before, self.crds = self.crds, {obj.name: obj for obj in objects}
         source, self._failures, now = self.source, 0, self._stamp()
         self._only_listed = not watched
         regressed_at = now if is_older(resource_version, source.version) else source.regressed_at

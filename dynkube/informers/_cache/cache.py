@@ -10,14 +10,13 @@ the version of the list is higher than any before, while the objects keep the ve
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from dynkube.informers._cache.index import Change
-from dynkube.informers._cache.store import EMPTY, Snapshot, same_state
+from dynkube.informers._cache.store import EMPTY, ListedObjects, Snapshot, same_state
 from dynkube.informers._slices import Slices, batches
 from dynkube.meta import Bookmark, Deleted, Unstructured, WatchEvent
-from dynkube.meta._object import Key
 from dynkube.meta._versions import is_older
 
 
@@ -75,36 +74,41 @@ class Cache:
             version = self.resource_version
         return Version(changes, editor.done() if changes else self.snapshot, version)
 
-    async def replace(self, objects: Mapping[Key, Unstructured], resource_version: str, slices: Slices) -> Version:
-        """Return the version with exactly ``objects``; deletions come first.
+    async def replace(self, listed: Snapshot, resource_version: str, slices: Slices) -> Version:
+        """Return the version with exactly the listed objects; deletions come first.
 
         Unchanged objects keep their identity and cause no change.
 
         Args:
-            objects: a complete list.
+            listed: a complete list.
             resource_version: the version of the list.
             slices: limits how long this runs without yielding to the event loop.
         """
         # If resourceVersions were reused, objects of the same one may have different contents. Otherwise contents are
         # not compared: an object whose JSON is ordered differently in a watch and in a list would have to be decoded.
         compare_content = self._versions_reused or is_older(resource_version, self.resource_version)
-        editor = self.snapshot.edit()
+        self._versions_reused = False
         changes: list[Change] = []
+        if not len(self.snapshot):
+            for some in batches(listed):
+                changes += [(obj.key, None, obj) for obj in some]
+                await slices.checkpoint_if_due()
+            return Version(changes, listed, resource_version)
+        editor = self.snapshot.edit()
         for known in batches(self.snapshot):
             for obj in known:
-                if obj.key not in objects:
+                if listed.get(obj.key) is None:
                     editor.remove(obj.key)
                     changes.append((obj.key, obj, None))
             await slices.checkpoint_if_due()
-        first = not len(self.snapshot)
-        for listed in batches(objects.items()):
-            for key, obj in listed:
-                before = None if first else editor.get(key)
+        for some in batches(listed):
+            for obj in some:
+                before = editor.get(obj.key)
                 if before is None or not same_state(before, obj) or (compare_content and before != obj):
-                    editor.put(key, obj)
-                    changes.append((key, before, obj))
+                    editor.put(obj.key, obj)
+                    changes.append((obj.key, before, obj))
             await slices.checkpoint_if_due()
-        self._versions_reused = False
+        await slices.run(editor.freeze())
         return Version(changes, editor.done(), resource_version)
 
     def publish(self, version: Version) -> None:
@@ -121,28 +125,9 @@ class Cache:
         return Version(changes, EMPTY, "")
 
 
-def add_newest(listed: dict[Key, Unstructured], obj: Unstructured) -> None:
-    """Add ``obj`` to the listed objects, unless they have a newer state of its key.
-
-    A key occurs twice if the pages of a list have different versions, or if a server repeats an initial event. The
-    newer version is kept also if the UIDs differ: an object that was created again has a later version than all states
-    of the object before it. If versions cannot be compared, the last one is kept.
-    """
-    known = listed.setdefault(obj.key, obj)
-    if known is not obj and not is_older(obj.resource_version, known.resource_version):
-        listed[obj.key] = obj
-
-
-def remove_unless_newer(listed: dict[Key, Unstructured], deleted: Unstructured) -> None:
-    """Remove an object that was deleted during the list, unless it was created again."""
-    known = listed.get(deleted.key)
-    if known is not None and not is_older(deleted.resource_version, known.resource_version):
-        del listed[deleted.key]
-
-
-async def add_page(listed: dict[Key, Unstructured], page: Iterable[Unstructured], slices: Slices) -> None:
-    """Add the objects of one page to those listed so far, with :func:`add_newest`."""
+async def add_page(listed: ListedObjects, page: Iterable[Unstructured], slices: Slices) -> None:
+    """Add the objects of one page to those listed so far."""
     for some in batches(page):
         for obj in some:
-            add_newest(listed, obj)
+            listed.add(obj)
         await slices.checkpoint_if_due()

@@ -59,7 +59,7 @@ class Index:
         """Whether every object of the cache is indexed; until then readers use ``scan``."""
         self._func = func
         self._on_error = on_error
-        self._filed: dict[Key, tuple[str, ...]] = {}
+        self._filed: MapEditor[Key, tuple[str, ...]] = empty().edit()  # no dict, which blocks while it doubles
         self._tuples: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._entries: PersistentMap[str, _Filed] = empty()
         self._staged: dict[str, MapEditor[Key, Unstructured]] = {}  # edited entries by value
@@ -77,7 +77,7 @@ class Index:
         """Stage a batch of changes; readers see them after ``prepare`` and ``publish``."""
         filed = self._filed
         for key, _, after in changes:
-            before = filed.get(key, ())
+            before = filed.get(key) or ()
             values = self._shared(self._values(after)) if after is not None else ()
             for value in before:
                 if value not in values:
@@ -86,9 +86,9 @@ class Index:
                 for value in values:
                     self._edited(value).put(key, after)
             if values:
-                filed[key] = values
+                filed.put(key, values)
             elif before:
-                del filed[key]
+                filed.remove(key)
 
     def _shared(self, values: tuple[str, ...]) -> tuple[str, ...]:
         """Return one tuple for all objects with the same values, to save memory."""
@@ -108,10 +108,12 @@ class Index:
         for some in batches(staged.items()):
             for value, edited in some:
                 if edited:
+                    yield from edited.freeze()
                     entries.put(value, edited.done())
                 elif entries.get(value) is not None:
                     entries.remove(value)
             yield
+        yield from entries.freeze()
         if staged and self._staged is staged:  # if not, the index was cleared between two steps
             self._staged, self._next = {}, entries.done()
 
@@ -123,7 +125,7 @@ class Index:
     def clear(self) -> None:
         """Remove all objects; objects that are staged later are not indexed."""
         self._func = lambda obj: ()
-        self._filed, self._tuples, self._staged, self._entries, self._next = {}, {}, {}, empty(), None
+        self._filed, self._tuples, self._staged, self._entries, self._next = empty().edit(), {}, {}, empty(), None
 
     def _values(self, obj: Unstructured) -> tuple[str, ...]:
         return attempt_with(self._found, obj, (), partial(self._failed, obj))
@@ -143,8 +145,7 @@ async def prepare(indexes: Sequence[Index], changes: Iterable[Change], slices: S
             if slices.over:
                 await slices.checkpoint_if_due()
     for index in indexes:
-        for _ in index.prepare():
-            await slices.checkpoint_if_due()
+        await slices.run(index.prepare())
 
 
 def _listed(values: Iterable[object]) -> Iterable[object]:

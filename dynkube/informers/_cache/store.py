@@ -1,4 +1,4 @@
-"""The objects of a cache as a persistent map, with one writer and any readers.
+"""The objects of a cache in persistent maps, with one writer and any readers.
 
 A :class:`Snapshot` is immutable. Publishing the next version is one assignment, so readers on any thread have a
 consistent snapshot for as long as they keep it, without a lock.
@@ -7,11 +7,18 @@ consistent snapshot for as long as they keep it, without a lock.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, TypeAlias
+from itertools import chain
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from pyrsistent import pmap
 
 from dynkube.informers._cache.persistent_map import MapEditor, PersistentMap, empty
 from dynkube.meta import Unstructured
 from dynkube.meta._object import Key
+from dynkube.meta._versions import is_older
+
+if TYPE_CHECKING:
+    from pyrsistent import PMap
 
 _Names: TypeAlias = PersistentMap[str, Unstructured]
 
@@ -36,7 +43,7 @@ class Snapshot:
 
     __slots__ = ("_count", "_namespaces")
 
-    def __init__(self, namespaces: PersistentMap[str, _Names], count: int) -> None:
+    def __init__(self, namespaces: PMap[str, _Names], count: int) -> None:
         self._namespaces = namespaces
         self._count = count
 
@@ -44,8 +51,7 @@ class Snapshot:
         return self._count
 
     def __iter__(self) -> Iterator[Unstructured]:
-        for names in self._namespaces.values():
-            yield from names.values()
+        return chain.from_iterable(names.values() for names in self._namespaces.values())
 
     def get(self, key: Key) -> Unstructured | None:
         """Return the object with that key; ``None`` if there is none."""
@@ -60,7 +66,7 @@ class Snapshot:
         return SnapshotEditor(self._namespaces, self._count)
 
 
-EMPTY: Final = Snapshot(empty(), 0)
+EMPTY: Final = Snapshot(pmap(), 0)
 
 
 class SnapshotEditor:
@@ -68,7 +74,7 @@ class SnapshotEditor:
 
     __slots__ = ("_before", "_count", "_edited", "_namespaces")
 
-    def __init__(self, namespaces: PersistentMap[str, _Names], count: int) -> None:
+    def __init__(self, namespaces: PMap[str, _Names], count: int) -> None:
         self._namespaces = namespaces
         self._edited: dict[str, MapEditor[str, Unstructured]] = {}
         self._before: dict[str, _Names | None] = {}  # the original maps of the edited namespaces
@@ -86,18 +92,23 @@ class SnapshotEditor:
         """Return the object with that key in the edited version; ``None`` if none."""
         return self._names(key[0]).get(key[1])
 
+    def freeze(self) -> Iterator[None]:
+        """Prepare :meth:`done` in short steps, so that the caller can yield between them."""
+        for names in self._edited.values():
+            yield from names.freeze()
+
     def done(self) -> Snapshot:
         """Return the next version."""
-        namespaces = self._namespaces.edit()
+        namespaces = self._namespaces.evolver()
         count = self._count
         for namespace, names in self._edited.items():
             before = self._before[namespace]
             count += len(names) - len(before or ())
             if names:
-                namespaces.put(namespace, names.done())
+                namespaces[namespace] = names.done()
             elif before is not None:
                 namespaces.remove(namespace)
-        return Snapshot(namespaces.done(), count)
+        return Snapshot(namespaces.persistent(), count)
 
     def _names(self, namespace: str) -> MapEditor[str, Unstructured]:
         names = self._edited.get(namespace)
@@ -105,3 +116,54 @@ class SnapshotEditor:
             before = self._before[namespace] = self._namespaces.get(namespace)
             names = self._edited[namespace] = (before or _NO_NAMES).edit()
         return names
+
+
+class ListedObjects:
+    """The objects of a list while it is received, page by page or as the initial events of a watch.
+
+    No step takes longer when there are many: a dict with a million objects blocks the event loop for 0.1 s each time it
+    doubles.
+    """
+
+    __slots__ = ("_count", "_objects")
+
+    def __init__(self) -> None:
+        self._objects = EMPTY.edit()
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def add(self, obj: Unstructured) -> None:
+        """Add an object, unless there is a newer state of its key.
+
+        A key occurs twice if the pages of a list have different versions, or if a server repeats an initial event. The
+        newer version is kept also if the UIDs differ: an object that was created again has a later version than all
+        states of the object before it. If versions cannot be compared, the last one is kept.
+        """
+        key = obj.key
+        known = self._objects.get(key)
+        if known is None:
+            self._count += 1
+        elif is_older(obj.resource_version, known.resource_version):
+            return
+        self._objects.put(key, obj)
+
+    def remove(self, deleted: Unstructured) -> None:
+        """Remove an object that was deleted during the list, unless it was created again."""
+        key = deleted.key
+        known = self._objects.get(key)
+        if known is not None and not is_older(deleted.resource_version, known.resource_version):
+            self._objects.remove(key)
+            self._count -= 1
+
+    def freeze(self) -> Iterator[None]:
+        """Prepare :meth:`done` in short steps, so that the caller can yield between them."""
+        return self._objects.freeze()
+
+    def done(self) -> Snapshot:
+        """Return the objects; none are added after that."""
+        return self._objects.done()
+
+    def __repr__(self) -> str:
+        return f"<ListedObjects {self._count}>"

@@ -7,9 +7,9 @@ from typing import Protocol
 
 from dynkube.errors import DynkubeError
 from dynkube.informers._cache.inbox import Inbox
+from dynkube.informers._cache.store import Snapshot
 from dynkube.informers._reflector.recovery import Recovery
-from dynkube.meta import Unstructured, WatchEvent
-from dynkube.meta._object import Key
+from dynkube.meta import WatchEvent
 
 
 class Receiver(Protocol):
@@ -18,9 +18,7 @@ class Receiver(Protocol):
     Each reflector of a cache has a number, the epoch.
     """
 
-    async def replaced(
-        self, epoch: int, objects: dict[Key, Unstructured], resource_version: str, watched: bool
-    ) -> None:
+    async def replaced(self, epoch: int, objects: Snapshot, resource_version: str, watched: bool) -> None:
         """Receive a complete list."""
 
     async def applied(self, epoch: int, events: list[WatchEvent]) -> None:
@@ -41,7 +39,7 @@ class EpochSink:
         self._inbox = inbox
         self._epoch = epoch
 
-    async def replace(self, objects: dict[Key, Unstructured], resource_version: str, *, watched: bool) -> None:
+    async def replace(self, objects: Snapshot, resource_version: str, *, watched: bool) -> None:
         """Forward a list, and wait until it was processed (backpressure)."""
         await self._inbox.ask(partial(self._receiver.replaced, self._epoch, objects, resource_version, watched))
 

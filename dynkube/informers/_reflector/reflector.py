@@ -21,6 +21,7 @@ import trio
 from dynkube.client._listwatch import ListWatch
 from dynkube.errors import APIError, ConfigError, DynkubeError, TransportError, UnreadableEvent
 from dynkube.informers._cache.cache import add_page
+from dynkube.informers._cache.store import ListedObjects, Snapshot
 from dynkube.informers._reflector.counters import Finished, ReflectorAttempt, ReflectorStatistics, Started, observed
 from dynkube.informers._reflector.deadlines import IdleTimeout, Stream
 from dynkube.informers._reflector.health import GOOD_WHILE, ReflectorHealth
@@ -38,8 +39,7 @@ from dynkube.informers._reflector.transitions import (
 )
 from dynkube.informers._settings import ClockedSettings
 from dynkube.informers._slices import Slices
-from dynkube.meta import Bookmark, Unstructured, WatchEvent
-from dynkube.meta._object import Key
+from dynkube.meta import Bookmark, WatchEvent
 from dynkube.telemetry import Observers
 from dynkube.telemetry._observers import NO_OBSERVERS
 
@@ -47,7 +47,7 @@ from dynkube.telemetry._observers import NO_OBSERVERS
 class Sink(Protocol):
     """The receiver of a reflector's objects, events and failures."""
 
-    async def replace(self, objects: dict[Key, Unstructured], resource_version: str, *, watched: bool) -> None:
+    async def replace(self, objects: Snapshot, resource_version: str, *, watched: bool) -> None:
         """Replace all objects.
 
         Args:
@@ -192,7 +192,7 @@ class Reflector:
         version = "" if self._settings.consistency == "most_recent" else listing.resource_version
         timeout = self._settings.list_timeout
         limit = None if listing.whole else self._settings.page_size
-        objects: dict[Key, Unstructured] = {}
+        objects = ListedObjects()
         paging = self._source.paging()
         with paging.in_time():
             page = await self._source.list(
@@ -213,10 +213,11 @@ class Reflector:
         self._health.listed(trio.current_time())
         return len(objects)
 
-    async def _synced(self, state: Watching, objects: dict[Key, Unstructured], *, watched: bool) -> None:
+    async def _synced(self, state: Watching, objects: ListedObjects, *, watched: bool) -> None:
         self._state = state  # from here on no failure requires another list
         self._statistics.last_activity = self._statistics.last_event = trio.current_time()
-        await self._sink.replace(objects, state.resource_version, watched=watched)
+        await self._slices.run(objects.freeze())
+        await self._sink.replace(objects.done(), state.resource_version, watched=watched)
 
     async def _confirm(self, state: Confirming) -> Watching:
         """Check that the server has reached the resourceVersion of a silent watch.

@@ -28,9 +28,8 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from dynkube.errors import TransportError
-from dynkube.informers._cache.cache import add_newest, remove_unless_newer
-from dynkube.meta import Bookmark, Deleted, Unstructured, WatchEvent
-from dynkube.meta._object import Key
+from dynkube.informers._cache.store import ListedObjects
+from dynkube.meta import Bookmark, Deleted, WatchEvent
 from dynkube.meta._versions import is_older
 
 
@@ -173,7 +172,7 @@ class Streaming:
     """
 
     listing: Listing = Listing()
-    objects: dict[Key, Unstructured] = field(default_factory=dict)
+    objects: ListedObjects = field(default_factory=ListedObjects, compare=False)
 
     def receive(self, events: list[WatchEvent]) -> tuple[Bookmark, list[WatchEvent]] | None:
         """Add initial events.
@@ -183,9 +182,9 @@ class Streaming:
         """
         for position, event in enumerate(events):
             if isinstance(event, Deleted):
-                remove_unless_newer(self.objects, event.object)
+                self.objects.remove(event.object)
             elif not isinstance(event, Bookmark):
-                add_newest(self.objects, event.object)
+                self.objects.add(event.object)
             elif event.initial_events_end:
                 return event, events[position + 1 :]
         return None

@@ -5,7 +5,6 @@ Each changes one decision to what other libraries' informers do, or to what dynk
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace as replaced
 from typing import Any, Final
 
@@ -19,6 +18,7 @@ from dynkube.informers._availability.crds import CRDWatcher
 from dynkube.informers._availability.observations import Observations, ServingProof
 from dynkube.informers._availability.tracker import AvailabilityTracker
 from dynkube.informers._cache.cache import Cache, Version
+from dynkube.informers._cache.store import Snapshot
 from dynkube.informers._reflector.recovery import Recovery
 from dynkube.informers._shared_informer import SharedInformer
 from dynkube.informers._slices import Slices
@@ -60,14 +60,17 @@ def restored_objects_skipped_as_old(patch: pytest.MonkeyPatch) -> None:
     """A list reverts no object to an earlier version, not even after a backup was restored."""
     complete = Cache.replace
 
-    async def replace(self: Cache, objects: Mapping[Key, Unstructured], version: str, slices: Slices) -> Version:
+    async def replace(self: Cache, listed: Snapshot, version: str, slices: Slices) -> Version:
         def newer(obj: Unstructured) -> Unstructured:
             known = self.snapshot.get(obj.key)
             if known is None or known.uid != obj.uid:
                 return obj
             return known if is_older(obj.resource_version, known.resource_version) else obj
 
-        return await complete(self, {key: newer(obj) for key, obj in objects.items()}, version, slices)
+        newest = listed.edit()
+        for obj in listed:
+            newest.put(obj.key, newer(obj))
+        return await complete(self, newest.done(), version, slices)
 
     patch.setattr(Cache, "replace", replace)
 

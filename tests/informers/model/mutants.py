@@ -141,8 +141,8 @@ def old_values_left_in_an_index(patch: pytest.MonkeyPatch) -> None:
 
     def stage_only_new(self: Index, changes: Sequence[Change]) -> None:
         for key, _, after in changes:
-            if after is not None:
-                self._filed.pop(key, None)
+            if after is not None and self._filed.get(key) is not None:
+                self._filed.remove(key)
         stage(self, changes)
 
     patch.setattr(Index, "stage", stage_only_new)

@@ -5,7 +5,7 @@ Each replaces one method of dynkube by a plausible but wrong version.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import pytest
@@ -95,8 +95,11 @@ def a_list_without_tombstones(patch: pytest.MonkeyPatch) -> None:
     """Objects that are missing from a new list (after 410, say) stay in the cache."""
     complete = Cache.replace
 
-    async def replace(self: Cache, objects: Mapping[Key, Unstructured], version: str, slices: Slices) -> Version:
-        return await complete(self, {obj.key: obj for obj in self.snapshot} | dict(objects), version, slices)
+    async def replace(self: Cache, listed: Snapshot, version: str, slices: Slices) -> Version:
+        union = self.snapshot.edit()
+        for obj in listed:
+            union.put(obj.key, obj)
+        return await complete(self, union.done(), version, slices)
 
     patch.setattr(Cache, "replace", replace)
 
@@ -105,13 +108,13 @@ def a_list_that_takes_nothing_back(patch: pytest.MonkeyPatch) -> None:
     """A listed object that is older than the cached one is skipped, even after a backup was restored."""
     complete = Cache.replace
 
-    async def replace(self: Cache, objects: Mapping[Key, Unstructured], version: str, slices: Slices) -> Version:
-        newest = dict(objects)
-        for key, obj in objects.items():
-            known = self.snapshot.get(key)
+    async def replace(self: Cache, listed: Snapshot, version: str, slices: Slices) -> Version:
+        newest = listed.edit()
+        for obj in listed:
+            known = self.snapshot.get(obj.key)
             if known is not None and known.uid == obj.uid and is_older(obj.resource_version, known.resource_version):
-                newest[key] = known
-        return await complete(self, newest, version, slices)
+                newest.put(obj.key, known)
+        return await complete(self, newest.done(), version, slices)
 
     patch.setattr(Cache, "replace", replace)
 
