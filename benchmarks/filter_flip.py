@@ -22,7 +22,8 @@ import time
 import trio
 
 import dynkube
-from benchmarks.measure import byte_server, cpu, report
+from benchmarks.loop_monitor import LoopMonitor
+from benchmarks.measure import byte_server, report
 from benchmarks.sync_informer import WIDGETS
 
 FILTERS: dict[str, dynkube.Filter] = {
@@ -30,7 +31,6 @@ FILTERS: dict[str, dynkube.Filter] = {
     "namespace": dynkube.NamespaceFilter("environment=prod"),
     "jsonpath": dynkube.JSONPathFilter("{.spec.suspend}"),
 }
-_TICK = 0.001  # seconds
 
 
 class Seen:
@@ -56,7 +56,7 @@ async def change(informer: dynkube.Informer, seen: Seen, new: dynkube.Filter | N
     expected = len(before ^ {obj.key for obj in shown})
     del before, shown
     gc.collect()  # garbage of this script
-    decided, loop = 0.0, _LoopMonitor()
+    decided, loop = 0.0, LoopMonitor()
     while not decided or informer.statistics().handlers[0].backlog:
         await loop.tick()
         handler = informer.statistics().handlers[0]
@@ -72,23 +72,6 @@ async def change(informer: dynkube.Informer, seen: Seen, new: dynkube.Filter | N
         "held_cpu_s": loop.held_cpu,
         "reads_s": reads,
     }
-
-
-class _LoopMonitor:
-    """Measures for how long other tasks block the event loop."""
-
-    def __init__(self) -> None:
-        self.began = self.wall = time.perf_counter()
-        self.began_cpu = self.cpu = cpu()
-        self.held = self.held_cpu = 0.0
-
-    async def tick(self) -> None:
-        """Sleep for a millisecond, and record how much longer it took."""
-        await trio.sleep(_TICK)
-        wall, used = time.perf_counter(), cpu()
-        self.held = max(self.held, wall - self.wall - _TICK)
-        self.held_cpu = max(self.held_cpu, used - self.cpu)
-        self.wall, self.cpu = wall, used
 
 
 async def run(url: str, options: argparse.Namespace) -> None:
