@@ -118,6 +118,10 @@ class ByteServer:
             "/api/v1/namespaces": Collection("v1", "Namespace", spaces, (), framing),
         }
 
+    def render(self, response: str) -> None:
+        """Render a response before it is requested, as the client would wait for a large one."""
+        getattr(self._collections[self._widgets], response)
+
     def serve(self, listener: socket.socket) -> None:
         """Accept connections until the process exits."""
         while True:
@@ -172,9 +176,12 @@ def main() -> None:
     parser.add_argument("--events", type=int, default=0, help="the number of MODIFIED events in a watch")
     parser.add_argument("--event-size", type=int, default=5120, help="the size of the object in each event, in bytes")
     parser.add_argument("--framing", choices=("chunked", "length"), default="chunked", help="how lists are sent")
+    parser.add_argument("--render", choices=("whole", "initial"), help="render the list or the initial events at first")
     parser.add_argument("--port", type=int, default=0, help="0 for any free port")
     options = parser.parse_args()
     server = ByteServer(options)
+    if options.render:
+        server.render(options.render)
     with socket.create_server(("127.0.0.1", options.port), backlog=64) as listener:
         threading.Thread(target=server.serve, args=(listener,), daemon=True).start()
         print(f"http://127.0.0.1:{listener.getsockname()[1]}", flush=True)

@@ -164,7 +164,7 @@ def main() -> None:
         results[of] = []
         for count in counts:
             objects = count if of == "objects" else _EACH if of == "informers" else _SHARED
-            with byte_server(objects=objects, size=_SIZE) as url:
+            with byte_server(objects=objects, size=_SIZE, render="initial") as url:
                 results[of].append(_run(url, of, count))
     for of, measured in results.items():
         report(of=of, cpu_exponent=exponent(measured, "cpu_s"), memory_exponent=exponent(measured, "held_mb"))

@@ -6,15 +6,18 @@ It is decoded when an object arrives; the body is decoded later, if needed.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
-from typing import Final
+from itertools import chain
+from typing import Final, TypeAlias
 
 import msgspec
 
 from dynkube.meta._frozen import FrozenDict
 from dynkube.meta._json import UNREADABLE
 
-NO_LABELS: Final[Mapping[str, str]] = FrozenDict()
+NO_LABELS: Final = FrozenDict()
+
+Labels: TypeAlias = FrozenDict | tuple[str, ...]
+"""Labels as an object stores them: decoded, or packed (key, value, key, ...) for the garbage collector not to visit."""
 
 
 class MetaHeader(msgspec.Struct, gc=False, rename="camel"):
@@ -67,7 +70,18 @@ def read_header(raw: bytes) -> Header:
     return _headers.decode(raw)
 
 
-def read_labels(text: bytes, raw: bytes) -> Mapping[str, str]:
+def packed(labels: FrozenDict) -> Labels:
+    """Return labels as a tuple, which takes a third of the memory, and a microsecond to unpack."""
+    return tuple(chain.from_iterable(labels.items())) if labels else labels
+
+
+def unpacked(labels: Labels) -> FrozenDict:
+    """Return labels as a mapping."""
+    each = iter(labels)
+    return FrozenDict(zip(each, each, strict=True))
+
+
+def read_labels(text: bytes, raw: bytes) -> FrozenDict:
     """Decode labels from ``text``, their JSON inside the object ``raw``.
 
     Raises:

@@ -20,7 +20,7 @@ from dynkube.meta._common import Common
 from dynkube.meta._encode import json_of
 from dynkube.meta._frozen import READ_ONLY, FrozenDict, freeze_fresh, refuse
 from dynkube.meta._gvr import GVK, GroupVersion
-from dynkube.meta._header import EMPTY_META, NO_LABELS, MetaHeader, read_header, read_labels
+from dynkube.meta._header import EMPTY_META, NO_LABELS, Labels, MetaHeader, read_header, read_labels, unpacked
 from dynkube.meta._json import UNREADABLE, complaint
 from dynkube.meta._object_type import ObjectType, new_instance
 
@@ -56,7 +56,7 @@ class Unstructured(Displayable, Mapping[str, Any], msgspec.Struct, metaclass=Obj
     _raw: bytes = b""
     _common: Common = _NOTHING
     _meta: MetaHeader = msgspec.field(default_factory=MetaHeader)
-    _labels: Mapping[str, str] = NO_LABELS
+    _labels: Labels = NO_LABELS
     _body: FrozenDict | None = None
 
     def __init__(self, source: bytes | str | Mapping[str, object]) -> None:
@@ -73,7 +73,7 @@ class Unstructured(Displayable, Mapping[str, Any], msgspec.Struct, metaclass=Obj
         self._labels = labels
 
     @classmethod
-    def from_wire(cls, raw: bytes, common: Common, meta: MetaHeader, labels: Mapping[str, str]) -> Unstructured:
+    def from_wire(cls, raw: bytes, common: Common, meta: MetaHeader, labels: Labels) -> Unstructured:
         """Create an object from a header that a decoder has already parsed.
 
         Nothing is copied.
@@ -150,7 +150,8 @@ class Unstructured(Displayable, Mapping[str, Any], msgspec.Struct, metaclass=Obj
     @property
     def labels(self) -> Mapping[str, str]:
         """``metadata.labels`` as an immutable mapping."""
-        return self._labels
+        labels = self._labels
+        return labels if type(labels) is FrozenDict else unpacked(labels)
 
     @property
     def deletion_timestamp(self) -> str | None:

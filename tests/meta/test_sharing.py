@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from dynkube import Unstructured
+from dynkube.meta._frozen import FrozenDict
 from dynkube.meta._wire.objects import ObjectDecoder
 
 
@@ -34,10 +35,13 @@ def test_shared_labels_are_read_only() -> None:
 def test_labels_that_are_not_shared_do_not_accumulate() -> None:
     decoder = ObjectDecoder()
 
-    objects = [decoder.decode(raw(f"web-{number}", labels={"pod": f"web-{number}"})) for number in range(3000)]
+    names = [f"web-{number}" for number in range(3000)]
 
-    assert [obj.labels["pod"] for obj in objects] == [obj.name for obj in objects]
+    objects = [decoder.decode(raw(name, labels={"pod": name, "a": "b"})) for name in names]
+
+    assert [obj.labels for obj in objects] == [{"pod": name, "a": "b"} for name in names]
     assert len(decoder._labels) <= 1024
+    assert [type(objects[number]._labels) for number in (255, 256, 2999)] == [FrozenDict, tuple, tuple]
 
 
 def test_kinds_may_differ_within_one_stream() -> None:

@@ -59,7 +59,7 @@ class Index:
         """Whether every object of the cache is indexed; until then readers use ``scan``."""
         self._func = func
         self._on_error = on_error
-        self._filed: MapEditor[Key, tuple[str, ...]] = empty().edit()  # no dict, which blocks while it doubles
+        self._filed: MapEditor[Key, tuple[str, ...]] = empty().edit()  # a large dict blocks while it doubles
         self._tuples: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._entries: PersistentMap[str, _Filed] = empty()
         self._staged: dict[str, MapEditor[Key, Unstructured]] = {}  # edited entries by value
@@ -114,7 +114,10 @@ class Index:
                     entries.remove(value)
             yield
         yield from entries.freeze()
+        filed = self._filed
+        yield from filed.freeze()
         if staged and self._staged is staged:  # if not, the index was cleared between two steps
+            self._filed = filed.done().edit()  # not as dicts, which the garbage collector would visit
             self._staged, self._next = {}, entries.done()
 
     def publish(self) -> None:

@@ -7,17 +7,17 @@ buffer, and its header is decoded from that copy; nothing else is allocated.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from typing import Final
 
 import msgspec
 
 from dynkube.meta._common import BodyCache, Common
-from dynkube.meta._header import EMPTY_META, NO_LABELS, Header, read_header, read_labels
+from dynkube.meta._header import EMPTY_META, NO_LABELS, Header, Labels, packed, read_header, read_labels
 from dynkube.meta._object import Unstructured
 
 _MANAGED_FIELDS: Final = b'"managedFields":'
-_LABEL_SETS: Final = 1024
+_LABEL_SETS: Final = 1024  # stored once each
+_MAPPINGS: Final = 256  # of these as mappings
 _NOTHING: Final = msgspec.Raw()
 _documents: Final = msgspec.json.Decoder(dict)
 
@@ -32,13 +32,14 @@ class ObjectDecoder:
         bodies: shared by the objects of one cache, to bound the number of decoded bodies.
     """
 
-    __slots__ = ("_bodies", "_common", "_drop", "_labels")
+    __slots__ = ("_bodies", "_common", "_drop", "_labels", "_mappings")
 
     def __init__(self, *, drop_managed_fields: bool = False, bodies: BodyCache | None = None) -> None:
         self._drop = drop_managed_fields
         self._bodies = bodies
         self._common = Common(None, None, bodies)
-        self._labels: dict[bytes, Mapping[str, str]] = {}
+        self._labels: dict[bytes, Labels] = {}
+        self._mappings = _MAPPINGS  # how many more sets may be stored as mappings
 
     def decode(self, raw: bytes) -> Unstructured:
         """Decode the header of one object and return it.
@@ -64,10 +65,14 @@ class ObjectDecoder:
             common = self._common = Common(header.api_version, header.kind, self._bodies)
         return common
 
-    def _shared_labels(self, text: bytes, raw: bytes) -> Mapping[str, str]:
+    def _shared_labels(self, text: bytes, raw: bytes) -> Labels:
         known = self._labels.get(text)
         if known is None:
             known = read_labels(text, raw)
+            if self._mappings:
+                self._mappings -= 1
+            else:  # there may be as many sets as objects, and the garbage collector visits every mapping
+                known = packed(known)
             if len(self._labels) >= _LABEL_SETS:  # limits memory if all label sets differ
                 self._labels.clear()
             self._labels[text] = known
