@@ -188,6 +188,7 @@ class SharedInformer:
                 self._nursery.cancel_scope.cancel()
         finally:
             self._tracker.unfollow(self.key.gvr, self._judged)
+            release = self.snapshot.release()
             self._cache = Cache()
             self.inbox.close()
             self._set_state(Phase.STOPPED, "Closed")
@@ -195,6 +196,8 @@ class SharedInformer:
                 view.end()
             self._ended.set()
             self._on_ended(self)
+            with trio.CancelScope(shield=True):  # takes as long as the objects need, and waits for nothing
+                await self._slices.run(release)
 
     @property
     def stopping(self) -> bool:
@@ -299,8 +302,10 @@ class SharedInformer:
             phase, reason = Phase.DEGRADED, lost.reason
         self._stop_reflecting()
         self._absent = True
-        await self._publish(await self._cache.emptied(self._slices), (phase, reason, message))
+        release = self.snapshot.release()
+        await self._publish(self._cache.emptied(), (phase, reason, message))
         await self._settle()
+        await self._slices.run(release)
 
     def _appear(self, generation: Generation) -> None:
         """List a resource that is newly served, or whose CRD was created again.

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterable
 from itertools import count
 
-import pytest
 import trio
 
 from dynkube import Unstructured
 from dynkube.informers._cache.cache import Cache, add_page
 from dynkube.informers._cache.index import Index
-from dynkube.informers._cache.store import ListedObjects
+from dynkube.informers._cache.store import ListedObjects, Snapshot
 from dynkube.informers._slices import Slices, batches
 
 OBJECTS = [
@@ -53,14 +54,59 @@ def test_an_index_that_is_cleared_during_its_preparation_is_empty() -> None:
     assert index.lookup("u1") == []
 
 
-@pytest.mark.parametrize("gone", [False, True], ids=["taking in", "emptying"])
-async def test_a_cache_pauses_while_a_list_is_added_and_while_it_is_emptied(gone: bool) -> None:
-    cache, listed, pauses = Cache(), ListedObjects(), count()
-    slices = Slices(lambda: next(pauses), budget=1000)
-    await add_page(listed, OBJECTS, slices if not gone else Slices(trio.current_time))
-    if gone:
-        cache.publish(await cache.replace(listed.done(), "1000", Slices(trio.current_time)))
-        assert len((await cache.emptied(slices)).changes) == 1000
+async def test_a_page_is_added_with_pauses() -> None:
+    listed, pauses = ListedObjects(), count()
+
+    await add_page(listed, OBJECTS, Slices(lambda: next(pauses), budget=1000))
 
     assert len(listed) == 1000
     assert next(pauses) >= PAUSES
+
+
+async def test_a_list_replaces_another_one_with_pauses() -> None:
+    cache, listed, pauses = Cache(), ListedObjects(), count()
+    await add_page(listed, OBJECTS, Slices(trio.current_time))
+    cache.publish(await cache.replace(listed.done(), "1000", Slices(trio.current_time)))
+
+    version = await cache.replace(ListedObjects().done(), "2000", Slices(lambda: next(pauses), budget=1000))
+
+    assert len(version.changes) == 1000
+    assert next(pauses) >= PAUSES
+
+
+async def test_the_changes_of_a_cache_that_is_filled_or_emptied_are_not_a_list() -> None:
+    cache, listed = Cache(), ListedObjects()
+    await add_page(listed, OBJECTS, Slices(trio.current_time))
+
+    filled = await cache.replace(listed.done(), "1000", Slices(trio.current_time))
+    cache.publish(filled)
+    emptied = cache.emptied()
+
+    assert len(filled.changes) == len(emptied.changes) == 1000
+    assert {(key, before) for key, before, _ in filled.changes} == {(obj.key, None) for obj in OBJECTS}
+    assert {(key, after) for key, _, after in emptied.changes} == {(obj.key, None) for obj in OBJECTS}
+    assert not isinstance(filled.changes, list | tuple)
+
+
+def test_the_objects_of_a_version_are_freed_in_steps() -> None:
+    texts = [bytes(bytearray(obj.json)) for obj in OBJECTS]
+    snapshot = snapshot_of(map(Unstructured, texts))
+    in_use = references(texts)
+
+    release = snapshot.release()
+    del snapshot
+    freed = [in_use - references(texts) for _ in release]
+
+    assert freed == sorted(freed)
+    assert (freed[0] < 1000, freed[-1], len(freed) > 3) == (True, 1000, True)
+
+
+def references(texts: list[bytes]) -> int:
+    return sum(sys.getrefcount(text) for text in texts)
+
+
+def snapshot_of(objects: Iterable[Unstructured]) -> Snapshot:
+    listed = ListedObjects()
+    for obj in objects:
+        listed.add(obj)
+    return listed.done()

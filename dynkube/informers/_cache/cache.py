@@ -10,8 +10,9 @@ the version of the list is higher than any before, while the objects keep the ve
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from dynkube.informers._cache.index import Change
 from dynkube.informers._cache.store import EMPTY, ListedObjects, Snapshot, same_state
@@ -20,11 +21,44 @@ from dynkube.meta import Bookmark, Deleted, Unstructured, WatchEvent
 from dynkube.meta._versions import is_older
 
 
+class Changes(Protocol):
+    """Changes of objects, in their order."""
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[Change]: ...
+
+
+class AllChanged:
+    """The changes of a cache that was empty or becomes empty.
+
+    Not a list, which would take as much memory as the cache, and block the event loop when it is freed.
+
+    Args:
+        objects: the objects that were added or deleted.
+        deleted: which of both.
+    """
+
+    __slots__ = ("_deleted", "_objects")
+
+    def __init__(self, objects: Snapshot, *, deleted: bool) -> None:
+        self._objects = objects
+        self._deleted = deleted
+
+    def __len__(self) -> int:
+        return len(self._objects)
+
+    def __iter__(self) -> Iterator[Change]:
+        if self._deleted:
+            return ((obj.key, obj, None) for obj in self._objects)
+        return ((obj.key, None, obj) for obj in self._objects)
+
+
 @dataclass(frozen=True, slots=True)
 class Version:
     """A version of a cache: snapshot, resourceVersion, and changes since the last one."""
 
-    changes: Sequence[Change]
+    changes: Changes
     snapshot: Snapshot
     resource_version: str
 
@@ -88,12 +122,9 @@ class Cache:
         # not compared: an object whose JSON is ordered differently in a watch and in a list would have to be decoded.
         compare_content = self._versions_reused or is_older(resource_version, self.resource_version)
         self._versions_reused = False
-        changes: list[Change] = []
         if not len(self.snapshot):
-            for some in batches(listed):
-                changes += [(obj.key, None, obj) for obj in some]
-                await slices.checkpoint_if_due()
-            return Version(changes, listed, resource_version)
+            return Version(AllChanged(listed, deleted=False), listed, resource_version)
+        changes: list[Change] = []
         editor = self.snapshot.edit()
         for known in batches(self.snapshot):
             for obj in known:
@@ -116,13 +147,9 @@ class Cache:
         self.snapshot = version.snapshot
         self.resource_version = version.resource_version
 
-    async def emptied(self, slices: Slices) -> Version:
+    def emptied(self) -> Version:
         """Return the version without objects, for a resource that is not served any more."""
-        changes: list[Change] = []
-        for some in batches(self.snapshot):
-            changes += [(obj.key, obj, None) for obj in some]
-            await slices.checkpoint_if_due()
-        return Version(changes, EMPTY, "")
+        return Version(AllChanged(self.snapshot, deleted=True), EMPTY, "")
 
 
 async def add_page(listed: ListedObjects, page: Iterable[Unstructured], slices: Slices) -> None:

@@ -66,6 +66,18 @@ class PersistentMap(msgspec.Struct, Generic[K, V], gc=False, frozen=True, eq=Fal
         """Iterate over all values, in no particular order."""
         return chain.from_iterable(_values(self._root))
 
+    def leaves(self) -> list[object]:
+        """Return the parts of the map that contain its values, to drop these in steps."""
+        leaves: list[object] = []
+        pending: list[Any] = [self._root]
+        while pending:
+            node = pending.pop()
+            if type(node) is _Fork:
+                pending += node.children
+            else:
+                leaves.append(node)
+        return leaves
+
     def edit(self) -> MapEditor[K, V]:
         """Start to edit the next version; takes constant time."""
         return MapEditor(self._root, self._count)

@@ -61,9 +61,25 @@ class Snapshot:
         """Iterate over the objects of a namespace; ``""`` for cluster-scoped objects."""
         return (self._namespaces.get(namespace) or _NO_NAMES).values()
 
+    def release(self) -> Iterator[None]:
+        """Return an iterator that frees the objects in short steps, if only it still refers to them.
+
+        Freeing a million objects at once blocks the event loop for 0.8 s.
+        """
+        parts: list[object] = []
+        for names in self._namespaces.values():
+            parts += names.leaves()
+        return _dropped(parts)
+
     def edit(self) -> SnapshotEditor:
         """Start to edit the next version."""
         return SnapshotEditor(self._namespaces, self._count)
+
+
+def _dropped(parts: list[object]) -> Iterator[None]:
+    while parts:
+        del parts[-16:]
+        yield
 
 
 EMPTY: Final = Snapshot(pmap(), 0)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Protocol
 
 from dynkube._guard import attempt, count_passing, passing, repr_of, text_of
-from dynkube.informers._cache.index import Change
+from dynkube.informers._cache.cache import Changes
 from dynkube.informers._cache.store import Snapshot
 from dynkube.informers._filters.filters import BoundFilter, Filter, FilterContext, Predicate
 from dynkube.informers._views.filter_results import FilterResults
@@ -108,7 +108,7 @@ class AppliedFilter:
                 self._results = None
         return results.shown
 
-    def carry(self, before: Snapshot, changes: Sequence[Change], after: Snapshot) -> None:
+    def carry(self, before: Snapshot, changes: Changes, after: Snapshot) -> None:
         """Carry kept results over to a new version; called by the owner's task."""
         results = self._results
         if results is not None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Final
 
+from dynkube.informers._cache.cache import Changes
 from dynkube.informers._cache.index import Change, Index
 from dynkube.informers._cache.store import Snapshot
 from dynkube.informers._slices import Slices, batches
@@ -47,7 +48,7 @@ class Fanout:
         """Return the indexes of all views."""
         return [index for view in self._views if view.indexes for index in view.indexes.values()]
 
-    async def show(self, before: Snapshot, changes: Sequence[Change], after: Snapshot) -> None:
+    async def show(self, before: Snapshot, changes: Changes, after: Snapshot) -> None:
         """Send changes to the subscribers of each view. Handlers may run meanwhile."""
         if before is not after:
             await self._each(lambda view: view.carry(before, changes, after))

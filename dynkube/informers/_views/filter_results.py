@@ -7,11 +7,11 @@ evaluates the filter only on changed objects.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from dynkube.informers._cache.index import Change
+from dynkube.informers._cache.cache import Changes
 from dynkube.informers._cache.store import EMPTY, Snapshot
 from dynkube.meta import Unstructured
 
@@ -50,7 +50,7 @@ class FilterResults:
             editor.put(obj.key, obj)
         return FilterResults(self.base, editor.done(), EMPTY)
 
-    def carry(self, changes: Sequence[Change], base: Snapshot) -> FilterResults | None:
+    def carry(self, changes: Changes, base: Snapshot) -> FilterResults | None:
         """Return the results for the next version; ``None`` after too many changes."""
         carried = self.carried + len(changes)
         if carried > _MANY + len(base) // 4:

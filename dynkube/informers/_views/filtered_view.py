@@ -7,6 +7,7 @@ from typing import Final
 
 import trio
 
+from dynkube.informers._cache.cache import Changes
 from dynkube.informers._cache.index import Change, Index
 from dynkube.informers._cache.store import Snapshot
 from dynkube.informers._filters.filters import Filter, FilterContext
@@ -122,7 +123,7 @@ class View:
         """Drop remembered results, as the filter may now give different results."""
         self._applied.forget()
 
-    def carry(self, before: Snapshot, changes: Sequence[Change], after: Snapshot) -> None:
+    def carry(self, before: Snapshot, changes: Changes, after: Snapshot) -> None:
         """Carry remembered results over to a new version, except for changed objects."""
         self._applied.carry(before, changes, after)
 

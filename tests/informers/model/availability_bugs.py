@@ -81,7 +81,7 @@ def a_replaced_crd_empties_the_cache(patch: pytest.MonkeyPatch) -> None:
 
     async def follow_emptied(self: SharedInformer, generation: Generation, lost: SourceFailure | None) -> None:
         if not generation.continues(self._generation):
-            await self._publish(await self._cache.emptied(self._slices))
+            await self._publish(self._cache.emptied())
         await follow(self, generation, lost)
 
     patch.setattr(SharedInformer, "_follow_generation", follow_emptied)

@@ -82,7 +82,7 @@ def indexes_published_after_the_handlers_ran(patch: pytest.MonkeyPatch) -> None:
         indexes = [index for view in self._views for index in view.indexes.values()]
         self._cache.publish(version)
         for view in self._views:
-            view.show(version.changes)
+            view.show(list(version.changes))
         await trio.lowlevel.checkpoint()
         await prepare(indexes, version.changes, self._slices)
         for index in indexes:
