@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Final, TypeAlias
 
+import msgspec
+
 from dynkube._guard import attempt_with
 from dynkube.errors import InvalidInput
 from dynkube.informers._cache.persistent_map import MapEditor, PersistentMap, empty
@@ -28,10 +30,19 @@ _Source: TypeAlias = Callable[[Unstructured], Iterable[object]]
 """Like ``IndexFunc``, but the values may also be numbers and booleans: a JSONPath may return them, and so may a
 function that is not type-checked."""
 
-_Filed: TypeAlias = PersistentMap[Key, Unstructured]
+_Filed: TypeAlias = PersistentMap[str, Unstructured]
 
 _NOTHING: Final[_Filed] = empty()
-_TUPLES: Final = 1024
+_SETS: Final = 1024
+
+
+class _Values(msgspec.Struct, gc=False, frozen=True):
+    """The values of an object; a Struct, as the garbage collector visits a dict that got a new tuple."""
+
+    each: tuple[str, ...] = ()
+
+
+_NO_VALUES: Final = _Values()
 
 
 def index_func(source: str | IndexFunc) -> _Source:
@@ -51,7 +62,7 @@ def printed(value: object) -> str:
 class Index:
     """One index; written by the owner's task, read by any thread."""
 
-    __slots__ = ("_entries", "_filed", "_func", "_next", "_on_error", "_staged", "_tuples", "built", "name")
+    __slots__ = ("_entries", "_filed", "_func", "_next", "_on_error", "_sets", "_staged", "built", "name")
 
     def __init__(self, name: str, func: _Source, on_error: Callable[[Exception, Unstructured], None]) -> None:
         self.name: str = name
@@ -59,10 +70,10 @@ class Index:
         """Whether every object of the cache is indexed; until then readers use ``scan``."""
         self._func = func
         self._on_error = on_error
-        self._filed: MapEditor[Key, tuple[str, ...]] = empty().edit()  # a large dict blocks while it doubles
-        self._tuples: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._filed: MapEditor[str, _Values] = empty().edit()  # a large dict blocks while it doubles
+        self._sets: dict[tuple[str, ...], _Values] = {}
         self._entries: PersistentMap[str, _Filed] = empty()
-        self._staged: dict[str, MapEditor[Key, Unstructured]] = {}  # edited entries by value
+        self._staged: dict[str, MapEditor[str, Unstructured]] = {}  # edited entries by value
         self._next: PersistentMap[str, _Filed] | None = None  # prepared for ``publish``
 
     def lookup(self, value: str) -> list[Unstructured]:
@@ -76,27 +87,31 @@ class Index:
     def stage(self, changes: Sequence[Change]) -> None:
         """Stage a batch of changes; readers see them after ``prepare`` and ``publish``."""
         filed = self._filed
-        for key, _, after in changes:
-            before = filed.get(key) or ()
-            values = self._shared(self._values(after)) if after is not None else ()
-            for value in before:
-                if value not in values:
+        for (namespace, name), _, after in changes:
+            key = f"{len(namespace)}:{namespace}{name}"  # no tuple, which the garbage collector would visit
+            before = filed.get(key) or _NO_VALUES
+            values = self._shared(self._values(after)) if after is not None else _NO_VALUES
+            for value in before.each:
+                if value not in values.each:
                     self._edited(value).remove(key)
             if after is not None:
-                for value in values:
+                for value in values.each:
                     self._edited(value).put(key, after)
-            if values:
+            if values.each:
                 filed.put(key, values)
-            elif before:
+            elif before.each:
                 filed.remove(key)
 
-    def _shared(self, values: tuple[str, ...]) -> tuple[str, ...]:
-        """Return one tuple for all objects with the same values, to save memory."""
-        if len(self._tuples) >= _TUPLES:  # bounds the memory if each object has its own values
-            self._tuples.clear()
-        return self._tuples.setdefault(values, values)
+    def _shared(self, values: tuple[str, ...]) -> _Values:
+        """Return one object for all objects with the same values, to save memory."""
+        known = self._sets.get(values)
+        if known is None:
+            if len(self._sets) >= _SETS:  # bounds the memory if each object has its own values
+                self._sets.clear()
+            known = self._sets[values] = _Values(values)
+        return known
 
-    def _edited(self, value: str) -> MapEditor[Key, Unstructured]:
+    def _edited(self, value: str) -> MapEditor[str, Unstructured]:
         edited = self._staged.get(value)
         if edited is None:
             edited = self._staged[value] = (self._entries.get(value) or _NOTHING).edit()
@@ -128,7 +143,7 @@ class Index:
     def clear(self) -> None:
         """Remove all objects; objects that are staged later are not indexed."""
         self._func = lambda obj: ()
-        self._filed, self._tuples, self._staged, self._entries, self._next = empty().edit(), {}, {}, empty(), None
+        self._filed, self._sets, self._staged, self._entries, self._next = empty().edit(), {}, {}, empty(), None
 
     def _values(self, obj: Unstructured) -> tuple[str, ...]:
         return attempt_with(self._found, obj, (), partial(self._failed, obj))

@@ -140,7 +140,8 @@ def old_values_left_in_an_index(patch: pytest.MonkeyPatch) -> None:
     stage = Index.stage
 
     def stage_only_new(self: Index, changes: Sequence[Change]) -> None:
-        for key, _, after in changes:
+        for (namespace, name), _, after in changes:
+            key = f"{len(namespace)}:{namespace}{name}"
             if after is not None and self._filed.get(key) is not None:
                 self._filed.remove(key)
         stage(self, changes)
