@@ -7,7 +7,8 @@ import sys
 import pytest
 
 from dynkube.errors import Invalid
-from dynkube.testing._schemas.patterns import BadPattern, compile_pattern
+from dynkube.testing._definitions import pattern_checks
+from dynkube.testing._schemas.patterns import TOO_LARGE, BadPattern, Pattern, compile_pattern
 from tests.testing.engine.cluster import widget
 from tests.testing.schemas.kit import STRING, fields, serving
 
@@ -114,12 +115,29 @@ def test_long_and_deeply_nested_email_addresses_are_rejected(text: str) -> None:
 
 
 def test_the_total_size_of_the_patterns_of_a_schema_is_limited() -> None:
-    large = {f"f{number}": {**STRING, "pattern": rf"^\pL{{{200 + number}}}$"} for number in range(8)}
+    large = {f"f{number}": {**STRING, "pattern": rf"^\pL{{{60 + number}}}$"} for number in range(12)}
 
     with pytest.raises(Invalid) as caught:
         serving(fields(**large))
-    problem = "must be a valid regular expression, but isn't: error parsing regexp: expression too large"
-    assert [problem in cause.message for cause in caught.value.causes] == [True] * 6
+
+    assert [TOO_LARGE in cause.message for cause in caught.value.causes] == [True] * 5
+
+
+def test_after_a_pattern_that_is_too_large_no_other_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled: list[str] = []
+
+    def compile_and_count(text: str) -> Pattern:
+        compiled.append(text)
+        return compile_pattern(text)
+
+    monkeypatch.setattr(pattern_checks, "compile_pattern", compile_and_count)
+    large = {f"f{number}": {**STRING, "pattern": rf"^\pL{{{600 + number}}}$"} for number in range(8)}
+
+    with pytest.raises(Invalid) as caught:
+        serving(fields(**large))
+
+    assert [TOO_LARGE in cause.message for cause in caught.value.causes] == [True] * 8
+    assert len(compiled) == 1, "each takes as long as all patterns that are allowed"
 
 
 def test_without_re2_the_error_for_a_pattern_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
