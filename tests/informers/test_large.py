@@ -10,7 +10,7 @@ import trio
 
 from dynkube import Unstructured
 from dynkube.informers._cache.cache import Cache, add_page
-from dynkube.informers._cache.index import Index
+from dynkube.informers._cache.index import Index, key_text
 from dynkube.informers._cache.store import ListedObjects, Snapshot
 from dynkube.informers._slices import Slices, batches
 
@@ -29,7 +29,7 @@ def staged() -> Index:
     """An index under construction, in which each object has its own value."""
     index = Index("uid", lambda obj: [obj.uid], fail)
     for some in batches(OBJECTS):
-        index.stage([(obj.key, None, obj) for obj in some])
+        index.stage([(key_text(obj.key), obj) for obj in some])
     return index
 
 

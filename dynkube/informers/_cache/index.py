@@ -84,11 +84,14 @@ class Index:
         """Return the same as ``lookup``, by evaluating all objects."""
         return [obj for obj in objects if value in self._values(obj)]
 
-    def stage(self, changes: Sequence[Change]) -> None:
-        """Stage a batch of changes; readers see them after ``prepare`` and ``publish``."""
+    def stage(self, changes: Sequence[tuple[str, Unstructured | None]]) -> None:
+        """Stage a batch of changes; readers see them after ``prepare`` and ``publish``.
+
+        Args:
+            changes: the key of each object, as returned by :func:`key_text`, and its new state.
+        """
         filed = self._filed
-        for (namespace, name), _, after in changes:
-            key = f"{len(namespace)}:{namespace}{name}"  # no tuple, which the garbage collector would visit
+        for key, after in changes:
             before = filed.get(key) or _NO_VALUES
             values = self._shared(self._values(after)) if after is not None else _NO_VALUES
             for value in before.each:
@@ -155,11 +158,21 @@ class Index:
         self._on_error(exc, obj)
 
 
+def key_text(key: Key) -> str:
+    """Return a key as a string that no other key has.
+
+    The garbage collector visits a dict that got a new tuple as a key.
+    """
+    namespace, name = key
+    return f"{len(namespace)}:{namespace}{name}"
+
+
 async def prepare(indexes: Sequence[Index], changes: Iterable[Change], slices: Slices) -> None:
     """Stage ``changes`` in each of ``indexes``, and prepare them for ``publish``."""
     for some in batches(changes) if indexes else ():
+        staged = [(key_text(key), after) for key, _, after in some]  # one text for all indexes
         for index in indexes:
-            index.stage(some)
+            index.stage(staged)
             if slices.over:
                 await slices.checkpoint_if_due()
     for index in indexes:

@@ -16,7 +16,7 @@ import pytest
 from dynkube.informers._availability.availability import Generation
 from dynkube.informers._availability.tracker import AvailabilityTracker
 from dynkube.informers._cache.cache import Cache
-from dynkube.informers._cache.index import Change, Index
+from dynkube.informers._cache.index import Index
 from dynkube.informers._cache.key import SharingKey
 from dynkube.informers._factory import InformerFactory
 from dynkube.informers._filter_context import FollowedNamespaces
@@ -139,9 +139,8 @@ def old_values_left_in_an_index(patch: pytest.MonkeyPatch) -> None:
     """An object whose indexed value changes stays under the old value as well."""
     stage = Index.stage
 
-    def stage_only_new(self: Index, changes: Sequence[Change]) -> None:
-        for (namespace, name), _, after in changes:
-            key = f"{len(namespace)}:{namespace}{name}"
+    def stage_only_new(self: Index, changes: Sequence[tuple[str, Unstructured | None]]) -> None:
+        for key, after in changes:
             if after is not None and self._filed.get(key) is not None:
                 self._filed.remove(key)
         stage(self, changes)
