@@ -134,10 +134,11 @@ class Cache:
             await slices.checkpoint_if_due()
         for some in batches(listed):
             for obj in some:
-                before = editor.get(obj.key)
+                key = obj.key
+                before = editor.get(key)
                 if before is None or not same_state(before, obj) or (compare_content and before != obj):
-                    editor.put(obj.key, obj)
-                    changes.append((obj.key, before, obj))
+                    editor.put(key, obj)
+                    changes.append((key, before, obj))
             await slices.checkpoint_if_due()
         await slices.run(editor.freeze())
         return Version(changes, editor.done(), resource_version)

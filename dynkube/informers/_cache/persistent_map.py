@@ -9,7 +9,7 @@ blocks the event loop for a quarter of a second with 100,000 objects. Here no st
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import chain
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
@@ -64,19 +64,11 @@ class PersistentMap(msgspec.Struct, Generic[K, V], gc=False, frozen=True, eq=Fal
 
     def values(self) -> Iterator[V]:
         """Iterate over all values, in no particular order."""
-        return chain.from_iterable(_values(self._root))
+        return chain.from_iterable(leaf.values for leaf in _leaves(self._root))
 
-    def leaves(self) -> list[object]:
+    def parts(self) -> list[object]:
         """Return the parts of the map that contain its values, to drop these in steps."""
-        leaves: list[object] = []
-        pending: list[Any] = [self._root]
-        while pending:
-            node = pending.pop()
-            if type(node) is _Fork:
-                pending += node.children
-            else:
-                leaves.append(node)
-        return leaves
+        return list(_leaves(self._root))
 
     def edit(self) -> MapEditor[K, V]:
         """Start to edit the next version; takes constant time."""
@@ -105,10 +97,6 @@ class MapEditor(Generic[K, V]):
             rest >>= _BITS
         found: V | None = node.get(key) if kind is dict else _found(node, key)
         return found
-
-    def values(self) -> Iterator[V]:
-        """Iterate over the values of the edited version, which must not change meanwhile."""
-        return chain.from_iterable(_values(self._root))
 
     def put(self, key: K, value: V) -> None:
         """Add or replace one value."""
@@ -187,18 +175,14 @@ def _found(leaf: Any, key: object) -> Any:
         return None
 
 
-def _values(node: Any) -> Iterator[Iterable[Any]]:
-    """Iterate over the values of each leaf below ``node``."""
+def _leaves(node: _Node) -> Iterator[_Leaf]:
     pending = [node]
     while pending:
         node = pending.pop()
-        kind = type(node)
-        if kind is _Leaf:
-            yield node.values
-        elif kind is dict:
-            yield node.values()
+        if isinstance(node, _Leaf):
+            yield node
         else:
-            pending += node if kind is list else node.children
+            pending += node.children
 
 
 def _thawed(node: Any) -> Any:

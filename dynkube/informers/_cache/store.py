@@ -68,7 +68,7 @@ class Snapshot:
         """
         parts: list[object] = []
         for names in self._namespaces.values():
-            parts += names.leaves()
+            parts += names.parts()
         return _dropped(parts)
 
     def edit(self) -> SnapshotEditor:
