@@ -100,6 +100,8 @@ class Index:
             if after is not None:
                 for value in values.each:
                     self._edited(value).put(key, after)
+            if values is before:
+                continue
             if values.each:
                 filed.put(key, values)
             elif before.each:

@@ -38,8 +38,8 @@ class _Fork(msgspec.Struct, gc=False, frozen=True, eq=False):
 
 
 _Node: TypeAlias = _Leaf | _Fork
-_Edited: TypeAlias = "_Node | dict[Any, Any] | list[_Edited]"  # a dict is an edited leaf, a list an edited fork
 
+_EDITED: Final = frozenset((dict, list))  # the types of edited leaves and forks
 _NO_KEYS: Final = _Leaf((), ())
 
 
@@ -78,10 +78,10 @@ class PersistentMap(msgspec.Struct, Generic[K, V], gc=False, frozen=True, eq=Fal
 class MapEditor(Generic[K, V]):
     """Collects changes to a map; cheap however large the map is."""
 
-    __slots__ = ("_count", "_removed", "_root")
+    __slots__ = ("_count", "_removed", "_top")
 
     def __init__(self, root: _Node, count: int) -> None:
-        self._root: _Edited = root
+        self._top: list[Any] = [root]  # an edited fork with one child
         self._count = count
         self._removed = False
 
@@ -90,7 +90,7 @@ class MapEditor(Generic[K, V]):
 
     def get(self, key: K) -> V | None:
         """Return the value of ``key`` in the edited version; ``None`` if there is none."""
-        node: Any = self._root
+        node = self._top[0]
         rest = hash(key)
         while (kind := type(node)) is list or kind is _Fork:
             node = (node if kind is list else node.children)[rest & _MASK]
@@ -100,17 +100,21 @@ class MapEditor(Generic[K, V]):
 
     def put(self, key: K, value: V) -> None:
         """Add or replace one value."""
-        leaf, fork, level = self._leaf(key)
+        fork, way, level = self._place(key)
+        leaf = fork[way]
+        if type(leaf) is _Leaf:
+            try:
+                at = leaf.keys.index(key)
+            except ValueError:
+                leaf = fork[way] = _thawed(leaf)
+            else:  # most changes are of one object in a leaf, for which a dict would cost more
+                fork[way] = _Leaf(leaf.keys, (*leaf.values[:at], value, *leaf.values[at + 1 :]))
+                return
         before = len(leaf)
         leaf[key] = value
-        after = len(leaf)
-        self._count += after - before
-        if after > _FULL and level < _DEPTH:
-            split = _split(leaf, level)
-            if fork is None:
-                self._root = split
-            else:
-                fork[_way(key, level - 1)] = split
+        self._count += len(leaf) - before
+        if len(leaf) > _FULL and level < _DEPTH:
+            fork[way] = _split(leaf, level)
 
     def remove(self, key: K) -> None:
         """Remove one value.
@@ -118,15 +122,16 @@ class MapEditor(Generic[K, V]):
         Raises:
             KeyError: the map does not have ``key``.
         """
-        del self._leaf(key)[0][key]
+        fork, way, _ = self._place(key)
+        if type(fork[way]) is _Leaf:
+            fork[way] = _thawed(fork[way])
+        del fork[way][key]
         self._count -= 1
         self._removed = True
 
     def freeze(self) -> Iterator[None]:
         """Prepare :meth:`done` in short steps, so that the caller can yield between them."""
-        if type(self._root) is not list:
-            return
-        for upper in self._root:
+        for upper in self._top[0] if type(self._top[0]) is list else ():
             if type(upper) is list:
                 for way, node in enumerate(upper):
                     upper[way] = _frozen(node, self._removed)
@@ -134,27 +139,21 @@ class MapEditor(Generic[K, V]):
 
     def done(self) -> PersistentMap[K, V]:
         """Return the next version."""
-        root = self._root = _frozen(self._root, self._removed)
+        root = self._top[0] = _frozen(self._top[0], self._removed)
         return PersistentMap(root, self._count)
 
-    def _leaf(self, key: K) -> tuple[dict[K, V], list[_Edited] | None, int]:
-        """Return the leaf of ``key``, the fork above it, and its level; all nodes on the path become editable."""
-        fork: list[_Edited] | None = None
-        node: Any = self._root
-        rest, level = hash(key), 0
+    def _place(self, key: K) -> tuple[list[Any], int, int]:
+        """Return the fork above the leaf of ``key``, the leaf's place in it, and its level; forks become editable."""
+        fork, way, level = self._top, 0, 0
+        rest = hash(key)
         while True:
+            node = fork[way]
             kind = type(node)
-            if kind is not list and kind is not dict:
-                node = _thawed(node)
-                if fork is None:
-                    self._root = node
-                else:
-                    fork[_way(key, level - 1)] = node
-                kind = type(node)
-            if kind is dict:
-                return node, fork, level
-            fork = node
-            node = fork[rest & _MASK]
+            if kind is _Fork:
+                node = fork[way] = list(node.children)
+            elif kind is not list:
+                return fork, way, level
+            fork, way = node, rest & _MASK
             rest >>= _BITS
             level += 1
 
@@ -185,8 +184,8 @@ def _leaves(node: _Node) -> Iterator[_Leaf]:
             pending += node.children
 
 
-def _thawed(node: Any) -> Any:
-    return dict(zip(node.keys, node.values, strict=True)) if type(node) is _Leaf else list(node.children)
+def _thawed(leaf: _Leaf) -> dict[Any, Any]:
+    return dict(zip(leaf.keys, leaf.values, strict=True))
 
 
 def _split(leaf: dict[Any, Any], level: int) -> list[Any]:
@@ -203,7 +202,7 @@ def _frozen(node: Any, removed: bool) -> Any:
     """Return a node as it is stored.
 
     Args:
-        node: an edited node, or an unchanged one.
+        node: an edited node (a dict is a leaf, and a list a fork), or an unchanged one.
         removed: whether keys were removed, so that forks may have become small.
     """
     kind = type(node)
@@ -211,7 +210,7 @@ def _frozen(node: Any, removed: bool) -> Any:
         return _Leaf(tuple(node), tuple(node.values())) if node else _NO_KEYS
     if kind is not list:
         return node
-    children = tuple([_frozen(child, removed) for child in node])
+    children = tuple([_frozen(child, removed) if type(child) in _EDITED else child for child in node])
     if removed and all(type(child) is _Leaf for child in children):
         keys = tuple(chain.from_iterable([leaf.keys for leaf in children]))
         if len(keys) <= _SMALL:
