@@ -402,7 +402,7 @@ class Informer(Bound, Waits, Displayable):
     def _new_index(self, name: str, source: str | IndexFunc) -> Index:
         if not isinstance(name, str):
             raise InvalidInput(f"the name of an index is {name!r}: pass a string")
-        return Index(name, index_func(source), lambda exc, obj: self._report(f"index {name!r}", exc, obj))
+        return Index(index_func(source), lambda exc, obj: self._report(f"index {name!r}", exc, obj))
 
     def __repr__(self) -> str:
         where = f" namespace={self._namespace}" if self._namespace else ""

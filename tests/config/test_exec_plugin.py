@@ -140,6 +140,28 @@ async def test_cancellation_kills_the_plugin_and_its_child_processes(
     alive.close()
 
 
+async def test_a_plugin_that_is_stopped_may_clean_up(
+    plugin: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_exec_process, "_GRACE", 30)
+    fifo = str(tmp_path / "fifo")
+    os.mkfifo(fifo)
+    source = (
+        f"import signal\nheld = os.open({fifo!r}, os.O_WRONLY)\n"
+        "signal.signal(signal.SIGTERM, lambda *_: (os.write(held, b'cleaned up'), os._exit(0)))\n"
+        "os.write(held, b'ready\\n')\ntime.sleep(60)"
+    )
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(ExecPlugin(plugin(source)).current)
+        written = await in_thread(open, fifo, "rb")
+        assert await in_thread(written.readline) == b"ready\n"
+        nursery.cancel_scope.cancel()
+
+    assert await in_thread(written.read) == b"cleaned up"
+    written.close()
+
+
 async def test_a_missing_plugin_is_an_error_with_the_install_hint() -> None:
     command = ExecCommand(
         command="no-such-plugin-anywhere",

@@ -27,7 +27,7 @@ def fail(exc: Exception, obj: Unstructured) -> None:
 
 def staged() -> Index:
     """An index under construction, in which each object has its own value."""
-    index = Index("uid", lambda obj: [obj.uid], fail)
+    index = Index(lambda obj: [obj.uid], fail)
     for some in batches(OBJECTS):
         index.stage([(key_text(obj.key), obj) for obj in some])
     return index

@@ -94,11 +94,26 @@ async def test_wait_for_returns_for_a_write_before_the_crd_was_deleted(server: A
         made = await written(client)
         server.delete(CRDS, "widgets.example.com")
         await widgets.wait_state(ABSENT)
+        before = widgets.statistics()
 
         with trio.fail_after(1):
             await widgets.wait_for(made)
 
-        assert widgets.state.phase is ABSENT
+        after = widgets.statistics()
+        assert (after.state, after.lists, after.watches) == (before.state, before.lists, before.watches)
+
+
+async def test_wait_for_returns_for_a_write_before_the_crds_were_listed(server: APIServer, client: Client) -> None:
+    server.create(crd())
+    made = await written(client)
+    server.delete(CRDS, "widgets.example.com")
+    async with client.informer(WIDGETS) as widgets:
+        before = await widgets.wait_state(ABSENT)
+
+        with trio.fail_after(1):
+            await widgets.wait_for(made)
+
+        assert (widgets.state, widgets.statistics().lists) == (before, 0)
 
 
 async def test_wait_for_returns_when_the_resource_is_gone_and_crds_cannot_be_read(

@@ -24,6 +24,18 @@ def client_of(url: str) -> RESTClient:
     return RESTClient(ClientConfig(server=url))
 
 
+async def test_renewing_connections_closes_those_that_are_idle() -> None:
+    async with serving(respond_with(CHUNKED + b"0\r\n\r\n")) as server, client_of(server.url()) as client:
+        await client.request(GET)
+        before = client.statistics()
+
+        await client.renew_connections("the network has changed")
+
+        after = client.statistics()
+        assert (before.connections, before.idle_connections) == (1, 1)
+        assert (after.connections, after.idle_connections) == (0, 0)
+
+
 @pytest.mark.parametrize(
     ("pieces", "body"),
     [

@@ -40,6 +40,15 @@ def test_writes_are_read_from_the_cache(k: dynkube.sync.Client) -> None:
     assert list(maps) == maps.list() == [written]
 
 
+def test_an_informer_has_its_resource_namespace_and_filter(k: dynkube.sync.Client) -> None:
+    chosen = dynkube.LabelFilter("a=b")
+    some, every = k.informer(CONFIGMAPS, namespace="default", filter=chosen), k.informer(CONFIGMAPS)
+
+    assert (some.filter, every.filter) == (chosen, None)
+    assert some.gvr == every.gvr == dynkube.GVR("", "v1", "configmaps")
+    assert (some.namespace, every.namespace) == ("default", None)
+
+
 def test_the_objects_of_an_informer_are_converted_to_a_data_frame(k: dynkube.sync.Client) -> None:
     maps = k.informer(CONFIGMAPS, namespace="default", filter=lambda obj: obj.name != "two")
     for name in ("one", "two"):

@@ -62,10 +62,9 @@ def printed(value: object) -> str:
 class Index:
     """One index; written by the owner's task, read by any thread."""
 
-    __slots__ = ("_entries", "_filed", "_func", "_next", "_on_error", "_sets", "_staged", "built", "name")
+    __slots__ = ("_entries", "_filed", "_func", "_next", "_on_error", "_sets", "_staged", "built")
 
-    def __init__(self, name: str, func: _Source, on_error: Callable[[Exception, Unstructured], None]) -> None:
-        self.name: str = name
+    def __init__(self, func: _Source, on_error: Callable[[Exception, Unstructured], None]) -> None:
         self.built: bool = False
         """Whether every object of the cache is indexed; until then readers use ``scan``."""
         self._func = func
