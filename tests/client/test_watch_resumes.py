@@ -108,6 +108,21 @@ async def test_silence_proves_nothing_if_the_server_has_never_sent_a_bookmark() 
     assert server.request_lines == ["GET /api/v1/pods?watch rv=1", *["GET /api/v1/pods?watch rv=2"] * 4]
 
 
+async def test_after_two_silent_requests_to_a_server_with_bookmarks_objects_are_listed_again() -> None:
+    silent = [stream(FOREVER), stream(FOREVER)]
+    server = ScriptedServer(pods(9, A1), stream(bookmark(10)), *silent, pods(11, A1), stream(MODIFIED3))
+
+    await take(server, 3)
+
+    assert server.request_lines == [
+        "GET /api/v1/pods limit=500",
+        "GET /api/v1/pods?watch rv=9",
+        *["GET /api/v1/pods?watch rv=10"] * 2,
+        "GET /api/v1/pods limit=500",
+        "GET /api/v1/pods?watch rv=11",
+    ]
+
+
 @pytest.mark.parametrize(
     ("response", "waited"),
     [

@@ -7,6 +7,7 @@ import trio
 
 from dynkube import ABSENT, LIVE, Client, Unstructured
 from dynkube.errors import InvalidInput, NotFound
+from dynkube.informers._pending_writes import PendingWrites
 from dynkube.testing import APIServer, Drip, Refuse
 from tests.informers.kit import CRDS, WIDGETS, crd, widget
 
@@ -114,6 +115,18 @@ async def test_wait_for_returns_for_a_write_before_the_crds_were_listed(server: 
             await widgets.wait_for(made)
 
         assert (widgets.state, widgets.statistics().lists) == (before, 0)
+
+
+async def test_a_write_to_another_namespace_is_not_awaited(client: Client) -> None:
+    async with client.informer(CONFIGS, namespace="middle") as configs:
+        await configs.wait_state(LIVE)
+
+        expected = {}
+        for namespace in ("a", "middle", "z"):
+            written = Unstructured(config("one", namespace)).transform(["metadata", "resourceVersion"], "1000000")
+            expected[namespace] = PendingWrites(configs).expect(written, lambda: None)
+
+        assert expected == {"a": False, "middle": True, "z": False}
 
 
 async def test_wait_for_returns_when_the_resource_is_gone_and_crds_cannot_be_read(
