@@ -82,6 +82,25 @@ async def test_polls_send_no_requests_besides_the_retries_of_a_failing_one(serve
         assert len([r for r in server.audit if r.path == "/apis/example.com/v1"]) <= 120, "every 30 to 60 s"
 
 
+async def test_lookups_of_other_resources_do_not_bring_a_retry_forward(server: APIServer, client: Client) -> None:
+    aggregated = Kind(gvr=GVR("example.com", "v1", "widgets"), kind="Widget", namespaced=True)
+    server.register(aggregated)
+    async with AsyncExitStack() as stack:
+        widgets = await stack.enter_async_context(client.informer(WIDGETS))
+        await widgets.wait_state(LIVE)
+        server.unregister(aggregated.gvr)
+        await widgets.wait_state(ABSENT)
+        server.inject(Refuse(503), path_prefix="/apis/example.com")
+        await trio.sleep(3600)
+        server.forget_requests()
+
+        for number in range(100):
+            await stack.enter_async_context(client.informer(f"others.v{number + 1}.example.org"))
+            await trio.sleep(6)
+
+        assert len([r for r in server.audit if r.path == "/apis/example.com/v1"]) <= 40, "at least half of 30 to 60 s"
+
+
 async def note_revivals(widgets: Informer, task_status: trio.TaskStatus[list[Phase]]) -> None:
     """Record the phases other than ABSENT."""
     revived: list[Phase] = []
