@@ -37,7 +37,10 @@ _POLICIES: Final = ("allowed_getitem", "allowed_getattr")
 
 
 def load_ipython_extension(ipython: InteractiveShell) -> None:
-    """Allow the completer to evaluate dynkube's classes; called by IPython."""
+    """Allow IPython's completer to evaluate expressions with dynkube's classes.
+
+    IPython calls this for ``%load_ext dynkube``.
+    """
     from IPython.core.guarded_eval import EVALUATION_POLICIES
 
     completer: Any = ipython.Completer  # IPython's type hints lack its traits

@@ -1,6 +1,6 @@
 """The events of one open watch, in batches.
 
-A batch has the events completed by one received chunk. After the last batch the iteration ends, or raises the error
+A batch has the events that end in one received chunk. After the last batch the iteration ends, or raises the error
 that ended the watch.
 """
 

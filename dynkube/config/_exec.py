@@ -44,11 +44,11 @@ class ExecCommand:
         command: a name that is looked up on PATH, or an absolute path.
         args: its arguments.
         env: additional environment variables.
-        api_version: ``client.authentication.k8s.io/v1`` or ``v1beta1``; the output must have the same.
+        api_version: ``client.authentication.k8s.io/v1`` or ``v1beta1``; the output must have the same version.
         interactive_mode: ``Never``, ``IfAvailable`` or ``Always``.
         install_hint: shown if the command is not found.
-        cluster: ``spec.cluster`` for the plugin, with ``provideClusterInfo``.
-        where: the path in the configuration, for messages.
+        cluster: ``spec.cluster`` for the plugin, if ``provideClusterInfo`` is true.
+        where: the path in the configuration, for error messages.
     """
 
     command: str

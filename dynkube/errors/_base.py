@@ -64,7 +64,7 @@ class WrongScope(InvalidInput):
 class ConfigError(DynkubeError):
     """Cluster address or credentials cannot be determined.
 
-    Their sources are the kubeconfig, the in-cluster files and explicit arguments.
+    They are taken from arguments, a kubeconfig or the in-cluster files.
     """
 
 

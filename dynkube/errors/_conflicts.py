@@ -173,7 +173,7 @@ def ways_out(conflicts: Sequence[FieldConflict]) -> tuple[str, ...]:
 
 
 def value_text(value: object) -> str:
-    """Return a value of a conflict in short; ``?`` if it was not read."""
+    """Return a short text for the value of a conflicting field; ``?`` if the value was not fetched."""
     return "?" if value is UNREAD else json_cell(value, _VALUE_WIDTH)
 
 

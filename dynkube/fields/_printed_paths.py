@@ -1,6 +1,6 @@
-"""Parse field paths as printed by a server. Pure.
+"""Parse field paths as printed by a server.
 
-They are ambiguous for names with dots.
+Such a path is ambiguous if the name of a field contains a dot.
 """
 
 from __future__ import annotations

@@ -154,7 +154,7 @@ def _without_secrets(value: Any, *, secret: bool, inside: bool) -> Any:
 
 
 def without_values(error: APIError, obj: Unstructured) -> APIError:
-    """Redact the Secret values quoted in an error response to an object's write."""
+    """Redact Secret values that the server quotes in its error response to a write of ``obj``."""
     return without_values_in(error, obj.json, secret=obj.kind == "Secret")
 
 

@@ -94,7 +94,7 @@ class Readiness:
                 return
             why = f"{serving.reason}: {serving.message}"
         if not applied:
-            raise NoMatch(f"its CRD {definition.name} ({entry.source}) was not applied; {why}")
+            raise NoMatch(f"the CRD of this kind, {definition.name} ({entry.source}), was not applied; {why}")
         raise NoMatch(f"{gvr} was not served within {self._timeout:g} s after its CRD was applied; {why}")
 
     def is_awaited(self, definition: Definition) -> bool:

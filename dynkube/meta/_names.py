@@ -21,7 +21,7 @@ _NAME_RULE = "letters, digits, '-', '_' and '.', and must start and end with a l
 def label_key_problem(key: str) -> str | None:
     """Return why ``key`` is not a valid label key, or ``None``.
 
-    Valid keys are ``app`` and ``app.kubernetes.io/name``.
+    Examples of valid keys: ``app``, ``app.kubernetes.io/name``.
     """
     prefix, slash, name = key.rpartition("/")
     if "/" in prefix:

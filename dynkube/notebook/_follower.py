@@ -245,7 +245,10 @@ class Follower:
         self._changed.set()
 
     def cell_begins(self, cell: str) -> None:
-        """A cell begins: its old output is gone, and messages of pages may be delayed until it ends."""
+        """Record that a cell starts.
+
+        Its old output has been removed, and messages from browser pages may arrive only when it ends.
+        """
         self._audience.went(cell, trio.current_time())
         self._audience.deafen()
 

@@ -115,7 +115,7 @@ def harmless_cause(exc: Exception, redact: Redactor) -> Exception | None:
 
 
 def _is_lost(exc: BaseException) -> bool:
-    """Whether the connection was lost, rather than carrying invalid HTTP."""
+    """Whether ``exc`` means that the connection was lost, and not that the server sent invalid HTTP."""
     if isinstance(exc, httpx2.RemoteProtocolError):  # h11, h2 and ChunkDecoder distinguish them by message only
         return any(text in str(exc).lower() for text in _ENDED)
     return isinstance(exc, httpx2.NetworkError | httpx2.TimeoutException | OSError | trio.BrokenResourceError)

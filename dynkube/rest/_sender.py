@@ -1,4 +1,4 @@
-"""The retry loop of a request, until the response head arrives or retries end."""
+"""The retry loop of a request: until a response head arrives, or no retries are left."""
 
 from __future__ import annotations
 

@@ -30,10 +30,10 @@ _START = len(b"HTTP/1.1 2")
 
 
 class TappedStream(httpcore2.AsyncNetworkStream):
-    """A connection that passes the parser one response head, and what follows only if the parser reads on.
+    """A connection whose first read ends with the head of a response; further reads return what follows.
 
-    More than ``max_head`` bytes of head, together with the interim (1xx) heads before it, are an error; so are more
-    than ``max_head`` bytes of trailers.
+    It is an error if a head exceeds ``max_head`` bytes together with the interim (1xx) heads before it, or if trailers
+    exceed as many.
 
     Attributes:
         at_body: whether the parser has received a complete head and nothing after it.

@@ -64,7 +64,7 @@ class Client(Facade[aio.Client]):
         self.close()
 
     def close(self) -> None:
-        """Stop everything the client has started, informers first, and wait. Idempotent.
+        """Stop everything the client has started, informers first, and wait until it has ended. Idempotent.
 
         Raises:
             Exception: the exception of a handler registered with ``on_error="cancel"``.

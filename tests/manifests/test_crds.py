@@ -122,7 +122,9 @@ async def test_objects_of_a_crd_that_could_not_be_applied_fail_with_that_reason(
     report = await client.apply_all([crd(), widget("w")], on_error="continue")
 
     assert [entry.outcome for entry in report] == [Outcome.FAILED, Outcome.FAILED]
-    assert report[1].message.startswith("its CRD widgets.example.com (<object 1>) was not applied; CRDNotFound: ")
+    assert report[1].message.startswith(
+        "the CRD of this kind, widgets.example.com (<object 1>), was not applied; CRDNotFound: "
+    )
 
 
 async def test_objects_are_applied_with_the_old_crd_if_the_new_one_is_rejected(

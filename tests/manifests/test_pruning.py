@@ -274,7 +274,7 @@ async def test_a_crd_of_another_set_fails_and_so_do_its_objects(client: dynkube.
     report = await client.apply_all([foreign, widget("w"), config("a")], prune="set", on_error="continue")
 
     assert [str(entry.outcome) for entry in report] == ["failed", "failed", "created", "skipped"]
-    assert "its CRD widgets.example.com (<object 1>) was not applied" in report[1].message
+    assert "the CRD of this kind, widgets.example.com (<object 1>), was not applied" in report[1].message
 
 
 async def test_an_object_that_must_not_be_read_is_not_applied(server: APIServer, client: dynkube.Client) -> None:

@@ -40,7 +40,7 @@ class CRDSource:
         regressed_at: when the server last returned an older resourceVersion than before. Versions received before that
             cannot be compared with later ones.
         failure: why CRDs cannot be watched now; ``None`` while they can, or before the first attempt has failed.
-        failed_at: time of the first of the current failures.
+        failed_at: time of the first failure since the last success.
     """
 
     listed_at: float = -math.inf
@@ -152,9 +152,9 @@ class Observations:
         return replace(self, crd_gone_at=now, crd_gone_version=version)
 
     def with_answer(self, gvr: GVR, answer: DiscoveryAnswer) -> Observations:
-        """Return the observations after a response of discovery.
+        """Return the observations with a response of discovery added.
 
-        A response that was requested before the latest observation changes nothing.
+        A response whose request was sent before the latest observation is ignored.
         """
         served_as = (answer.resources or {}).get(gvr.resource)
         if served_as is not None:

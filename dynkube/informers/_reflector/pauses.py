@@ -67,5 +67,5 @@ class Pace:
         self._backoff.reset()
 
     def served(self) -> None:
-        """Reset the backoff for a missing resource, as it is served now."""
+        """Reset the backoff that applies while the resource is missing; to be called when the server serves it."""
         self._missing.reset()

@@ -96,7 +96,7 @@ class JSONPath:
         if not isinstance(document, dict) and isinstance(document, Mapping):
             raise TypeError(
                 f"JSONPath searches dicts and lists, not {a_type(document)}: "
-                "use obj.jsonpath(path), or find() in obj.to_dict()"
+                "use obj.jsonpath(path), or pass obj.to_dict() to find()"
             )
         return self._find(document)
 

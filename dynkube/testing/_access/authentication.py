@@ -94,10 +94,10 @@ def as_user(user: User | str) -> User:
 
 
 def check_users(users: Mapping[str, User]) -> dict[str, User]:
-    """Check users by bearer token, and return them as a dict.
+    """Validate a mapping of bearer tokens to users, and return it as a dict.
 
     Raises:
-        InvalidInput: A token is not a string that is valid in a header, or a value is not a User.
+        InvalidInput: A token is not a string that can be sent in a header, or a value is not a User.
     """
     for token in users:
         if not token or not token.isascii() or any(character.isspace() for character in token):

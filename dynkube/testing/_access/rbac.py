@@ -51,12 +51,12 @@ class _Binding:
 class RBAC:
     """Authorizer that evaluates the stored roles and bindings.
 
-    A decision evaluates only the bindings of the user and of the user's groups. They are found by an index, which is
-    updated on each change of a binding. The rules of a role are decoded once and cached until the role changes.
+    A decision evaluates only the bindings of the user and of the user's groups. They are found through an index, which
+    is updated on each change of a binding. The rules of a role are decoded once and cached until the role changes.
 
     Args:
         storage: Storage of the roles and bindings.
-        registry: The served kinds, with the four kinds of ``rbac.authorization.k8s.io/v1``.
+        registry: The served kinds, including the four kinds of ``rbac.authorization.k8s.io/v1``.
     """
 
     def __init__(self, storage: Storage, registry: Registry) -> None:

@@ -232,7 +232,7 @@ class ControlPlane:
         return self.endpoint.write_kubeconfig(path, context=context, namespace=namespace)
 
     def add_user(self, name: str, *, groups: Iterable[str] = ()) -> Endpoint:
-        """Issue a client certificate for user ``name``, and return an endpoint with it.
+        """Issue a client certificate for user ``name``, and return an endpoint that uses it.
 
         Use the endpoint to write a kubeconfig for the user. The user is also in the group ``system:authenticated``. To
         give the user permissions, create RBAC objects as the administrator. Nothing is stored in the server; calling

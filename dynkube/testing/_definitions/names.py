@@ -73,7 +73,7 @@ def resource_names(accepted: JSONObject) -> set[str]:
 
 
 def kind_names(accepted: JSONObject) -> set[str]:
-    """Return the kinds that a CRD takes: kind and list kind."""
+    """Return the kinds that a CRD occupies in its group: its kind and its list kind."""
     return {*_texts(accepted, "kind"), *_texts(accepted, "listKind")}
 
 

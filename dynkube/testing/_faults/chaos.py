@@ -70,7 +70,7 @@ def slow(server: Faulty, random: Random) -> None:
 
 
 def dripping(server: Faulty, random: Random) -> None:
-    """Send the next response slowly, with 2, 20 or 200 kB per second."""
+    """Send the next response slowly, at 2, 20 or 200 kB per second, chosen at random."""
     server.inject(Drip(random.choice((2_000, 20_000, 200_000))), times=1)
 
 

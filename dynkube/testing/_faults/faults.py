@@ -243,5 +243,5 @@ def _check_effect(effect: object) -> None:
         raise InvalidInput(f"effect is the class {effect.__name__}: pass an instance: {effect.__name__}(...)")
     if not callable(getattr(effect, "apply", None)):
         raise InvalidInput(
-            f"effect is {effect!r}: pass one of dynkube.testing, such as Refuse(503), or one of your own"
+            f"effect is {effect!r}: pass an effect of dynkube.testing, such as Refuse(503), or an effect of your own"
         )

@@ -1,4 +1,4 @@
-"""Sets of fields by path, and their encoding in ``managedFields`` (FieldsV1)."""
+"""Sets of field paths, and their encoding in ``managedFields`` (FieldsV1)."""
 
 from __future__ import annotations
 

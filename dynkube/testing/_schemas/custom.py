@@ -58,9 +58,9 @@ class Written:
 
 
 def judged(written: Written, rules: RuleBook) -> Outcome:
-    """Validate an object by schema, scale, embedded objects, list types and CEL rules.
+    """Validate a custom resource: its schema, scale subresource, embedded objects, list types and CEL rules.
 
-    CEL rules come last, and are not evaluated if there are errors such as a wrong type or a missing field.
+    CEL rules are evaluated last, and skipped after a structural error, such as a wrong type or a missing field.
     """
     node = written.schema.root
     link = None if written.old is None else Link(written.obj, written.old, node)

@@ -26,9 +26,9 @@ def scale_of(call: Call, obj: JSONObject) -> JSONObject:
 
 
 def scale_to_patch(call: Call, obj: JSONObject) -> JSONObject:
-    """Return the Scale of ``obj`` for a patch.
+    """Return the Scale of ``obj`` to which a patch is applied.
 
-    If a custom resource has no replicas, the Scale has a placeholder.
+    If a custom resource does not set its replicas, ``spec.replicas`` of the Scale is a placeholder.
     """
     return _scale(_paths(call), obj, _UNSET if call.kind.crd_uid is not None else 1)
 

@@ -86,7 +86,7 @@ def _number_problem(body: bytes, offset: int) -> str:
 
 
 def _error_context(body: bytes, offset: int) -> tuple[str, int]:
-    """Return the context of an invalid character for Go's message, and its offset.
+    """Return the context that Go's message has for an invalid character, and the offset of that character.
 
     The context is a string, a number, a literal (``true``), or the beginning of a value.
     """

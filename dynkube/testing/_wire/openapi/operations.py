@@ -195,7 +195,7 @@ _CONNECT = {
 
 
 def paths_of_version(gv: GroupVersion, kinds: Collection[Kind]) -> Iterator[Path]:
-    """Return the paths of a group-version that has ``kinds``."""
+    """Return the OpenAPI paths of the group-version ``gv``, which serves ``kinds``."""
     if any(kind.crd_uid is None for kind in kinds):
         yield _resources_path(gv)
     for kind in kinds:
