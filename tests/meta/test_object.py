@@ -52,6 +52,14 @@ def test_an_object_reads_like_a_dict() -> None:
     assert (obj != json.loads(RAW), obj != {}, obj != 1) == (False, True, True)
 
 
+def test_an_object_matches_a_mapping_pattern() -> None:
+    match deployment():
+        case {"kind": "Deployment", "spec": {"replicas": count}}:
+            assert count == 2
+        case other:
+            pytest.fail(f"{other!r} was not matched")
+
+
 def test_a_big_integer_and_unicode_survive() -> None:
     obj = Unstructured({"metadata": {"name": "a"}, "n": 2**63 + 1, "s": "ü\u2028"})
 
