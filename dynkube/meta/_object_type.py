@@ -10,40 +10,40 @@ from __future__ import annotations
 
 import inspect
 from abc import ABCMeta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import msgspec
-
-_StructType: Any = type(msgspec.Struct)
+from msgspec import StructMeta
 
 
-class ObjectType(_StructType, ABCMeta):  # type: ignore[misc]  # msgspec does not export the metaclass of Struct
+class ObjectType(StructMeta, ABCMeta):
     """Creates Structs that are also mappings, and have an ``__init__`` of their own.
 
     A Struct is created from the values of its fields, and may define no ``__init__``. Here a call of the class creates
     an instance with the defaults of its fields and initializes it, as for any other class.
     """
 
-    def __new__(metaclass, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any) -> Any:
-        """Create the class."""
-        init = namespace.pop("__init__", None)
-        cls = super().__new__(metaclass, name, bases, namespace, **options)
-        if init is not None:
-            type.__setattr__(cls, "__init__", init)  # msgspec refuses it only in the class body
-        return cls
+    if not TYPE_CHECKING:  # a type checker sees an ordinary class with an __init__
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        """Create and initialize an instance."""
-        instance = new_instance(cls)
-        type(instance).__init__(instance, *args, **kwargs)
-        return instance
+        def __new__(metaclass, name, bases, namespace, **options):
+            """Create the class."""
+            init = namespace.pop("__init__", None)
+            cls = super().__new__(metaclass, name, bases, namespace, **options)
+            if init is not None:
+                cls.__init__ = init  # msgspec refuses it only in the class body
+            return cls
 
-    @property
-    def __signature__(cls) -> inspect.Signature:
-        """The signature of ``__init__`` without ``self``; msgspec's is that of the fields."""
-        _, *parameters = inspect.signature(getattr(cls, "__init__")).parameters.values()  # noqa: B009  # for mypy
-        return inspect.Signature(parameters)
+        def __call__(cls, *args, **kwargs):
+            """Create and initialize an instance."""
+            instance = new_instance(cls)
+            instance.__init__(*args, **kwargs)
+            return instance
+
+        @property
+        def __signature__(cls) -> inspect.Signature:
+            """The signature of ``__init__`` without ``self``; msgspec's is that of the fields."""
+            _, *parameters = inspect.signature(cls.__init__).parameters.values()
+            return inspect.Signature(parameters)
 
 
-new_instance: Any = _StructType.__call__
+new_instance: Any = StructMeta.__call__
 """``new_instance(cls, *fields)`` creates an instance from the values of its fields, without ``__init__``."""
