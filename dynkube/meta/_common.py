@@ -10,10 +10,10 @@ from dynkube.meta._frozen import FrozenDict
 class BodyCache:
     """Keeps at most ``limit`` decoded bodies of a cache's objects.
 
-    The oldest bodies are evicted. Without a limit, one loop over a large cache would leave every body decoded, at five
-    times the memory of the JSON. It refers to bytes and bodies and not to objects, since these refer to it: the garbage
-    collector, which does not track them, would never find such a cycle. Thread-safe: if two threads decode the same
-    object at the same time, one of the results is dropped.
+    The oldest bodies are evicted, and those of deleted objects like others. Without a limit, one loop over a large
+    cache would leave every body decoded, at five times the memory of the JSON. It refers to bytes and bodies and not to
+    objects, since these refer to it: the garbage collector, which does not track them, would never find such a cycle.
+    Thread-safe: if two threads decode the same object at the same time, one of the results is dropped.
     """
 
     __slots__ = ("_bodies", "_limit")

@@ -75,8 +75,8 @@ def packed(labels: FrozenDict) -> Labels:
     return tuple(chain.from_iterable(labels.items())) if labels else labels
 
 
-def unpacked(labels: Labels) -> FrozenDict:
-    """Return labels as a mapping."""
+def unpacked(labels: tuple[str, ...]) -> FrozenDict:
+    """Return packed labels as a mapping."""
     each = iter(labels)
     return FrozenDict(zip(each, each, strict=True))
 

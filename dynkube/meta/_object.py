@@ -151,7 +151,7 @@ class Unstructured(Displayable, Mapping[str, Any], msgspec.Struct, metaclass=Obj
     def labels(self) -> Mapping[str, str]:
         """``metadata.labels`` as an immutable mapping."""
         labels = self._labels
-        return labels if type(labels) is FrozenDict else unpacked(labels)
+        return unpacked(labels) if isinstance(labels, tuple) else labels
 
     @property
     def deletion_timestamp(self) -> str | None:

@@ -30,7 +30,7 @@ _START = len(b"HTTP/1.1 2")
 
 
 class TappedStream(httpcore2.AsyncNetworkStream):
-    """A connection whose first read ends with the head of a response; further reads return what follows.
+    """A connection of which no read goes beyond the head of a response: further reads return what follows.
 
     It is an error if a head exceeds ``max_head`` bytes together with the interim (1xx) heads before it, or if trailers
     exceed as many.

@@ -13,6 +13,8 @@ from tests.informers.kit import CRDS, WIDGETS, crd, quiet
 
 pytestmark = pytest.mark.scenario("P8")
 
+AGGREGATED = Kind(gvr=GVR("example.com", "v1", "widgets"), kind="Widget", namespaced=True)
+
 
 async def test_losing_the_crd_watch_during_a_discovery_request_starts_polling(
     server: APIServer, client: Client
@@ -67,15 +69,9 @@ async def test_a_response_from_before_a_crd_was_deleted_does_not_bring_its_resou
 
 
 async def test_polls_send_no_requests_besides_the_retries_of_a_failing_one(server: APIServer, client: Client) -> None:
-    aggregated = Kind(gvr=GVR("example.com", "v1", "widgets"), kind="Widget", namespaced=True)
-    server.register(aggregated)
+    server.register(AGGREGATED)
     async with client.informer(WIDGETS) as widgets:
-        await widgets.wait_state(LIVE)
-        server.unregister(aggregated.gvr)
-        await widgets.wait_state(ABSENT)
-        server.inject(Refuse(503), path_prefix="/apis/example.com")
-        await trio.sleep(3600)
-        server.forget_requests()
+        await remove_and_refuse_discovery(server, widgets)
 
         await trio.sleep(3600)
 
@@ -83,22 +79,26 @@ async def test_polls_send_no_requests_besides_the_retries_of_a_failing_one(serve
 
 
 async def test_lookups_of_other_resources_do_not_bring_a_retry_forward(server: APIServer, client: Client) -> None:
-    aggregated = Kind(gvr=GVR("example.com", "v1", "widgets"), kind="Widget", namespaced=True)
-    server.register(aggregated)
+    server.register(AGGREGATED)
     async with AsyncExitStack() as stack:
         widgets = await stack.enter_async_context(client.informer(WIDGETS))
-        await widgets.wait_state(LIVE)
-        server.unregister(aggregated.gvr)
-        await widgets.wait_state(ABSENT)
-        server.inject(Refuse(503), path_prefix="/apis/example.com")
-        await trio.sleep(3600)
-        server.forget_requests()
+        await remove_and_refuse_discovery(server, widgets)
 
         for number in range(100):
             await stack.enter_async_context(client.informer(f"others.v{number + 1}.example.org"))
             await trio.sleep(6)
 
         assert len([r for r in server.audit if r.path == "/apis/example.com/v1"]) <= 40, "at least half of 30 to 60 s"
+
+
+async def remove_and_refuse_discovery(server: APIServer, widgets: Informer) -> None:
+    """Remove the aggregated API, and refuse discovery for so long that retries are as rare as they get."""
+    await widgets.wait_state(LIVE)
+    server.unregister(AGGREGATED.gvr)
+    await widgets.wait_state(ABSENT)
+    server.inject(Refuse(503), path_prefix="/apis/example.com")
+    await trio.sleep(3600)
+    server.forget_requests()
 
 
 async def note_revivals(widgets: Informer, task_status: trio.TaskStatus[list[Phase]]) -> None:
