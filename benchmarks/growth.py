@@ -1,6 +1,7 @@
 """How CPU and memory grow with the number of objects, informers, handlers, filters and indexes.
 
-    python -m benchmarks.growth [--of objects --of handlers] [--objects 10000,100000,1000000] [--plot growth.svg]
+    python -m benchmarks.growth [--of objects --of handlers] [--objects 10000,100000,1000000] [--compact]
+                                [--plot growth.svg]
 
 Each measurement is a process that syncs informers from the byte server (streaming list, without managedFields).
 One number is varied, the others stay as small as possible:
@@ -65,11 +66,12 @@ class Collections:
                 self.seconds += time.perf_counter() - self._began
 
 
-async def measure(url: str, of: str, count: int) -> None:
+async def measure(url: str, of: str, count: int, compact: bool) -> None:
     """Sync with ``count`` of what is varied, and print the result."""
+    settings = dynkube.InformerSettings(compact=compact)
     meter, collections, loop = Meter(), Collections(), LoopMonitor()
     async with AsyncExitStack() as stack:
-        client = await stack.enter_async_context(dynkube.connect(url=url))
+        client = await stack.enter_async_context(dynkube.connect(url=url, settings=settings))
         nursery = await stack.enter_async_context(trio.open_nursery())
         nursery.start_soon(loop.run)
         informers = _informers(client, of, count)
@@ -136,8 +138,10 @@ def plot(results: dict[str, list[dict[str, float]]], path: Path) -> None:
     figure.savefig(path, format="svg", metadata={"Date": None})
 
 
-def _run(url: str, of: str, count: int) -> dict[str, float]:
+def _run(url: str, of: str, count: int, compact: bool) -> dict[str, float]:
     command = [sys.executable, "-m", "benchmarks.growth", "--url", url, "--one", of, str(count)]
+    if compact:
+        command.append("--compact")
     printed = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
     print(printed, end="", flush=True)
     result: dict[str, float] = json.loads(printed)
@@ -149,12 +153,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Measure how costs grow.")
     parser.add_argument("--of", choices=tuple(VARIED), action="append", help="what is varied (default: each in turn)")
     parser.add_argument("--objects", help="numbers of objects, with commas in between")
+    parser.add_argument("--compact", action="store_true", help="store objects compressed")
     parser.add_argument("--plot", type=Path, help="write a plot as SVG")
     parser.add_argument("--url", help=argparse.SUPPRESS)
     parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
-        trio.run(measure, options.url, options.one[0], int(options.one[1]))
+        trio.run(measure, options.url, options.one[0], int(options.one[1]), options.compact)
         return
     results: dict[str, list[dict[str, float]]] = {}
     for of in options.of or VARIED:
@@ -165,7 +170,7 @@ def main() -> None:
         for count in counts:
             objects = count if of == "objects" else _EACH if of == "informers" else _SHARED
             with byte_server(objects=objects, size=_SIZE, render="initial") as url:
-                results[of].append(_run(url, of, count))
+                results[of].append(_run(url, of, count, options.compact))
     for of, measured in results.items():
         report(of=of, cpu_exponent=exponent(measured, "cpu_s"), memory_exponent=exponent(measured, "held_mb"))
     if options.plot:

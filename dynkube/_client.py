@@ -35,7 +35,7 @@ from dynkube.informers import (
     drop_managed_fields,
 )
 from dynkube.informers._factory import InformerFactory
-from dynkube.informers._settings import ClockedSettings
+from dynkube.informers._settings import InjectedSettings
 from dynkube.manifests._verbs import ManifestVerbs
 from dynkube.meta import GVK, GVR, HashShard
 from dynkube.meta._gvr import check_resource
@@ -73,7 +73,7 @@ class Client(Bound, Shortcuts, ManifestVerbs):
         self._field_manager = field_manager
         self._transport = transport
         self._http2 = http2
-        self._settings = ClockedSettings.of(settings or InformerSettings())
+        self._settings = InjectedSettings.of(settings or InformerSettings())
         self._limits = limits
         self._observers = Observers(observers)
         self._stack = AsyncExitStack()
@@ -250,6 +250,7 @@ class Client(Bound, Shortcuts, ManifestVerbs):
         page_size: int | None = None,
         consistency: Consistency | None = None,
         streaming_lists: bool | None = None,
+        compact: bool | None = None,
     ) -> Informer:
         """Return an informer: a local cache of a collection, kept up to date by a watch.
 
@@ -273,14 +274,16 @@ class Client(Bound, Shortcuts, ManifestVerbs):
             transform: applied to each object before it is stored; by default drops ``managedFields``. ``None``
                 stores objects unchanged. Must not change name, namespace, uid or resourceVersion.
             indexes: index name to a function from object to index values, or to a JSONPath.
-            page_size: objects per list request, as in kube-rs's ``watcher::Config``. This and the next two override the
-                client's :class:`~dynkube.InformerSettings` for this informer; ``None`` keeps the client's.
+            page_size: objects per list request, as in kube-rs's ``watcher::Config``. This and the next three override
+                the client's :class:`~dynkube.InformerSettings` for this informer; ``None`` keeps the client's.
             consistency: ``"any"`` or ``"most_recent"``: how recent a list must be.
             streaming_lists: receive the initial objects over the watch (KEP-3157); ``page_size`` and ``consistency``
                 apply to lists only.
+            compact: store objects compressed; see :class:`~dynkube.InformerSettings`.
 
         Raises:
             InvalidInput: an argument is invalid; the message names it and the fix.
+            ConfigError: ``compact`` is set, and ``zstandard`` is not installed.
         """
         if isinstance(resource, APIResource):
             resource = resource.gvr
@@ -298,6 +301,7 @@ class Client(Bound, Shortcuts, ManifestVerbs):
             page_size=page_size,
             consistency=consistency,
             streaming_lists=streaming_lists,
+            compact=compact,
         )
 
     def _layers(self) -> tuple[APIClient, InformerFactory]:

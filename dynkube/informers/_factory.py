@@ -16,7 +16,7 @@ from dynkube.informers._availability.serving import Serving
 from dynkube.informers._availability.tracker import AvailabilityTracker
 from dynkube.informers._cache.key import SharingKey
 from dynkube.informers._reflector.reflector import ServerFeatures
-from dynkube.informers._settings import ClockedSettings
+from dynkube.informers._settings import InjectedSettings
 from dynkube.informers._shared_informer import SharedInformer
 from dynkube.informers._statistics import InformerStatuses
 from dynkube.informers._views.handlers import HandlerTask
@@ -38,7 +38,7 @@ class InformerFactory:
         discovery: DiscoveryClient,
         mapper: DeferredRESTMapper,
         nursery: trio.Nursery,
-        settings: ClockedSettings,
+        settings: InjectedSettings,
         *,
         namespace: str = "default",
         observers: Observers = NO_OBSERVERS,
@@ -84,10 +84,10 @@ class InformerFactory:
 
     def acquire(self, key: SharingKey) -> SharedInformer:
         """Return the informer for ``key``, started if needed; pair with :meth:`release`."""
-        key = replace(key, lists=key.lists.differing_from(self._settings))
+        key = replace(key, overrides=key.overrides.differing_from(self._settings))
         informer = self._shared.get(key)
         if informer is None or informer.stopping:
-            settings = key.lists.applied_to(self._settings)
+            settings = key.overrides.applied_to(self._settings)
             informer = SharedInformer(
                 key, self._rest, self._tracker, settings, self._features, self._observers, self._on_ended
             )

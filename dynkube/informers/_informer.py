@@ -30,7 +30,7 @@ from dynkube.informers._factory import InformerFactory
 from dynkube.informers._filter_context import Surroundings
 from dynkube.informers._filters.filters import Filter, Predicate, as_filter
 from dynkube.informers._reads import Selector
-from dynkube.informers._settings import Consistency, ListSettings
+from dynkube.informers._settings import Consistency, Overrides
 from dynkube.informers._states import Phase, State
 from dynkube.informers._views.handlers import (
     EventQueue,
@@ -73,7 +73,7 @@ class Informer(Bound, Waits, Displayable):
         "_field_selector",
         "_gvr",
         "_label_selector",
-        "_lists",
+        "_overrides",
         "_resource",
         "_shard",
         "_surroundings",
@@ -95,6 +95,7 @@ class Informer(Bound, Waits, Displayable):
         page_size: int | None = None,
         consistency: Consistency | None = None,
         streaming_lists: bool | None = None,
+        compact: bool | None = None,
     ) -> None:
         super().__init__(namespace or None)  # "" means all namespaces, as in client-go
         self._factory_of = factory
@@ -108,7 +109,9 @@ class Informer(Bound, Waits, Displayable):
             raise InvalidInput(f"shard is {a_type(shard)}: pass HashShard(index, count), or None")
         self._shard = shard
         self._transform = transform
-        self._lists = ListSettings(page_size=page_size, consistency=consistency, streaming_lists=streaming_lists)
+        self._overrides = Overrides(
+            page_size=page_size, consistency=consistency, streaming_lists=streaming_lists, compact=compact
+        )
         self._entering: trio.Event | None = None
         self._closed = False
         self._surroundings = Surroundings(factory, self.refresh_filter)
@@ -165,7 +168,7 @@ class Informer(Bound, Waits, Displayable):
             self._label_selector,
             self._field_selector,
             self._transform,
-            self._lists,
+            self._overrides,
             self._shard,
         )
         self._shared = shared = factory.acquire(key)

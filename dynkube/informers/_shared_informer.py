@@ -31,7 +31,7 @@ from dynkube.informers._reflector.epoch_sink import EpochSink
 from dynkube.informers._reflector.recovery import Recovery, reason_of
 from dynkube.informers._reflector.reflector import Reflector, ServerFeatures
 from dynkube.informers._reflector.transitions import ResourceVersionRegressed
-from dynkube.informers._settings import ClockedSettings
+from dynkube.informers._settings import InjectedSettings
 from dynkube.informers._slices import Slices
 from dynkube.informers._states import Phase, State, StateReporter
 from dynkube.informers._statistics import InformerStatus
@@ -83,7 +83,7 @@ class SharedInformer:
         key: SharingKey,
         rest: RESTClient,
         tracker: AvailabilityTracker,
-        settings: ClockedSettings,
+        settings: InjectedSettings,
         features: ServerFeatures,
         observers: Observers,
         on_ended: Callable[[SharedInformer], None],
@@ -328,7 +328,9 @@ class SharedInformer:
 
     def _start_reflecting(self) -> None:
         assert self._nursery is not None
-        bodies = BodyCache(self._settings.decoded_bodies)  # created late, as absent resources must take little memory
+        settings = self._settings
+        compactor = settings.compactor() if settings.compact else None
+        bodies = BodyCache(settings.decoded_bodies)  # created late, as absent resources must take little memory
         source = ListWatch(
             self._rest,
             self.gvr,
@@ -336,7 +338,7 @@ class SharedInformer:
             label_selector=self.key.label_selector,
             field_selector=self.key.field_selector,
             shard=self.key.shard,
-            decoder=decoder_for(self.key.transform, bodies, self.failures.transform_failed),
+            decoder=decoder_for(self.key.transform, bodies, self.failures.transform_failed, compactor),
             honor_retry_after=False,  # the reflector has its own backoff, so that failures are visible in the state
             on_malformed=self.failures.malformed,
         )
@@ -345,7 +347,7 @@ class SharedInformer:
         reflector = Reflector(
             source,
             sink,
-            self._settings,
+            settings,
             self._features,
             self._observers,
             consistent=self._appeared,

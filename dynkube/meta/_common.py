@@ -1,10 +1,14 @@
-"""State shared by the objects of one cache: apiVersion, kind, decoded bodies."""
+"""State shared by the objects of one cache: apiVersion, kind, decoded bodies, and how bodies are compressed."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
+from typing import TYPE_CHECKING
 
 from dynkube.meta._frozen import FrozenDict
+
+if TYPE_CHECKING:
+    from dynkube.meta._compact import BodyCodec
 
 
 class BodyCache:
@@ -42,9 +46,17 @@ class BodyCache:
 class Common:
     """Fields stored once for all objects of a cache."""
 
-    __slots__ = ("api_version", "bodies", "kind")
+    __slots__ = ("api_version", "bodies", "codec", "kind")
 
-    def __init__(self, api_version: str | None, kind: str | None, bodies: BodyCache | None = None) -> None:
+    def __init__(
+        self,
+        api_version: str | None,
+        kind: str | None,
+        bodies: BodyCache | None = None,
+        codec: BodyCodec | None = None,
+    ) -> None:
         self.api_version: str = api_version or ""
         self.kind: str = kind or ""
         self.bodies: BodyCache | None = bodies
+        self.codec: BodyCodec | None = codec
+        """Decompresses the bytes that these objects store; ``None`` if they store JSON."""

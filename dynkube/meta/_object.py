@@ -53,7 +53,7 @@ class Unstructured(Displayable, Mapping[str, Any], msgspec.Struct, metaclass=Obj
     """
 
     # The fields of the Struct. Only a body that no BodyCache keeps is stored in the object.
-    _raw: bytes = b""
+    _raw: bytes = b""  # JSON, compressed if _common has a codec
     _common: Common = _NOTHING
     _meta: MetaHeader = msgspec.field(default_factory=MetaHeader)
     _labels: Labels = NO_LABELS
@@ -209,7 +209,8 @@ class Unstructured(Displayable, Mapping[str, Any], msgspec.Struct, metaclass=Obj
     @property
     def json(self) -> bytes:
         """The object as JSON, byte for byte as received."""
-        return self._raw
+        codec = self._common.codec
+        return self._raw if codec is None else codec.decompress(self._raw)
 
     def to_dict(self) -> dict[str, Any]:
         """Return a private, mutable copy, for changing and sending back.
@@ -219,7 +220,7 @@ class Unstructured(Displayable, Mapping[str, Any], msgspec.Struct, metaclass=Obj
                 Every other access to the body raises this error, too.
         """
         try:
-            document: dict[str, Any] = _body_decoder.decode(self._raw)
+            document: dict[str, Any] = _body_decoder.decode(self.json)
         except UNREADABLE as exc:
             raise InvalidObject(f"the body of {self!r} cannot be decoded: {exc}") from exc
         return document
@@ -290,7 +291,8 @@ class Unstructured(Displayable, Mapping[str, Any], msgspec.Struct, metaclass=Obj
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Unstructured):
-            return self._raw == other._raw or self._decode() == other._decode()
+            same_bytes = self._raw == other._raw and self._common.codec is other._common.codec
+            return same_bytes or self._decode() == other._decode()
         if isinstance(other, Mapping):
             return self._decode() == other
         return NotImplemented
@@ -303,7 +305,7 @@ class Unstructured(Displayable, Mapping[str, Any], msgspec.Struct, metaclass=Obj
         return hash((self.kind, self.key, self.uid, self.resource_version))
 
     def __reduce__(self) -> tuple[type[Unstructured], tuple[bytes]]:
-        return Unstructured, (self._raw,)
+        return Unstructured, (self.json,)
 
     def __copy__(self) -> Unstructured:
         return self

@@ -19,7 +19,7 @@ from dynkube import (
     Unstructured,
     connect,
 )
-from dynkube.informers._settings import ClockedSettings
+from dynkube.informers._settings import InjectedSettings
 from dynkube.testing import APIServer
 from tests.informers.folding import Subscription
 from tests.informers.kit import WIDGETS, Recorder, crd, names, namespace, quiet, widget
@@ -97,7 +97,7 @@ async def test_a_filter_replaced_during_the_first_list_applies_before_any_handle
         server.create(widget(f"w{number}", labels={"team": "xy"[number % 2]}))
     shown: set[str] = set()
     # On this clock every time slice is over at once, so the informer pauses after each batch of objects.
-    settings = ClockedSettings(cpu_clock=iter(range(10**9)).__next__, slice=0.5)
+    settings = InjectedSettings(cpu_clock=iter(range(10**9)).__next__, slice=0.5)
     async with connect(transport=server.transport(), settings=settings) as client:
         widgets = client.informer(WIDGETS, filter=LabelFilter("team=x"))
 
@@ -123,7 +123,7 @@ async def test_a_predicate_that_changes_all_the_time_does_not_prevent_the_initia
     for number in range(500):
         server.create(widget(f"w{number}"))
     changing = PredicateFilter(lambda obj: True)
-    settings = ClockedSettings(cpu_clock=iter(range(10**9)).__next__, slice=0.5 if pauses else math.inf)
+    settings = InjectedSettings(cpu_clock=iter(range(10**9)).__next__, slice=0.5 if pauses else math.inf)
     async with (
         connect(transport=server.transport(), settings=settings) as client,
         client.informer(WIDGETS, filter=changing) as widgets,

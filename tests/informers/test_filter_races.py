@@ -10,7 +10,7 @@ import trio
 import dynkube
 from dynkube import Client, Filter, LabelFilter, NamespaceFilter, Unstructured
 from dynkube.informers._filters.filters import BoundFilter, FilterContext
-from dynkube.informers._settings import ClockedSettings
+from dynkube.informers._settings import InjectedSettings
 from dynkube.testing import APIServer
 from tests.informers.kit import WIDGETS, Recorder, crd, names, quiet, widget
 
@@ -35,7 +35,7 @@ async def test_a_handler_added_during_a_filter_change_gets_each_visible_object_o
     for number in range(300):
         server.create(widget(f"w{number}", labels={"team": "xy"[number % 2]}))
     # On this clock every time slice is over at once, so the informer pauses after each batch of objects.
-    settings = ClockedSettings(cpu_clock=iter(range(10**9)).__next__, slice=0.5)
+    settings = InjectedSettings(cpu_clock=iter(range(10**9)).__next__, slice=0.5)
     shown: Counter[str] = Counter()
     client = dynkube.connect(transport=server.transport(), settings=settings)
     widgets = client.informer(WIDGETS, filter=LabelFilter("team=y"))

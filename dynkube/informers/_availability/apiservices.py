@@ -17,7 +17,7 @@ from dynkube.errors import DynkubeError, Forbidden, NotFound, Unauthorized
 from dynkube.informers._cache.store import Snapshot
 from dynkube.informers._reflector.recovery import Recovery
 from dynkube.informers._reflector.reflector import Reflector, ServerFeatures
-from dynkube.informers._settings import ClockedSettings
+from dynkube.informers._settings import InjectedSettings
 from dynkube.informers._tasks import start_in_scope
 from dynkube.meta import GVR, Bookmark, Deleted, FieldSelector, GroupVersion, LabelSelector, WatchEvent
 from dynkube.rest._client import RESTClient
@@ -39,7 +39,7 @@ class APIServices:
     def __init__(
         self,
         rest: RESTClient,
-        settings: ClockedSettings,
+        settings: InjectedSettings,
         features: ServerFeatures,
         nursery: trio.Nursery,
         *,

@@ -19,7 +19,7 @@ from dynkube.informers._availability.observations import CRDSource
 from dynkube.informers._cache.store import Snapshot
 from dynkube.informers._reflector.recovery import Recovery, reason_of
 from dynkube.informers._reflector.reflector import Reflector, ServerFeatures
-from dynkube.informers._settings import ClockedSettings
+from dynkube.informers._settings import InjectedSettings
 from dynkube.meta import GVR, Bookmark, Deleted, FieldSelector, LabelSelector, Unstructured, WatchEvent
 from dynkube.meta._versions import is_older
 from dynkube.rest._client import RESTClient
@@ -53,7 +53,7 @@ class CRDWatcher:
     def __init__(
         self,
         rest: RESTClient,
-        settings: ClockedSettings,
+        settings: InjectedSettings,
         features: ServerFeatures,
         stamp: Callable[[], float],
         *,

@@ -14,7 +14,7 @@ import trio
 from dynkube.discovery import APIDiscovery, APIResource, DiscoveryClient
 from dynkube.discovery._resources import EVERYTHING
 from dynkube.errors import DiscoveryFailed, DynkubeError
-from dynkube.informers._settings import ClockedSettings
+from dynkube.informers._settings import InjectedSettings
 from dynkube.informers._slices import Slices
 from dynkube.meta import GroupVersion
 from dynkube.rest._backoff import Backoff
@@ -73,7 +73,7 @@ class DiscoveryPoller:
     def __init__(
         self,
         discovery: DiscoveryClient,
-        settings: ClockedSettings,
+        settings: InjectedSettings,
         listener: DiscoveryListener,
         stamp: Callable[[], float],
     ) -> None:

@@ -40,7 +40,7 @@ from dynkube.informers._availability.followers import Followers, Verdict
 from dynkube.informers._availability.observations import DiscoveryAnswer, Observations, ServingProof, Stamps
 from dynkube.informers._availability.verdict import judge
 from dynkube.informers._reflector.reflector import ServerFeatures
-from dynkube.informers._settings import ClockedSettings
+from dynkube.informers._settings import InjectedSettings
 from dynkube.informers._tasks import start_in_scope
 from dynkube.meta import GVR, GroupVersion, Unstructured
 from dynkube.meta._versions import is_older
@@ -65,7 +65,7 @@ class AvailabilityTracker:
         rest: RESTClient,
         discovery: DiscoveryClient,
         mapper: DeferredRESTMapper,
-        settings: ClockedSettings,
+        settings: InjectedSettings,
         features: ServerFeatures,
         nursery: trio.Nursery,
         observers: Observers = NO_OBSERVERS,

@@ -7,7 +7,7 @@ from typing import Final
 
 from dynkube._guard import attempt
 from dynkube.informers._cache.transform import Transform, drop_managed_fields
-from dynkube.informers._settings import ListSettings
+from dynkube.informers._settings import Overrides
 from dynkube.meta import GVR, FieldSelector, HashShard, LabelSelector
 from dynkube.telemetry import Collection
 
@@ -47,7 +47,7 @@ class SharingKey:
     label_selector: LabelSelector = field(default_factory=lambda: LabelSelector.parse(None))
     field_selector: FieldSelector = field(default_factory=lambda: FieldSelector.parse(None))
     transform: Transform | None = field(default=drop_managed_fields, compare=False)
-    lists: ListSettings = field(default_factory=ListSettings)
+    overrides: Overrides = field(default_factory=Overrides)
     shard: HashShard | None = None
     _same_transform: _SameTransform = field(init=False, repr=False)
 

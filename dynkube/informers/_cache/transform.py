@@ -11,6 +11,7 @@ from dynkube.errors import InvalidInput
 from dynkube.meta import Unstructured
 from dynkube.meta._arguments import a_type
 from dynkube.meta._common import BodyCache
+from dynkube.meta._compact import Compactor
 from dynkube.meta._wire.objects import ObjectDecoder, cut_managed_fields
 
 Transform: TypeAlias = Callable[[Unstructured], Unstructured]
@@ -27,34 +28,37 @@ def drop_managed_fields(obj: Unstructured) -> Unstructured:
     return Unstructured(cut_managed_fields(obj.json))
 
 
-def decoder_for(transform: Transform | None, bodies: BodyCache, failed: TransformFailed) -> ObjectDecoder:
+def decoder_for(
+    transform: Transform | None, bodies: BodyCache, failed: TransformFailed, compactor: Compactor | None = None
+) -> ObjectDecoder:
     """Return a decoder that applies ``transform`` to each object."""
-    if transform is None:
-        return ObjectDecoder(bodies=bodies)
-    if transform is drop_managed_fields:
-        return ObjectDecoder(drop_managed_fields=True, bodies=bodies)
-    return _TransformingDecoder(transform, bodies, failed)
+    if transform is None or transform is drop_managed_fields:
+        return ObjectDecoder(drop_managed_fields=transform is not None, bodies=bodies, compactor=compactor)
+    return _TransformingDecoder(transform, bodies, failed, compactor)
 
 
 class _TransformingDecoder(ObjectDecoder):
     """Applies a user's function. If it raises, the object is kept as received."""
 
-    __slots__ = ("_failed", "_transform")
+    __slots__ = ("_failed", "_received", "_transform")
 
-    def __init__(self, transform: Transform, bodies: BodyCache, failed: TransformFailed) -> None:
-        super().__init__(bodies=bodies)
+    def __init__(
+        self, transform: Transform, bodies: BodyCache, failed: TransformFailed, compactor: Compactor | None
+    ) -> None:
+        super().__init__(bodies=bodies, compactor=compactor)
+        self._received = ObjectDecoder(bodies=bodies)
         self._transform = transform
         self._failed = failed
 
     def decode(self, raw: bytes) -> Unstructured:
         """Decode and transform one object."""
-        obj = super().decode(raw)
-        return attempt_with(self._transformed, obj, obj, partial(self._failed, obj))
-
-    def _transformed(self, obj: Unstructured) -> Unstructured:
-        result = _checked(self._transform(obj), obj)
+        obj = self._received.decode(raw)
+        result = attempt_with(self._transformed, obj, obj, partial(self._failed, obj))
         # Decoded again, so that the cached object shares strings and bodies like any other.
         return super().decode(result.json)
+
+    def _transformed(self, obj: Unstructured) -> Unstructured:
+        return _checked(self._transform(obj), obj)
 
 
 def _checked(result: object, obj: Unstructured) -> Unstructured:

@@ -37,7 +37,7 @@ from dynkube.informers._reflector.transitions import (
     Watching,
     followed,
 )
-from dynkube.informers._settings import ClockedSettings
+from dynkube.informers._settings import InjectedSettings
 from dynkube.informers._slices import Slices
 from dynkube.meta import Bookmark, WatchEvent
 from dynkube.telemetry import Observers
@@ -102,7 +102,7 @@ class Reflector:
         self,
         source: ListWatch,
         sink: Sink,
-        settings: ClockedSettings,
+        settings: InjectedSettings,
         features: ServerFeatures,
         observers: Observers = NO_OBSERVERS,
         *,

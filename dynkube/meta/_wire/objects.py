@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 
 from dynkube.meta._common import BodyCache, Common
+from dynkube.meta._compact import Compactor
 from dynkube.meta._header import EMPTY_META, NO_LABELS, Header, Labels, packed, read_header, read_labels
 from dynkube.meta._object import Unstructured
 
@@ -30,14 +31,22 @@ class ObjectDecoder:
     Args:
         drop_managed_fields: cut ``metadata.managedFields`` out of the bytes (often a third of them).
         bodies: shared by the objects of one cache, to bound the number of decoded bodies.
+        compactor: compresses the bytes that the objects of one cache keep.
     """
 
-    __slots__ = ("_bodies", "_common", "_drop", "_labels", "_mappings")
+    __slots__ = ("_bodies", "_common", "_compactor", "_compressed", "_drop", "_labels", "_mappings")
 
-    def __init__(self, *, drop_managed_fields: bool = False, bodies: BodyCache | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        drop_managed_fields: bool = False,
+        bodies: BodyCache | None = None,
+        compactor: Compactor | None = None,
+    ) -> None:
         self._drop = drop_managed_fields
         self._bodies = bodies
-        self._common = Common(None, None, bodies)
+        self._compactor = compactor
+        self._common = self._compressed = Common(None, None, bodies)
         self._labels: dict[bytes, Labels] = {}
         self._mappings = _MAPPINGS  # how many more sets may be stored as mappings
 
@@ -57,12 +66,21 @@ class ObjectDecoder:
             if self._drop and meta.managed_fields:
                 raw = _without(raw, meta.managed_fields)
             meta.labels = meta.managed_fields = _NOTHING  # they are views of the received bytes
-        return Unstructured.from_wire(raw, self._shared_kind(header), meta, labels)
+        common = self._shared_kind(header)
+        if self._compactor is not None and (compressed := self._compactor.compress(raw)) is not None:
+            return Unstructured.from_wire(compressed, self._shared_codec(common, self._compactor), meta, labels)
+        return Unstructured.from_wire(raw, common, meta, labels)
 
     def _shared_kind(self, header: Header) -> Common:
         common = self._common
         if common.kind != header.kind or common.api_version != header.api_version:
             common = self._common = Common(header.api_version, header.kind, self._bodies)
+        return common
+
+    def _shared_codec(self, plain: Common, compactor: Compactor) -> Common:
+        common, codec = self._compressed, compactor.codec
+        if common.codec is not codec or common.kind != plain.kind or common.api_version != plain.api_version:
+            common = self._compressed = Common(plain.api_version, plain.kind, self._bodies, codec)
         return common
 
     def _shared_labels(self, text: bytes, raw: bytes) -> Labels:

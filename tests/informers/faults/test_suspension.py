@@ -10,7 +10,7 @@ import trio
 
 import dynkube
 from dynkube import LIVE
-from dynkube.informers._settings import ClockedSettings
+from dynkube.informers._settings import InjectedSettings
 from dynkube.rest._suspension import seconds_suspended
 from dynkube.testing import APIServer
 from tests.informers.kit import WIDGETS, crd, names, quiet, widget
@@ -37,7 +37,7 @@ def machine() -> Machine:
 async def client(server: APIServer, machine: Machine) -> AsyncIterator[dynkube.Client]:
     server.create(crd())
     server.create(widget("a"))
-    settings = ClockedSettings(random=Random(7), suspended=machine.suspended)
+    settings = InjectedSettings(random=Random(7), suspended=machine.suspended)
     async with dynkube.connect(transport=server.transport(), settings=settings) as client:
         yield client
 

@@ -17,7 +17,7 @@ import dynkube
 from dynkube import GVR
 from dynkube.discovery._lookup import gvr_to_follow
 from dynkube.errors import ClosedError
-from dynkube.informers._settings import ClockedSettings
+from dynkube.informers._settings import InjectedSettings
 from dynkube.testing import APIServer, Disconnect, Fault, Outage, Refuse, Snapshot
 from tests.informers.kit import quiet
 from tests.informers.model.cluster import Cluster
@@ -320,7 +320,7 @@ async def open_world(options: Options) -> AsyncIterator[World]:
         random=Random(1),
     )
     ticks = count()
-    settings = ClockedSettings(
+    settings = InjectedSettings(
         random=Random(1), cpu_clock=(lambda: float(next(ticks))) if options.breathing else lambda: 0.0
     )
     async with server:
