@@ -251,6 +251,7 @@ class Client(Bound, Shortcuts, ManifestVerbs):
         consistency: Consistency | None = None,
         streaming_lists: bool | None = None,
         compact: bool | None = None,
+        metadata_only: bool = False,
     ) -> Informer:
         """Return an informer: a local cache of a collection, kept up to date by a watch.
 
@@ -280,6 +281,9 @@ class Client(Bound, Shortcuts, ManifestVerbs):
             streaming_lists: receive the initial objects over the watch (KEP-3157); ``page_size`` and ``consistency``
                 apply to lists only.
             compact: store objects compressed; see :class:`~dynkube.InformerSettings`.
+            metadata_only: receive only apiVersion, kind and metadata of each object, like client-go's metadata informer
+                (PartialObjectMetadata). A server that sends whole objects nevertheless is noticed, logged, and their
+                rest is removed. See :attr:`~dynkube.Unstructured.metadata_only`.
 
         Raises:
             InvalidInput: an argument is invalid; the message names it and the fix.
@@ -302,6 +306,7 @@ class Client(Bound, Shortcuts, ManifestVerbs):
             consistency=consistency,
             streaming_lists=streaming_lists,
             compact=compact,
+            metadata_only=metadata_only,
         )
 
     def _layers(self) -> tuple[APIClient, InformerFactory]:

@@ -47,7 +47,12 @@ def informer_card(informer: Informer, now: datetime) -> Card:
     head = line("informer", Span(resource, Tone.STRONG), where, pill(numbers.state.phase))
     shown_filter = "" if informer.filter is None else repr_of(informer.filter)
     passing = f"{len(objects):,} of {numbers.objects:,} pass the filter" if shown_filter else f"{numbers.objects:,}"
-    selectors = (str(informer._label_selector), str(informer._field_selector), shard_text(informer._shard))
+    selectors = (
+        str(informer._label_selector),
+        str(informer._field_selector),
+        shard_text(informer._shard),
+        "metadata only" if informer._metadata_only else "",
+    )
     facts = [
         ("state", _state(numbers.state, now)),
         ("objects", line(passing)),

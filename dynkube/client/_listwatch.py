@@ -20,6 +20,7 @@ from dynkube.errors import APIError, DeadlineExceeded, ProtocolError
 from dynkube.meta import GVR, FieldSelector, HashShard, LabelSelector, Unstructured, UnstructuredList
 from dynkube.meta._path import resource_path
 from dynkube.meta._wire.lists import ListDecoder
+from dynkube.meta._wire.metadata_only import ACCEPT, ACCEPT_LIST
 from dynkube.meta._wire.objects import ObjectDecoder
 from dynkube.rest import Answer
 from dynkube.rest._client import RESTClient
@@ -51,7 +52,8 @@ class ListWatch:
         field_selector: restrict by fields; evaluated by the server.
         shard: restrict by a hash; evaluated by servers that support it (KEP-5866), and here, as others ignore it: other
             objects are not listed, and count as deleted in watches.
-        decoder: decodes objects; pass one to drop managedFields or to limit the size of decoded bodies.
+        decoder: decodes objects; pass one to drop managedFields or to limit the size of decoded bodies. If it reads
+            only metadata, only metadata is requested.
         honor_retry_after: retry requests when the server asks for it (Retry-After); see :class:`~dynkube.rest.Request`.
         on_malformed: called with each listed item without ``metadata.name``, which is skipped; by default a warning
             is logged. ``malformed`` counts them.
@@ -109,6 +111,7 @@ class ListWatch:
             label_selector=self._params.get("labelSelector", ""),
             field_selector=self._params.get("fieldSelector", ""),
             shard=self._shard,
+            metadata_only=self._decoder.metadata_only,
         )
 
     def pacing_itself(self) -> ListWatch:
@@ -193,7 +196,14 @@ class ListWatch:
         }
         params = self._params | {name: text for name, text in asked.items() if text}
         seconds = DEFAULT_LIST_TIMEOUT if timeout is None else timeout
-        return Request(method="GET", path=self._path, params=params, timeout=seconds, honor_retry_after=self._obliging)
+        return Request(
+            method="GET",
+            path=self._path,
+            params=params,
+            accept=ACCEPT_LIST if self._decoder.metadata_only else "application/json",
+            timeout=seconds,
+            honor_retry_after=self._obliging,
+        )
 
     async def read(self, answer: Answer) -> UnstructuredList:
         """Decode a complete response to :meth:`list_request`, with checkpoints in between.
@@ -301,7 +311,10 @@ class ListWatch:
             params["resourceVersionMatch"] = "NotOlderThan"
         if timeout_seconds is not None:
             params["timeoutSeconds"] = str(timeout_seconds)
-        return self._open_watch(Request(method="GET", path=self._path, params=params, honor_retry_after=self._obliging))
+        accept = ACCEPT if self._decoder.metadata_only else "application/json"
+        return self._open_watch(
+            Request(method="GET", path=self._path, params=params, accept=accept, honor_retry_after=self._obliging)
+        )
 
     @asynccontextmanager
     async def _open_watch(self, request: Request) -> AsyncIterator[Batches]:

@@ -17,9 +17,13 @@ ObjectLike: TypeAlias = Unstructured | Mapping[str, object] | bytes | str
 def as_object(obj: ObjectLike) -> Unstructured:
     """Return ``obj`` as :class:`Unstructured`.
 
-    Raises InvalidObject if it is not a JSON object.
+    Raises:
+        InvalidObject: it is not a JSON object, or an object of which only the metadata is known.
     """
-    return obj if isinstance(obj, Unstructured) else Unstructured(obj)
+    found = obj if isinstance(obj, Unstructured) else Unstructured(obj)
+    if found.metadata_only:
+        raise InvalidObject(f"{found!r} would lose everything else when written: get the whole object, or patch it")
+    return found
 
 
 class WrongKind(InvalidObject):

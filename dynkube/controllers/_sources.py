@@ -80,6 +80,7 @@ class Source:
             label_selector=watch.label_selector,
             field_selector=watch.field_selector,
             shard=watch.shard,
+            metadata_only=watch.metadata_only,
             indexes={**watch.indexes, **({OWNERS: owner_uids} if watch.maps_to_owner else {})},
         )
         return cls(watch, informer, PendingWrites(informer), reconciled)

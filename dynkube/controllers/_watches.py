@@ -230,6 +230,7 @@ class Watch:
         shard: only objects in this part, by a hash; see :meth:`Client.informer`.
         predicate: which changes count; ``None`` for all.
         indexes: name to function or JSONPath, for ``ctx.by_index``.
+        metadata_only: cache only the metadata of the objects; see :meth:`Client.informer`.
 
     Raises:
         InvalidInput: an argument is invalid.
@@ -243,6 +244,7 @@ class Watch:
     shard: HashShard | None = None
     predicate: ChangePredicate | None = None
     indexes: Mapping[str, str | IndexFunc] = field(default_factory=dict)
+    metadata_only: bool = False
 
     def __post_init__(self) -> None:
         check_resource(self.resource, version_optional=True)

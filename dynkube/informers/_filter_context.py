@@ -18,11 +18,14 @@ _NAMESPACES = GVR("", "v1", "namespaces")
 class Surroundings:
     """The :class:`FilterContext` of one informer."""
 
-    __slots__ = ("_changed", "_factory")
+    __slots__ = ("_changed", "_factory", "metadata_only")
 
-    def __init__(self, factory: Callable[[], InformerFactory], changed: Callable[[], None]) -> None:
+    def __init__(
+        self, factory: Callable[[], InformerFactory], changed: Callable[[], None], *, metadata_only: bool
+    ) -> None:
         self._factory = factory
         self._changed = changed
+        self.metadata_only = metadata_only
 
     def changed(self) -> None:
         """Evaluate the filter again, as its results may have changed."""

@@ -73,6 +73,7 @@ class Informer(Bound, Waits, Displayable):
         "_field_selector",
         "_gvr",
         "_label_selector",
+        "_metadata_only",
         "_overrides",
         "_resource",
         "_shard",
@@ -96,6 +97,7 @@ class Informer(Bound, Waits, Displayable):
         consistency: Consistency | None = None,
         streaming_lists: bool | None = None,
         compact: bool | None = None,
+        metadata_only: bool = False,
     ) -> None:
         super().__init__(namespace or None)  # "" means all namespaces, as in client-go
         self._factory_of = factory
@@ -114,7 +116,10 @@ class Informer(Bound, Waits, Displayable):
         )
         self._entering: trio.Event | None = None
         self._closed = False
-        self._surroundings = Surroundings(factory, self.refresh_filter)
+        if not isinstance(metadata_only, bool):
+            raise InvalidInput(f"metadata_only must be True or False, not {metadata_only!r}")
+        self._metadata_only = metadata_only
+        self._surroundings = Surroundings(factory, self.refresh_filter, metadata_only=metadata_only)
         self._view.filter = None if filter is None else as_filter(filter)
         if transform is not None and not callable(transform):
             raise InvalidInput(f"transform is {a_type(transform)}: pass a function of the object, or None")
@@ -170,6 +175,7 @@ class Informer(Bound, Waits, Displayable):
             self._transform,
             self._overrides,
             self._shard,
+            self._metadata_only,
         )
         self._shared = shared = factory.acquire(key)
         for subscriber in self._view.subscribers:
@@ -260,10 +266,14 @@ class Informer(Bound, Waits, Displayable):
     def printer_columns(self) -> tuple[PrinterColumn, ...]:
         """The ``additionalPrinterColumns`` of the resource's CRD, kept up to date.
 
-        Empty if the CRD declares none, if no CRD defines the resource, or if the client may not read CRDs.
+        Empty if the CRD declares none, if no CRD defines the resource, or if the client may not read CRDs. With
+        ``metadata_only`` only those that show metadata.
         """
         gvr = self.gvr
-        return () if gvr is None or self._factory is None else self._factory.printer_columns(gvr)
+        columns = () if gvr is None or self._factory is None else self._factory.printer_columns(gvr)
+        if not self._metadata_only:
+            return columns
+        return tuple(column for column in columns if column.json_path.startswith(".metadata."))
 
     # ── handlers and events ──────────────────────────────────────────────────────────────────
 
@@ -405,7 +415,8 @@ class Informer(Bound, Waits, Displayable):
     def _new_index(self, name: str, source: str | IndexFunc) -> Index:
         if not isinstance(name, str):
             raise InvalidInput(f"the name of an index is {name!r}: pass a string")
-        return Index(index_func(source), lambda exc, obj: self._report(f"index {name!r}", exc, obj))
+        func = index_func(source, metadata_only=self._metadata_only)
+        return Index(func, lambda exc, obj: self._report(f"index {name!r}", exc, obj))
 
     def __repr__(self) -> str:
         where = f" namespace={self._namespace}" if self._namespace else ""

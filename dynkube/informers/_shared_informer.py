@@ -42,6 +42,8 @@ from dynkube.informers._views.handlers import EventQueue, HandlerTask
 from dynkube.informers._views.subscriber import Subscriber
 from dynkube.meta import GVR, Unstructured, WatchEvent
 from dynkube.meta._common import BodyCache
+from dynkube.meta._wire.metadata_only import MetadataReader
+from dynkube.meta._wire.objects import ObjectDecoder
 from dynkube.rest._client import RESTClient
 from dynkube.telemetry import Observers
 
@@ -160,6 +162,7 @@ class SharedInformer:
             label_selector=collection.label_selector,
             field_selector=collection.field_selector,
             shard=collection.shard,
+            metadata_only=collection.metadata_only,
             state=self.state,
             objects=len(self.snapshot),
             resource_version=self.resource_version,
@@ -329,8 +332,6 @@ class SharedInformer:
     def _start_reflecting(self) -> None:
         assert self._nursery is not None
         settings = self._settings
-        compactor = settings.compactor() if settings.compact else None
-        bodies = BodyCache(settings.decoded_bodies)  # created late, as absent resources must take little memory
         source = ListWatch(
             self._rest,
             self.gvr,
@@ -338,7 +339,7 @@ class SharedInformer:
             label_selector=self.key.label_selector,
             field_selector=self.key.field_selector,
             shard=self.key.shard,
-            decoder=decoder_for(self.key.transform, bodies, self.failures.transform_failed, compactor),
+            decoder=self._decoder(settings),
             honor_retry_after=False,  # the reflector has its own backoff, so that failures are visible in the state
             on_malformed=self.failures.malformed,
         )
@@ -355,6 +356,20 @@ class SharedInformer:
         )
         self._appeared = True
         self._reflecting = start_in_scope(self._nursery, reflector.run)
+
+    def _decoder(self, settings: InjectedSettings) -> ObjectDecoder:
+        """Return a new decoder: an absent resource has none, as it must take little memory."""
+        metadata = None
+        if self.key.metadata_only and self._generation is not None:
+            kind = self._generation.served_as.kind
+            metadata = MetadataReader(self.gvr.api_version, kind, self.failures.whole_object_received)
+        return decoder_for(
+            self.key.transform,
+            BodyCache(settings.decoded_bodies),
+            self.failures.transform_failed,
+            compactor=settings.compactor() if settings.compact else None,
+            metadata=metadata,
+        )
 
     def _stop_reflecting(self) -> None:
         self._epoch += 1

@@ -78,6 +78,7 @@ class InformerStatus:
         users: number of informers that share the cache; 0 if the last one was closed and the cache ends soon
             (``InformerSettings.linger``).
         shard: the part of the objects that is cached; ``None`` for all.
+        metadata_only: whether only the metadata of the objects is cached.
     """
 
     gvr: GVR
@@ -98,10 +99,12 @@ class InformerStatus:
     last_error: str
     users: int
     shard: HashShard | None = None
+    metadata_only: bool = False
 
     @property
     def _restrictions(self) -> list[str]:
-        return [text for text in (self.label_selector, self.field_selector, shard_text(self.shard)) if text]
+        only = "metadata only" if self.metadata_only else ""
+        return [text for text in (self.label_selector, self.field_selector, shard_text(self.shard), only) if text]
 
     def __str__(self) -> str:
         return "  ".join(filter(None, _cells(self)))

@@ -1,4 +1,4 @@
-"""State shared by the objects of one cache: apiVersion, kind, decoded bodies, and how bodies are compressed."""
+"""State shared by the objects of one cache: apiVersion, kind, decoded bodies, and how and what the objects store."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class BodyCache:
 class Common:
     """Fields stored once for all objects of a cache."""
 
-    __slots__ = ("api_version", "bodies", "codec", "kind")
+    __slots__ = ("api_version", "bodies", "codec", "kind", "metadata_only")
 
     def __init__(
         self,
@@ -54,9 +54,13 @@ class Common:
         kind: str | None,
         bodies: BodyCache | None = None,
         codec: BodyCodec | None = None,
+        *,
+        metadata_only: bool = False,
     ) -> None:
         self.api_version: str = api_version or ""
         self.kind: str = kind or ""
         self.bodies: BodyCache | None = bodies
         self.codec: BodyCodec | None = codec
         """Decompresses the bytes that these objects store; ``None`` if they store JSON."""
+        self.metadata_only: bool = metadata_only
+        """Whether everything but apiVersion, kind and metadata was left out."""

@@ -7,7 +7,7 @@ time and a fraction of the memory of decoding the whole pod, and creates no work
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import msgspec
@@ -68,7 +68,8 @@ class Unstructured(Displayable, Mapping[str, Any], msgspec.Struct, metaclass=Obj
         except UNREADABLE as exc:
             raise InvalidObject(f"not a Kubernetes object: {complaint(exc)}") from exc
         self._raw = raw
-        self._common = Common(header.api_version, header.kind)
+        reduced = isinstance(source, Unstructured) and source.metadata_only
+        self._common = Common(header.api_version, header.kind, metadata_only=reduced)
         self._meta = meta
         self._labels = labels
 
@@ -154,6 +155,15 @@ class Unstructured(Displayable, Mapping[str, Any], msgspec.Struct, metaclass=Obj
         return unpacked(labels) if isinstance(labels, tuple) else labels
 
     @property
+    def metadata_only(self) -> bool:
+        """Whether the server has more of this object than its apiVersion, kind and metadata, which are all it has here.
+
+        So it is in an informer with ``metadata_only=True``. Client methods that write objects reject such an object: it
+        would replace the whole one.
+        """
+        return self._common.metadata_only
+
+    @property
     def deletion_timestamp(self) -> str | None:
         """``metadata.deletionTimestamp`` as a string, or ``None``.
 
@@ -187,7 +197,12 @@ class Unstructured(Displayable, Mapping[str, Any], msgspec.Struct, metaclass=Obj
         return decoded
 
     def __getitem__(self, key: str) -> Any:
-        return self._decode()[key]
+        try:
+            return self._decode()[key]
+        except KeyError:
+            if self.metadata_only:
+                raise KeyError(f"{key}: {self!r} comes from an informer with metadata_only=True") from None
+            raise
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._decode())
@@ -267,7 +282,7 @@ class Unstructured(Displayable, Mapping[str, Any], msgspec.Struct, metaclass=Obj
         Raises:
             InvalidObject: a part of the new values is not JSON.
         """
-        return Unstructured(json_of({**self._decode(), **changes}, "the object"))
+        return self._changed({**self._decode(), **changes})
 
     def transform(self, *transformations: object) -> Unstructured:
         """Return a new object with individual fields changed.
@@ -287,7 +302,11 @@ class Unstructured(Displayable, Mapping[str, Any], msgspec.Struct, metaclass=Obj
         """
         from dynkube.meta._edit import apply_transformations
 
-        return Unstructured(json_of(apply_transformations(self._decode(), transformations), "the object"))
+        return self._changed(apply_transformations(self._decode(), transformations))
+
+    def _changed(self, document: object) -> Unstructured:
+        changed = Unstructured(json_of(document, "the object"))
+        return _reduced(changed) if self.metadata_only else changed
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Unstructured):
@@ -304,8 +323,8 @@ class Unstructured(Displayable, Mapping[str, Any], msgspec.Struct, metaclass=Obj
     def __hash__(self) -> int:
         return hash((self.kind, self.key, self.uid, self.resource_version))
 
-    def __reduce__(self) -> tuple[type[Unstructured], tuple[bytes]]:
-        return Unstructured, (self.json,)
+    def __reduce__(self) -> tuple[Callable[[bytes], Unstructured], tuple[bytes]]:
+        return _reduced_from if self.metadata_only else Unstructured, (self.json,)
 
     def __copy__(self) -> Unstructured:
         return self
@@ -316,10 +335,23 @@ class Unstructured(Displayable, Mapping[str, Any], msgspec.Struct, metaclass=Obj
     def __repr__(self) -> str:
         where = f"{self.namespace}/{self.name}" if self.namespace else self.name
         version = f" rv={self.resource_version}" if self.resource_version else ""
-        return printable(f"<{self.kind or 'object'} {self.api_version or '?'} {where or '(unnamed)'}{version}>")
+        only = ", metadata only" if self.metadata_only else ""
+        return printable(f"<{self.kind or 'object'} {self.api_version or '?'} {where or '(unnamed)'}{version}{only}>")
 
     def _ipython_key_completions_(self) -> list[str]:
         return list(self)
+
+
+def _reduced(obj: Unstructured) -> Unstructured:
+    """Return ``obj`` as an object of which only the metadata is known."""
+    return Unstructured.from_wire(
+        obj._raw, Common(obj.api_version, obj.kind, metadata_only=True), obj._meta, obj._labels
+    )
+
+
+def _reduced_from(raw: bytes) -> Unstructured:
+    """Restore a pickled object of which only the metadata is known."""
+    return _reduced(Unstructured(raw))
 
 
 def _to_bytes(source: bytes | str | Mapping[str, object]) -> bytes:

@@ -74,6 +74,7 @@ class Collection:
         label_selector: the label selector; ``""`` for all objects.
         field_selector: the field selector; ``""`` for all objects.
         shard: the part of these objects; ``None`` for all.
+        metadata_only: whether only the metadata of these objects is received.
     """
 
     gvr: GVR
@@ -81,6 +82,7 @@ class Collection:
     label_selector: str = ""
     field_selector: str = ""
     shard: HashShard | None = None
+    metadata_only: bool = False
 
     def __str__(self) -> str:
         parts = [str(self.gvr)]
@@ -90,6 +92,8 @@ class Collection:
             parts.append(f"with {narrowed}")
         if self.shard is not None:
             parts.append(f"({shard_text(self.shard)})")
+        if self.metadata_only:
+            parts.append("(metadata only)")
         return " ".join(parts)
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, field
 
 from dynkube.meta import GVR
 
@@ -17,16 +16,19 @@ class Presence(enum.Enum):
     PRESENT = "present"
 
 
-class ServedAs(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ServedAs:
     """How the objects of a resource are requested.
 
     Attributes:
         version: the API version; for a resource without a version in its GVR the one that the server prefers.
         namespaced: the scope.
+        kind: the kind of the objects; ``""`` if it is not known. Not compared.
     """
 
     version: str
     namespaced: bool
+    kind: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,7 +108,7 @@ def judge_crd(gvr: GVR, obj: Unstructured) -> Availability:
     return Availability(
         Presence.PRESENT,
         "Terminating" if crd.metadata.deletion_timestamp else "Established",
-        generation=Generation(obj.uid, ServedAs(version, crd.spec.scope == "Namespaced")),
+        generation=Generation(obj.uid, ServedAs(version, crd.spec.scope == "Namespaced", crd.spec.names.kind)),
     )
 
 

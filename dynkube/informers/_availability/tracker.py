@@ -154,7 +154,7 @@ class AvailabilityTracker:
             known, version = watcher.source.version, obj.resource_version
             if version == known or is_older(version, known):
                 return
-        served_as = ServedAs(gvr.version or GroupVersion.parse(obj.api_version).version, bool(obj.namespace))
+        served_as = ServedAs(gvr.version or GroupVersion.parse(obj.api_version).version, bool(obj.namespace), obj.kind)
         self._seen[gvr] = seen.with_object(ServingProof(self._stamps.next(), obj.resource_version, served_as))
         self._rejudge([gvr])
 
@@ -311,7 +311,7 @@ class AvailabilityTracker:
             return
         served = None
         if resources is not None:
-            served = {each.gvr.resource: ServedAs(each.gvr.version, each.namespaced) for each in resources}
+            served = {each.gvr.resource: ServedAs(each.gvr.version, each.namespaced, each.kind) for each in resources}
         answer = self._answers[gv] = DiscoveryAnswer(asked, served, crds_followed)
         self._polled.discard(gv)
         for gvr in concerned:

@@ -20,7 +20,7 @@ _KINDS: Final = 256
 class FailureLog:
     """Records failures. The first of each kind is logged, later ones at DEBUG."""
 
-    __slots__ = ("_collection", "_counts", "_malformed_logged", "last")
+    __slots__ = ("_collection", "_counts", "_malformed_logged", "_whole_logged", "last")
 
     def __init__(self, collection: Collection) -> None:
         self.last: str = ""
@@ -28,6 +28,7 @@ class FailureLog:
         self._collection = collection
         self._counts: dict[tuple[str, type[Exception]], int] = {}  # failures by user's function and exception type
         self._malformed_logged = False
+        self._whole_logged = False
 
     def note(self, exc: DynkubeError) -> None:
         """Record a failure of listing or watching, without logging it.
@@ -68,6 +69,13 @@ class FailureLog:
         level = logging.DEBUG if self._malformed_logged else logging.WARNING  # each list has it again
         self._malformed_logged = True
         _log.log(level, "informer %s: %s", self._collection.gvr, self.last, extra=self._extra())
+
+    def whole_object_received(self) -> None:
+        """Record that the server sends whole objects where only metadata was requested."""
+        if not self._whole_logged:
+            self._whole_logged = True
+            text = "informer %s: the server ignores that only metadata is requested; the rest is removed here"
+            _log.warning(text, self._collection.gvr, extra=self._extra())
 
     def _extra(self) -> dict[str, object]:
         return {"gvr": str(self._collection.gvr), "namespace": self._collection.namespace}

@@ -45,13 +45,36 @@ class _Values(msgspec.Struct, gc=False, frozen=True):
 _NO_VALUES: Final = _Values()
 
 
-def index_func(source: str | IndexFunc) -> _Source:
-    """Return a function as it is, and a JSONPath as an index function."""
+def index_func(source: str | IndexFunc, *, metadata_only: bool = False) -> _Source:
+    """Return a function as it is, and a JSONPath as an index function.
+
+    Args:
+        source: the function or the JSONPath.
+        metadata_only: whether the objects have only metadata.
+
+    Raises:
+        InvalidJSONPath: the path does not parse.
+        InvalidInput: the objects have only metadata, and the path selects something else.
+    """
     if callable(source):
         return source
     path = JSONPath.compile(source)
-
+    if metadata_only:
+        check_in_metadata(path)
     return lambda obj: path.find_json(obj.json)
+
+
+def check_in_metadata(path: JSONPath) -> None:
+    """Reject a path that selects nothing in objects that have only metadata.
+
+    Raises:
+        InvalidInput: it selects in another top-level field.
+    """
+    if path.root not in (None, "apiVersion", "kind", "metadata"):
+        raise InvalidInput(
+            f"the JSONPath {path.text!r} selects nothing, as the informer has only metadata: "
+            "use a field in metadata, or an informer without metadata_only"
+        )
 
 
 def printed(value: object) -> str:

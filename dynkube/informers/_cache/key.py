@@ -49,6 +49,7 @@ class SharingKey:
     transform: Transform | None = field(default=drop_managed_fields, compare=False)
     overrides: Overrides = field(default_factory=Overrides)
     shard: HashShard | None = None
+    metadata_only: bool = False
     _same_transform: _SameTransform = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -64,4 +65,5 @@ class SharingKey:
             label_selector="" if self.label_selector.empty else str(self.label_selector),
             field_selector="" if self.field_selector.empty else str(self.field_selector),
             shard=self.shard,
+            metadata_only=self.metadata_only,
         )

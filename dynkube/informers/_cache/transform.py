@@ -12,6 +12,7 @@ from dynkube.meta import Unstructured
 from dynkube.meta._arguments import a_type
 from dynkube.meta._common import BodyCache
 from dynkube.meta._compact import Compactor
+from dynkube.meta._wire.metadata_only import MetadataReader
 from dynkube.meta._wire.objects import ObjectDecoder, cut_managed_fields
 
 Transform: TypeAlias = Callable[[Unstructured], Unstructured]
@@ -29,12 +30,32 @@ def drop_managed_fields(obj: Unstructured) -> Unstructured:
 
 
 def decoder_for(
-    transform: Transform | None, bodies: BodyCache, failed: TransformFailed, compactor: Compactor | None = None
+    transform: Transform | None,
+    bodies: BodyCache,
+    failed: TransformFailed,
+    *,
+    compactor: Compactor | None = None,
+    metadata: MetadataReader | None = None,
 ) -> ObjectDecoder:
-    """Return a decoder that applies ``transform`` to each object."""
+    """Return a decoder that applies ``transform`` to each object.
+
+    Args:
+        transform: the user's function; ``None`` for none.
+        bodies: shared by the objects of the cache.
+        failed: called if ``transform`` raises.
+        compactor: compresses the objects; ``None`` to store them as they are.
+        metadata: reduces the objects to their metadata, before ``transform``; ``None`` for whole objects.
+    """
+    received = ObjectDecoder(
+        drop_managed_fields=transform is drop_managed_fields,
+        bodies=bodies,
+        compactor=compactor if transform is None or transform is drop_managed_fields else None,
+        metadata_only=metadata is not None,
+        reduce=None if metadata is None else metadata.reduced,
+    )
     if transform is None or transform is drop_managed_fields:
-        return ObjectDecoder(drop_managed_fields=transform is not None, bodies=bodies, compactor=compactor)
-    return _TransformingDecoder(transform, bodies, failed, compactor)
+        return received
+    return _TransformingDecoder(received, transform, bodies, failed, compactor)
 
 
 class _TransformingDecoder(ObjectDecoder):
@@ -43,10 +64,15 @@ class _TransformingDecoder(ObjectDecoder):
     __slots__ = ("_failed", "_received", "_transform")
 
     def __init__(
-        self, transform: Transform, bodies: BodyCache, failed: TransformFailed, compactor: Compactor | None
+        self,
+        received: ObjectDecoder,
+        transform: Transform,
+        bodies: BodyCache,
+        failed: TransformFailed,
+        compactor: Compactor | None,
     ) -> None:
-        super().__init__(bodies=bodies, compactor=compactor)
-        self._received = ObjectDecoder(bodies=bodies)
+        super().__init__(bodies=bodies, compactor=compactor, metadata_only=received.metadata_only)
+        self._received = received
         self._transform = transform
         self._failed = failed
 

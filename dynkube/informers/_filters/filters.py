@@ -20,7 +20,7 @@ from dynkube._displayable import Displayable
 from dynkube._guard import name_of, repr_of
 from dynkube._text.tables import printable
 from dynkube.errors import InvalidInput
-from dynkube.informers._cache.index import printed
+from dynkube.informers._cache.index import check_in_metadata, printed
 from dynkube.informers._cache.store import Snapshot
 from dynkube.meta import JSONPath, LabelSelector, Unstructured
 from dynkube.meta._arguments import a_type
@@ -54,6 +54,11 @@ class NamespaceFollower(Protocol):
 
 class FilterContext(Protocol):
     """The functions of an informer that its filter may call."""
+
+    @property
+    def metadata_only(self) -> bool:
+        """Whether the informer's objects have only metadata."""
+        ...
 
     def changed(self) -> None:
         """Evaluate the filter again; to be called when its results may have changed."""
@@ -270,7 +275,13 @@ class JSONPathFilter(Filter):
         self.equals: str | None = equals
 
     def _bind(self, context: FilterContext) -> BoundFilter:
-        """Return the filter for any informer: it depends on the object only, and needs nothing of ``context``."""
+        """Return the filter, which depends on the object only.
+
+        Raises:
+            InvalidInput: the informer has only metadata, and the path selects something else.
+        """
+        if context.metadata_only:
+            check_in_metadata(self.path)
         find, equals = self.path.find_json, self.equals
         if equals is None:
             return BoundFilter(lambda obj: any(find(obj.json)), object_only=True)

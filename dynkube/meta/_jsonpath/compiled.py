@@ -51,6 +51,8 @@ class JSONPath:
 
     Otherwise ``None``.
     """
+    root: str | None = field(default=None, repr=False, compare=False)
+    """The name of the top-level field in which the path selects, such as ``spec``; ``None`` if it has no single one."""
     _find: Callable[[object], list[object]] = field(default=_uncompiled, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -144,7 +146,8 @@ class JSONPath:
 def _compile(text: str, strict: bool) -> JSONPath:
     with refuse_deep_nesting(text):
         steps = _parse_expression(text, strict)
-        return JSONPath(text, strict, _simple(steps), finder(steps, text, strict=strict))
+        root = steps[0].name if steps and isinstance(steps[0], FieldNode) else None
+        return JSONPath(text, strict, _simple(steps), root, finder(steps, text, strict=strict))
 
 
 @contextmanager

@@ -168,7 +168,7 @@ class ListDecoder:
         assert self._head is not None
         rest = self._buffer
         if rest[:1] == b"]":
-            return [], _list_of(_envelopes.decode(self._head + b'"items":[' + rest))
+            return [], self._list_of(_envelopes.decode(self._head + b'"items":[' + rest))
         # The last item ends at one of the last "}]", after which only the end of the list follows.
         at = len(rest)
         for _ in range(_MAX_FALSE_ENDS):
@@ -181,7 +181,7 @@ class ListDecoder:
             except UNREADABLE:
                 at += 1
                 continue
-            return [last], _list_of(tail)
+            return [last], self._list_of(tail)
         self._give_up(b'"items":[')
         return self._finish_whole()
 
@@ -197,7 +197,15 @@ class ListDecoder:
         for raw in envelope.items or ():
             obj = self._decoder.decode(bytes(raw))
             items.append(obj if obj.kind or not prefix else self._decoder.decode(prefix + bytes(raw).lstrip()[1:]))
-        return items, _list_of(envelope)
+        return items, self._list_of(envelope)
+
+    def _list_of(self, envelope: _Envelope) -> UnstructuredList:
+        partial = self._decoder.metadata_only and envelope.kind == "PartialObjectMetadataList"
+        if (envelope.api_version or "").startswith(VIEWS) and not partial:
+            raise ProtocolError(
+                f"the server returned a {word(envelope.kind or 'document')}, which does not contain the objects"
+            )
+        return _list_of(envelope)
 
 
 def _item_prefix(envelope: _Envelope) -> bytes:
@@ -208,10 +216,6 @@ def _item_prefix(envelope: _Envelope) -> bytes:
 
 
 def _list_of(envelope: _Envelope) -> UnstructuredList:
-    if (envelope.api_version or "").startswith(VIEWS):
-        raise ProtocolError(
-            f"the server returned a {word(envelope.kind or 'document')}, which does not contain the objects"
-        )
     meta = envelope.metadata or ListMeta()
     return UnstructuredList(
         (),

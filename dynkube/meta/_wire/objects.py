@@ -7,6 +7,7 @@ buffer, and its header is decoded from that copy; nothing else is allocated.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Final
 
 import msgspec
@@ -32,9 +33,21 @@ class ObjectDecoder:
         drop_managed_fields: cut ``metadata.managedFields`` out of the bytes (often a third of them).
         bodies: shared by the objects of one cache, to bound the number of decoded bodies.
         compactor: compresses the bytes that the objects of one cache keep.
+        metadata_only: whether the objects have only metadata.
+        reduce: applied to the bytes of each object first.
     """
 
-    __slots__ = ("_bodies", "_common", "_compactor", "_compressed", "_drop", "_labels", "_mappings")
+    __slots__ = (
+        "_bodies",
+        "_common",
+        "_compactor",
+        "_compressed",
+        "_drop",
+        "_labels",
+        "_mappings",
+        "_reduce",
+        "metadata_only",
+    )
 
     def __init__(
         self,
@@ -42,11 +55,15 @@ class ObjectDecoder:
         drop_managed_fields: bool = False,
         bodies: BodyCache | None = None,
         compactor: Compactor | None = None,
+        metadata_only: bool = False,
+        reduce: Callable[[bytes], bytes] | None = None,
     ) -> None:
+        self.metadata_only: bool = metadata_only
+        self._reduce = reduce
         self._drop = drop_managed_fields
         self._bodies = bodies
         self._compactor = compactor
-        self._common = self._compressed = Common(None, None, bodies)
+        self._common = self._compressed = Common(None, None, bodies, metadata_only=metadata_only)
         self._labels: dict[bytes, Labels] = {}
         self._mappings = _MAPPINGS  # how many more sets may be stored as mappings
 
@@ -57,6 +74,8 @@ class ObjectDecoder:
             msgspec.DecodeError, UnicodeDecodeError, RecursionError: the bytes are not one JSON object with a well-typed
                 header (``UNREADABLE``).
         """
+        if self._reduce is not None:
+            raw = self._reduce(raw)
         header = read_header(raw)
         meta = header.metadata or EMPTY_META
         labels = self._shared_labels(bytes(meta.labels), raw) if meta.labels else NO_LABELS
@@ -74,13 +93,17 @@ class ObjectDecoder:
     def _shared_kind(self, header: Header) -> Common:
         common = self._common
         if common.kind != header.kind or common.api_version != header.api_version:
-            common = self._common = Common(header.api_version, header.kind, self._bodies)
+            common = self._common = Common(
+                header.api_version, header.kind, self._bodies, metadata_only=self.metadata_only
+            )
         return common
 
     def _shared_codec(self, plain: Common, compactor: Compactor) -> Common:
         common, codec = self._compressed, compactor.codec
         if common.codec is not codec or common.kind != plain.kind or common.api_version != plain.api_version:
-            common = self._compressed = Common(plain.api_version, plain.kind, self._bodies, codec)
+            common = self._compressed = Common(
+                plain.api_version, plain.kind, self._bodies, codec, metadata_only=self.metadata_only
+            )
         return common
 
     def _shared_labels(self, text: bytes, raw: bytes) -> Labels:
