@@ -142,6 +142,7 @@ async def test_5_an_informer_started_on_a_terminating_crd_shows_the_remaining_ob
 
 
 @pytest.mark.scenario("F10", "P9")
+@pytest.mark.reads_bodies
 async def test_10_a_storage_migration_is_one_update_of_each_object(cluster: Cluster, client: Client) -> None:
     defined = await cluster.create_crd(cluster.crd(versions=versions("v1", "v2", stored="v1")))
     for number in range(10):

@@ -134,6 +134,7 @@ async def test_a_handler_that_registers_during_creates_gets_each_object_once(
 
 
 @pytest.mark.scenario("K37", "F33")
+@pytest.mark.reads_bodies
 async def test_a_recreated_object_is_deleted_and_added(cluster: Cluster, client: Client) -> None:
     await put(cluster, "a")
     recorder = Recorder()

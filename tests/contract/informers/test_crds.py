@@ -162,6 +162,7 @@ async def test_a_version_is_absent_until_it_is_served(cluster: Cluster, client: 
 
 
 @pytest.mark.scenario("G3", "P7")
+@pytest.mark.reads_bodies
 async def test_a_deleted_crd_deletes_its_objects_and_is_followed_again_when_recreated(
     cluster: Cluster, client: Client
 ) -> None:

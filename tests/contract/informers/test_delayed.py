@@ -18,6 +18,7 @@ def secret_of(obj: Unstructured) -> list[str]:
 
 
 @pytest.mark.scenario("K1")
+@pytest.mark.reads_bodies
 async def test_an_index_added_before_the_crd_works_after_it(cluster: Cluster, client: Client) -> None:
     async with client.informer(resource(cluster)) as widgets:
         widgets.add_index("secret", secret_of)

@@ -125,6 +125,7 @@ def account_and_node(obj: Unstructured) -> list[str]:
 
 
 @pytest.mark.scenario("K16")
+@pytest.mark.reads_bodies
 async def test_an_index_is_updated_with_its_objects(cluster: Cluster, client: Client) -> None:
     index = {"who": account_and_node}
     async with client.informer(CONFIGS, namespace=cluster.namespace, indexes=index) as configs:
@@ -148,6 +149,7 @@ async def test_an_index_is_updated_with_its_objects(cluster: Cluster, client: Cl
 
 
 @pytest.mark.scenario("K17", "P1")
+@pytest.mark.reads_bodies
 async def test_an_index_applies_the_filter_at_the_time_of_reading(cluster: Cluster, client: Client) -> None:
     a, b = await add_namespace(cluster, "a"), await add_namespace(cluster, "b")
     labels, current = {"of": cluster.namespace}, a
@@ -193,6 +195,7 @@ async def test_refresh_filter_adds_and_deletes_the_objects_whose_result_has_chan
 
 
 @pytest.mark.scenario("G14")
+@pytest.mark.reads_bodies
 async def test_a_combined_filter_hides_objects_that_one_part_hides(cluster: Cluster, client: Client) -> None:
     for name, team, more in (("a", "x", {}), ("b", "x", {"suspend": "yes"}), ("c", "y", {}), ("d", "x", {})):
         await put(cluster, name, labels={"team": team}, **more)

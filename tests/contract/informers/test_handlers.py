@@ -42,6 +42,7 @@ async def test_a_handler_is_never_run_concurrently_with_itself(cluster: Cluster,
 
 
 @pytest.mark.scenario("G27", "F27", "P9")
+@pytest.mark.reads_bodies
 async def test_a_slow_handler_delays_no_other_and_its_backlog_has_one_event_per_object(
     cluster: Cluster, client: Client
 ) -> None:
@@ -165,6 +166,7 @@ async def test_a_handler_that_removes_itself_is_not_called_again(cluster: Cluste
 
 
 @pytest.mark.scenario("G6", "P5")
+@pytest.mark.reads_bodies
 async def test_a_handler_finds_its_object_in_indexes_during_the_initial_adds(cluster: Cluster, client: Client) -> None:
     await put(cluster, "a", host="x")
     found: list[list[str]] = []
@@ -181,6 +183,7 @@ async def test_a_handler_finds_its_object_in_indexes_during_the_initial_adds(clu
 
 
 @pytest.mark.scenario("G5")
+@pytest.mark.reads_bodies
 async def test_an_index_added_between_changes_is_complete_immediately(cluster: Cluster, client: Client) -> None:
     await put(cluster, "a", host="x")
     recorder = Recorder()

@@ -104,6 +104,7 @@ async def watches_after_a_moment(cluster: Cluster, server: APIServer | None) -> 
 
 @pytest.mark.scenario("F36", "G8", "K22")
 @pytest.mark.timeout(240)
+@pytest.mark.reads_bodies
 async def test_a_thousand_informers_leak_nothing(cluster: Cluster, client: Client, server: APIServer | None) -> None:
     await cluster.create_crd()
     for name in ("a", "b"):

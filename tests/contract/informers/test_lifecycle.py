@@ -32,6 +32,7 @@ async def test_9_no_event_is_lost_when_the_spec_of_a_crd_changes(cluster: Cluste
 
 
 @pytest.mark.scenario("P7", "P1")
+@pytest.mark.reads_bodies
 async def test_reads_are_empty_as_soon_as_the_state_is_absent(cluster: Cluster, client: Client) -> None:
     await cluster.create_crd()
     for number in range(30):

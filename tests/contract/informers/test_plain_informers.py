@@ -14,6 +14,7 @@ def small(obj: Unstructured) -> bool:
 
 
 @pytest.mark.scenario("K8")
+@pytest.mark.reads_bodies
 async def test_updates_that_change_the_result_of_a_filter_are_adds_and_deletes(
     cluster: Cluster, client: Client
 ) -> None:
@@ -44,6 +45,7 @@ async def test_updates_that_change_the_result_of_a_filter_are_adds_and_deletes(
 
 
 @pytest.mark.scenario("K8")
+@pytest.mark.reads_bodies
 async def test_deletes_of_hidden_objects_call_no_handler(cluster: Cluster, client: Client) -> None:
     for name, value in (("1", "1"), ("2", "10"), ("3", "100")):
         await put(cluster, name, value=value)
