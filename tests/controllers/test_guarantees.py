@@ -152,6 +152,7 @@ async def test_no_ready_key_is_overtaken_for_more_than_a_minute(server: APIServe
     for number in range(100):
         server.create(widget(f"initial-{number}"))
     async with running(client, Controller(WIDGETS, calls)):
+        await quiet(0.1)  # the first key is being reconciled, before there are others that overtake it
         for size in range(300):
             server.apply(widget(f"busy-{size % 8}", size=size))
             await quiet(0.5)
