@@ -172,6 +172,8 @@ def main() -> None:
             with byte_server(objects=objects, size=_SIZE, render="initial") as url:
                 results[of].append(_run(url, of, count, options.compact))
     for of, measured in results.items():
+        if len(measured) < 2:
+            continue
         report(of=of, cpu_exponent=exponent(measured, "cpu_s"), memory_exponent=exponent(measured, "held_mb"))
     if options.plot:
         plot(results, options.plot)

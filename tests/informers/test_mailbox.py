@@ -77,6 +77,22 @@ def test_an_object_that_was_hidden_and_shown_again_unchanged_is_no_event() -> No
     assert (len(mailbox), mailbox.take()) == (0, None)
 
 
+def test_many_delivered_objects_are_kept_and_freed_in_parts() -> None:
+    mailbox, keys = Mailbox(), [("shop", f"n{number}") for number in range(20_000)]
+    objects = [obj(key, 1) for key in keys]
+    for key, each in zip(keys, objects, strict=True):
+        mailbox.offer(key, each)
+        mailbox.take()
+
+    mailbox.offer(keys[-1], obj(keys[-1], 2))
+    mailbox.offer(keys[0], None)
+
+    assert (mailbox.take(), mailbox.take()) == ((Updated(objects[-1], obj(keys[-1], 2)),), (Deleted(objects[0]),))
+    assert mailbox.known_keys() == set(keys[1:])
+    assert len(list(mailbox.release())) > 100
+    assert mailbox.known_keys() == set()
+
+
 @pytest.mark.scenario("F39", "P2")
 def test_a_deleted_has_the_object_as_shown_last() -> None:
     mailbox = Mailbox()

@@ -262,6 +262,9 @@ class HandlerTask(Subscriber):
                     if turns.over:
                         await turns.wait()
         finally:
+            with trio.CancelScope(shield=True):  # takes as long as the states need, and waits for nothing
+                for _ in self._delivered:
+                    await trio.lowlevel.checkpoint()
             self._ended.set()
 
     async def _next(self, turns: Turns) -> tuple[InformerEvent, ...] | None:
@@ -324,6 +327,12 @@ class EventQueue(Subscriber):
     """The pending events of one :class:`EventStream`."""
 
     counts_for_sync = False  # the stream may never be iterated
+
+    def close(self) -> None:
+        """Drop pending events, deliver no more, and release all objects."""
+        super().close()
+        for _ in self._delivered:  # there is no task that could do it in steps
+            pass
 
 
 def queue_of(stream: EventStream) -> EventQueue:

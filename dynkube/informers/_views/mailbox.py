@@ -12,11 +12,15 @@ delivered, not per event, and none for objects that were created and deleted mea
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Iterator
 from typing import Final, final
 
 from dynkube.informers._cache.store import same_state
 from dynkube.meta import Added, Deleted, InformerEvent, Unstructured, Updated
 from dynkube.meta._object import Key
+
+_SPLIT: Final = 8192  # delivered states; moving these into parts takes 2 ms
+_PARTS: Final = 128
 
 
 @final
@@ -31,6 +35,58 @@ SYNCED: Final = _Synced()
 """Returned by ``take`` once, after all events that were offered before ``mark_synced`` were taken."""
 
 
+class _Delivered:
+    """The states that were delivered, by key.
+
+    Not one dict, which blocks the event loop for 0.1 s when it doubles to a million keys, and for as long when it is
+    freed.
+    """
+
+    __slots__ = ("_parts",)
+
+    def __init__(self) -> None:
+        self._parts: tuple[dict[Key, Unstructured], ...] = ({},)  # by hash; their number is a power of two
+
+    def get(self, key: Key) -> Unstructured | None:
+        """Return the state of ``key``; ``None`` if it has none."""
+        parts = self._parts
+        return parts[hash(key) & len(parts) - 1].get(key)
+
+    def put(self, key: Key, obj: Unstructured) -> None:
+        """Set the state of ``key``."""
+        parts = self._parts
+        part = parts[hash(key) & len(parts) - 1]
+        part[key] = obj
+        if len(part) > _SPLIT and len(parts) == 1:
+            self._split(part)
+
+    def remove(self, key: Key) -> None:
+        """Remove the state of ``key``, which must have one."""
+        parts = self._parts
+        del parts[hash(key) & len(parts) - 1][key]
+
+    def keys(self) -> set[Key]:
+        """Return all keys."""
+        return set().union(*self._parts)
+
+    def release(self) -> Iterator[None]:
+        """Return an iterator that frees the states in short steps; few are freed at once."""
+        parts, self._parts = list(self._parts), ({},)
+        return _dropped(parts) if len(parts) > 1 else iter(())
+
+    def _split(self, whole: dict[Key, Unstructured]) -> None:
+        parts: list[dict[Key, Unstructured]] = [{} for _ in range(_PARTS)]
+        for key, obj in whole.items():
+            parts[hash(key) & _PARTS - 1][key] = obj
+        self._parts = tuple(parts)
+
+
+def _dropped(parts: list[dict[Key, Unstructured]]) -> Iterator[None]:
+    while parts:
+        parts.pop()
+        yield
+
+
 class Mailbox:
     """The difference between the delivered and the visible states of objects."""
 
@@ -40,7 +96,7 @@ class Mailbox:
         self.coalesced: int = 0
         """The number of pending states that were replaced by newer ones."""
         self._initial = True  # becomes False when SYNCED was taken
-        self._shown: dict[Key, Unstructured] = {}
+        self._shown = _Delivered()
         # In order of arrival. Taking the first item of a plain dict would skip all removed items each time.
         self._pending: OrderedDict[Key | _Synced, Unstructured | None] = OrderedDict()
 
@@ -84,10 +140,10 @@ class Mailbox:
             return key
         old = self._shown.get(key)
         if new is None:
-            del self._shown[key]
+            self._shown.remove(key)
             assert old is not None  # a key that is neither delivered nor visible is not pending
             return (Deleted(old),)
-        self._shown[key] = new
+        self._shown.put(key, new)
         if old is None:
             return (Added(new, self._initial),)
         if old.uid != new.uid:  # deleted and created again
@@ -97,6 +153,10 @@ class Mailbox:
     def known_keys(self) -> set[Key]:
         """Return every key that was delivered or is pending."""
         return {key for key in self._shown.keys() | self._pending.keys() if not isinstance(key, _Synced)}
+
+    def release(self) -> Iterator[None]:
+        """Return an iterator that frees the delivered states in short steps; the mailbox is not used any more."""
+        return self._shown.release()
 
     def __len__(self) -> int:
         """The number of pending keys."""

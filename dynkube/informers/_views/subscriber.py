@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import trio
 
@@ -30,6 +30,7 @@ class Subscriber(Bound):
         """Whether the end of the initial objects was put into the mailbox."""
         self._mailbox = Mailbox()
         self._on_settled = on_settled
+        self._delivered: Iterator[None] = iter(())  # frees the delivered states, once closed
         self._closed = False
         self._synced = False
         self._settled = trio.Event()  # set when the subscriber has synced, or was closed before that
@@ -55,7 +56,10 @@ class Subscriber(Bound):
 
     def close(self) -> None:
         """Drop pending events, deliver no more, and release all objects."""
+        if self._closed:
+            return
         self._closed = True
+        self._delivered = self._mailbox.release()
         self._mailbox = Mailbox()  # so that a reference to a closed subscriber keeps no objects alive
         self._wake.set()
         self._settled.set()

@@ -101,14 +101,14 @@ def an_entry_kept_for_what_came_and_went(patch: pytest.MonkeyPatch) -> None:
     offer, take = Mailbox.offer, Mailbox.take
 
     def offer_and_keep(self: Mailbox, key: Key, visible: Unstructured | None) -> bool:
-        if visible is None and key in self._pending and key not in self._shown:
+        if visible is None and key in self._pending and self._shown.get(key) is None:
             self._pending[key] = None
             return False
         return offer(self, key, visible)
 
     def take_another(self: Mailbox) -> Any:
-        for key in [key for key, new in self._pending.items() if new is None and key not in self._shown]:
-            if isinstance(key, tuple):
+        for key in [key for key, new in self._pending.items() if new is None]:
+            if isinstance(key, tuple) and self._shown.get(key) is None:
                 del self._pending[key]
         return take(self)
 
