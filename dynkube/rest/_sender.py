@@ -107,7 +107,7 @@ class Sender:
         self._peer = peer
         self._proxy_url = proxy_url
         self._shown: deque[Credential] = deque(maxlen=_SHOWN)
-        self._redact = Redactor((), proxy_url)
+        self._redact: Redactor  # set with the first credential
         self._user_agent = user_agent
         self._now = now
         self._on_warning = on_warning

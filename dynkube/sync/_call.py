@@ -57,7 +57,7 @@ class Call(Generic[T]):
         self._over: SimpleQueue[None] = SimpleQueue()
         self._settled: SimpleQueue[None] = SimpleQueue()  # gets an item when the call was given up and is over
         self._value: T
-        self._error: BaseException | None = None
+        self._error: BaseException | None  # as _value, set when the call is over
         self.over: bool = False
         self.misfit: bool = False
         self.scope: trio.CancelScope = trio.CancelScope()

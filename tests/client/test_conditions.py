@@ -45,6 +45,7 @@ def ready(status: str, **entry: object) -> dict[str, Any]:
         ("jsonpath={.status.ok}=true", obj({"ok": True}), True),
         ("jsonpath={.status.all[*].ready}=true", obj({"all": [{"ready": True}, {"ready": False}]}), False),
         ('jsonpath={.status.list[?(@.a=="x=y")].b}=1', obj({"list": [{"a": "x=y", "b": 1}]}), True),
+        ("jsonpath={.metadata.labels['TIER1']}=web", obj(labels={"TIER1": "web"}), True),
         ("jsonpath={.status.ingress}", obj({"ingress": [{"ip": "1"}]}), True),
         ("jsonpath={.status.ingress}", obj({"ingress": []}), False),
         ("jsonpath={.status.replicas}", obj({"replicas": 0}), True),
@@ -79,6 +80,7 @@ def test_a_deletion_is_noticed_if_another_object_has_the_name() -> None:
         ("condition=Ready", obj(ready("True", observedGeneration=1), generation=2), "for an older generation"),
         ("jsonpath={.status.phase}=Running", obj({"phase": "Pending"}), r"had \{.status.phase\} = Pending"),
         ("jsonpath={.status.phase}=Running", obj(), "had no value at"),
+        ("jsonpath={.status.phase}=Running", None, "the object did not exist"),
         ("delete", obj(), "existed and was not being deleted"),
         (
             "delete",

@@ -160,6 +160,15 @@ async def test_a_proxy_that_cuts_idle_streams_does_not_make_the_delays_grow() ->
     assert server.times == pytest.approx([0, 50.8, 101.6, 152.4, 203.2, 254])
 
 
+async def test_the_third_short_request_after_a_long_one_is_followed_by_a_delay() -> None:
+    short = [stream(event("MODIFIED", pod("a", version)), 2.0) for version in (3, 4, 5)]
+    server = ScriptedServer(stream(MODIFIED2, 20.0), *short, stream(event("MODIFIED", pod("a", 6))))
+
+    await take(server, 5, resource_version="1")
+
+    assert server.times == pytest.approx([0, 20, 22, 24, 26.8])
+
+
 async def test_the_retry_after_of_an_error_event_is_honored() -> None:
     busy = {"kind": "Status", "code": 429, "reason": "TooManyRequests", "details": {"retryAfterSeconds": 7}}
     server = ScriptedServer(stream(event("ERROR", busy)), stream(MODIFIED2))

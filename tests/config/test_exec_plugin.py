@@ -18,6 +18,7 @@ import pytest
 import trio
 
 from dynkube.config import ExecCommand, ExecPlugin, _exec_process
+from dynkube.config._exec_process import ProcessOutcome
 from dynkube.errors import CredentialError
 
 pytestmark = pytest.mark.real_time
@@ -241,3 +242,9 @@ async def test_stderr_of_a_plugin_is_logged_without_a_terminal(plugin: Write, ca
         await ExecPlugin(plugin("print('visit https://login', file=sys.stderr)\nrespond(token='t')")).current()
 
     assert "visit https://login" in caplog.messages
+
+
+def test_the_outcome_of_a_run_does_not_show_its_output() -> None:
+    outcome = ProcessOutcome(0, stdout=bytearray(b"s3cret"), stderr=b"s3cret")
+
+    assert "s3cret" not in repr(outcome)

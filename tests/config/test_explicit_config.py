@@ -124,3 +124,8 @@ def test_verify_takes_a_path_or_a_context(authority: trustme.CA, write: Callable
 
     assert explicit_config("https://api", verify=path).tls.ca_file == path
     assert explicit_config("https://api", verify=ready).tls.ssl_context() is ready
+
+
+def test_the_default_namespace_can_be_given() -> None:
+    assert explicit_config("https://api", namespace="shop").namespace == "shop"
+    assert explicit_config("https://api").namespace == "default"

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import trio.testing
 import trustme
 
 from dynkube.config import Anonymous, ClientCertificate, ExecPlugin, Impersonation, load_config
@@ -176,9 +177,11 @@ async def test_an_id_token_is_used_until_it_expires(document: Document, clock: A
     user = {"auth-provider": {"name": "oidc", "config": {"id-token": token}}}
     credentials = load_config(kubeconfig=document(user), now=clock).credentials
 
-    first = await credentials.current()
+    with trio.testing.assert_checkpoints():
+        first = await credentials.current()
     assert first.headers == {"Authorization": f"Bearer {token}"}
-    assert await credentials.refresh(first) is first
+    with trio.testing.assert_checkpoints():
+        assert await credentials.refresh(first) is first
 
     clock.advance(minutes=5)
     with pytest.raises(CredentialError, match=r"config\.id-token expired at .*run any kubectl command"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
 import pytest
 import trio
@@ -68,6 +69,7 @@ async def test_a_delete_while_a_filter_is_not_ready_is_delivered_when_it_is(serv
         server.delete("widgets", "a")
         assert (await early.drain(), widgets.list()) == ([], [])
         assert (widgets.state.phase, widgets.state.reason) == (dynkube.SYNCING, "FilterPending")
+        assert widgets.state.message.startswith("the filter waits for the informer of namespaces, which is DEGRADED (")
 
         fault.remove()
         handle = late.attach(widgets)
@@ -94,6 +96,39 @@ async def test_a_handler_has_not_synced_while_its_filter_is_not_ready(server: AP
         fault.remove()
         await widgets.wait_synced()
         assert shown == ["a False"]
+
+
+class ReadAtOnce(Filter):
+    """A filter that prepares each read of many objects."""
+
+    def __init__(self) -> None:
+        self.reads = 0
+
+    def _bind(self, context: FilterContext) -> BoundFilter:
+        return BoundFilter(lambda obj: True, at_once=self.prepare)
+
+    def prepare(self) -> Callable[[Unstructured], bool]:
+        self.reads += 1
+        return lambda obj: True
+
+
+@pytest.mark.parametrize("first", [True, False])
+async def test_a_part_of_a_combined_filter_prepares_each_read_once(
+    server: APIServer, client: Client, first: bool
+) -> None:
+    part, other = ReadAtOnce(), LabelFilter("a!=b")
+    for number in range(10):
+        server.create(widget(f"w{number}"))
+    async with client.informer(WIDGETS, filter=part & other if first else other & part) as widgets:
+        await widgets.wait_synced()
+        before = part.reads
+
+        assert len(widgets.list()) == 10
+        assert part.reads == before + 1
+
+
+async def test_equal_label_filters_have_the_same_hash() -> None:
+    assert len({LabelFilter("a=b"), LabelFilter("a=b"), LabelFilter("a=c")}) == 2
 
 
 class Unbindable(Filter):

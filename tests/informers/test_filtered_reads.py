@@ -134,3 +134,12 @@ async def test_reads_agree_with_the_filter_after_any_changes(
             await quiet()
             for _ in range(random.randrange(3)):
                 check(widgets)
+
+
+async def test_the_repr_of_an_informer_shows_its_filter(client: Client) -> None:
+    async with client.informer(WIDGETS) as whole, client.informer(WIDGETS, filter=LabelFilter("a=b")) as widgets:
+        await widgets.wait_synced()
+        await whole.wait_synced()
+
+        assert repr(whole) == f"<Informer {WIDGETS} LIVE objects=3>"
+        assert repr(widgets) == f"<Informer {WIDGETS} LIVE objects=3 filter=LabelFilter('a=b')>"

@@ -9,7 +9,7 @@ import pytest
 import trio
 
 import dynkube
-from dynkube import ABSENT, DEGRADED, LIVE, Client
+from dynkube import ABSENT, DEGRADED, LIVE, Client, Unstructured
 from dynkube.testing import APIServer, Disconnect, Drip, Hang, Refuse
 from tests.informers.kit import CRDS, WIDGETS, Recorder, crd, names, quiet, widget
 
@@ -263,3 +263,51 @@ async def test_the_warning_says_whether_crds_can_still_be_listed(
 
     logged = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     assert [message.startswith(warning) for message in logged] == [True]
+
+
+async def test_a_list_of_crds_that_expires_at_first_is_no_loss(
+    server: APIServer, client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", logger="dynkube")
+    server.create(crd())
+    server.inject(Refuse(410), resource=CRDS, times=1)
+
+    async with client.informer(WIDGETS) as widgets:
+        await widgets.wait_state(LIVE)
+
+    assert [record.getMessage() for record in caplog.records if "CRDs can" in record.getMessage()] == []
+
+
+async def test_discovery_is_read_as_soon_as_crds_cannot_be(server: APIServer, client: Client) -> None:
+    async with client.informer(WIDGETS) as widgets:
+        await widgets.wait_state(ABSENT)
+        server.inject(Refuse(403), resource=CRDS)
+        server.end_watches(CRDS)
+        await widgets.wait_state(DEGRADED)
+        server.forget_requests()
+        lost = trio.current_time()
+        await trio.sleep(10)
+
+        read = [request.time for request in server.requests if request.path.endswith("/example.com/v1")]
+        assert read[:1] == [lost]
+
+
+async def test_an_object_that_was_returned_makes_an_absence_uncertain_while_crds_cannot_be_read(
+    server: APIServer, client: Client
+) -> None:
+    async with client.informer(WIDGETS) as widgets:
+        await widgets.wait_state(ABSENT)
+        server.create(crd())
+        obj = Unstructured(server.create(widget("a")))
+        await widgets.wait_state(LIVE)
+        server.delete(CRDS, "widgets.example.com")
+        server.inject(Refuse(403), resource=CRDS)
+        await widgets.wait_state(ABSENT)
+        server.end_watches(CRDS)
+        await trio.sleep(120)  # discovery has confirmed it
+        assert widgets.state.phase is ABSENT
+
+        with trio.move_on_after(10):  # its version may be that of a restored backup
+            await widgets.wait_for(obj)
+
+        assert widgets.state.phase is DEGRADED

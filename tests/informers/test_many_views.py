@@ -146,6 +146,19 @@ async def test_handlers_share_one_slice_and_queue_for_the_next() -> None:
     assert (steps.done, 1 <= steps.most <= 18) == (72, True)
 
 
+async def test_handlers_that_begin_soon_after_each_other_share_a_slice() -> None:
+    now = 0.0
+    turns = Turns(lambda: now, 0.003, lambda work: None)
+
+    now = 10.0
+    turns.begin()
+    now = 10.00005
+    turns.begin()
+    now = 10.00302
+
+    assert turns.over
+
+
 async def test_handlers_that_waited_for_their_turn_have_a_whole_slice() -> None:
     now, waits = 0.0, 0
 

@@ -67,7 +67,7 @@ async def test_responses_to_one_informer_wake_another_for_one_request_per_pause(
         await trio.sleep(3600)
         requests = [request for request in list(server.requests)[before:] if "/secrets" in request.path]
 
-    assert 80 < len(requests) < 3 * 3600 / 30
+    assert 100 < len(requests) < 3 * 3600 / 30  # 86 if only the first pause is cut short
 
 
 async def test_an_expired_version_after_failed_connections_leads_to_a_list_at_once() -> None:

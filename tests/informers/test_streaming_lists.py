@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 
 import httpx2
+import trio
 
 import dynkube
-from dynkube.testing import APIServer
+from dynkube.testing import APIServer, Lag
 from tests.informers.kit import WIDGETS, crd, names, quiet, widget
 from tests.informers.wire import TamperedWire
 
@@ -35,3 +36,17 @@ async def test_events_in_the_same_chunk_after_the_end_of_the_initial_events_are_
         await quiet()
 
         assert (len(streamed), names(widgets.list())) == (1, ["a", "b"])
+
+
+async def test_a_second_stream_that_is_cut_before_its_end_is_a_lasting_failure(
+    server: APIServer, client: dynkube.Client
+) -> None:
+    server.create(crd())
+    server.inject(Lag(60), verb="watch", resource="widgets")
+    async with client.informer(WIDGETS) as widgets:
+        for _ in range(2):
+            await trio.sleep(14)  # an open stream is healthy after a second, but not a list that does not end
+            server.end_watches("widgets", how="cut")
+        await quiet()
+
+        assert (widgets.state.phase, widgets.state.reason) == (dynkube.DEGRADED, "ConnectionLost")

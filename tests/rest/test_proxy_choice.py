@@ -40,6 +40,8 @@ def test_the_scheme_selects_the_variable_and_the_loopback_is_never_proxied(
         ("i.example", False),
         ("api.example:6443", True),
         ("api.example:443", False),
+        ("api.example:https", False),
+        ("6443", False),
         ("", False),
         (",", False),
     ],

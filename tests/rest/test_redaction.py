@@ -84,7 +84,9 @@ async def test_the_error_for_an_invalid_header_hides_its_value() -> None:
 def test_a_password_is_hidden_in_every_encoding(text: str) -> None:
     redact = Redactor([Credential({"Authorization": "Basic bWU6cCLDpCBzM2NyZXQ="})])
 
-    assert "s3cret" not in redact(f"you are {text}")
+    shown = redact(f"you are {text}")
+
+    assert "t" not in shown.removeprefix("you are "), "neither the password nor its last character"
 
 
 def test_the_proxys_authorization_is_hidden() -> None:

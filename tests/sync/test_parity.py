@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import get_overloads
 
 import pytest
 
 import dynkube
 import dynkube.client
+import dynkube.controllers
 import dynkube.discovery
 import dynkube.informers
 import dynkube.sync
@@ -98,6 +99,16 @@ def test_the_only_additional_method_of_the_blocking_informer_is_live() -> None:
 
 def test_connect_takes_the_same_arguments() -> None:
     assert inspect.signature(dynkube.sync.connect).parameters == inspect.signature(dynkube.connect).parameters
+
+
+@pytest.mark.parametrize("ours", [dynkube.sync.run, dynkube.sync.start])
+def test_controllers_have_the_same_defaults(ours: Callable[..., object]) -> None:
+    parameters = inspect.signature(ours).parameters
+    expected = inspect.signature(dynkube.controllers.run).parameters
+
+    shared = parameters.keys() & expected.keys() - {"client"}
+    assert {"events", "shutdown_timeout"} <= shared
+    assert {name: parameters[name].default for name in shared} == {name: expected[name].default for name in shared}
 
 
 def test_docstrings_contain_no_await() -> None:

@@ -84,3 +84,11 @@ async def test_auth_can_i_of_paths_and_of_everything(
         assert not await unprivileged.auth_can_i("*", "*", "*")
 
     assert await client.auth_can_i("*", "*", "*")
+
+
+@pytest.mark.parametrize("resource", ["configmaps", "widgets.v1.absent.example.com"])
+async def test_a_star_stands_for_all_namespaces(client: dynkube.Client, resource: str) -> None:
+    permission = await client.auth_can_i("get", resource, "*")
+
+    assert str(permission).partition(" (")[0].endswith(" in all namespaces")
+    assert permission
