@@ -60,3 +60,12 @@ def test_a_certificate_truncated_before_its_validity_is_an_error(length: int) ->
 def test_arbitrary_bytes_raise_nothing_but_value_errors(noise: bytes) -> None:
     with contextlib.suppress(ValueError):
         expiries(b"-----BEGIN CERTIFICATE-----\n" + base64.encodebytes(noise) + b"-----END CERTIFICATE-----\n")
+
+
+def test_an_expiry_that_is_not_a_time_is_an_error() -> None:
+    whole = x509.load_pem_x509_certificate(certificate(datetime(2060, 1, 1, tzinfo=UTC)))
+    time, text = b"\x18\x0f20600101000000Z", b"\x0c\x0f20600101000000Z"
+    changed = base64.encodebytes(whole.public_bytes(serialization.Encoding.DER).replace(time, text))
+
+    with pytest.raises(ValueError, match="cannot be decoded"):
+        expiries(b"-----BEGIN CERTIFICATE-----\n" + changed + b"-----END CERTIFICATE-----\n")

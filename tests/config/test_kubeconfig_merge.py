@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trustme
@@ -126,6 +127,14 @@ def test_relative_paths_are_relative_to_their_file(write: Write, authority: trus
     assert config.tls.ca_file == ca
     assert isinstance(config.credentials, CertificateFiles)
     assert config.credentials.certificate_path == certificate
+
+
+@pytest.mark.parametrize("section", ["clusters", "contexts", "users"])
+def test_a_file_with_one_section_is_not_empty(section: str) -> None:
+    kubeconfig: Any = {section: [{"name": "a", section.removesuffix("s"): {}}]}
+
+    with pytest.raises(ConfigError, match="context"):
+        load_config(kubeconfig=kubeconfig)
 
 
 def test_an_empty_file_is_an_error(write: Write) -> None:

@@ -116,3 +116,12 @@ async def test_an_informer_can_be_left_after_its_client_was_closed(server: APISe
 async def test_an_invalid_linger_time_is_rejected(given: object) -> None:
     with pytest.raises(InvalidInput, match="linger must be a number"):
         dynkube.InformerSettings(linger=given)  # type: ignore[arg-type]
+
+
+async def test_an_informer_whose_client_was_closed_has_no_users(server: APIServer) -> None:
+    async with dynkube.connect(transport=server.transport()) as client:
+        widgets = await client.informer(WIDGETS).__aenter__()
+        assert widgets.statistics().users == 1
+
+    assert widgets.statistics().users == 0
+    await widgets.aclose()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gc
+from collections import Counter
 from collections.abc import Callable, Hashable
 from random import Random
 from typing import Any
 
 import pytest
 
+from dynkube.informers._cache import persistent_map
 from dynkube.informers._cache.persistent_map import MapEditor, PersistentMap, empty
 
 MANY = 10_000
@@ -132,3 +134,25 @@ def test_removing_a_missing_key_is_an_error() -> None:
         editor.remove("name-3")
 
     assert len(editor.done()) == 3
+
+
+def test_after_freezing_in_steps_little_is_left_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    frozen: Counter[str] = Counter()
+    freeze_node, during = persistent_map._frozen, "steps"
+
+    def counted(node: Any, removed: bool) -> Any:
+        frozen[during] += 1
+        return freeze_node(node, removed)
+
+    monkeypatch.setattr(persistent_map, "_frozen", counted)
+    editor: MapEditor[str, int] = empty().edit()
+    for number in range(20_000):
+        editor.put(str(number), number)
+
+    for _ in editor.freeze():
+        pass
+    during = "end"
+    editor.done()
+
+    assert frozen["steps"] > 1000
+    assert frozen["end"] <= 17

@@ -129,6 +129,19 @@ async def test_a_write_to_another_namespace_is_not_awaited(client: Client) -> No
         assert expected == {"a": False, "middle": True, "z": False}
 
 
+@pytest.mark.parametrize("version", ["1", "not a number"])
+async def test_a_version_that_the_cache_has_reached_or_that_has_no_order_is_not_awaited(
+    client: Client, version: str
+) -> None:
+    async with client.informer(CONFIGS) as configs:
+        await configs.wait_state(LIVE)
+        written = Unstructured(config("one")).transform(["metadata", "resourceVersion"], version)
+        pending = PendingWrites(configs)
+
+        assert not pending.expect(written, lambda: None)
+        assert len(pending) == 0
+
+
 async def test_wait_for_returns_when_the_resource_is_gone_and_crds_cannot_be_read(
     server: APIServer, client: Client
 ) -> None:

@@ -11,7 +11,7 @@ import trio
 import trustme
 
 from dynkube.config import ClientConfig, TLSSettings
-from dynkube.rest._bursts import PAUSE
+from dynkube.rest._bursts import PAUSE, Burst
 from dynkube.rest._client import RESTClient
 from dynkube.rest._messages import Request
 from dynkube.rest._tap import TappedStream
@@ -120,3 +120,14 @@ async def test_several_tls_records_are_read_together() -> None:
 
     assert sum(sizes) == 1 << 20
     assert max(sizes) > 16 << 10, "the size of the largest TLS record"
+
+
+def test_the_first_32_kb_of_each_burst_are_read_without_a_pause() -> None:
+    burst = Burst()
+
+    for _ in range(2):
+        assert burst.pause_after(PIECE, waited=1.0) == 0  # the piece that begins it
+        pauses = [burst.pause_after(PIECE, waited=0.0) for _ in range(9)]
+        assert pauses == [0.0] * 8 + [PAUSE]
+        assert burst.pause_after(1, waited=1.0) == 0
+        assert burst.pause_after((32 << 10) + 1, waited=0.0) == PAUSE

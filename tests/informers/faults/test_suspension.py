@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator
 from random import Random
 
@@ -118,3 +119,10 @@ async def test_after_a_suspension_informers_do_not_all_reconnect_at_once(
 @pytest.mark.real_time
 async def test_the_duration_of_a_suspension_comes_from_the_kernel_and_not_the_wall_clock() -> None:
     assert abs(seconds_suspended() - seconds_suspended()) < 1
+
+
+async def test_the_time_suspended_is_what_the_clock_with_sleep_is_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    clocks = {time.CLOCK_BOOTTIME: 100.0, time.CLOCK_MONOTONIC: 40.0}
+    monkeypatch.setattr(time, "clock_gettime", clocks.__getitem__)
+
+    assert seconds_suspended() == 60.0
