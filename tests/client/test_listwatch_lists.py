@@ -124,3 +124,12 @@ async def test_an_expired_token_raises_gone() -> None:
 
     with pytest.raises(Gone, match="too old"):
         await listwatch(server).list(continue_token="old")
+
+
+async def test_the_repr_has_the_path_and_the_selectors() -> None:
+    plain, selecting = (
+        listwatch(ScriptedServer(), label_selector=LabelSelector.parse(text)) for text in (None, "app=web")
+    )
+
+    assert repr(plain) == "<ListWatch /api/v1/pods >"
+    assert repr(selecting) == "<ListWatch /api/v1/pods {'labelSelector': 'app=web'}>"

@@ -33,3 +33,17 @@ async def test_an_argument_that_cannot_be_encoded_is_a_credential_error() -> Non
 
     with pytest.raises(CredentialError, match=r"failed to start: .*surrogates not allowed"):
         await plugin.current()
+
+
+def cyclic() -> dict[str, Any]:
+    config: dict[str, Any] = {}
+    config["itself"] = config
+    return config
+
+
+@pytest.mark.parametrize("config", [{(1, 2): "a key of YAML"}, cyclic()], ids=["key", "cyclic"])
+async def test_cluster_info_that_is_not_json_is_a_credential_error(config: dict[Any, Any]) -> None:
+    plugin = ExecPlugin(ExecCommand(command=sys.executable, api_version=API, cluster={"config": config}))
+
+    with pytest.raises(CredentialError, match=r"cannot receive the cluster info: .* cannot be encoded as JSON"):
+        await plugin.current()
