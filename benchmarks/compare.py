@@ -84,30 +84,39 @@ class Comparison:
     key: Mapping[str, str] = field(default_factory=dict)  # selects one of several printed lines
 
 
-def comparisons(clientgo: str, lightkube: str) -> Iterator[Comparison]:
+def comparisons(clientgo: str, kubers: str, lightkube: str) -> Iterator[Comparison]:
     """Yield all comparisons. The limits are the budgets of the project."""
     sync: Command = (sys.executable, "-m", "benchmarks.sync_informer", "--url", "{url}")
     events: Command = (sys.executable, "-m", "benchmarks.watch_events", "--url", "{url}")
     lightkube_list: Command = (lightkube, "-m", "benchmarks.lightkube_list", "--url", "{url}")
     go: Command = (clientgo, "-url", "{url}")
+    rust: Command = (kubers, "--url", "{url}")
     yield Comparison(
         "sync, 20,000 objects of 4 KB, one list",
-        (Side("dynkube", sync), Side("client-go", go), Side("lightkube", lightkube_list)),
+        (Side("dynkube", sync), Side("client-go", go), Side("kube-rs", rust), Side("lightkube", lightkube_list)),
         (
             Goal("CPU", "cpu_s", 1 / 5, "client-go", unit="s"),
+            Goal("CPU", "cpu_s", 1 / 3, "kube-rs", unit="s"),
             Goal("CPU (lightkube: list only)", "cpu_s", 1 / 5, "lightkube", unit="s"),
             Goal("memory per object / its JSON", "bytes_per_object", 1.4, "json_bytes", unit="B"),
             Goal("memory per object", "bytes_per_object", 1 / 6, "client-go", unit="B"),
+            Goal("memory per object", "bytes_per_object", None, "kube-rs", unit="B"),
             Goal("peak memory of the process", "peak_mb", None, "client-go", unit="MB"),
         ),
         {"objects": 20_000},
     )
     yield Comparison(
         "sync, 20,000 objects of 4 KB, streaming list",
-        (Side("dynkube", (*sync, "--mode", "stream")), Side("client-go", (*go, "-mode", "stream"))),
+        (
+            Side("dynkube", (*sync, "--mode", "stream")),
+            Side("client-go", (*go, "-mode", "stream")),
+            Side("kube-rs", (*rust, "--mode", "stream")),
+        ),
         (
             Goal("CPU", "cpu_s", 1 / 5, "client-go", unit="s"),
+            Goal("CPU", "cpu_s", 1 / 3, "kube-rs", unit="s"),
             Goal("memory per object", "bytes_per_object", 1 / 6, "client-go", unit="B"),
+            Goal("memory per object", "bytes_per_object", None, "kube-rs", unit="B"),
         ),
         {"objects": 20_000},
     )
@@ -245,6 +254,19 @@ def build_go(name: str, directory: Path) -> str:
     return str(target)
 
 
+def build_rust(name: str, directory: Path) -> str:
+    """Build the Rust program in a folder beside this file, and return its path, which does not exist without Rust."""
+    target = directory / "release" / name
+    if shutil.which("cargo") is None:
+        print(f"{name} skipped: Rust is not installed", file=sys.stderr)
+    else:
+        print(f"building {name} (takes minutes the first time)", file=sys.stderr)
+        command = ["cargo", "build", "--quiet", "--locked", "--release", "--target-dir", str(directory)]
+        if subprocess.run(command, cwd=ROOT / "benchmarks" / name, check=False).returncode:
+            print(f"{name} skipped: the build failed, see above", file=sys.stderr)
+    return str(target)
+
+
 def print_table_head() -> None:
     """Print the head of the table."""
     print("| what | dynkube | other | ratio or value | budget | held |\n|---|---|---|---|---|---|")
@@ -268,7 +290,8 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
         print_table_head()
-        for comparison in comparisons(build_go("clientgo", Path(directory)), options.lightkube_python):
+        clients = build_go("clientgo", Path(directory)), build_rust("kubers", Path(directory))
+        for comparison in comparisons(*clients, options.lightkube_python):
             if not options.only or any(word in comparison.name for word in options.only):
                 print_rows(comparison, options.rounds)
 

@@ -1,7 +1,8 @@
 """CPU and memory of syncing one informer with one handler, from just before ``connect`` until ``wait_synced``.
 
     python -m benchmarks.sync_informer [--mode list|pages|stream] [--objects 20000] [--size 4096]
-                                       [--keep-managed-fields] [--url http://127.0.0.1:8001]
+                                       [--keep-managed-fields] [--compact]
+                                       [--url http://127.0.0.1:8001 | --kubeconfig FILE] [--count]
 
 Prints one line of JSON. ``cpu_s`` is the user and system time of this process, without imports (``import_cpu_s``) and
 without the byte server, which is another process. ``held_mb`` is the growth of the resident memory once synced, and
@@ -9,7 +10,8 @@ without the byte server, which is another process. ``held_mb`` is the growth of 
 as cached (without managedFields, unless they are kept). The informer has one index and one handler, as in the client-go
 benchmark.
 
-TLS, compression, a slow network and the time of a real server are not measured.
+With ``--count`` it also prints ``reads``, the number of reads from sockets, and ``turns``, the iterations of the event
+loop; counting takes some CPU itself. Compression and a slow network are not measured.
 """
 
 from __future__ import annotations
@@ -48,12 +50,40 @@ class Seen:
             self.added += 1
 
 
+class Turns(trio.abc.Instrument):
+    """Counts the iterations of the event loop, and the reads from sockets."""
+
+    def __init__(self) -> None:
+        self.turns = self.reads = 0
+
+    def before_io_wait(self, timeout: float) -> None:
+        """Count an iteration."""
+        self.turns += 1
+
+    def count_reads(self) -> None:
+        """Count reads from now on."""
+        receive = trio.SocketStream.receive_some
+
+        async def counted(stream: trio.SocketStream, max_bytes: int | None = None) -> bytes | bytearray:
+            self.reads += 1
+            return await receive(stream, max_bytes)
+
+        trio.SocketStream.receive_some = counted  # type: ignore[method-assign, assignment]  # for all
+
+
 async def sync(url: str, options: argparse.Namespace) -> None:
     """Sync an informer, and print the result."""
-    seen = Seen()
+    seen, turns = Seen(), Turns()
+    if options.count:
+        trio.lowlevel.add_instrument(turns)
+        turns.count_reads()
     meter = Meter()
-    settings = dynkube.InformerSettings(streaming_lists=options.mode == "stream")
-    async with dynkube.connect(url=url + ("/pages" if options.mode == "pages" else ""), settings=settings) as client:
+    settings = dynkube.InformerSettings(streaming_lists=options.mode == "stream", compact=options.compact)
+    if options.kubeconfig:
+        connection = dynkube.connect(kubeconfig=options.kubeconfig, settings=settings)
+    else:
+        connection = dynkube.connect(url=url + ("/pages" if options.mode == "pages" else ""), settings=settings)
+    async with connection as client:
         transform = None if options.keep_managed_fields else dynkube.drop_managed_fields
         informer = client.informer(WIDGETS, transform=transform, indexes={"tier": tier})
         informer.add_handler(on_add=seen.add)
@@ -78,6 +108,7 @@ async def sync(url: str, options: argparse.Namespace) -> None:
         json_bytes=sent / len(range(0, count, 100)),
         stored_bytes=stored,
         import_cpu_s=_IMPORT_CPU,
+        **({"reads": turns.reads, "turns": turns.turns} if options.count else {}),
     )
 
 
@@ -89,8 +120,11 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=4096)
     parser.add_argument("--keep-managed-fields", action="store_true")
     parser.add_argument("--url", help="a running byte server with the same number of objects")
+    parser.add_argument("--kubeconfig", help="a cluster with the same number of objects")
+    parser.add_argument("--compact", action="store_true", help="store objects compressed")
+    parser.add_argument("--count", action="store_true", help="count reads and iterations of the event loop")
     options = parser.parse_args()
-    if options.url:
+    if options.url or options.kubeconfig:
         trio.run(sync, options.url, options)
         return
     with byte_server(objects=options.objects, size=options.size) as url:

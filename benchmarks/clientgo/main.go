@@ -2,6 +2,7 @@
 // ../byteserver.py, with one handler and one index, like the dynkube side.
 //
 //	clientgo -url http://127.0.0.1:8001 -mode list|stream [-objects 20000] [-keep-managed-fields=false]
+//	clientgo -kubeconfig FILE -mode list|stream [-objects 20000]
 //	clientgo -url http://127.0.0.1:8001 -mode events -events 20000 -objects 1000
 //
 // It prints one JSON object: CPU seconds (user and system, from just before the client is made until the handler has
@@ -29,6 +30,7 @@ import (
 	"k8s.io/client-go/features"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/clientcmd"
 )
 
 var widgets = schema.GroupVersionResource{Group: "bench.example.com", Version: "v1", Resource: "widgets"}
@@ -79,6 +81,7 @@ func withoutManagedFields(obj any) (any, error) {
 
 func main() {
 	url := flag.String("url", "", "where the byte server is")
+	kubeconfig := flag.String("kubeconfig", "", "a kubeconfig, instead of -url")
 	mode := flag.String("mode", "list", "list, stream or events")
 	objects := flag.Int("objects", 20000, "how many objects the server has")
 	events := flag.Int64("events", 20000, "how many events the server sends (mode events)")
@@ -87,7 +90,14 @@ func main() {
 	features.ReplaceFeatureGates(gates{features.FeatureGates(), *mode == "stream"})
 
 	before, beganCPU, began := memory("VmRSS"), cpu(), time.Now()
-	client, err := dynamic.NewForConfig(&rest.Config{Host: *url, QPS: -1})
+	config := &rest.Config{Host: *url}
+	if *kubeconfig != "" {
+		var err error
+		config, err = clientcmd.BuildConfigFromFlags("", *kubeconfig)
+		check(err)
+	}
+	config.QPS = -1
+	client, err := dynamic.NewForConfig(config)
 	check(err)
 	factory := dynamicinformer.NewDynamicSharedInformerFactory(client, 0)
 	informer := factory.ForResource(widgets).Informer()

@@ -13,8 +13,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from benchmarks import servers
 from benchmarks.compare import Comparison, Goal, Side, build_go, print_rows, print_table_head
-from benchmarks.controllers import servers
 
 GO = "controller-runtime"
 _SIZE = 4096
