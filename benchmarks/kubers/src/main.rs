@@ -79,10 +79,8 @@ async fn main() {
     } else {
         watcher::Config::default().any_semantic()
     };
-    let (store, writer) = {
-        let writer = reflector::store::Writer::new(resource.clone());
-        (writer.as_reader(), writer)
-    };
+    let writer = reflector::store::Writer::new(resource.clone());
+    let store = writer.as_reader();
     let keep = options.keep;
     let events = watcher(api, listing)
         .default_backoff()
