@@ -254,6 +254,8 @@ class Watch:
             raise InvalidInput(f"to is {a_type(self.to)}: pass a function of the object, or a mapper like to_owner()")
         if self.shard is not None and not isinstance(self.shard, HashShard):
             raise InvalidInput(f"shard is {a_type(self.shard)}: pass HashShard(index, count), or None")
+        if not isinstance(self.metadata_only, bool):
+            raise InvalidInput(f"metadata_only must be True or False, not {self.metadata_only!r}")
         if self.predicate is not None and not callable(self.predicate):
             raise InvalidInput(f"predicate is {a_type(self.predicate)}: pass a function of the object before and after")
         if not isinstance(self.indexes, Mapping):

@@ -64,7 +64,7 @@ class BodyCodec:
         self._local = threading.local()
 
     def compress(self, body: bytes) -> bytes:
-        """Return ``body`` compressed. Must always be called on the same thread."""
+        """Return ``body`` compressed. Not thread-safe."""
         # Copied, as the result is the start of a block with room for an incompressible body, and the rest of the block
         # is too small for the next one: without a copy a cache would take as much memory as uncompressed.
         return bytes(memoryview(self._compress(body)))

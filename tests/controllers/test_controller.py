@@ -18,7 +18,7 @@ from dynkube.controllers import (
     to_index,
     to_label,
 )
-from dynkube.errors import ClosedError
+from dynkube.errors import ClosedError, InvalidInput
 from dynkube.testing import APIServer, Hang
 from tests.controllers.kit import Calls, quiet, running
 from tests.informers.kit import WIDGETS, crd, widget
@@ -222,6 +222,23 @@ async def test_a_watch_maps_objects_by_a_label_an_index_or_a_function(
         await quiet(1)
 
     assert sorted(calls.keys) == ["default/a", "default/labelled", "default/mapped"]
+
+
+async def test_a_watch_may_receive_only_metadata(server: APIServer, client: dynkube.Client) -> None:
+    calls = Calls()
+    watch = Watch("configmaps", to=to_label("widget"), metadata_only=True)
+    async with running(client, Controller(WIDGETS, calls, watches=[watch])):
+        server.create(config("one", labels={"widget": "a"}))
+        await quiet(1)
+        caches = {str(status.gvr): status.metadata_only for status in client.informers()}
+
+    assert calls.keys == ["default/a"]
+    assert caches == {WIDGETS: False, "configmaps.v1": True}
+
+
+async def test_a_watch_rejects_a_metadata_only_that_is_no_bool() -> None:
+    with pytest.raises(InvalidInput, match="metadata_only must be True or False, not 'no'"):
+        Watch("configmaps", metadata_only="no")  # type: ignore[arg-type]  # on purpose
 
 
 async def test_an_update_reconciles_the_keys_of_the_object_before_and_after(
