@@ -151,7 +151,7 @@ class Context:
         """Server-side apply. Sends nothing if it would change nothing.
 
         That is known if the cache has the object as the server returned it after the controller's last apply, and the
-        same is applied again. So it needs a watch of the resource.
+        same is applied again. So it needs a watch of the resource, of whole objects.
 
         Args:
             obj: the fields to own; the namespace of the reconciled object is the default.
@@ -171,14 +171,19 @@ class Context:
         resource, desired = await self._prepared(obj, owned=owned and subresource is None)
         memory = f"{resource.gvr.resource}.{resource.gvr.group}/{subresource or ''}"
         cached = self._caches.cached(resource.gvr, desired.key)
-        if cached is not None and self._applied.unchanged(memory, desired, cached):
+        reduced = cached is not None and cached.metadata_only
+        if cached is not None and not reduced and self._applied.unchanged(memory, desired, cached):
             return cached
         request = self.client.resource(resource.gvr).apply(
             desired,
             field_manager=self._manager,
             force=force,
             subresource=subresource,
-            live=MISSING if cached is None else cached,  # saves the read that tells whether anything has changed
+            live=None
+            if reduced
+            else MISSING
+            if cached is None
+            else cached,  # saves the read that tells whether anything has changed
         )
         stored = await self._stored(resource, desired, request)
         self._applied.remember(memory, desired, stored)

@@ -142,8 +142,9 @@ class Caches:
         self.primary: Objects = Objects(())
 
     def add(self, source: Source) -> None:
-        """Add a watch whose informer is open."""
+        """Add a watch whose informer is open; those of whole objects come first."""
         self.sources.append(source)
+        self.sources.sort(key=lambda each: each.watch.metadata_only)
         self.primary = Objects([each.informer for each in self.sources if each.reconciled])
 
     def of(self, resource: ResourceLike | None) -> Objects:

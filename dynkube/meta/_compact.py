@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 _DICTIONARY: Final = 16 << 10  # bytes; 8 and 32 KB are not better
 _SEGMENT: Final = 2000  # bytes of a sample that the dictionary takes at a time; 8 times less makes it 30 % worse
-_SAMPLES: Final = 64  # with 1,024 of them objects shrink by 2 % more, and it takes 90 ms instead of 2
-_SAMPLE: Final = 8 << 10  # bytes of each
+_SAMPLES: Final = 64  # with 1,024 of them objects shrink by 2 % more, and it takes 90 ms instead of 2 to 9
+_SAMPLE: Final = 4 << 10  # bytes of each
 _LARGEST: Final = 1 << 20  # bytes of a body; compressing more at once would block the event loop for over 5 ms
 _STRIDES: Final = (1, 64)  # the second dictionary has samples from 4,096 objects, as lists are sorted by namespace
 _WINDOW: Final = 1024  # objects after which it is checked how well the dictionary fits
@@ -82,49 +82,61 @@ class BodyCodec:
 
 
 class Compactor:
-    """Compresses the bodies of one cache, and makes a dictionary from the first objects.
+    """Compresses the bodies of one cache, with a dictionary made from its objects.
 
-    The dictionary is replaced when it has become a bad one: after 4,096 objects by one with samples from all of them,
-    and when new objects shrink less than the ones before, as their shape has changed. Objects that were compressed
-    before keep their dictionary. Stored as they are: the objects that become samples, bodies over 1 MiB, and bodies
-    that do not shrink.
+    The first dictionary is made from the first 64 objects, and the second from 64 among 4,096. After that another one
+    is made when 1,024 new objects are over 1.5 times as large, compressed, as the best 1,024 before them: probably
+    their shape has changed. The wait until the next one doubles each time, as each takes 150 KB while an object needs
+    it. If 1,024 objects shrink by less than a fifth, compression is given up for 65,536 objects.
+
+    Stored as they are: the objects before the first dictionary, bodies over 1 MiB, and bodies that shrink by less than
+    a fifth. Objects keep the dictionary with which they were compressed.
 
     Args:
         codec: the dictionary to begin with.
-
-    Attributes:
-        codec: the current dictionary; ``None`` if there is none yet.
     """
 
-    __slots__ = ("_after", "_before", "_best", "_objects", "_samples", "_skip", "_stage", "codec")
+    __slots__ = (
+        "_after",
+        "_before",
+        "_best",
+        "_codec",
+        "_objects",
+        "_patience",
+        "_samples",
+        "_skip",
+        "_stage",
+        "_windows",
+    )
 
     def __init__(self, codec: BodyCodec | None = None) -> None:
-        self.codec = codec
+        self._codec = codec
         self._samples: list[bytes] = []
         self._stage = 0  # index of _STRIDES; as many as these once no samples are taken
         self._skip = 0  # objects before the next sample
         self._best = 0.0  # compressed size, relative to the original, in the best window with this dictionary
+        self._windows = 0  # with this dictionary
+        self._patience = 1  # windows with this dictionary before another one is made
         self._before = self._after = self._objects = 0  # bytes and objects of the window
 
-    def compress(self, body: bytes) -> bytes | None:
-        """Return ``body`` compressed with :attr:`codec`; ``None`` if it is to be stored as it is."""
+    def compress(self, body: bytes) -> tuple[BodyCodec, bytes] | None:
+        """Return ``body`` compressed, and what decompresses it; ``None`` if it is to be stored as it is."""
         if self._stage < len(_STRIDES):
             self._sample(body)
-        elif self.codec is None:
+        elif self._codec is None:
             self._wait()
-        codec = self.codec
+        codec = self._codec
         if codec is None or len(body) > _LARGEST:
             return None
         compressed = codec.compress(body)
         self._judge(len(body), len(compressed))
-        return compressed if len(compressed) < _WORTHWHILE * len(body) else None
+        return (codec, compressed) if len(compressed) < _WORTHWHILE * len(body) else None
 
     def _sample(self, body: bytes) -> None:
         if self._skip:
             self._skip -= 1
             return
-        stride = _STRIDES[self._stage]
-        self._skip = stride - 1
+        self._skip = _STRIDES[self._stage] - 1
         self._samples.append(body[:_SAMPLE])
         if len(self._samples) == _SAMPLES:
             self._train()
@@ -135,14 +147,14 @@ class Compactor:
         samples, self._samples = self._samples, []
         self._stage += 1
         try:
-            self.codec = BodyCodec(samples)
+            self._codec = BodyCodec(samples)
         except zstandard.ZstdError:  # keep the dictionary there is, if any
             return
+        self._best, self._windows = 0.0, 0
         self._new_window()
-        self._best = 0.0
 
     def _judge(self, before: int, after: int) -> None:
-        """Count an object, and judge the dictionary after each window."""
+        """Count an object, and judge the dictionary after each window, once it is not about to be replaced."""
         self._before += before
         self._after += after
         self._objects += 1
@@ -150,9 +162,13 @@ class Compactor:
             return
         ratio = self._after / self._before
         self._new_window()
+        self._windows += 1
+        if self._stage < len(_STRIDES):
+            return
         if ratio > _WORTHWHILE:
-            self.codec, self._stage = None, len(_STRIDES)
-        elif self._best and ratio > _WORSE * self._best:
+            self._codec = None
+        elif self._best and ratio > _WORSE * self._best and self._windows > self._patience:
+            self._patience *= 2
             self._start_again()
         else:
             self._best = min(ratio, self._best or ratio)
@@ -164,9 +180,8 @@ class Compactor:
             self._start_again()
 
     def _start_again(self) -> None:
-        self._new_window()
-        self._samples = []
         self._stage = self._skip = 0
+        self._new_window()
 
     def _new_window(self) -> None:
         self._before = self._after = self._objects = 0

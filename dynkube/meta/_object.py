@@ -156,10 +156,10 @@ class Unstructured(Displayable, Mapping[str, Any], msgspec.Struct, metaclass=Obj
 
     @property
     def metadata_only(self) -> bool:
-        """Whether the server has more of this object than its apiVersion, kind and metadata, which are all it has here.
+        """Whether this object was reduced to apiVersion, kind and metadata, by an informer with ``metadata_only=True``.
 
-        So it is in an informer with ``metadata_only=True``. Client methods that write objects reject such an object: it
-        would replace the whole one.
+        Client methods that write objects reject it, as it would replace the whole one. A copy made by :meth:`to_dict`
+        does not have this mark.
         """
         return self._common.metadata_only
 

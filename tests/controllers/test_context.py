@@ -10,7 +10,7 @@ import trio
 
 import dynkube
 from dynkube import Unstructured
-from dynkube.controllers import Context, Controller, ObjectKey, Requeue, Result, StatusCondition
+from dynkube.controllers import Context, Controller, ObjectKey, Requeue, Result, StatusCondition, Watch
 from dynkube.controllers._applied import AppliedBefore
 from dynkube.errors import Conflict, InvalidInput
 from dynkube.testing import APIServer, Refuse
@@ -96,6 +96,25 @@ async def test_an_apply_is_sent_again_if_the_object_or_the_fields_have_changed(
 
     assert server.get("configmaps", "child", "default")["data"] == {"value": "2"}
     assert requests(server) == ["patch"] * 3
+
+
+@pytest.mark.parametrize("whole_as_well", [False, True])
+async def test_an_apply_beside_a_cache_of_metadata_returns_the_whole_object(
+    server: APIServer, client: dynkube.Client, whole_as_well: bool
+) -> None:
+    stored: list[Unstructured] = []
+
+    async def body(ctx: Context, obj: Unstructured) -> Requeue:
+        stored.append(await ctx.apply(config()))
+        return Requeue(after=10)
+
+    watches = [Watch("configmaps", metadata_only=True)]
+    owns = ["configmaps"] if whole_as_well else []
+    async with running(client, reconciling(body, owns=owns, watches=watches)):
+        await quiet(25)
+
+    assert {obj["data"]["value"] for obj in stored} == {"1"}
+    assert set(requests(server)) == ({"patch"} if whole_as_well else {"patch", "get"})
 
 
 async def test_a_deleted_child_is_applied_again(server: APIServer, client: dynkube.Client) -> None:

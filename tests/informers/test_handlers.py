@@ -190,3 +190,19 @@ async def test_waiting_for_a_handler_of_an_informer_that_was_not_entered_raises(
 
     with pytest.raises(ClosedError, match="was not entered"):
         await handler.wait_synced()
+
+
+async def test_a_removed_handler_keeps_none_of_many_delivered_objects_alive(server: APIServer) -> None:
+    settings = dynkube.InformerSettings(streaming_lists=False)
+    server.create(crd())
+    for number in range(3):
+        server.create(widget(f"w{number}"))
+    async with dynkube.connect(transport=server.transport(), settings=settings) as client:
+        widgets = await client.informer(WIDGETS).__aenter__()
+        handle = widgets.add_handler(on_add=lambda obj: None)
+        await handle.wait_synced()
+        for number in range(9000):
+            handle._task._mailbox._shown.put(("", str(number)), widgets.list()[0])
+
+    assert list(handle._task._delivered) == []
+    await widgets.aclose()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import pickle
 from random import Random
@@ -10,8 +11,13 @@ import httpx2
 import pytest
 
 import dynkube
-from dynkube import ABSENT, LIVE, REMOVE, Client, JSONPathFilter, LabelFilter, NamespaceFilter, Unstructured
+from dynkube import ABSENT, GVR, LIVE, REMOVE, Added, Client, JSONPathFilter, LabelFilter, NamespaceFilter, Unstructured
 from dynkube.errors import InvalidInput, InvalidObject
+from dynkube.informers._availability.crd_summary import judge_crd
+from dynkube.meta._wire.events import decode_watch_line
+from dynkube.meta._wire.lists import ListDecoder
+from dynkube.meta._wire.metadata_only import MetadataReader
+from dynkube.meta._wire.objects import ObjectDecoder
 from dynkube.testing import APIServer
 from tests.informers.kit import CRDS, WIDGETS, Recorder, crd, namespace, quiet, replace, widget
 
@@ -208,3 +214,53 @@ async def test_only_printer_columns_of_metadata_are_left(server: APIServer, clie
 async def test_a_value_that_is_no_bool_is_rejected(client: Client) -> None:
     with pytest.raises(InvalidInput, match="metadata_only must be True or False, not 'yes'"):
         client.informer(WIDGETS, metadata_only="yes")  # type: ignore[arg-type]  # on purpose
+
+
+async def test_an_object_of_unknown_kind_stays_partial_in_lists_and_watches() -> None:
+    partial = {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": {"name": "a"}}
+    reader = MetadataReader("example.com/v1", "", lambda: None)
+    decoder = ObjectDecoder(metadata_only=True, reduce=reader.reduced)
+
+    event = decode_watch_line(json.dumps({"type": "ADDED", "object": partial}).encode(), decoder)
+
+    assert isinstance(event, Added)
+    assert event.object == partial
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+async def test_partial_items_without_kind_are_not_taken_for_whole_ones(indent: int | None) -> None:
+    whole: list[str] = []
+    listed = {
+        "kind": "PartialObjectMetadataList",
+        "apiVersion": "meta.k8s.io/v1",
+        "items": [{"metadata": {"name": "a"}}],
+    }
+    reader = MetadataReader("example.com/v1", "Widget", lambda: whole.append("whole"))
+    decoder = ListDecoder(ObjectDecoder(metadata_only=True, reduce=reader.reduced))
+
+    objects = decoder.feed(json.dumps(listed, indent=indent, separators=(",", ":")).encode())
+    objects += decoder.finish()[0]
+
+    assert [(obj.kind, obj.name) for obj in objects] == [("Widget", "a")]
+    assert whole == []
+
+
+async def test_the_kind_is_the_one_that_the_server_accepted(server: APIServer, client: Client) -> None:
+    obj = await first(server, client)
+
+    definition = server.get(CRDS, "widgets.example.com")
+    definition["spec"]["names"]["kind"] = "Renamed"
+    answer = judge_crd(GVR("example.com", "v1", "widgets"), Unstructured(definition))
+
+    assert obj.kind == "Widget"
+    assert answer.generation is not None
+    assert answer.generation.served_as.kind == "Widget"
+
+
+async def test_such_an_object_is_not_taken_for_the_live_one(server: APIServer, client: Client) -> None:
+    obj = await first(server, client)
+
+    with pytest.raises(InvalidInput, match="metadata only>: pass the whole object, or leave it out"):
+        await client.resource(WIDGETS).apply(widget("a", size=2), live=obj)
+    released = await client.resource(WIDGETS).release_fields(obj, ".spec.size", "dynkube-testing")
+    assert released["spec"] == {"size": 1}

@@ -14,7 +14,6 @@ from typing import Any, Final, TypeAlias
 from dynkube.client._apply.result import Applied, Change, change_of
 from dynkube.client._apply.threads import run_in_thread_if_large
 from dynkube.client._deadline import Deadline
-from dynkube.client._objects import as_object
 from dynkube.client._options import WriteOptions
 from dynkube.client._requests.write import write_request
 from dynkube.client._target import Target
@@ -98,5 +97,5 @@ def _path_of(target: Target, obj: Named, namespace: str | None) -> Callable[[API
         return lambda resource: target.path(resource, obj, namespace)
     if not isinstance(obj, Mapping):
         raise InvalidInput(f"{brief(obj)} is not an object: pass an object, or its name")
-    found = as_object(obj)
+    found = obj if isinstance(obj, Unstructured) else Unstructured(obj)
     return lambda resource: target.path_of(resource, found, namespace)

@@ -64,6 +64,8 @@ class Application:
             raise InvalidInput(
                 f"live is {shown}: pass the object as it was read or watched, with its resourceVersion, or leave it out"
             )
+        if live.metadata_only:
+            raise InvalidInput(f"live is {live!r}: pass the whole object, or leave it out, so that it is read")
         obj = self.body
         if live.name != obj.name or (obj.namespace and live.namespace != obj.namespace):
             raise InvalidInput(f"live is {live!r}, not {obj!r}: pass the object to be compared, or leave live out")

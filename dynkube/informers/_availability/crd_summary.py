@@ -49,8 +49,9 @@ class _Condition(msgspec.Struct, gc=False):
     message: str = ""
 
 
-class _Status(msgspec.Struct, gc=False):
+class _Status(msgspec.Struct, gc=False, rename="camel", omit_defaults=True):
     conditions: list[_Condition] | None = None
+    accepted_names: _Names | None = None
 
 
 class _Metadata(msgspec.Struct, gc=False, rename="camel", omit_defaults=True):
@@ -105,10 +106,11 @@ def judge_crd(gvr: GVR, obj: Unstructured) -> Availability:
     if version not in served:
         others = f", only {', '.join(served)}" if served else ""
         return absent("VersionNotServed", f"CRD {obj.name} does not serve {version or 'any version'}{others}")
+    kind = (crd.status.accepted_names or crd.spec.names).kind  # differs from the spec while a new one is in conflict
     return Availability(
         Presence.PRESENT,
         "Terminating" if crd.metadata.deletion_timestamp else "Established",
-        generation=Generation(obj.uid, ServedAs(version, crd.spec.scope == "Namespaced", crd.spec.names.kind)),
+        generation=Generation(obj.uid, ServedAs(version, crd.spec.scope == "Namespaced", kind)),
     )
 
 

@@ -262,6 +262,7 @@ class HandlerTask(Subscriber):
                     if turns.over:
                         await turns.wait()
         finally:
+            self.close()  # if the task was cancelled before
             with trio.CancelScope(shield=True):  # takes as long as the states need, and waits for nothing
                 for _ in self._delivered:
                     await trio.lowlevel.checkpoint()

@@ -55,7 +55,10 @@ class Subscriber(Bound):
         return self._mailbox.known_keys()
 
     def close(self) -> None:
-        """Drop pending events, deliver no more, and release all objects."""
+        """Drop pending events, deliver no more, and release all objects.
+
+        What was delivered is released in steps if it is much: by the handler's task, when that ends.
+        """
         if self._closed:
             return
         self._closed = True

@@ -59,7 +59,7 @@ def decode_watch_line(line: bytes, decoder: ObjectDecoder) -> WatchEvent:
         obj = decoder.decode(raw)
     except UNREADABLE as exc:
         raise ProtocolError(f"{kind} event whose object{_called(raw)} cannot be decoded: {exc}") from exc
-    if obj.api_version.startswith(VIEWS):
+    if obj.api_version.startswith(VIEWS) and not (decoder.metadata_only and obj.kind == "PartialObjectMetadata"):
         raise ProtocolError(f"{kind} event with a {word(obj.kind)} instead of the object")
     if not obj.name:
         raise ProtocolError(f"{kind} event whose object has no metadata.name (kind {word(obj.kind) or 'unknown'!r})")

@@ -15,6 +15,7 @@ import msgspec
 
 from dynkube._server_text import word
 from dynkube.errors import ProtocolError
+from dynkube.meta._header import read_header
 from dynkube.meta._json import UNREADABLE
 from dynkube.meta._list import UnstructuredList
 from dynkube.meta._object import Unstructured
@@ -195,8 +196,10 @@ class ListDecoder:
         prefix = _item_prefix(envelope)
         items: list[Unstructured] = []
         for raw in envelope.items or ():
-            obj = self._decoder.decode(bytes(raw))
-            items.append(obj if obj.kind or not prefix else self._decoder.decode(prefix + bytes(raw).lstrip()[1:]))
+            item = bytes(raw)
+            if prefix and not read_header(item).kind:
+                item = prefix + item.lstrip()[1:]
+            items.append(self._decoder.decode(item))
         return items, self._list_of(envelope)
 
     def _list_of(self, envelope: _Envelope) -> UnstructuredList:

@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from dynkube.meta._common import BodyCache, Common
-from dynkube.meta._compact import Compactor
+from dynkube.meta._compact import BodyCodec, Compactor
 from dynkube.meta._header import EMPTY_META, NO_LABELS, Header, Labels, packed, read_header, read_labels
 from dynkube.meta._object import Unstructured
 
@@ -87,7 +87,8 @@ class ObjectDecoder:
             meta.labels = meta.managed_fields = _NOTHING  # they are views of the received bytes
         common = self._shared_kind(header)
         if self._compactor is not None and (compressed := self._compactor.compress(raw)) is not None:
-            return Unstructured.from_wire(compressed, self._shared_codec(common, self._compactor), meta, labels)
+            codec, raw = compressed
+            common = self._shared_codec(common, codec)
         return Unstructured.from_wire(raw, common, meta, labels)
 
     def _shared_kind(self, header: Header) -> Common:
@@ -98,8 +99,8 @@ class ObjectDecoder:
             )
         return common
 
-    def _shared_codec(self, plain: Common, compactor: Compactor) -> Common:
-        common, codec = self._compressed, compactor.codec
+    def _shared_codec(self, plain: Common, codec: BodyCodec) -> Common:
+        common = self._compressed
         if common.codec is not codec or common.kind != plain.kind or common.api_version != plain.api_version:
             common = self._compressed = Common(
                 plain.api_version, plain.kind, self._bodies, codec, metadata_only=self.metadata_only
