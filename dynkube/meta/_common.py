@@ -1,4 +1,4 @@
-"""State shared by the objects of one cache: apiVersion, kind, decoded bodies, and how and what the objects store."""
+"""State shared by the objects of one cache: apiVersion, kind, decoded bodies, and in which form they are stored."""
 
 from __future__ import annotations
 

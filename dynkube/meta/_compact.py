@@ -25,7 +25,7 @@ _LARGEST: Final = 1 << 20  # bytes of a body; compressing more at once would blo
 _STRIDES: Final = (1, 64)  # the second dictionary has samples from 4,096 objects, as lists are sorted by namespace
 _WINDOW: Final = 1024  # objects after which it is checked how well the dictionary fits
 _WORTHWHILE: Final = 0.8  # of the size
-_WORSE: Final = 1.5  # times as large as when the dictionary was new
+_WORSE: Final = 1.5  # times as large as in the best window
 _GIVEN_UP_FOR: Final = 64 * _WINDOW  # objects, where compression is not worthwhile
 
 

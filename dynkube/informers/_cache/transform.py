@@ -46,16 +46,15 @@ def decoder_for(
         compactor: compresses the objects; ``None`` to store them as they are.
         metadata: reduces the objects to their metadata, before ``transform``; ``None`` for whole objects.
     """
-    received = ObjectDecoder(
-        drop_managed_fields=transform is drop_managed_fields,
+    receiving = partial(
+        ObjectDecoder,
         bodies=bodies,
-        compactor=compactor if transform is None or transform is drop_managed_fields else None,
         metadata_only=metadata is not None,
         reduce=None if metadata is None else metadata.reduced,
     )
     if transform is None or transform is drop_managed_fields:
-        return received
-    return _TransformingDecoder(received, transform, bodies, failed, compactor)
+        return receiving(drop_managed_fields=transform is drop_managed_fields, compactor=compactor)
+    return _TransformingDecoder(receiving(), transform, bodies, failed, compactor)
 
 
 class _TransformingDecoder(ObjectDecoder):

@@ -39,7 +39,7 @@ class _Delivered:
     """The states that were delivered, by key.
 
     Not one dict, which blocks the event loop for 0.1 s when it doubles to a million keys, and for as long when it is
-    freed.
+    freed. Nor the map of the cache, with which one ``offer`` and ``take`` cost 2.3 us instead of 1.3.
     """
 
     __slots__ = ("_parts",)

@@ -11,7 +11,7 @@ from dynkube._server_text import word
 from dynkube.errors import APIError, ProtocolError, Status
 from dynkube.meta._events import Added, Bookmark, Deleted, Modified, WatchEvent
 from dynkube.meta._json import UNREADABLE
-from dynkube.meta._wire.lists import VIEWS
+from dynkube.meta._wire.lists import PARTIAL, VIEWS
 from dynkube.meta._wire.objects import ObjectDecoder
 from dynkube.meta._wire.status import raise_failed_status
 
@@ -59,7 +59,7 @@ def decode_watch_line(line: bytes, decoder: ObjectDecoder) -> WatchEvent:
         obj = decoder.decode(raw)
     except UNREADABLE as exc:
         raise ProtocolError(f"{kind} event whose object{_called(raw)} cannot be decoded: {exc}") from exc
-    if obj.api_version.startswith(VIEWS) and not (decoder.metadata_only and obj.kind == "PartialObjectMetadata"):
+    if obj.api_version.startswith(VIEWS) and not (decoder.metadata_only and obj.kind == PARTIAL):
         raise ProtocolError(f"{kind} event with a {word(obj.kind)} instead of the object")
     if not obj.name:
         raise ProtocolError(f"{kind} event whose object has no metadata.name (kind {word(obj.kind) or 'unknown'!r})")

@@ -29,6 +29,7 @@ VIEWS: Final = "meta.k8s.io/"
 
 Servers return them only on request.
 """
+PARTIAL: Final = "PartialObjectMetadata"
 _MAX_BUFFER: Final = 16 << 20  # bytes of one item, or before the first; etcd accepts 1.5 MB
 _MAX_FALSE_ENDS: Final = 64  # failed attempts within one item, before splitting is given up
 
@@ -203,7 +204,7 @@ class ListDecoder:
         return items, self._list_of(envelope)
 
     def _list_of(self, envelope: _Envelope) -> UnstructuredList:
-        partial = self._decoder.metadata_only and envelope.kind == "PartialObjectMetadataList"
+        partial = self._decoder.metadata_only and envelope.kind == f"{PARTIAL}List"
         if (envelope.api_version or "").startswith(VIEWS) and not partial:
             raise ProtocolError(
                 f"the server returned a {word(envelope.kind or 'document')}, which does not contain the objects"

@@ -12,12 +12,11 @@ from typing import Final
 
 import msgspec
 
-from dynkube.meta._wire.lists import VIEWS
+from dynkube.meta._wire.lists import PARTIAL, VIEWS
 
-_FORM: Final = "as={};g=meta.k8s.io;v=v1"
-ACCEPT_LIST: Final = f"application/json;{_FORM.format('PartialObjectMetadataList')},application/json"
-ACCEPT: Final = f"application/json;{_FORM.format('PartialObjectMetadata')},application/json"
-PARTIAL: Final = "PartialObjectMetadata"
+# A server that does not know the first form sends the second one: whole objects.
+ACCEPT_LIST: Final = f"application/json;as={PARTIAL}List;g=meta.k8s.io;v=v1,application/json"
+ACCEPT: Final = f"application/json;as={PARTIAL};g=meta.k8s.io;v=v1,application/json"
 _START: Final = b'{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":'
 
 
@@ -36,7 +35,7 @@ class MetadataReader:
     Args:
         api_version: ``apiVersion`` of the resource.
         kind: its kind; ``""`` if it is not known. Then partial objects keep theirs.
-        on_whole: called with the bytes of each object that is not reduced yet.
+        on_whole: called for each object that the server has sent as a whole.
     """
 
     __slots__ = ("_on_whole", "_start")
