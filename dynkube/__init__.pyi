@@ -99,6 +99,9 @@ from .informers import (
     NamespaceFilter as NamespaceFilter,
 )
 from .informers import (
+    NamespaceSet as NamespaceSet,
+)
+from .informers import (
     OwnerTree as OwnerTree,
 )
 from .informers import (

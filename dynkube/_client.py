@@ -29,6 +29,7 @@ from dynkube.informers import (
     Informer,
     InformerSettings,
     InformerStatuses,
+    Namespaces,
     Predicate,
     Selector,
     Transform,
@@ -241,6 +242,7 @@ class Client(Bound, Shortcuts, ManifestVerbs):
         resource: str | GVR | GVK | APIResource,
         *,
         namespace: str | None = None,
+        namespaces: Namespaces | None = None,
         label_selector: Selector = None,
         field_selector: Selector = None,
         shard: HashShard | None = None,
@@ -267,6 +269,12 @@ class Client(Bound, Shortcuts, ManifestVerbs):
                 handlers get updates. A :class:`~dynkube.GVR` with an empty version does the same. Short forms
                 (``"deploy"``) are resolved when the informer is entered, and must be served then.
             namespace: ``None`` means all namespaces.
+            namespaces: several namespaces instead, for users who may not list the resource in all: names, a
+                :class:`~dynkube.NamespaceSet` of names that change, or labels (a dict or a
+                :class:`~dynkube.LabelSelector`), which requires the right to list namespaces. Each is listed and
+                watched by itself, and need not exist. Where the user may not list the resource there are no objects;
+                rights are reviewed every ``InformerSettings.access_interval`` seconds, and objects come and go with
+                them. See :attr:`Informer.namespaces` for the status of each.
             label_selector: objects to receive, by labels; evaluated by the server, cannot be changed.
             field_selector: the same, by fields.
             shard: one of several equal parts of the objects, by a hash; cannot be changed. Servers before 1.36, and
@@ -296,6 +304,7 @@ class Client(Bound, Shortcuts, ManifestVerbs):
             lambda: self._now.informers,
             resource,
             namespace=namespace,
+            namespaces=namespaces,
             label_selector=label_selector,
             field_selector=field_selector,
             shard=shard,

@@ -34,11 +34,12 @@ class Batches(AsyncIterator[Batch]):
         lines: splits it into events.
         decoder: decodes their objects.
         request: description of the request, for messages.
+        namespace: the namespace that is watched; an object of another one is an error. ``None`` for all.
         shard: objects of other shards count as deleted. So each resourceVersion reaches the caller, which has nothing
             to delete: an object stays in its shard. (Or another object had the name before: that is gone, then.)
     """
 
-    __slots__ = ("_decoder", "_error", "_lines", "_request", "_shard", "_stream")
+    __slots__ = ("_decoder", "_error", "_lines", "_namespace", "_request", "_shard", "_stream")
 
     def __init__(
         self,
@@ -46,8 +47,11 @@ class Batches(AsyncIterator[Batch]):
         lines: LineSplitter,
         decoder: ObjectDecoder,
         request: str,
+        *,
+        namespace: str | None = None,
         shard: HashShard | None = None,
     ) -> None:
+        self._namespace = namespace
         self._shard = shard
         self._stream = stream
         self._lines = lines
@@ -120,8 +124,13 @@ class Batches(AsyncIterator[Batch]):
             except ProtocolError as exc:
                 self._error = UnreadableEvent(self._stream.redact(f"{exc} [{self._request}]"))
                 break
-            if self._shard is not None and not isinstance(event, Bookmark) and not self._shard.matches(event.object):
-                event = Deleted(event.object)
+            if not isinstance(event, Bookmark):
+                if self._namespace is not None and event.object.namespace != self._namespace:
+                    text = f"watching namespace {self._namespace!r}, received an event of {event.object!r}"
+                    self._error = UnreadableEvent(self._stream.redact(f"{text} [{self._request}]"))
+                    break
+                if self._shard is not None and not self._shard.matches(event.object):
+                    event = Deleted(event.object)
             batch.append(event)
         return batch
 

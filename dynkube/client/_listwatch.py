@@ -235,8 +235,16 @@ class ListWatch:
         )
 
     def _kept(self, items: _Items, paging: Paging | None = None) -> _Items:
-        """Return the listed objects that are in the shard."""
-        shard = self._shard
+        """Return the listed objects that are in the shard.
+
+        Raises:
+            ProtocolError: an object is not in the namespace that was listed.
+        """
+        namespace, shard = self.namespace, self._shard
+        if namespace is not None:
+            for obj in items:
+                if obj.namespace != namespace and obj.name:
+                    raise ProtocolError(f"the list of namespace {namespace!r} contains {obj!r}")
         if shard is None:
             return items
         kept = [obj for obj in items if shard.matches(obj)]
@@ -320,7 +328,14 @@ class ListWatch:
     async def _open_watch(self, request: Request) -> AsyncIterator[Batches]:
         async with self._rest.stream(request, watch=True) as stream:
             lines = LineSplitter(self._rest.limits.max_line_bytes, setting="Limits.max_line_bytes")
-            yield Batches(stream, lines, self._decoder, f"GET {request.path}?watch", self._shard)
+            yield Batches(
+                stream,
+                lines,
+                self._decoder,
+                f"GET {request.path}?watch",
+                namespace=self.namespace,
+                shard=self._shard,
+            )
 
     def __repr__(self) -> str:
         return f"<ListWatch {self._path} {self._params or ''}>"

@@ -11,11 +11,12 @@ from dynkube.informers._dependents import owner_uids
 from dynkube.informers._filters.filters import Filter, JSONPathFilter, LabelFilter, Predicate, PredicateFilter
 from dynkube.informers._filters.namespace_filter import NamespaceFilter
 from dynkube.informers._informer import Informer
+from dynkube.informers._namespace_set import Namespaces, NamespaceSet
 from dynkube.informers._owner_tree import OwnerTree, owner_tree
 from dynkube.informers._reads import Selector
 from dynkube.informers._settings import Consistency, InformerSettings
 from dynkube.informers._states import ABSENT, DEGRADED, LIVE, STOPPED, SYNCING, UNKNOWN, Phase, State
-from dynkube.informers._statistics import InformerStatistics, InformerStatus, InformerStatuses
+from dynkube.informers._statistics import InformerStatistics, InformerStatus, InformerStatuses, NamespaceStatus
 from dynkube.informers._views.handlers import (
     EventStream,
     HandlerStatistics,
@@ -46,6 +47,9 @@ __all__ = [
     "JSONPathFilter",
     "LabelFilter",
     "NamespaceFilter",
+    "NamespaceSet",
+    "NamespaceStatus",
+    "Namespaces",
     "OnAdd",
     "OnDelete",
     "OnError",

@@ -15,6 +15,7 @@ from dynkube.informers._availability.crd_summary import PrinterColumn, printer_c
 from dynkube.informers._availability.serving import Serving
 from dynkube.informers._availability.tracker import AvailabilityTracker
 from dynkube.informers._cache.key import SharingKey
+from dynkube.informers._followed_namespaces import follow_names
 from dynkube.informers._reflector.reflector import ServerFeatures
 from dynkube.informers._settings import InjectedSettings
 from dynkube.informers._shared_informer import SharedInformer
@@ -89,7 +90,14 @@ class InformerFactory:
         if informer is None or informer.stopping:
             settings = key.overrides.applied_to(self._settings)
             informer = SharedInformer(
-                key, self._rest, self._tracker, settings, self._features, self._observers, self._on_ended
+                key,
+                self._rest,
+                self._tracker,
+                settings,
+                self._features,
+                self._observers,
+                self._on_ended,
+                None if key.namespaces is None else partial(follow_names, key.namespaces, self),
             )
             self._shared[key] = informer
             self._users[informer] = 0

@@ -29,9 +29,11 @@ from dynkube.informers._cache.transform import Transform, drop_managed_fields
 from dynkube.informers._factory import InformerFactory
 from dynkube.informers._filter_context import Surroundings
 from dynkube.informers._filters.filters import Filter, Predicate, as_filter
+from dynkube.informers._namespace_set import Namespaces, as_namespaces, namespaces_text
 from dynkube.informers._reads import Selector
 from dynkube.informers._settings import Consistency, Overrides
 from dynkube.informers._states import Phase, State
+from dynkube.informers._statistics import NamespaceStatus
 from dynkube.informers._views.handlers import (
     EventQueue,
     EventStream,
@@ -74,6 +76,7 @@ class Informer(Bound, Waits, Displayable):
         "_gvr",
         "_label_selector",
         "_metadata_only",
+        "_namespaces",
         "_overrides",
         "_resource",
         "_shard",
@@ -87,6 +90,7 @@ class Informer(Bound, Waits, Displayable):
         resource: str | GVR | GVK,
         *,
         namespace: str | None = None,
+        namespaces: Namespaces | None = None,
         label_selector: Selector = None,
         field_selector: Selector = None,
         shard: HashShard | None = None,
@@ -105,6 +109,9 @@ class Informer(Bound, Waits, Displayable):
         self._gvr = complete_gvr(resource)
         if namespace:
             resource_path(_ANYTHING, namespace=namespace)  # raises for an invalid name here rather than in a task
+        self._namespaces = None if namespaces is None else as_namespaces(namespaces)
+        if namespace and namespaces is not None:
+            raise InvalidInput(f"namespace={namespace!r} and namespaces= exclude each other: pass one of them")
         self._label_selector = LabelSelector.parse(label_selector)
         self._field_selector = FieldSelector.parse(field_selector)
         if shard is not None and not isinstance(shard, HashShard):
@@ -170,6 +177,7 @@ class Informer(Bound, Waits, Displayable):
         key = SharingKey(
             gvr,
             self._namespace,
+            self._namespaces,
             self._label_selector,
             self._field_selector,
             self._transform,
@@ -259,8 +267,17 @@ class Informer(Bound, Waits, Displayable):
 
     @property
     def namespace(self) -> str | None:
-        """The namespace that is watched; ``None`` for all namespaces."""
+        """The namespace that is watched; ``None`` for all namespaces, or a set."""
         return self._namespace
+
+    @property
+    def namespaces(self) -> Mapping[str, NamespaceStatus]:
+        """The status of each namespace of the set that was passed as ``namespaces=``, by name.
+
+        Empty without such a set, before entering, and while the resource is absent or the set is not known.
+        """
+        parts = self._shared.namespaces if self._shared is not None else None
+        return {} if parts is None else parts.statuses()
 
     @property
     def printer_columns(self) -> tuple[PrinterColumn, ...]:
@@ -420,6 +437,8 @@ class Informer(Bound, Waits, Displayable):
 
     def __repr__(self) -> str:
         where = f" namespace={self._namespace}" if self._namespace else ""
+        if self._namespaces is not None:
+            where = f" in {namespaces_text(self._namespaces)}"
         shown = f" filter={repr_of(self.filter)}" if self.filter is not None else ""
         return printable(
             f"<Informer {self._gvr or self._resource}{where} {self.state.phase} objects={len(self._snapshot)}{shown}>"

@@ -57,6 +57,11 @@ class InformerSettings:
             memory for objects of 2 KB, and less for larger ones, for 3 to 5 us when an object arrives and 0.5 to 2.5 us
             for each read of its body. Names, labels and the like are not compressed. Requires the package
             ``zstandard``: the extra ``dynkube[compact]``.
+        max_namespaces: how many namespaces of a set (``client.informer(..., namespaces=...)``) are listed and watched
+            at the same time, each with a connection. If a set has more that the user may list, the informer is
+            DEGRADED with reason ``TooManyNamespaces``.
+        access_interval: interval between reviews of the user's rights in the namespaces of a set: one request if the
+            user may list everywhere, else one for each namespace, of which at most 10 are sent per second.
         slice: how long a cache may run without yielding to the event loop.
         random: source of jitter.
         cpu_clock: clock that measures slices.
@@ -83,6 +88,8 @@ class InformerSettings:
     linger: float = 3.0
     decoded_bodies: int = 256
     compact: bool = False
+    max_namespaces: int = 250
+    access_interval: float = 30.0
     slice: float = 0.003
     random: Random = field(default_factory=Random, repr=False)
 
@@ -108,6 +115,8 @@ class InformerSettings:
             "streaming_idle_timeout",
             "streaming_timeout",
             "discovery_poll",
+            "max_namespaces",
+            "access_interval",
         ):
             if not (is_number(given := getattr(self, name)) and given > 0):
                 raise InvalidInput(f"{name} must be a positive number, not {given!r}")

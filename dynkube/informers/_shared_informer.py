@@ -14,34 +14,36 @@ from functools import partial
 
 import trio
 
-from dynkube._server_text import sanitized
 from dynkube.client._listwatch import ListWatch
-from dynkube.errors import BadRequest, DynkubeError, EndlessList, Forbidden, Unauthorized
+from dynkube.errors import DynkubeError
 from dynkube.informers._availability.availability import Availability, Generation, Presence, SourceFailure
 from dynkube.informers._availability.tracker import AvailabilityTracker
-from dynkube.informers._cache.cache import Cache, Version
+from dynkube.informers._cache.cache import AllChanged, Changes, Version
 from dynkube.informers._cache.failures import FailureLog
 from dynkube.informers._cache.inbox import Inbox
 from dynkube.informers._cache.index import Index, prepare
 from dynkube.informers._cache.key import SharingKey
-from dynkube.informers._cache.store import Snapshot
+from dynkube.informers._cache.store import EMPTY, Snapshot
 from dynkube.informers._cache.transform import decoder_for
+from dynkube.informers._parts.access_reviews import AccessReviews
+from dynkube.informers._parts.namespace_parts import NamespaceParts, SelectedNames
+from dynkube.informers._parts.part import Part
+from dynkube.informers._parts.parts import OnePart, Parts
 from dynkube.informers._reflector.counters import ReflectorStatistics
-from dynkube.informers._reflector.epoch_sink import EpochSink
-from dynkube.informers._reflector.recovery import Recovery, reason_of
-from dynkube.informers._reflector.reflector import Reflector, ServerFeatures
-from dynkube.informers._reflector.transitions import ResourceVersionRegressed
+from dynkube.informers._reflector.recovery import Recovery
+from dynkube.informers._reflector.reflector import Reflector, ServerFeatures, Sink
 from dynkube.informers._settings import InjectedSettings
 from dynkube.informers._slices import Slices
-from dynkube.informers._states import Phase, State, StateReporter
+from dynkube.informers._states import Phase, State, StateReporter, next_state
 from dynkube.informers._statistics import InformerStatus
 from dynkube.informers._tasks import start_in_scope
 from dynkube.informers._views.fanout import Fanout
 from dynkube.informers._views.filtered_view import View
 from dynkube.informers._views.handlers import EventQueue, HandlerTask
 from dynkube.informers._views.subscriber import Subscriber
-from dynkube.meta import GVR, Unstructured, WatchEvent
+from dynkube.meta import GVR, Unstructured
 from dynkube.meta._common import BodyCache
+from dynkube.meta._versions import is_older
 from dynkube.meta._wire.metadata_only import MetadataReader
 from dynkube.meta._wire.objects import ObjectDecoder
 from dynkube.rest._client import RESTClient
@@ -53,23 +55,19 @@ class SharedInformer:
 
     __slots__ = (
         "_absent",
-        "_appeared",
-        "_cache",
+        "_decoder",
         "_ended",
-        "_epoch",
         "_features",
         "_generation",
         "_gvr",
-        "_listed",
         "_nursery",
         "_observers",
         "_on_ended",
-        "_reflecting",
+        "_parts",
         "_reporter",
         "_rest",
         "_scope",
         "_settings",
-        "_slices",
         "_tracker",
         "_views",
         "failures",
@@ -77,6 +75,9 @@ class SharedInformer:
         "key",
         "progress",
         "reflected",
+        "resource_version",
+        "slices",
+        "snapshot",
         "state",
     )
 
@@ -89,6 +90,7 @@ class SharedInformer:
         features: ServerFeatures,
         observers: Observers,
         on_ended: Callable[[SharedInformer], None],
+        follow_names: Callable[[Callable[[], None]], SelectedNames] | None = None,
     ) -> None:
         self.key = key
         self._gvr = key.gvr
@@ -107,30 +109,26 @@ class SharedInformer:
         self._tracker = tracker
         self._settings = settings
         self._features = features
-        self._cache = Cache()
-        self._slices = Slices(settings.cpu_clock, budget=settings.slice)
-        self._views = Fanout(self._slices)
+        self.snapshot: Snapshot = EMPTY
+        """The current version of the objects. May be read on any thread."""
+        self.resource_version: str = ""
+        """The last resourceVersion received; ``""`` before the first list."""
+        self.slices: Slices = Slices(settings.cpu_clock, budget=settings.slice)
+        """Limits how long the owner runs without yielding to the event loop."""
+        self._views = Fanout(self.slices)
+        self._parts: Parts = (
+            OnePart(self, key.namespace)
+            if follow_names is None
+            else NamespaceParts(self, follow_names, self._reviews, settings.max_namespaces)
+        )
         self._scope = trio.CancelScope()
         self._ended = trio.Event()
         self._nursery: trio.Nursery | None = None
-        self._reflecting: trio.CancelScope | None = None
-        self._epoch = 0  # number of the current reflector; messages of earlier reflectors are ignored
         self._absent = False  # whether the resource was not served when that was last observed
-        self._appeared = False  # whether the resource was ever served
         self._generation: Generation | None = None  # of the resource that is being reflected
-        self._listed = False  # whether its objects were listed
+        self._decoder: ObjectDecoder | None = None  # of that generation; an absent resource must take little memory
 
     # ── for readers, on any thread ───────────────────────────────────────────────────────────
-
-    @property
-    def snapshot(self) -> Snapshot:
-        """The current version of the objects."""
-        return self._cache.snapshot
-
-    @property
-    def resource_version(self) -> str:
-        """The last resourceVersion received; ``""`` before the first list."""
-        return self._cache.resource_version
 
     @property
     def gvr(self) -> GVR:
@@ -150,7 +148,26 @@ class SharedInformer:
     @property
     def content_known(self) -> bool:
         """Whether the initial list is complete, or the resource is known to be absent."""
-        return self._listed or self._absent
+        return self._absent or self._parts.known
+
+    @property
+    def namespaces(self) -> NamespaceParts | None:
+        """The parts, if a set of namespaces is watched."""
+        return self._parts if isinstance(self._parts, NamespaceParts) else None
+
+    def caught_up(self, obj: Unstructured) -> bool:
+        """Return whether the cache has this version of an object, or has reached its resourceVersion.
+
+        Also if objects of its namespace are not cached because the resource is absent or the namespace forbidden.
+        """
+        known = self.snapshot.get(obj.key)
+        if known is not None and known.uid == obj.uid and not is_older(known.resource_version, obj.resource_version):
+            return True
+        part = self._parts.of(obj.namespace)
+        if self._absent or (part is not None and part.known and not part.reflecting):
+            return True
+        seen = part.cache.resource_version if part is not None else ""
+        return seen != "" and not is_older(seen, obj.resource_version)
 
     def status(self, now: float, users: int) -> InformerStatus:
         """Return the status; ``now`` is trio's time."""
@@ -159,6 +176,7 @@ class SharedInformer:
         return InformerStatus(
             gvr=collection.gvr,
             namespace=collection.namespace,
+            namespaces=collection.namespaces,
             label_selector=collection.label_selector,
             field_selector=collection.field_selector,
             shard=collection.shard,
@@ -191,8 +209,10 @@ class SharedInformer:
                 self._nursery.cancel_scope.cancel()
         finally:
             self._tracker.unfollow(self.key.gvr, self._judged)
+            self._parts.stop()
+            self._parts = OnePart(self, None)
             release = self.snapshot.release()
-            self._cache = Cache()
+            self.snapshot = EMPTY
             self.inbox.close()
             self._set_state(Phase.STOPPED, "Closed")
             for view in self._views:
@@ -200,7 +220,7 @@ class SharedInformer:
             self._ended.set()
             self._on_ended(self)
             with trio.CancelScope(shield=True):  # takes as long as the objects need, and waits for nothing
-                await self._slices.run(release)
+                await self.slices.run(release)
 
     @property
     def stopping(self) -> bool:
@@ -248,14 +268,14 @@ class SharedInformer:
 
     async def build(self, index: Index) -> None:
         """Build a new index of all objects."""
-        await prepare([index], ((obj.key, None, obj) for obj in self.snapshot), self._slices)
+        await prepare([index], ((obj.key, None, obj) for obj in self.snapshot), self.slices)
         index.publish()
         index.built = True
 
     async def subscribe(self, view: View, subscriber: Subscriber) -> None:
         """Add a subscriber: offer it all objects, and from then on each change."""
         if view.join(subscriber):
-            await view.show_difference(self.snapshot, [subscriber], self._slices)
+            await view.show_difference(self.snapshot, [subscriber], self.slices)
             if self.content_known:
                 view.settle()
 
@@ -267,11 +287,12 @@ class SharedInformer:
 
     async def _round(self, view: View) -> None:
         view.begin_round()
-        await view.show_difference(self.snapshot, view.subscribers, self._slices)
+        await view.show_difference(self.snapshot, view.subscribers, self.slices)
         if self.content_known:
             view.settle(after_round=True)
 
-    async def _settle(self) -> None:
+    async def settle(self) -> None:
+        """Mark what subscribers were offered as the initial list, if the content of the cache is complete."""
         if self.content_known:
             await self._views.settle()
 
@@ -290,8 +311,10 @@ class SharedInformer:
             await self._follow_generation(now.generation, now.lost)
 
     async def _follow_generation(self, generation: Generation, lost: SourceFailure | None) -> None:
-        if self.key.namespace is not None and not generation.served_as.namespaced:
-            await self._vanish("WrongScope", f"{self.key.gvr} is cluster-scoped: leave namespace= out", lost)
+        key = self.key
+        argument = "namespace=" if key.namespace is not None else "namespaces=" if key.namespaces is not None else ""
+        if argument and not generation.served_as.namespaced:
+            await self._vanish("WrongScope", f"{key.gvr} is cluster-scoped: leave {argument} out", lost)
         elif generation.continues(self._generation):
             self._generation = generation
         else:
@@ -305,10 +328,18 @@ class SharedInformer:
             phase, reason = Phase.DEGRADED, lost.reason
         self._stop_reflecting()
         self._absent = True
-        release = self.snapshot.release()
-        await self._publish(self._cache.emptied(), (phase, reason, message))
-        await self._settle()
-        await self._slices.run(release)
+        before, gone = self.snapshot, AllChanged(self.snapshot, deleted=True)
+        release = before.release()
+        await self._reveal(gone, self._clear)
+        self._set_state(phase, reason, message)
+        await self._views.show(before, gone, EMPTY)
+        del before, gone
+        await self.settle()
+        await self.slices.run(release)
+
+    def _clear(self) -> None:
+        self._parts.clear()
+        self.snapshot, self.resource_version = EMPTY, ""
 
     def _appear(self, generation: Generation) -> None:
         """List a resource that is newly served, or whose CRD was created again.
@@ -322,46 +353,22 @@ class SharedInformer:
         version = generation.served_as.version
         if version != self._gvr.version:
             self._gvr = replace(self._gvr, version=version)
-            self._cache.versions_reused()  # another form of the same objects, with the same resourceVersions
-        self._stop_reflecting()
+            for part in self._parts:
+                part.cache.versions_reused()  # another form of the same objects, with the same resourceVersions
         self._absent = False
-        self._set_state(Phase.SYNCING, "Listing")
         self._generation = generation
-        self._start_reflecting()
+        self._decoder = self._new_decoder(generation.served_as.kind)
+        self._set_state(Phase.SYNCING, "Listing")
+        self._parts.start()
 
-    def _start_reflecting(self) -> None:
-        assert self._nursery is not None
-        settings = self._settings
-        source = ListWatch(
-            self._rest,
-            self.gvr,
-            namespace=self.key.namespace,
-            label_selector=self.key.label_selector,
-            field_selector=self.key.field_selector,
-            shard=self.key.shard,
-            decoder=self._decoder(settings),
-            honor_retry_after=False,  # the reflector has its own backoff, so that failures are visible in the state
-            on_malformed=self.failures.malformed,
-        )
-        sink = EpochSink(self, self.inbox, self._epoch)
-        # List from etcd if the CRD was deleted before, as a watch cache may still have the objects of the old CRD.
-        reflector = Reflector(
-            source,
-            sink,
-            settings,
-            self._features,
-            self._observers,
-            consistent=self._appeared,
-            statistics=self.reflected,  # counters continue over generations
-        )
-        self._appeared = True
-        self._reflecting = start_in_scope(self._nursery, reflector.run)
+    def _stop_reflecting(self) -> None:
+        self._generation = None
+        self._decoder = None
+        self._parts.stop()
 
-    def _decoder(self, settings: InjectedSettings) -> ObjectDecoder:
-        """Return a new decoder: an absent resource has none, as it must take little memory."""
-        metadata = None
-        if self.key.metadata_only and self._generation is not None:
-            kind = self._generation.served_as.kind
+    def _new_decoder(self, kind: str) -> ObjectDecoder:
+        settings, metadata = self._settings, None
+        if self.key.metadata_only:
             metadata = MetadataReader(self.gvr.api_version, kind, self.failures.whole_object_received)
         return decoder_for(
             self.key.transform,
@@ -371,85 +378,107 @@ class SharedInformer:
             metadata=metadata,
         )
 
-    def _stop_reflecting(self) -> None:
-        self._epoch += 1
-        self._generation = None
-        self._listed = False
-        if self._reflecting is not None:
-            self._reflecting.cancel()
+    # ── for the parts ────────────────────────────────────────────────────────────────────────
 
-    # ── messages from the reflector: objects ─────────────────────────────────────────────────
+    def reflect(self, part: Part, sink: Sink, *, consistent: bool) -> trio.CancelScope:
+        """Start to list and watch the objects of a part; return the scope that ends it."""
+        assert self._nursery is not None
+        source = ListWatch(
+            self._rest,
+            self.gvr,
+            namespace=part.namespace,
+            label_selector=self.key.label_selector,
+            field_selector=self.key.field_selector,
+            shard=self.key.shard,
+            decoder=self._decoder,
+            honor_retry_after=False,  # the reflector has its own backoff, so that failures are visible in the state
+            on_malformed=self.failures.malformed,
+        )
+        reflector = Reflector(
+            source,
+            sink,
+            self._settings,
+            self._features,
+            self._observers,
+            consistent=consistent,
+            statistics=self.reflected,  # counters continue over generations, and count all parts
+        )
+        return start_in_scope(self._nursery, reflector.run)
 
-    async def replaced(self, epoch: int, objects: Snapshot, resource_version: str, watched: bool) -> None:
-        """Replace all objects by a complete list; ``watched`` if its watch stays open."""
-        if epoch == self._epoch:
-            if self._generation is not None:
-                self._tracker.prove(self.key.gvr, resource_version, self._generation.served_as)
-            version = await self._cache.replace(objects, resource_version, self._slices)
-            # LIVE before handlers are called: a handler must not see SYNCING once it has synced.
-            await self._publish(version, (Phase.LIVE, "Watching", "") if watched else None)
-            self._listed = True
-            await self._settle()
-            self.wake_waiters()
+    def _reviews(self, namespaces: NamespaceParts) -> AccessReviews:
+        interval = self._settings.access_interval
+        return AccessReviews(self._rest, lambda: self.gvr, interval, namespaces, self.failures.note)
+
+    def run_beside(self, task: AccessReviews) -> trio.CancelScope:
+        """Start a task that lives as long as the cache at most; return the scope that ends it."""
+        assert self._nursery is not None
+        return start_in_scope(self._nursery, task.run)
 
     async def object_seen(self, obj: Unstructured) -> None:
         """Record that the server returned an object, so its resource is served."""
         if not self.served:
             self._tracker.prove_by_object(self.key.gvr, obj)
 
-    async def applied(self, epoch: int, events: list[WatchEvent]) -> None:
-        """Apply watch events."""
-        if epoch == self._epoch:
-            await self._publish(self._cache.apply(events))
-            self.wake_waiters()
-
-    async def _publish(self, version: Version, state: tuple[Phase, str, str] | None = None) -> None:
-        """Publish a version of the cache, and a state if given; then notify subscribers.
+    async def publish(self, part: Part, version: Version, *, live: bool = False) -> None:
+        """Publish a version of a part, set its state to LIVE if ``live``, then notify subscribers.
 
         Handlers run only after that, so a handler finds its change in the snapshot and in the indexes.
         """
         before = self.snapshot
-        await self._reveal(version)
-        if state is not None:
-            self._set_state(*state)
-        await self._views.show(before, version.changes, version.snapshot)
+        await self._reveal(version.changes, partial(self._show, part, version))
+        if live:  # before handlers are called: a handler must not see SYNCING once it has synced
+            part.set_state(Phase.LIVE, "Watching")
+        await self._views.show(before, version.changes, self.snapshot)
+        self.wake_waiters()
 
-    async def _reveal(self, version: Version) -> None:
+    def _show(self, part: Part, version: Version) -> None:
+        part.cache.publish(version)
+        alone = self.namespaces is None
+        self.snapshot = version.snapshot if alone else self.snapshot.with_namespace(part.namespace, version.snapshot)
+        self.resource_version = version.resource_version
+
+    async def _reveal(self, changes: Changes, show: Callable[[], None]) -> None:
+        """Call ``show``, which makes changes visible to readers; they see the cache and all indexes change together."""
         indexes = self._views.indexes()
-        await prepare(indexes, version.changes, self._slices)
-        # No checkpoint from here on: readers in this loop see the cache and all indexes change together.
-        self._cache.publish(version)
+        await prepare(indexes, changes, self.slices)
+        show()  # no checkpoint from here on
         for index in indexes:
             index.publish()
 
-    async def followed(self, epoch: int) -> None:
-        """Record that a watch is open and healthy."""
-        if epoch == self._epoch and self._listed:
-            self._set_state(Phase.LIVE, "Watching")
+    def proven(self, resource_version: str) -> None:
+        """Receive the report that the server has listed the resource."""
+        if self._generation is not None:
+            self._tracker.prove(self.key.gvr, resource_version, self._generation.served_as)
 
-    async def failed(self, epoch: int, exc: DynkubeError, streak: int, recovery: Recovery) -> None:
-        """Record a failure of the reflector, which will retry."""
-        if epoch != self._epoch or recovery.stop_streaming:
-            return
+    async def listed(self) -> None:
+        """Receive the report that the complete list of a part was published."""
+        await self.settle()
+        self.wake_waiters()
+
+    async def refused(self, part: Part, exc: DynkubeError) -> bool:
+        """Receive the report that a part may not be listed; return whether that is not a failure."""
+        return await self._parts.refused(part, exc)
+
+    def failed(self, exc: DynkubeError, recovery: Recovery) -> None:
+        """Receive a failure, after which the reflector retries."""
         self.failures.note(exc)
-        if isinstance(exc, ResourceVersionRegressed):
-            self._cache.versions_reused()  # the server's resourceVersions went back
         if recovery.missing:
             self._tracker.suspect(self.key.gvr)
-        # A single failure after which the next attempt succeeds is normal for a watch.
-        if streak > 0 or isinstance(exc, BadRequest | EndlessList | Forbidden | Unauthorized):
-            self._set_state(Phase.DEGRADED, reason_of(exc), str(exc))
+
+    def state_changed(self) -> None:
+        """Receive the report that the state of a part, or their number, has changed."""
+        if self._generation is not None:
+            state = self._parts.state
+            self._set_state(state.phase, state.reason, state.message)
 
     # ── reports ──────────────────────────────────────────────────────────────────────────────
 
     def _set_state(self, phase: Phase, reason: str, message: str = "") -> None:
-        before, now = self.state, State(phase, reason, sanitized(message))
-        if before == now:
+        before, now = self.state, next_state(self.state, phase, reason, message)
+        if now is before:
             return
-        if (before.phase, before.reason) == (phase, reason):
-            self.state = replace(now, since=before.since)  # only the message changed
-        else:
-            self.state = now
+        self.state = now
+        if (before.phase, before.reason) != (phase, reason):
             self._reporter.report(before, now)
         self.wake_waiters()
 

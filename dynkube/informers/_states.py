@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import enum
 import logging
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from dynkube._displayable import Displayable
 from dynkube._logs import get_logger
+from dynkube._server_text import sanitized
 from dynkube._text.tables import printable
 from dynkube.telemetry import Collection, Observers, StateChange
 
@@ -59,9 +60,10 @@ class State(Displayable):
         phase: the phase.
         reason: one CamelCase word, to be used in code. UNKNOWN: ``Starting``, ``CRDsPending``, ``DiscoveryPending``,
             ``DiscoveryFailed``. ABSENT: ``CRDNotFound``, ``NotEstablished``, ``NamesNotAccepted``,
-            ``VersionNotServed``, ``NotServed``, ``WrongScope``, ``CRDFiltered``, ``CRDFilterFailed``. SYNCING:
-            ``Listing``, ``FilterPending``. LIVE: ``Watching``. STOPPED: ``NotEntered``, ``Closed``. DEGRADED, and
-            UNKNOWN where CRDs cannot be read: the reason of the error (``Forbidden``, ``ConnectFailed``, ...).
+            ``VersionNotServed``, ``NotServed``, ``WrongScope``, ``CRDFiltered``, ``CRDFilterFailed``, and ``Forbidden``
+            for a set of namespaces. SYNCING: ``Listing``, ``FilterPending``, ``NamespacesPending``. LIVE: ``Watching``.
+            STOPPED: ``NotEntered``, ``Closed``. DEGRADED, and UNKNOWN where CRDs cannot be read: the reason of the
+            error (``Forbidden``, ``ConnectFailed``, ...), or ``TooManyNamespaces``.
         message: a human-readable explanation; may be empty.
         since: when this phase with this reason began, in UTC. Not part of equality.
     """
@@ -74,6 +76,17 @@ class State(Displayable):
     def __str__(self) -> str:
         detail = ": ".join(part for part in (self.reason, self.message) if part)
         return printable(f"{self.phase} ({detail})") if detail else str(self.phase)
+
+
+def next_state(before: State, phase: Phase, reason: str, message: str = "") -> State:
+    """Return the state after ``before``: the same object if nothing has changed.
+
+    If only the message has changed, ``since`` stays. The message may be a server's.
+    """
+    now = State(phase, reason, sanitized(message))
+    if now == before:
+        return before
+    return replace(now, since=before.since) if (before.phase, before.reason) == (phase, reason) else now
 
 
 class StateReporter:

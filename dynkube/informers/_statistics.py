@@ -54,6 +54,24 @@ class InformerStatistics(Displayable):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NamespaceStatus:
+    """One namespace of an informer of several; a snapshot.
+
+    Attributes:
+        state: the phase, its reason, and when it began. ABSENT with reason ``Forbidden``: the user may not list the
+            resource there, so there are no objects; this is reviewed every ``InformerSettings.access_interval``
+            seconds. DEGRADED with reason ``TooManyNamespaces``: it is not watched, because
+            ``InformerSettings.max_namespaces`` others are.
+        has_synced: whether the objects were listed, or may not be.
+        objects: number of objects in the cache, before the informer's filter.
+    """
+
+    state: State
+    has_synced: bool
+    objects: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class InformerStatus:
     """One row of ``client.informers()``: a shared cache and its watch; a snapshot.
 
@@ -79,6 +97,7 @@ class InformerStatus:
             (``InformerSettings.linger``).
         shard: the part of the objects that is cached; ``None`` for all.
         metadata_only: whether only the metadata of the objects is cached.
+        namespaces: the set of namespaces, as text; ``""`` if it is one namespace or all.
     """
 
     gvr: GVR
@@ -100,6 +119,7 @@ class InformerStatus:
     users: int
     shard: HashShard | None = None
     metadata_only: bool = False
+    namespaces: str = ""
 
     @property
     def _restrictions(self) -> list[str]:
@@ -144,7 +164,7 @@ class InformerStatuses(Displayable, tuple[InformerStatus, ...]):
 def _cells(status: InformerStatus) -> tuple[str, ...]:
     return (
         str(status.gvr),
-        status.namespace or "*",
+        status.namespace or status.namespaces or "*",
         ",".join(status._restrictions),
         str(status.state.phase),
         status.state.reason,

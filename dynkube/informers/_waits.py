@@ -12,7 +12,6 @@ from dynkube.informers._reads import Reads
 from dynkube.informers._states import Phase, State
 from dynkube.meta import Unstructured
 from dynkube.meta._arguments import brief
-from dynkube.meta._versions import is_older
 
 
 class Waits(Reads):
@@ -148,7 +147,7 @@ class Waits(Reads):
                 await self._shared.inbox.ask(partial(self._shared.object_seen, obj))
                 # This message is handled after the change of availability that the first one may cause.
                 await self._shared.inbox.ask(trio.lowlevel.checkpoint)
-            elif self._caught_up(obj):
+            elif self._shared is not None and self._shared.caught_up(obj):
                 break
             else:
                 await self._progress("catch up")
@@ -165,21 +164,13 @@ class Waits(Reads):
             raise InvalidInput(f"{obj!r} is of the API group {group!r}: this informer follows {key.gvr}")
         if key.namespace is not None and obj.namespace != key.namespace:
             raise InvalidInput(f"{obj!r} is in namespace {obj.namespace!r}: this informer follows {key.namespace!r}")
+        if shared.namespaces is not None and shared.served and shared.namespaces.of(obj.namespace) is None:
+            raise InvalidInput(f"{obj!r} is in namespace {obj.namespace!r}, which the informer does not follow now")
         if key.shard is not None and not key.shard.matches(obj):
             raise InvalidInput(f"{obj!r} is not in the informer's shard {key.shard!r}: it is never in the cache")
-        left = shared.snapshot.get(obj.key) is not None or self._caught_up(obj)  # it matched before that write
+        left = shared.snapshot.get(obj.key) is not None or shared.caught_up(obj)  # it matched before that write
         if not (key.label_selector.matches(obj.labels) or left):
             raise InvalidInput(
                 f"{obj!r} does not match the informer's label_selector {str(key.label_selector)!r}: "
                 "it is never in the cache"
             )
-
-    def _caught_up(self, obj: Unstructured) -> bool:
-        shared = self._shared
-        if shared is None:
-            return False
-        known = shared.snapshot.get(obj.key)
-        if known is not None and known.uid == obj.uid and not is_older(known.resource_version, obj.resource_version):
-            return True
-        seen = shared.resource_version
-        return shared.absent or (seen != "" and not is_older(seen, obj.resource_version))

@@ -16,7 +16,17 @@ from dynkube import informers as aio
 from dynkube._display import Card, card_of
 from dynkube._display.registry import render
 from dynkube._displayable import Displayable
-from dynkube.informers import Filter, HandlerStatistics, OnAdd, OnDelete, OnError, OnUpdate, Phase, State
+from dynkube.informers import (
+    Filter,
+    HandlerStatistics,
+    NamespaceStatus,
+    OnAdd,
+    OnDelete,
+    OnError,
+    OnUpdate,
+    Phase,
+    State,
+)
 from dynkube.informers._availability.crd_summary import PrinterColumn
 from dynkube.meta import GVR, Unstructured
 from dynkube.notebook import ColumnSource, LiveTable, live_table
@@ -153,8 +163,13 @@ class Informer(Facade[aio.Informer], Displayable):
 
     @property
     def namespace(self) -> str | None:
-        """The namespace that is watched; ``None`` for all namespaces."""
+        """The namespace that is watched; ``None`` for all namespaces, or a set."""
         return self._inner.namespace
+
+    @property
+    def namespaces(self) -> Mapping[str, NamespaceStatus]:
+        """The status of each namespace of the set that was passed as ``namespaces=``, by name."""
+        return self._inner.namespaces
 
     @property
     def printer_columns(self) -> tuple[PrinterColumn, ...]:

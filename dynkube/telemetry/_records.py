@@ -75,6 +75,8 @@ class Collection:
         field_selector: the field selector; ``""`` for all objects.
         shard: the part of these objects; ``None`` for all.
         metadata_only: whether only the metadata of these objects is received.
+        namespaces: the set of namespaces, as text; ``""`` if it is one namespace or all. The lists and watches of the
+            set have the ``namespace`` instead.
     """
 
     gvr: GVR
@@ -83,11 +85,14 @@ class Collection:
     field_selector: str = ""
     shard: HashShard | None = None
     metadata_only: bool = False
+    namespaces: str = ""
 
     def __str__(self) -> str:
         parts = [str(self.gvr)]
         if self.namespace is not None:
             parts.append(f"in namespace {self.namespace}")
+        if self.namespaces:
+            parts.append(f"in {self.namespaces}")
         if narrowed := ", ".join(filter(None, (self.label_selector, self.field_selector))):
             parts.append(f"with {narrowed}")
         if self.shard is not None:

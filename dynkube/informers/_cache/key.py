@@ -7,6 +7,7 @@ from typing import Final
 
 from dynkube._guard import attempt
 from dynkube.informers._cache.transform import Transform, drop_managed_fields
+from dynkube.informers._namespace_set import Chosen, namespaces_text
 from dynkube.informers._settings import Overrides
 from dynkube.meta import GVR, FieldSelector, HashShard, LabelSelector
 from dynkube.telemetry import Collection
@@ -44,6 +45,7 @@ class SharingKey:
 
     gvr: GVR
     namespace: str | None = None
+    namespaces: Chosen | None = None
     label_selector: LabelSelector = field(default_factory=lambda: LabelSelector.parse(None))
     field_selector: FieldSelector = field(default_factory=lambda: FieldSelector.parse(None))
     transform: Transform | None = field(default=drop_managed_fields, compare=False)
@@ -62,6 +64,7 @@ class SharingKey:
         return Collection(
             gvr=self.gvr,
             namespace=self.namespace,
+            namespaces="" if self.namespaces is None else namespaces_text(self.namespaces),
             label_selector="" if self.label_selector.empty else str(self.label_selector),
             field_selector="" if self.field_selector.empty else str(self.field_selector),
             shard=self.shard,

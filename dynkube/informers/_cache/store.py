@@ -61,6 +61,13 @@ class Snapshot:
         """Iterate over the objects of a namespace; ``""`` for cluster-scoped objects."""
         return (self._namespaces.get(namespace) or _NO_NAMES).values()
 
+    def with_namespace(self, namespace: str | None, other: Snapshot) -> Snapshot:
+        """Return these objects, with those of ``namespace`` replaced by those of another snapshot."""
+        name = namespace or ""
+        before, names = self._namespaces.get(name), other._namespaces.get(name)
+        namespaces = self._namespaces.discard(name) if names is None else self._namespaces.set(name, names)
+        return Snapshot(namespaces, self._count + len(names or ()) - len(before or ()))
+
     def release(self) -> Iterator[None]:
         """Return an iterator that frees the objects in short steps, if only it still refers to them.
 

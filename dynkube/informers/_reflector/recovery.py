@@ -42,12 +42,14 @@ class Recovery:
         immediate: whether to retry without waiting.
         stop_streaming: whether to stop trying streaming lists.
         missing: whether the resource itself seems not to be served.
+        forbidden: whether the objects may not be listed. Not if only watching them is forbidden.
     """
 
     state: ReflectorState
     immediate: bool = False
     stop_streaming: bool = False
     missing: bool = False
+    forbidden: bool = False
 
 
 MOST_RECENT: Final = Listing("", whole=True)
@@ -74,7 +76,8 @@ def recover(state: ReflectorState, exc: DynkubeError, streak: int) -> Recovery:
     if isinstance(exc, Forbidden | Unauthorized | MethodNotAllowed):
         # If only watching is forbidden, repeated lists with backoff keep the cache nearly up to date. After a streaming
         # list, which is a watch, it is not known yet whether the resource can be listed, so list at once.
-        return Recovery(state.listing, immediate=isinstance(state, Streaming) and first)
+        forbidden = isinstance(exc, Forbidden) and isinstance(state, Listing)
+        return Recovery(state.listing, immediate=isinstance(state, Streaming) and first, forbidden=forbidden)
     if isinstance(exc, ResourceVersionRegressed):
         return Recovery(MOST_RECENT, immediate=first)
     if isinstance(exc, StreamSilent):

@@ -1,8 +1,8 @@
-"""Each scenario also runs with compact caches, and with informers that receive only metadata."""
+"""Each scenario also runs with compact caches, metadata only, and with informers of a set of namespaces."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, partial, partialmethod
 from random import Random
@@ -15,27 +15,49 @@ from dynkube.informers._settings import InjectedSettings
 from dynkube.meta._compact import BodyCodec, Compactor
 from dynkube.testing import APIServer
 from tests.contract.backends import Backend
+from tests.contract.cluster import Cluster
+from tests.contract.informers.kit import NAMESPACE_SUFFIXES
 
-CACHES = ("whole", "compact", "metadata")
+CACHES = ("whole", "compact", "metadata", "namespaces")
+UNSUITABLE = {"metadata": "reads_bodies", "namespaces": "one_collection"}
+CLUSTER_SCOPED = ("namespaces", "nodes")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run each scenario once for each kind of cache."""
     if "connect" in metafunc.fixturenames:
-        reads_bodies = metafunc.definition.get_closest_marker("reads_bodies") is not None
-        metafunc.parametrize("caching", [each for each in CACHES if not (reads_bodies and each == "metadata")])
+        marks = {marker.name for marker in metafunc.definition.iter_markers()}
+        metafunc.parametrize("caching", [each for each in CACHES if UNSUITABLE.get(each) not in marks])
 
 
 @pytest.fixture
 def connect(
-    backend: Backend, server: APIServer | None, caching: str, monkeypatch: pytest.MonkeyPatch
+    backend: Backend, server: APIServer | None, cluster: Cluster, caching: str, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., dynkube.Client]:
     """Returns dynkube clients of the same server, whose informers have the kind of cache of this run."""
     if caching == "metadata":
         monkeypatch.setattr(dynkube.Client, "informer", partialmethod(dynkube.Client.informer, metadata_only=True))
+    if caching == "namespaces":
+        several = [cluster.namespace, *(f"{cluster.namespace}-{suffix}" for suffix in NAMESPACE_SUFFIXES)]
+        monkeypatch.setattr(dynkube.Client, "informer", partialmethod(_of_namespaces, dynkube.Client.informer, several))
     if caching == "compact":
         return partial(_compact, backend, server)
     return partial(backend.client, server)
+
+
+def _of_namespaces(
+    client: dynkube.Client,
+    informer: Callable[..., dynkube.Informer],
+    several: Sequence[str],
+    resource: str,
+    *,
+    namespace: str | None = None,
+    **options: Any,
+) -> dynkube.Informer:
+    """Return an informer that lists and watches each namespace by itself."""
+    if resource.startswith(CLUSTER_SCOPED):
+        return informer(client, resource, **options)
+    return informer(client, resource, namespaces=[namespace] if namespace else several, **options)
 
 
 def _compact(

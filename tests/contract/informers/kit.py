@@ -13,6 +13,7 @@ from tests.contract.cluster import Cluster
 from tests.contract.events import GIVE_UP
 from tests.contract.objects import JSONObject
 
+NAMESPACE_SUFFIXES = ("a", "b", "c", "other", "selected")  # of further namespaces that scenarios create
 CONFIGS = "configmaps.v1"  # for scenarios that need no CRD: real servers take a second to serve a new one
 
 

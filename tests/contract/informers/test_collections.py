@@ -45,6 +45,7 @@ async def test_handlers_have_received_the_initial_objects_when_the_informer_has_
 
 
 @pytest.mark.scenario("K36", "P5")
+@pytest.mark.one_collection("reads an object without its namespace")
 async def test_reads_in_a_handler_show_the_state_of_its_event(cluster: Cluster, client: Client) -> None:
     calls: list[tuple[str, list[str], object]] = []
 
@@ -69,6 +70,7 @@ async def test_reads_in_a_handler_show_the_state_of_its_event(cluster: Cluster, 
 
 
 @pytest.mark.scenario("K37")
+@pytest.mark.one_collection("reads an object without its namespace")
 async def test_a_late_handler_is_synced_when_it_has_received_all_objects(cluster: Cluster, client: Client) -> None:
     early, late = Recorder(), Recorder()
     async with client.informer(CONFIGS, namespace=cluster.namespace) as configs:

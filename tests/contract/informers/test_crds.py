@@ -16,6 +16,7 @@ from tests.contract.objects import CRDS, JSONObject, version
 
 @pytest.mark.scenario("K18")
 @pytest.mark.parametrize("steps", [0, 8, 20])
+@pytest.mark.one_collection("counts the watches of one list")
 async def test_a_crd_created_while_its_informer_starts_is_followed_once(
     cluster: Cluster, client: Client, steps: int
 ) -> None:
@@ -38,6 +39,7 @@ async def test_a_crd_created_while_its_informer_starts_is_followed_once(
 
 
 @pytest.mark.scenario("K19")
+@pytest.mark.one_collection("counts the watches of one list")
 async def test_informers_of_an_existing_a_missing_and_a_later_crd(cluster: Cluster, client: Client) -> None:
     await cluster.create_crd()
     widget, gadget = client.informer(resource(cluster)), client.informer(resource(cluster, "gadgets"))
@@ -205,6 +207,7 @@ async def test_a_replaced_crd_causes_deletes_and_adds(cluster: Cluster, client: 
 
 
 @pytest.mark.scenario("P7", "F7")
+@pytest.mark.one_collection("follows a cluster-scoped resource")
 async def test_a_crd_can_be_recreated_with_another_scope(cluster: Cluster, client: Client) -> None:
     await cluster.create_crd()
     await put_widget(cluster, "a")

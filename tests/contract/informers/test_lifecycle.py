@@ -65,6 +65,7 @@ async def test_reads_are_empty_as_soon_as_the_state_is_absent(cluster: Cluster, 
 
 
 @pytest.mark.scenario("P8", "F32")
+@pytest.mark.one_collection("states of a set have more messages")
 async def test_the_states_of_a_new_resource_are_absent_syncing_and_live(cluster: Cluster, client: Client) -> None:
     seen: list[str] = []
 

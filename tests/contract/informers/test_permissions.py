@@ -37,6 +37,7 @@ def user(cluster: Cluster) -> str:
 
 
 @pytest.mark.scenario("G21", "F14", "P8")
+@pytest.mark.one_collection("a forbidden namespace of a set is empty instead")
 async def test_a_forbidden_resource_is_degraded_until_it_is_allowed_and_delays_no_other(
     cluster: Cluster, connect: Callable[..., Client], user: str
 ) -> None:

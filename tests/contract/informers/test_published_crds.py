@@ -166,6 +166,7 @@ ALL = "abcdefghijklmnopqrstuvwxyz"
 
 @pytest.mark.scenario("F7", "P7")
 @pytest.mark.parametrize("name", ["gateway-api", "cert-manager"])
+@pytest.mark.one_collection("follows cluster-scoped resources")
 async def test_informers_continue_when_the_crds_of_a_project_are_replaced(
     cluster: Cluster, client: Client, name: str
 ) -> None:

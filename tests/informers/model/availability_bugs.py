@@ -6,7 +6,7 @@ Each changes one decision to what other libraries' informers do, or to what dynk
 from __future__ import annotations
 
 from dataclasses import replace as replaced
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import pytest
 
@@ -19,6 +19,7 @@ from dynkube.informers._availability.observations import Observations, ServingPr
 from dynkube.informers._availability.tracker import AvailabilityTracker
 from dynkube.informers._cache.cache import Cache, Version
 from dynkube.informers._cache.store import Snapshot
+from dynkube.informers._parts.part import Part
 from dynkube.informers._reflector.recovery import Recovery
 from dynkube.informers._shared_informer import SharedInformer
 from dynkube.informers._slices import Slices
@@ -81,7 +82,8 @@ def a_replaced_crd_empties_the_cache(patch: pytest.MonkeyPatch) -> None:
 
     async def follow_emptied(self: SharedInformer, generation: Generation, lost: SourceFailure | None) -> None:
         if not generation.continues(self._generation):
-            await self._publish(self._cache.emptied())
+            for part in self._parts:
+                await part.empty()
         await follow(self, generation, lost)
 
     patch.setattr(SharedInformer, "_follow_generation", follow_emptied)
@@ -142,14 +144,15 @@ def an_absence_never_doubted(patch: pytest.MonkeyPatch) -> None:
 
 def a_404_of_the_objects_taken_for_absence(patch: pytest.MonkeyPatch) -> None:
     """A 404 for a list of objects empties the informer."""
-    failed = SharedInformer.failed
+    failed = Part.failed
 
-    async def failed_for_good(self: SharedInformer, epoch: int, exc: Any, streak: int, recovery: Recovery) -> None:
+    async def failed_for_good(self: Part, epoch: int, exc: Any, streak: int, recovery: Recovery) -> None:
         if epoch == self._epoch and recovery.missing:
-            await self._vanish("NotFound", str(exc), None)
+            owner = cast("SharedInformer", self._owner)
+            await owner._vanish("NotFound", str(exc), None)
         await failed(self, epoch, exc, streak, recovery)
 
-    patch.setattr(SharedInformer, "failed", failed_for_good)
+    patch.setattr(Part, "failed", failed_for_good)
 
 
 def a_list_of_objects_that_proves_nothing(patch: pytest.MonkeyPatch) -> None:

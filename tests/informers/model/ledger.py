@@ -135,7 +135,7 @@ class Ledger:
     def was_missing(self, watched: Watched, begin: int) -> bool:
         """Return whether the collection of ``watched`` was not served at some moment from ``begin`` until now."""
         return any(
-            served is None or (watched.selection.namespace is not None and not served.namespaced)
+            served is None or (watched.selection.of_namespaces and not served.namespaced)
             for served in self._served_since(watched.gvr, begin)
         )
 

@@ -19,8 +19,9 @@ from dynkube.informers._cache.cache import Cache
 from dynkube.informers._cache.index import Index
 from dynkube.informers._cache.key import SharingKey
 from dynkube.informers._factory import InformerFactory
-from dynkube.informers._filter_context import FollowedNamespaces
+from dynkube.informers._followed_namespaces import FollowedNamespaces
 from dynkube.informers._informer import Informer
+from dynkube.informers._parts.part import Part
 from dynkube.informers._reflector.deadlines import Stream
 from dynkube.informers._reflector.reflector import Reflector
 from dynkube.informers._shared_informer import SharedInformer
@@ -44,16 +45,16 @@ def a_recreated_crd_taken_for_the_old_one(patch: pytest.MonkeyPatch) -> None:
 
 def late_messages_of_an_earlier_reflector(patch: pytest.MonkeyPatch) -> None:
     """Messages from a reflector that was stopped are still processed."""
-    replaced, applied = SharedInformer.replaced, SharedInformer.applied
+    replaced, applied = Part.replaced, Part.applied
 
-    async def replaced_late(self: SharedInformer, epoch: int, *message: Any) -> None:
+    async def replaced_late(self: Part, epoch: int, *message: Any) -> None:
         await replaced(self, self._epoch, *message)
 
-    async def applied_late(self: SharedInformer, epoch: int, *message: Any) -> None:
+    async def applied_late(self: Part, epoch: int, *message: Any) -> None:
         await applied(self, self._epoch, *message)
 
-    patch.setattr(SharedInformer, "replaced", replaced_late)
-    patch.setattr(SharedInformer, "applied", applied_late)
+    patch.setattr(Part, "replaced", replaced_late)
+    patch.setattr(Part, "applied", applied_late)
 
 
 def versions_not_compared(patch: pytest.MonkeyPatch) -> None:
@@ -120,7 +121,7 @@ def a_filter_change_lost_in_the_middle_of_another(patch: pytest.MonkeyPatch) -> 
             shared = self._shared
 
             async def later() -> None:
-                await view.show_difference(shared.snapshot, view.subscribers, shared._slices)
+                await view.show_difference(shared.snapshot, view.subscribers, shared.slices)
                 view.refiltering = False
 
             shared.inbox.post(later)

@@ -156,6 +156,7 @@ def _collection(watched: Watched) -> Collection:
     return Collection(
         gvr=watched.gvr,
         namespace=selection.namespace,
+        namespaces=", ".join(selection.namespaces or ()),
         label_selector=selection.label_selector or "",
         field_selector=selection.field_selector or "",
     )

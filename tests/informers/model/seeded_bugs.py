@@ -11,7 +11,7 @@ from typing import Any, Final
 import pytest
 import trio
 
-from dynkube.informers._cache.cache import Cache, Version
+from dynkube.informers._cache.cache import Cache, Changes, Version
 from dynkube.informers._cache.index import prepare
 from dynkube.informers._cache.store import Snapshot
 from dynkube.informers._factory import InformerFactory
@@ -67,10 +67,10 @@ def a_delete_dropped_on_deselect(patch: pytest.MonkeyPatch) -> None:
 def stale_objects_kept_after_the_crd_went(patch: pytest.MonkeyPatch) -> None:
     """When a resource goes, the watch ends and the state is right, but objects stay: kubernetes/kubernetes#79610."""
 
-    async def vanish(self: SharedInformer, reason: str, message: str) -> None:
+    async def vanish(self: SharedInformer, reason: str, message: str, _: object) -> None:
         self._stop_reflecting()
         self._set_state(Phase.ABSENT, reason, message)
-        await self._settle()
+        await self.settle()
 
     patch.setattr(SharedInformer, "_vanish", vanish)
 
@@ -78,13 +78,13 @@ def stale_objects_kept_after_the_crd_went(patch: pytest.MonkeyPatch) -> None:
 def indexes_published_after_the_handlers_ran(patch: pytest.MonkeyPatch) -> None:
     """Handlers run before the indexes are updated, so a lookup in a handler finds the old index."""
 
-    async def reveal(self: SharedInformer, version: Version) -> None:
+    async def reveal(self: SharedInformer, changes: Changes, show: Callable[[], None]) -> None:
         indexes = [index for view in self._views for index in view.indexes.values()]
-        self._cache.publish(version)
+        show()
         for view in self._views:
-            view.show(list(version.changes))
+            view.show(list(changes))
         await trio.lowlevel.checkpoint()
-        await prepare(indexes, version.changes, self._slices)
+        await prepare(indexes, changes, self.slices)
         for index in indexes:
             index.publish()
 

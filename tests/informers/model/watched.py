@@ -40,18 +40,26 @@ class Selection:
     """The selection of objects that an informer requests."""
 
     namespace: str | None = None
+    namespaces: tuple[str, ...] | None = None
     label_selector: str | None = None
     field_selector: str | None = None
 
     @property
-    def params(self) -> tuple[str, str, str]:
-        """The namespace and the selectors, as in a request."""
-        return self.namespace or "", self.label_selector or "", self.field_selector or ""
+    def params(self) -> list[tuple[str, str, str]]:
+        """The namespace and the selectors, as in each of the requests."""
+        places = self.namespaces or (self.namespace or "",)
+        return [(place, self.label_selector or "", self.field_selector or "") for place in places]
+
+    @property
+    def of_namespaces(self) -> bool:
+        """Whether it is restricted to namespaces, so that the resource has to be namespaced."""
+        return (self.namespace, self.namespaces) != (None, None)
 
     def selects(self, stored: StoredObject) -> bool:
         """Return whether the server has to send the object."""
         return (
             self.namespace in (None, stored.key[0])
+            and (self.namespaces is None or stored.key[0] in self.namespaces)
             and (self.label_selector is None or stored.labels.get("team") == "x")
             and (self.field_selector is None or stored.key[1] == "a")
         )
@@ -60,6 +68,7 @@ class Selection:
 SELECTIONS: Final[Mapping[str, Selection]] = {
     "everything": Selection(),
     "namespace blue": Selection(namespace="blue"),
+    "namespaces blue and green": Selection(namespaces=("blue", "green")),
     "labels team=x": Selection(label_selector="team=x"),
     "fields name=a": Selection(field_selector="metadata.name=a"),
 }
@@ -108,7 +117,7 @@ class Watched:
     def exists(self, expected_state: ExpectedState) -> bool:
         """Return whether its collection exists: a cluster-scoped resource has none in a namespace."""
         return expected_state.is_served(self.gvr) and (
-            self.selection.namespace is None or expected_state.is_namespaced(self.gvr)
+            not self.selection.of_namespaces or expected_state.is_namespaced(self.gvr)
         )
 
     def contradictions(self) -> Iterator[str]:

@@ -96,6 +96,7 @@ class World:
         informer = self.client.informer(
             gvr,
             namespace=selected.namespace,
+            namespaces=selected.namespaces,
             label_selector=selected.label_selector,
             field_selector=selected.field_selector,
             transform=TRANSFORMS[transform],

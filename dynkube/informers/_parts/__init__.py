@@ -1,0 +1,1 @@
+"""The parts of a cache: one for each list and watch."""

@@ -1,0 +1,103 @@
+"""The parts of the cache of a collection: one list and watch, of one namespace or of all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from dynkube.errors import DynkubeError
+from dynkube.informers._parts.part import Owner, Part
+from dynkube.informers._states import Phase, State
+
+
+class Parts(Protocol):
+    """The parts of a cache, while its resource is served."""
+
+    def __iter__(self) -> Iterator[Part]:
+        """Iterate over the parts in use."""
+        ...
+
+    @property
+    def state(self) -> State:
+        """The state of all together."""
+        ...
+
+    @property
+    def known(self) -> bool:
+        """Whether the content of each is that of the cluster."""
+        ...
+
+    def of(self, namespace: str) -> Part | None:
+        """Return the part that has the objects of a namespace; ``None`` if there is none."""
+        ...
+
+    def start(self) -> None:
+        """List and watch, or list again, as the resource is newly served."""
+        ...
+
+    def stop(self) -> None:
+        """End all lists and watches. The objects stay."""
+        ...
+
+    def clear(self) -> None:
+        """Drop all objects, as the resource is not served any more."""
+        ...
+
+    async def refused(self, part: Part, exc: DynkubeError) -> bool:
+        """Handle that a part may not be listed.
+
+        Returns:
+            Whether that is normal, so that it is not a failure.
+        """
+        ...
+
+
+class OnePart:
+    """The only part of a cache: all namespaces or one, or a cluster-scoped resource."""
+
+    __slots__ = ("_namespace", "_owner", "_part", "_started")
+
+    def __init__(self, owner: Owner, namespace: str | None) -> None:
+        self._owner = owner
+        self._namespace = namespace
+        self._part: Part | None = None  # created when the resource is served, as an absent one must take little memory
+        self._started = False
+
+    def __iter__(self) -> Iterator[Part]:
+        return iter(() if self._part is None else (self._part,))
+
+    @property
+    def state(self) -> State:
+        """The state of the part."""
+        return self._part.state if self._part is not None else State(Phase.SYNCING, "Listing")
+
+    @property
+    def known(self) -> bool:
+        """Whether the objects were listed."""
+        return self._part is not None and self._part.known
+
+    def of(self, namespace: str) -> Part | None:
+        """Return the part; it has the objects of each namespace."""
+        return self._part
+
+    def start(self) -> None:
+        """List and watch."""
+        if self._part is None:
+            self._part = Part(self._owner, self._namespace)
+        # List from etcd if the CRD was deleted before, as a watch cache may still have the objects of the old CRD.
+        self._part.start(consistent=self._started)
+        self._started = True
+
+    def stop(self) -> None:
+        """End the list or watch."""
+        if self._part is not None:
+            self._part.stop()
+
+    def clear(self) -> None:
+        """Drop all objects."""
+        if self._part is not None:
+            self._part.cache.publish(self._part.cache.emptied())
+
+    async def refused(self, part: Part, exc: DynkubeError) -> bool:
+        """Return ``False``: it is a failure, and the objects that are known are kept."""
+        return False
