@@ -65,6 +65,7 @@ class Client(Bound, Shortcuts, ManifestVerbs):
         field_manager: str = "dynkube",
         transport: httpx2.AsyncBaseTransport | None = None,
         http2: bool = False,
+        compression: bool = False,
         settings: InformerSettings | None = None,
         limits: Limits | None = None,
         observers: Iterable[Observer] = (),
@@ -74,6 +75,7 @@ class Client(Bound, Shortcuts, ManifestVerbs):
         self._field_manager = field_manager
         self._transport = transport
         self._http2 = http2
+        self._compression = compression
         self._settings = InjectedSettings.of(settings or InformerSettings())
         self._limits = limits
         self._observers = Observers(observers)
@@ -103,7 +105,12 @@ class Client(Bound, Shortcuts, ManifestVerbs):
             # Kubeconfig files are small, but importing what reads them takes a second.
             config = await trio.to_thread.run_sync(self._configure) if self._blocking else self._configure()
             rest = RESTClient(
-                config, transport=self._transport, http2=self._http2, limits=self._limits, observers=self._observers
+                config,
+                transport=self._transport,
+                http2=self._http2,
+                compression=self._compression,
+                limits=self._limits,
+                observers=self._observers,
             )
             await stack.enter_async_context(rest)
             stack.push(partial(self._tasks_ended, rest))

@@ -39,6 +39,7 @@ def connect(
     configuration: KubernetesConfiguration | None = None,
     field_manager: str = "dynkube",
     http2: bool = False,
+    compression: bool = False,
     transport: httpx2.AsyncBaseTransport | None = None,
     settings: InformerSettings | None = None,
     limits: Limits | None = None,
@@ -62,6 +63,9 @@ def connect(
         configuration: an existing ``kubernetes.client.Configuration``, instead of a kubeconfig or ``url``.
         field_manager: recorded as owner of written fields.
         http2: offer HTTP/2 (requires the ``http2`` extra). HTTP/1.1 is faster in Python.
+        compression: accept compressed responses (gzip), for slow links. kube-apiserver compresses responses of more
+            than 128 KiB, but no watches, and so no streaming lists: set ``InformerSettings(streaming_lists=False)`` as
+            well, so that informers list.
         transport: an httpx2 transport to use instead of the network, such as
             ``dynkube.testing.APIServer().transport()``.
         settings: timing and paging of informers.
@@ -95,6 +99,8 @@ def connect(
         raise InvalidInput("namespace='' is not a valid namespace: omit it (None) to use the context's")
     resource_path(_ANYTHING, namespace=namespace)  # validates the namespace once, instead of in every call
     _check_options(settings, limits, transport)
+    if not isinstance(compression, bool):
+        raise InvalidInput(f"compression must be True or False, not {compression!r}")
     configure: Callable[[], ClientConfig] = partial(
         load_config, kubeconfig=kubeconfig, context=context, exec_timeout=exec_timeout
     )
@@ -108,6 +114,7 @@ def connect(
         field_manager=field_manager,
         transport=transport,
         http2=http2,
+        compression=compression,
         settings=settings,
         limits=limits,
         observers=observers,

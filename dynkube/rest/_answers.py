@@ -191,7 +191,7 @@ def _html_answer(code: int) -> str:
 def _encoding(headers: Mapping[str, str]) -> str:
     """Return the content coding of the body; ``""`` if there is none.
 
-    Bodies are never decompressed.
+    There is none where the client accepts gzip, and has decompressed the body.
     """
     encoding = headers.get("content-encoding", "").strip().lower()
     return "" if encoding == "identity" else encoding[:40]

@@ -54,6 +54,7 @@ class RESTClient(Bound):
             once; :meth:`statistics` counts them all.
         limits: limits on sizes, counts and rates.
         observers: hooks called for each attempt.
+        compression: accept compressed responses (gzip), except of watches.
 
     Warns:
         InsecureTLSWarning: the server's certificate is not verified, or credentials go to another machine without TLS.
@@ -76,6 +77,7 @@ class RESTClient(Bound):
         on_warning: Callable[[str], None] | None = None,
         limits: Limits | None = None,
         observers: Observers = NO_OBSERVERS,
+        compression: bool = False,
     ) -> None:
         check_seconds("timeout", timeout)
         if transport is None:
@@ -103,6 +105,7 @@ class RESTClient(Bound):
             now=now,
             on_warning=on_warning or WarningLog(),
             attempts=Attempts(urlsplit(config.server).netloc, self._counters, observers),
+            compression=compression,
         )
 
     async def request(self, request: Request) -> Answer:

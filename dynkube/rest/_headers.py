@@ -34,6 +34,7 @@ def compose(
     *,
     user_agent: str,
     further: Mapping[str, str] = MappingProxyType({}),
+    gzip: bool = False,
 ) -> RawHeaders:
     """Return all headers of a request.
 
@@ -45,11 +46,12 @@ def compose(
         impersonate: the user to impersonate.
         user_agent: the default ``User-Agent``.
         further: headers of observers (``traceparent``).
+        gzip: whether the response may be compressed.
 
     Raises:
         CredentialError: a credential has characters that a header cannot carry. The message does not contain it.
     """
-    own = {"user-agent": user_agent, "accept": request.accept, "accept-encoding": "identity"}
+    own = {"user-agent": user_agent, "accept": request.accept, "accept-encoding": "gzip" if gzip else "identity"}
     if request.body is not None:
         own["content-type"] = request.content_type
     fields: dict[str, str] = {}

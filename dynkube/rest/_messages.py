@@ -97,8 +97,8 @@ class Limits:
     """Limits on a client's connections, retries, response sizes and request rate.
 
     Pass them as ``dynkube.connect(limits=dynkube.Limits(...))``. The defaults suit one program that uses one cluster: a
-    list of 500 MB or an event of 3 MB is accepted. Exceeding a limit is an error that names the setting. Responses are
-    never compressed, so sizes are those on the wire.
+    list of 500 MB or an event of 3 MB is accepted. Exceeding a limit is an error that names the setting. Sizes of
+    compressed responses are those after decompression.
 
     Attributes:
         max_connections: pool size for short requests; further requests wait, within their deadline. Streams have a

@@ -87,6 +87,7 @@ class Sender:
         now: the wall clock.
         on_warning: called with each warning of the server.
         attempts: counts attempts, and calls observers.
+        compression: whether to accept compressed responses, except of watches, in which they would delay events.
     """
 
     def __init__(
@@ -101,7 +102,9 @@ class Sender:
         now: Callable[[], datetime],
         on_warning: Callable[[str], None],
         attempts: Attempts,
+        compression: bool = False,
     ) -> None:
+        self._compression = compression
         self._config = config
         self._pools = pools
         self._peer = peer
@@ -167,7 +170,7 @@ class Sender:
         )
         cause: Exception | None = None
         try:
-            message = self._compose(call.request, url, credential, attempt)
+            message = self._compose(call, url, credential, attempt)
             response = await (pools.long if call.streaming else pools.short).handle_async_request(message)
         except FAILURES as exc:
             failure = await self._failed(exc, call, pools, attempt, redact)
@@ -187,6 +190,7 @@ class Sender:
                 peer=self._peer,
                 bound=call.bound,
                 redact=redact,
+                compressible=self._accepts_gzip(call),
             )
             return self._begun(exchange, call)
         # Raised outside the except block, so that the transport's exception does not become its context: it may quote
@@ -222,9 +226,19 @@ class Sender:
         url = self._config.server + request.path
         return f"{url}?{urlencode(request.params, quote_via=quote)}" if request.params else url
 
-    def _compose(self, request: Request, url: str, credential: Credential, attempt: Attempt) -> httpx2.Request:
-        impersonate, agent = self._config.impersonate, self._user_agent
-        headers = compose(request, credential, impersonate, user_agent=agent, further=attempt.headers)
+    def _accepts_gzip(self, call: Call) -> bool:
+        return self._compression and not call.watch
+
+    def _compose(self, call: Call, url: str, credential: Credential, attempt: Attempt) -> httpx2.Request:
+        request = call.request
+        headers = compose(
+            request,
+            credential,
+            self._config.impersonate,
+            user_agent=self._user_agent,
+            further=attempt.headers,
+            gzip=self._accepts_gzip(call),
+        )
         extensions = dict(self._extensions)
         try:
             return httpx2.Request(request.method, url, headers=headers, content=request.body, extensions=extensions)

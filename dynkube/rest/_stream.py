@@ -12,6 +12,7 @@ from dynkube._server_text import sanitized
 from dynkube.errors import ClosedError, ConnectionLost, DynkubeError, ProtocolError
 from dynkube.rest._attempts import Attempt, Counters
 from dynkube.rest._failures import FAILURES, Peer, harmless_cause, understand
+from dynkube.rest._gzip import GzipBody
 from dynkube.rest._headers import joined
 from dynkube.rest._pools import Pools
 from dynkube.rest._redaction import Redactor
@@ -31,6 +32,7 @@ class Exchange:
         "_closed",
         "_counters",
         "_ended",
+        "_gzip",
         "_response",
         "attempt",
         "failure",
@@ -55,6 +57,7 @@ class Exchange:
         peer: Peer,
         bound: int | None,
         redact: Redactor,
+        compressible: bool,
     ) -> None:
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         self._response = response
@@ -76,17 +79,51 @@ class Exchange:
         self.warnings: tuple[str, ...] = tuple(
             sanitized(redact(warning)) for warning in parse_warnings(response.headers.get_list("warning"))
         )
+        self._gzip: GzipBody | None = None
+        if compressible and self.headers.get("content-encoding", "").strip().lower() == "gzip":
+            of_body = ("content-encoding", "content-length")  # of the compressed body, which nobody else will see
+            self.headers = {name: value for name, value in self.headers.items() if name not in of_body}
+            self._gzip = GzipBody()
         self.received: int = 0
         self.failure: DynkubeError | None = None
 
     async def read(self) -> bytes:
-        """Return the next chunk; ``b""`` at the end.
+        """Return the next chunk, decompressed; ``b""`` at the end.
 
         Raises:
             ConnectionLost: the connection ended before the end of the body.
-            ProtocolError: the body is not valid HTTP, or exceeds the size limit; nothing beyond the limit is returned.
+            ProtocolError: the body is not valid HTTP or gzip, or exceeds the size limit; nothing beyond the limit is
+                returned.
             ClosedError: the exchange was closed.
         """
+        body = self._gzip
+        if body is None:
+            return await self._receive()
+        if piece := self._decompressed(body):
+            await trio.lowlevel.checkpoint()  # a few bytes may be many pieces
+            return piece
+        while chunk := await self._receive():
+            body.feed(chunk)
+            if piece := self._decompressed(body):
+                return piece
+        self._decompressed(body, last=True)
+        return b""
+
+    def _decompressed(self, body: GzipBody, *, last: bool = False) -> bytes:
+        try:
+            piece = body.take()
+            if last:
+                body.check_complete()
+        except ProtocolError as exc:
+            self.failure = ProtocolError(f"{self.text}: {exc}")
+        else:
+            if self._bound is not None:
+                self._check_size(body.size, self._bound)
+            return piece
+        raise self.failure
+
+    async def _receive(self) -> bytes:
+        """Return what has arrived; ``b""`` at the end of the body."""
         if self._closed:
             raise ClosedError(f"{self.text}: the stream is closed, or its with block was exited")
         announced = self.headers.get("content-length", "")

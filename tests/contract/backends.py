@@ -13,6 +13,7 @@ from pathlib import Path
 from random import Random
 from secrets import token_hex
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import httpx2
 import trio.testing
@@ -114,6 +115,7 @@ class Backend:
         user: str = "",
         settings: dynkube.InformerSettings | None = None,
         observers: Iterable[Observer] = (),
+        compression: bool = False,
     ) -> dynkube.Client:
         """Return a dynkube client that is not entered yet.
 
@@ -122,17 +124,19 @@ class Backend:
             user: the user to act as; the administrator by default.
             settings: the settings of its informers.
             observers: the observers of its requests.
+            compression: whether it accepts compressed responses.
         """
+        options: dict[str, Any] = {"observers": observers, "compression": compression}
         settings = settings or dynkube.InformerSettings(random=Random(7))
         if server is not None:
             transport = server.transport(user or _ADMIN)
-            return dynkube.connect(transport=transport, settings=settings, observers=observers)
+            return dynkube.connect(transport=transport, settings=settings, **options)
         assert self.kubeconfig is not None
         if not user:
-            return dynkube.connect(kubeconfig=self.kubeconfig, settings=settings, observers=observers)
+            return dynkube.connect(kubeconfig=self.kubeconfig, settings=settings, **options)
         document = yaml.safe_load(self.kubeconfig.read_text())
         _current(document)[1]["as"] = user
-        return dynkube.connect(kubeconfig=document, settings=settings, observers=observers)
+        return dynkube.connect(kubeconfig=document, settings=settings, **options)
 
 
 @asynccontextmanager

@@ -109,6 +109,7 @@ async def test_5_objects_of_a_terminating_crd_are_followed_until_they_are_delete
     async with client.informer(resource(cluster)) as widgets:
         recorder.attach(widgets)
         assert sorted(await recorder.take(2)) == ["add/a", "add/held"]
+        await wait_live(widgets)
 
         await cluster.delete(CRDS, defined["metadata"]["name"])
         assert sorted(await recorder.take(2)) == ["delete/a", "update/held"]

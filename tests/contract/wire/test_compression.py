@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Callable
 
 import pytest
 
+import dynkube
+from dynkube import Client
 from tests.contract.cluster import Cluster
 from tests.contract.objects import JSONObject, config
 
@@ -85,3 +88,20 @@ async def test_a_compressed_request_is_a_400(cluster: Cluster) -> None:
     response = await cluster.call("POST", cluster.path("configmaps"), body=gzip.compress(b"{}"), headers=headers)
 
     assert (response.code, response.body["reason"]) == (400, "BadRequest")
+
+
+async def test_a_client_and_its_informers_decompress_lists(cluster: Cluster, connect: Callable[..., Client]) -> None:
+    for name in "abc":
+        await cluster.create("configmaps", big(60_000, name))
+    settings = dynkube.InformerSettings(streaming_lists=False)
+    received: list[int] = []
+    for compression in (False, True):
+        async with connect(compression=compression, settings=settings) as client:
+            listed = await client.resource("configmaps").list(namespace=cluster.namespace)
+            assert [obj["data"]["x"] for obj in listed] == ["y" * 60_000] * 3
+            async with client.informer("configmaps.v1", namespace=cluster.namespace) as informer:
+                await informer.wait_synced()
+                assert len(informer) == 3
+            received.append(client.statistics().received)
+
+    assert received[1] < received[0] / 5
