@@ -118,24 +118,19 @@ def _connection(options: argparse.Namespace) -> dynkube.Client:
     return dynkube.connect(url=options.url, settings=settings)
 
 
-def rows(where: str, source: Sequence[str], count: int, programs: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
-    """Yield the name and the command of each run on one server; without ``programs`` only those of dynkube."""
+def rows(
+    where: str, source: tuple[str, str], mode: str, count: int, programs: Sequence[str]
+) -> Iterator[tuple[str, list[str]]]:
+    """Yield the name and the command of each run on one server."""
     ours = [sys.executable, "-m", "benchmarks.million", "--measure", f"--{source[0]}", source[1]]
-    for mode in ("list", "stream"):
-        for compact in (True, False) if mode == "stream" else (True,):
-            called = f"dynkube{', compact' if compact else ''}"
-            options = ["--mode", mode, "--objects", str(count), *(["--compact"] if compact else [])]
-            yield f"{where}, {mode} | {called}", [*ours, *options]
-        for program in programs:
-            flag = "--" if "release" in program else "-"
-            given = {source[0]: source[1], "mode": mode, "objects": str(count)}
-            yield (
-                f"{where}, {mode} | {Path(program).name}",
-                [
-                    program,
-                    *(word for name, value in given.items() for word in (flag + name, value)),
-                ],
-            )
+    for compact in (True, False):
+        options = ["--mode", mode, "--objects", str(count), *(["--compact"] if compact else [])]
+        yield f"{where}, {mode} | dynkube{', compact' if compact else ''}", [*ours, *options]
+    for program in programs:
+        flag = "--" if "release" in program else "-"
+        given = {source[0]: source[1], "mode": mode, "objects": str(count)}
+        options = [word for name, value in given.items() for word in (flag + name, value)]
+        yield f"{where}, {mode} | {Path(program).name}", [program, *options]
 
 
 def run(runs: Iterator[tuple[str, list[str]]], count: int) -> None:
@@ -173,13 +168,17 @@ def main() -> None:
     with TemporaryDirectory() as directory:
         built = options.programs or Path(directory)
         programs = [build_go("clientgo", built), build_rust("kubers", built)]
-        with byte_server(objects=options.objects, size=_SIZE) as url:
-            run(rows("byte server", ("url", url), options.objects, ()), options.objects)
-        with byte_server(objects=options.others, size=_SIZE) as url:
-            run(rows("byte server", ("url", url), options.others, programs), options.others)
+        # Not as a list, which would be one response of more than the limit of 1 GiB.
+        with byte_server(objects=options.objects, size=_SIZE, render="initial") as url:
+            run(rows("byte server", ("url", url), "stream", options.objects, ()), options.objects)
+        for mode, render in (("list", "whole"), ("stream", "initial")):
+            with byte_server(objects=options.others, size=_SIZE, render=render) as url:
+                run(rows("byte server", ("url", url), mode, options.others, programs), options.others)
         if options.assets:
             with servers.real(options.assets, options.real, _SIZE, Path(directory)) as kubeconfig:
-                run(rows("kube-apiserver", ("kubeconfig", kubeconfig), options.real, programs), options.real)
+                for mode in ("list", "stream"):
+                    source = ("kubeconfig", kubeconfig)
+                    run(rows("kube-apiserver", source, mode, options.real, programs), options.real)
 
 
 if __name__ == "__main__":

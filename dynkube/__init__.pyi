@@ -90,6 +90,9 @@ from .informers import (
     InformerSettings as InformerSettings,
 )
 from .informers import (
+    Join as Join,
+)
+from .informers import (
     JSONPathFilter as JSONPathFilter,
 )
 from .informers import (
@@ -118,6 +121,9 @@ from .informers import (
 )
 from .informers import (
     drop_managed_fields as drop_managed_fields,
+)
+from .informers import (
+    join as join,
 )
 from .informers import (
     owner_tree as owner_tree,

@@ -11,6 +11,15 @@ from dynkube.informers._dependents import owner_uids
 from dynkube.informers._filters.filters import Filter, JSONPathFilter, LabelFilter, Predicate, PredicateFilter
 from dynkube.informers._filters.namespace_filter import NamespaceFilter
 from dynkube.informers._informer import Informer
+from dynkube.informers._join import (
+    ClusterObject,
+    Join,
+    JoinRegistration,
+    OnClusterAdd,
+    OnClusterDelete,
+    OnClusterUpdate,
+    join,
+)
 from dynkube.informers._namespace_set import Namespaces, NamespaceSet
 from dynkube.informers._owner_tree import OwnerTree, owner_tree
 from dynkube.informers._reads import Selector
@@ -34,6 +43,7 @@ __all__ = [
     "STOPPED",
     "SYNCING",
     "UNKNOWN",
+    "ClusterObject",
     "Consistency",
     "EventStream",
     "Filter",
@@ -45,12 +55,17 @@ __all__ = [
     "InformerStatus",
     "InformerStatuses",
     "JSONPathFilter",
+    "Join",
+    "JoinRegistration",
     "LabelFilter",
     "NamespaceFilter",
     "NamespaceSet",
     "NamespaceStatus",
     "Namespaces",
     "OnAdd",
+    "OnClusterAdd",
+    "OnClusterDelete",
+    "OnClusterUpdate",
     "OnDelete",
     "OnError",
     "OnUpdate",
@@ -63,6 +78,7 @@ __all__ = [
     "State",
     "Transform",
     "drop_managed_fields",
+    "join",
     "owner_tree",
     "owner_uids",
 ]

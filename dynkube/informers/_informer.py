@@ -401,6 +401,13 @@ class Informer(Bound, Waits, Displayable):
             self._view.set_filter(new, self._surroundings)
             self.refresh_filter()
 
+    async def _hide_everything(self, nothing: Predicate) -> None:
+        """Set a filter that shows nothing, and wait until all deletions are pending; unless the informer is closed."""
+        shared = self._shared
+        if shared is not None and shared.state.phase is not Phase.STOPPED:
+            self.set_filter(nothing)
+            await shared.inbox.ask(trio.lowlevel.checkpoint)  # after the round that set_filter has requested
+
     def refresh_filter(self) -> None:
         """Evaluate the filter again.
 

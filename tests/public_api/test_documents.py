@@ -166,10 +166,21 @@ def test_every_limit_of_the_security_page_is_the_default() -> None:
         assert phrase in page
 
 
+async def test_the_join_of_the_informers_page_prints_each_pod(
+    shop: APIServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    connect = dynkube.connect
+    monkeypatch.setattr(dynkube, "connect", lambda context: connect(transport=shop.transport()))
+
+    await run(python_blocks("docs/informers.md")[0], {"dynkube": dynkube})
+
+    assert sorted(capsys.readouterr().out.splitlines()) == ["east web-1", "west web-1"]
+
+
 def test_every_block_of_python_in_the_documents_is_run() -> None:
     assert len(python_blocks("README.md")) == 7  # one of them is run by test_notebooks_page.py
     assert python_blocks("docs/testing.md")  # run by test_testing_page.py
     assert python_blocks("docs/observability.md")  # run by test_observability_page.py
     assert len(python_blocks("docs/security.md")) == 2
-    assert not python_blocks("docs/informers.md")
+    assert len(python_blocks("docs/informers.md")) == 1
     assert not python_blocks("docs/architecture.md")

@@ -29,9 +29,9 @@ from dynkube.informers._parts.access_reviews import AccessReviews
 from dynkube.informers._parts.part import Owner, Part
 from dynkube.informers._states import Phase, State
 from dynkube.informers._statistics import NamespaceStatus
+from dynkube.informers._summary import summary
 
 NAMESPACES_PENDING: Final = "NamespacesPending"
-_NAMED: Final = 3  # namespaces in a message
 
 
 class SelectedNames(Protocol):
@@ -101,12 +101,12 @@ class NamespaceParts:
 
     @property
     def state(self) -> State:
-        """The state of all together; see :func:`summary`."""
+        """The state of all together; see ``_summary.py``."""
         selected = self._selected
         if selected is None or selected.names is None:
             because = selected.pending if selected is not None else ""
             return State(Phase.SYNCING, NAMESPACES_PENDING, f"the set of namespaces is not known yet: {because}")
-        return summary(self.states)
+        return summary(self.states, members="namespaces", empty="no namespace is selected", absent="are forbidden")
 
     @property
     def states(self) -> dict[str, State]:
@@ -249,29 +249,3 @@ class NamespaceParts:
         self._admit()  # others may wait for its place
         self._owner.state_changed()
         await self._owner.settle()
-
-
-def summary(states: dict[str, State]) -> State:
-    """Return the state of a set of namespaces from the state of each."""
-    if not states:
-        return State(Phase.LIVE, "Watching", "no namespace is selected")
-    by_phase: dict[Phase, list[str]] = {}
-    for name in sorted(states):
-        by_phase.setdefault(states[name].phase, []).append(name)
-    of_all = f"of {len(states)} namespaces"
-    if degraded := by_phase.get(Phase.DEGRADED):
-        first = states[degraded[0]]
-        return State(Phase.DEGRADED, first.reason, f"{_some(degraded)}, {len(degraded)} {of_all}: {first.message}")
-    if syncing := by_phase.get(Phase.SYNCING):
-        return State(Phase.SYNCING, "Listing", f"{len(syncing)} {of_all} are being listed: {_some(syncing)}")
-    forbidden = by_phase.get(Phase.ABSENT, [])
-    if len(forbidden) == len(states):
-        first = states[forbidden[0]]
-        return State(Phase.ABSENT, first.reason, f"each {of_all} is forbidden: {_some(forbidden)}: {first.message}")
-    denied = f"{len(forbidden)} {of_all} are forbidden: {_some(forbidden)}" if forbidden else ""
-    return State(Phase.LIVE, "Watching", denied)
-
-
-def _some(names: list[str]) -> str:
-    more = len(names) - _NAMED
-    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")

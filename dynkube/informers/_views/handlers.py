@@ -171,6 +171,17 @@ class Registration(Bound):
         """
         await self._task.wait_synced()
 
+    async def wait_idle(self) -> None:
+        """Wait until no event is pending and none is being handled, or the handler was removed.
+
+        Changes that the informer receives later are not waited for. Must not be awaited in the handler itself.
+        Cancellation only stops the waiting.
+
+        Raises:
+            ClosedError: the informer was not entered.
+        """
+        await self._task.wait_idle()
+
     def __repr__(self) -> str:
         state = "removed" if self._task.closed else "synced" if self.has_synced else "not synced"
         return f"<Registration {self.name} {state} backlog={self.backlog}>"
@@ -192,6 +203,8 @@ class HandlerTask(Subscriber):
         self._handler = handler
         self._scope = trio.CancelScope()
         self._ended = trio.Event()
+        self._busy = False  # whether it may be handling an event
+        self._pausing: trio.Event | None = None  # set when it is not; exists while that is awaited
         self._handled = 0
         self._errors = 0
         self._last_error = ""
@@ -237,6 +250,7 @@ class HandlerTask(Subscriber):
             notify: called after each call of the handler, to notify observers; ``None`` if there are none.
         """
         self._about = about
+        self._busy = True
         call, failed = self._handler.call, self._failed
         clock = trio.lowlevel.current_clock().current_time  # takes half the time of trio.current_time()
         try:
@@ -267,11 +281,31 @@ class HandlerTask(Subscriber):
                 for _ in self._delivered:
                     await trio.lowlevel.checkpoint()
             self._ended.set()
+            self._pause()
 
     async def _next(self, turns: Turns) -> tuple[InformerEvent, ...] | None:
+        self._pause()
         events = await self.take()
+        self._busy = True
         turns.begin()
         return events
+
+    def _pause(self) -> None:
+        self._busy = False
+        if self._pausing is not None:
+            self._pausing.set()
+            self._pausing = None
+
+    async def wait_idle(self) -> None:
+        """Wait until no event is pending and none is being handled; see :class:`Registration`."""
+        await self._until_entered()
+        while self._busy or (self._mailbox and not self.closed):
+            if not self._busy:
+                await trio.lowlevel.checkpoint()  # it was woken, and is about to run
+                continue
+            self._pausing = self._pausing or trio.Event()
+            await self._pausing.wait()
+        await trio.lowlevel.checkpoint()
 
     async def wait_ended(self) -> None:
         """Wait until the handler's task has ended. Cancellation only stops the waiting."""

@@ -110,7 +110,7 @@ async def test_without_any_right_the_informer_is_absent_and_synced(
             await configs.wait_synced()
 
         assert (configs.list(), configs.state.phase, configs.state.reason) == ([], ABSENT, "Forbidden")
-        assert configs.state.message.startswith("each of 2 namespaces is forbidden: ")
+        assert configs.state.message.startswith("all of 2 namespaces are forbidden: ")
 
 
 async def test_names_that_are_added_and_removed_add_and_delete_their_objects(cluster: Cluster, client: Client) -> None:

@@ -1,0 +1,442 @@
+"""``Join``: the informers of several clusters as one reader, with the cluster in the key."""
+
+from __future__ import annotations
+
+import builtins
+import inspect
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from functools import wraps
+from types import MappingProxyType, TracebackType
+from typing import Any, Final, NamedTuple, Self, TypeAlias
+
+import trio
+
+from dynkube._bound import Bound
+from dynkube._text.tables import printable
+from dynkube.errors import ClosedError, InvalidInput
+from dynkube.informers._cache.index import IndexFunc
+from dynkube.informers._filters.filters import Filter, Predicate
+from dynkube.informers._informer import Informer
+from dynkube.informers._reads import Selector
+from dynkube.informers._states import State
+from dynkube.informers._summary import summary
+from dynkube.informers._views.handlers import OnError, Registration
+from dynkube.meta import Unstructured
+from dynkube.meta._arguments import a_type
+
+OnClusterAdd: TypeAlias = Callable[..., Awaitable[None] | None]
+"""``on_add(cluster, obj)``; with a parameter ``initial`` it gets that as well."""
+OnClusterUpdate: TypeAlias = Callable[[str, Unstructured, Unstructured], Awaitable[None] | None]
+OnClusterDelete: TypeAlias = Callable[[str, Unstructured], Awaitable[None] | None]
+
+
+class ClusterObject(NamedTuple):
+    """An object, and the name of its cluster."""
+
+    cluster: str
+    object: Unstructured
+
+
+def _nothing(obj: Unstructured) -> bool:
+    return False
+
+
+class Join(Bound):
+    """The objects of informers of several clusters, read and handled together.
+
+    Created by :func:`dynkube.join`. Enter it (``async with``) to enter all its informers, which it closes at the end.
+    The clients of the clusters are entered before, and left after it. Clusters come and go by :meth:`add` and
+    :meth:`remove`. A cluster that cannot be reached keeps its last objects, and shows that in :attr:`states`.
+
+    Reads are synchronous and may be called from any thread, like those of an :class:`Informer`. Each uses one version
+    of each cluster's cache; clusters have no common order of changes. Everything else must be called in the event
+    loop's thread.
+    """
+
+    def __init__(self, informers: Mapping[str, Informer]) -> None:
+        self._informers: dict[str, Informer] = {}
+        for cluster, informer in informers.items():
+            self._check_new(cluster, informer)
+            self._informers[cluster] = informer
+        self._handlers: list[JoinRegistration] = []
+        self._filter: tuple[Filter | Predicate | None] | None = None  # that of set_filter(), if it was called
+        self._indexes: dict[str, str | IndexFunc] = {}
+        self._entered = False
+        self._closed = False
+
+    # ── life ─────────────────────────────────────────────────────────────────────────────────
+
+    async def __aenter__(self) -> Self:
+        """Enter all informers; does not wait until they have synced.
+
+        Raises:
+            ClosedError: it was entered before, or a client is not open.
+            NoMatch, DiscoveryFailed, TransportError: a resource was given by a name that requires discovery; see
+                :meth:`Informer.__aenter__`. Use RESOURCE.VERSION.GROUP, so that an unreachable cluster is no error.
+        """
+        if self._entered:
+            raise ClosedError("this join was entered before; create another one with dynkube.join(...)")
+        self._entered = True
+        try:
+            for informer in tuple(self._informers.values()):
+                await informer.__aenter__()
+        except BaseException:
+            with trio.CancelScope(shield=True):
+                await self.aclose()
+            raise
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        with trio.CancelScope(shield=True):
+            await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close all informers: no handler is called any more. Safe to call twice."""
+        self._closed = True
+        for informer in tuple(self._informers.values()):
+            await informer.aclose()
+        await trio.lowlevel.checkpoint()
+
+    async def add(self, cluster: str, informer: Informer) -> None:
+        """Add a cluster: enters its informer, with all handlers, and the filter and indexes set on the join.
+
+        Args:
+            cluster: its name, which no other cluster of the join has.
+            informer: an informer of its client, not entered yet.
+
+        Raises:
+            InvalidInput: the name is taken or not a string, or ``informer`` is no informer.
+            ClosedError: the join is closed, the informer was entered before, or its client is not open.
+            NoMatch, DiscoveryFailed, TransportError: as for entering the join.
+        """
+        self._check_open()
+        self._check_new(cluster, informer)
+        if self._filter is not None:
+            informer.set_filter(self._filter[0])
+        for name, source in self._indexes.items():
+            informer.add_index(name, source)
+        for handler in self._handlers:
+            handler._attach(cluster, informer)
+        self._informers[cluster] = informer
+        if self._entered:
+            try:
+                await informer.__aenter__()
+            except BaseException:
+                self._forget(cluster)
+                raise
+
+    async def remove(self, cluster: str) -> None:
+        """Remove a cluster: handlers get a deletion for each of its objects, then its informer is closed.
+
+        Reads do not show its objects from now on. Returns when the handlers have handled the deletions, so it must not
+        be awaited in a handler. If it is cancelled, the informer is closed at once, and deletions that were not handled
+        are lost. To replace a cluster by another one of the same name, remove it and add the other one. Remove a
+        cluster before its client is closed: after that handlers get no deletions.
+
+        Raises:
+            InvalidInput: there is no such cluster.
+        """
+        informer = self._informers.pop(cluster, None)
+        if informer is None:
+            raise InvalidInput(f"no cluster {cluster!r} in this join, which has {self._names()}")
+        try:
+            await informer._hide_everything(_nothing)
+            for handler in self._handlers:
+                await handler._finish(cluster)
+        finally:
+            self._forget(cluster)
+            with trio.CancelScope(shield=True):
+                await informer.aclose()
+
+    def _forget(self, cluster: str) -> None:
+        self._informers.pop(cluster, None)
+        for handler in self._handlers:
+            handler._detach(cluster)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise ClosedError("this join is closed; create another one with dynkube.join(...)")
+
+    def _check_new(self, cluster: object, informer: object) -> None:
+        if not (isinstance(cluster, str) and cluster):
+            raise InvalidInput(f"the name of a cluster is {cluster!r}: pass a string")
+        if not isinstance(informer, Informer):
+            raise InvalidInput(f"cluster {cluster!r} is {a_type(informer)}: pass client.informer(...), not entered")
+        if cluster in self._informers:
+            raise InvalidInput(f"there is a cluster {cluster!r} in this join already: remove it first")
+        if informer in self._informers.values():
+            raise InvalidInput(f"the informer of cluster {cluster!r} is that of another one: create one for each")
+
+    def _names(self) -> str:
+        return ", ".join(sorted(self._informers)) or "none"
+
+    # ── states ───────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def informers(self) -> Mapping[str, Informer]:
+        """The informers by cluster, for what the join does not have, such as statistics. The join closes them."""
+        return MappingProxyType(self._informers)
+
+    @property
+    def states(self) -> Mapping[str, State]:
+        """The state of each cluster's informer, by name."""
+        return {cluster: informer.state for cluster, informer in self._members()}
+
+    @property
+    def state(self) -> State:
+        """The state of all together.
+
+        DEGRADED if one is degraded or closed, else SYNCING if one is being listed, else LIVE; ABSENT if no cluster
+        serves the resource.
+        """
+        return summary(
+            self.states, members="clusters", empty="there are no clusters", absent="do not serve the resource"
+        )
+
+    @property
+    def has_synced(self) -> bool:
+        """Whether each informer has synced. Becomes false when a cluster is added."""
+        return all(informer.has_synced for _, informer in self._members())
+
+    async def wait_synced(self) -> None:
+        """Wait until each informer has synced; also those that are added meanwhile.
+
+        Does not return while a cluster is unreachable that never was: put ``trio.fail_after`` around it, and read
+        :attr:`states` for the reason. Cancellation only stops the waiting.
+
+        Raises:
+            ClosedError: an informer or the join was closed, or not entered.
+        """
+        while waiting := [(cluster, each) for cluster, each in self._members() if not each.has_synced]:
+            cluster, informer = waiting[0]
+            try:
+                await informer.wait_synced()
+            except ClosedError:
+                if self._informers.get(cluster) is informer:  # if not, it was removed
+                    raise
+        self._check_open()
+        await trio.lowlevel.checkpoint()
+
+    def _members(self) -> builtins.list[tuple[str, Informer]]:
+        return builtins.list(self._informers.items())
+
+    # ── reads ────────────────────────────────────────────────────────────────────────────────
+
+    def list(
+        self, *, cluster: str | None = None, namespace: str | None = None, label_selector: Selector = None
+    ) -> builtins.list[ClusterObject]:
+        """Return the objects with their clusters, in no particular order.
+
+        Args:
+            cluster: only those of this cluster.
+            namespace: only those of this namespace.
+            label_selector: only those whose labels match.
+
+        Raises:
+            InvalidInput: there is no such cluster, or another argument is invalid; see :meth:`Informer.list`.
+        """
+        members = self._members() if cluster is None else [(cluster, self._of(cluster))]
+        return [
+            ClusterObject(name, obj)
+            for name, informer in members
+            for obj in informer.list(namespace=namespace, label_selector=label_selector)
+        ]
+
+    def get(self, cluster: str, name: str, *, namespace: str | None = None) -> Unstructured | None:
+        """Return one object of a cluster; see :meth:`Informer.get`.
+
+        Raises:
+            InvalidInput: there is no such cluster, or the name or the namespace is invalid.
+        """
+        return self._of(cluster).get(name, namespace=namespace)
+
+    def by_index(self, index: str, value: str) -> builtins.list[ClusterObject]:
+        """Return the objects that have ``value`` in ``index``, which each informer must have.
+
+        Raises:
+            InvalidInput: an informer has no such index, or the value is not a string.
+        """
+        return [
+            ClusterObject(cluster, obj)
+            for cluster, informer in self._members()
+            for obj in informer.by_index(index, value)
+        ]
+
+    def __len__(self) -> int:
+        """The number of objects of all clusters."""
+        return sum(len(informer) for _, informer in self._members())
+
+    def __iter__(self) -> Iterator[ClusterObject]:
+        return iter(self.list())
+
+    def _of(self, cluster: str) -> Informer:
+        informer = self._informers.get(cluster)
+        if informer is None:
+            raise InvalidInput(f"no cluster {cluster!r} in this join, which has {self._names()}")
+        return informer
+
+    # ── handlers, filter and indexes ─────────────────────────────────────────────────────────
+
+    def add_handler(
+        self,
+        *,
+        on_add: OnClusterAdd | None = None,
+        on_update: OnClusterUpdate | None = None,
+        on_delete: OnClusterDelete | None = None,
+        on_error: OnError = "log",
+        name: str = "",
+    ) -> JoinRegistration:
+        """Register functions to be called with changes in all clusters, also those that are added later.
+
+        The functions are ``on_add(cluster, obj)``, ``on_update(cluster, old, new)`` and ``on_delete(cluster, obj)``.
+        Everything else is as with :meth:`Informer.add_handler`. They never run concurrently, also for different
+        clusters; so a function that waits delays the events of all.
+
+        Raises:
+            InvalidInput: no function was given, or an argument is not a function.
+            ClosedError: the join is closed.
+        """
+        self._check_open()
+        functions = {"on_add": on_add, "on_update": on_update, "on_delete": on_delete}
+        handler = JoinRegistration(functions, on_error, name)
+        for cluster, informer in self._members():
+            handler._attach(cluster, informer)
+        self._handlers.append(handler)
+        return handler
+
+    def set_filter(self, filter: Filter | Predicate | None) -> None:  # noqa: A002  # the word users know
+        """Replace the filters of all informers, also of those that are added later; see :meth:`Informer.set_filter`.
+
+        Raises:
+            InvalidInput: ``filter`` is neither a filter nor a function nor ``None``.
+            ClosedError: the join or an informer is closed.
+        """
+        self._check_open()
+        for _, informer in self._members():
+            informer.set_filter(filter)
+        self._filter = (filter,)
+
+    def add_index(self, name: str, source: str | IndexFunc) -> None:
+        """Add an index to all informers, also to those that are added later; see :meth:`Informer.add_index`.
+
+        Raises:
+            InvalidInput: the name is not a string, or the source is neither a function nor a valid JSONPath.
+            ClosedError: the join or an informer is closed.
+        """
+        self._check_open()
+        for _, informer in self._members():
+            informer.add_index(name, source)
+        self._indexes[name] = source
+
+    def __repr__(self) -> str:
+        return printable(f"<Join of {self._names()}: {self.state.phase} objects={len(self)}>")
+
+
+class JoinRegistration(Bound):
+    """One handler on all clusters of a join; created by :meth:`Join.add_handler`."""
+
+    def __init__(
+        self, functions: Mapping[str, Callable[..., Awaitable[None] | None] | None], on_error: OnError, name: str
+    ) -> None:
+        given = {which: function for which, function in functions.items() if function is not None}
+        for which, function in given.items():
+            if not callable(function):
+                raise InvalidInput(f"{which} is {a_type(function)}, not a function")
+        if not given:
+            raise InvalidInput("a handler requires at least one of on_add, on_update and on_delete")
+        self._functions: Final = given
+        self._waits = any(map(inspect.iscoroutinefunction, given.values()))
+        self._on_error: Final[OnError] = on_error
+        self._name = name
+        self._turn = trio.Lock()
+        self._registrations: dict[str, Registration] = {}
+        self._removed = False
+
+    @property
+    def registrations(self) -> Mapping[str, Registration]:
+        """The registration with the informer of each cluster, by name, for statistics."""
+        return MappingProxyType(self._registrations)
+
+    @property
+    def backlog(self) -> int:
+        """The number of objects with a pending event, in all clusters."""
+        return sum(each.backlog for each in tuple(self._registrations.values()))
+
+    @property
+    def has_synced(self) -> bool:
+        """Whether the initial objects of each cluster have been handled."""
+        return all(each.has_synced for each in tuple(self._registrations.values()))
+
+    def remove(self) -> None:
+        """Remove the handler; it is not called any more after this returns. See :meth:`Registration.remove`."""
+        self._removed = True
+        for registration in tuple(self._registrations.values()):
+            registration.remove()
+
+    def _attach(self, cluster: str, informer: Informer) -> None:
+        if self._removed:
+            return
+        bound: dict[str, Any] = {which: self._bound(cluster, each) for which, each in self._functions.items()}
+        name = f"{self._name} of {cluster}" if self._name else ""
+        self._registrations[cluster] = informer.add_handler(**bound, on_error=self._on_error, name=name)
+
+    def _detach(self, cluster: str) -> None:
+        registration = self._registrations.pop(cluster, None)
+        if registration is not None:
+            registration.remove()
+
+    async def _finish(self, cluster: str) -> None:
+        registration = self._registrations.get(cluster)
+        if registration is not None:
+            await registration.wait_idle()
+
+    def _bound(
+        self, cluster: str, function: Callable[..., Awaitable[None] | None]
+    ) -> Callable[..., Awaitable[None] | None]:
+        """Return a function without the parameter ``cluster``, which runs alone if one of them waits."""
+
+        @wraps(function)
+        def call(*args: object, **options: object) -> Awaitable[None] | None:
+            return function(cluster, *args, **options)
+
+        @wraps(function)
+        async def call_in_turn(*args: object, **options: object) -> None:
+            async with self._turn:
+                pending = function(cluster, *args, **options)
+                if pending is not None and inspect.isawaitable(pending):
+                    await pending
+
+        return call_in_turn if self._waits else call
+
+    def __repr__(self) -> str:
+        return f"<JoinRegistration of {', '.join(sorted(self._registrations)) or 'no clusters'} backlog={self.backlog}>"
+
+
+def join(informers: Mapping[str, Informer] | None = None) -> Join:
+    """Join the informers of several clusters to one reader.
+
+    ::
+
+        async with (
+            dynkube.connect(context="east") as east,
+            dynkube.connect(context="west") as west,
+            dynkube.join({"east": east.informer("pods.v1"), "west": west.informer("pods.v1")}) as pods,
+        ):
+            await pods.wait_synced()
+            for cluster, pod in pods.list(): ...
+
+    Does no I/O; use it with ``async with``. The informers may differ in their resources and arguments, for example in
+    the version of a CRD.
+
+    Args:
+        informers: informers that are not entered yet, by the name of the cluster; more can be added later.
+
+    Raises:
+        InvalidInput: a name is not a string, or a value is not an informer.
+    """
+    given: object = informers  # callers are not always type-checked
+    if not isinstance(given or {}, Mapping):
+        raise InvalidInput(f"informers is {a_type(given)}: pass {{'name of the cluster': client.informer(...)}}")
+    return Join(informers or {})

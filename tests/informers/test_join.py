@@ -1,0 +1,292 @@
+"""Informers of several clusters as one reader."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from random import Random
+from typing import Any
+
+import pytest
+import trio
+
+import dynkube
+from dynkube import ABSENT, DEGRADED, LIVE, SYNCING, Client, Join, Unstructured, join
+from dynkube.errors import ClosedError, InvalidInput
+from dynkube.informers import ClusterObject
+from dynkube.testing import APIServer, Refuse
+from tests.informers.kit import WIDGETS, crd, quiet, widget
+
+CLUSTERS = ("east", "west")
+
+
+class Clusters:
+    """Two clusters, each with a widget ``a`` and one named like the cluster."""
+
+    def __init__(self) -> None:
+        self.servers: dict[str, APIServer] = {}
+        self.clients: dict[str, Client] = {}
+
+    async def start(self, name: str, stack: AsyncExitStack) -> Client:
+        """Start a cluster, and connect to it."""
+        settings = dynkube.InformerSettings(random=Random(7), linger=0)
+        server = self.servers[name] = await stack.enter_async_context(APIServer())
+        server.create(crd())
+        server.create(widget("a", of=name))
+        server.create(widget(name, labels={"cluster": name}))
+        client = dynkube.connect(transport=server.transport(), settings=settings)
+        self.clients[name] = await stack.enter_async_context(client)
+        return client
+
+    def join(self, *names: str, **options: Any) -> Join:
+        """Join the informers of these clusters."""
+        return join({name: self.clients[name].informer(WIDGETS, **options) for name in names or CLUSTERS})
+
+
+@pytest.fixture
+async def clusters() -> AsyncIterator[Clusters]:
+    async with AsyncExitStack() as stack:
+        clusters = Clusters()
+        for name in CLUSTERS:
+            await clusters.start(name, stack)
+        yield clusters
+
+
+class Calls:
+    """Records the calls of a handler as ``east add/a``."""
+
+    def __init__(self, joined: Join) -> None:
+        self.made: list[str] = []
+        self.registration = joined.add_handler(
+            on_add=lambda cluster, obj: self.made.append(f"{cluster} add/{obj.name}"),
+            on_update=lambda cluster, old, new: self.made.append(f"{cluster} update/{new.name}"),
+            on_delete=lambda cluster, obj: self.made.append(f"{cluster} delete/{obj.name}"),
+        )
+
+    async def drain(self) -> list[str]:
+        await quiet()
+        made, self.made = sorted(self.made), []
+        return made
+
+
+def keys(found: list[ClusterObject]) -> list[str]:
+    return sorted(f"{cluster}/{obj.name}" for cluster, obj in found)
+
+
+async def test_objects_are_read_with_their_clusters(clusters: Clusters) -> None:
+    async with clusters.join(indexes={"name": "{.metadata.name}"}) as widgets:
+        await widgets.wait_synced()
+
+        assert keys(widgets.list()) == keys(list(widgets)) == ["east/a", "east/east", "west/a", "west/west"]
+        assert keys(widgets.list(cluster="west", namespace="default")) == ["west/a", "west/west"]
+        assert keys(widgets.list(label_selector="cluster")) == ["east/east", "west/west"]
+        assert keys(widgets.by_index("name", "a")) == ["east/a", "west/a"]
+        found = widgets.get("west", "a")
+        assert found is not None
+        assert (found["spec"]["of"], widgets.get("east", "west"), len(widgets)) == ("west", None, 4)
+        assert (widgets.state.phase, widgets.has_synced) == (LIVE, True)
+        assert repr(widgets) == "<Join of east, west: LIVE objects=4>"
+
+
+async def test_handlers_are_called_with_the_cluster(clusters: Clusters) -> None:
+    widgets = clusters.join()
+    calls = Calls(widgets)
+    async with widgets:
+        await widgets.wait_synced()
+        assert await calls.drain() == ["east add/a", "east add/east", "west add/a", "west add/west"]
+        assert calls.registration.has_synced
+
+        clusters.servers["west"].delete("widgets", "a", "default")
+        assert await calls.drain() == ["west delete/a"]
+
+        calls.registration.remove()
+        clusters.servers["west"].delete("widgets", "west", "default")
+        assert await calls.drain() == []
+
+
+async def test_async_handlers_never_run_for_two_clusters_at_the_same_time(clusters: Clusters) -> None:
+    running, most = 0, 0
+    seen: set[tuple[str, str, bool]] = set()
+
+    async def on_add(cluster: str, obj: Unstructured, *, initial: bool) -> None:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        seen.add((cluster, obj.name, initial))
+        await trio.sleep(1)
+        running -= 1
+
+    widgets = clusters.join()
+    widgets.add_handler(on_add=on_add)
+    async with widgets:
+        await widgets.wait_synced()
+
+    assert most == 1
+    assert seen == {(c, n, True) for c, n in [("east", "a"), ("east", "east"), ("west", "a"), ("west", "west")]}
+
+
+async def test_a_filter_and_an_index_apply_to_all_clusters_also_to_later_ones(clusters: Clusters) -> None:
+    async with AsyncExitStack() as stack, clusters.join() as widgets:
+        calls = Calls(widgets)
+        await widgets.wait_synced()
+        await calls.drain()
+
+        widgets.set_filter(lambda obj: obj.name == "a")
+        widgets.add_index("of", "{.spec.of}")
+        assert await calls.drain() == ["east delete/east", "west delete/west"]
+
+        north = await clusters.start("north", stack)
+        await widgets.add("north", north.informer(WIDGETS))
+        await widgets.wait_synced()
+        assert await calls.drain() == ["north add/a"]
+        assert keys(widgets.by_index("of", "north")) == ["north/a"]
+
+
+async def test_a_cluster_that_is_removed_has_its_objects_deleted(clusters: Clusters) -> None:
+    async with clusters.join() as widgets:
+        calls = Calls(widgets)
+        await widgets.wait_synced()
+        await calls.drain()
+
+        await widgets.remove("west")
+
+        assert sorted(calls.made) == ["west delete/a", "west delete/west"]  # already, when remove() returns
+        assert (keys(widgets.list()), list(widgets.states)) == (["east/a", "east/east"], ["east"])
+        assert list(calls.registration.registrations) == ["east"]
+        assert not clusters.clients["west"].informers()
+
+
+async def test_removing_a_cluster_waits_for_slow_handlers_and_can_be_cancelled(clusters: Clusters) -> None:
+    made: list[str] = []
+
+    async def on_delete(cluster: str, obj: Unstructured) -> None:
+        await trio.sleep(10)
+        made.append(obj.name)
+
+    async with clusters.join() as widgets:
+        widgets.add_handler(on_delete=on_delete)
+        await widgets.wait_synced()
+        began = trio.current_time()
+        await widgets.remove("west")
+        assert (sorted(made), trio.current_time() - began) == (["a", "west"], 20)
+
+        with trio.move_on_after(15) as scope:
+            await widgets.remove("east")
+        assert scope.cancelled_caught
+        assert (len(made), widgets.list(), widgets.state.message) == (3, [], "there are no clusters")
+
+
+async def test_a_cluster_is_replaced_by_another_one_of_the_same_name(clusters: Clusters) -> None:
+    async with clusters.join("east") as widgets:
+        calls = Calls(widgets)
+        await widgets.wait_synced()
+        await calls.drain()
+        with pytest.raises(InvalidInput, match="there is a cluster 'east' in this join already: remove it first"):
+            await widgets.add("east", clusters.clients["west"].informer(WIDGETS))
+
+        await widgets.remove("east")
+        await widgets.add("east", clusters.clients["west"].informer(WIDGETS))
+        await widgets.wait_synced()
+
+        assert calls.made[:2] == sorted(calls.made[:2]) == ["east delete/a", "east delete/east"]
+        assert sorted(calls.made[2:]) == ["east add/a", "east add/west"]
+
+
+async def test_an_unreachable_cluster_keeps_its_objects_and_is_reported(clusters: Clusters) -> None:
+    async with clusters.join() as widgets:
+        calls = Calls(widgets)
+        await widgets.wait_synced()
+        await calls.drain()
+
+        clusters.servers["west"].end_watches(how="cut")
+        outage = clusters.servers["west"].refuse_connections()
+        await trio.sleep(60)
+        assert (widgets.states["east"].phase, widgets.states["west"].phase) == (LIVE, DEGRADED)
+        assert (widgets.state.phase, widgets.state.message.partition(":")[0]) == (DEGRADED, "west, 1 of 2 clusters")
+        assert (len(widgets), await calls.drain()) == (4, [])
+
+        outage.remove()
+        await trio.sleep(120)
+        assert (widgets.state.phase, await calls.drain()) == (LIVE, [])
+
+
+async def test_a_cluster_that_was_never_reachable_leaves_the_join_unsynced(clusters: Clusters) -> None:
+    clusters.servers["west"].inject(Refuse(503))
+    async with clusters.join() as widgets:
+        with pytest.raises(trio.TooSlowError), trio.fail_after(60):
+            await widgets.wait_synced()
+        assert (keys(widgets.list()), widgets.has_synced) == (["east/a", "east/east"], False)
+        assert widgets.state.phase in (SYNCING, DEGRADED)
+
+        await widgets.remove("west")
+        await widgets.wait_synced()
+        assert widgets.state.phase is LIVE
+
+
+async def test_clusters_without_the_resource_are_left_out(clusters: Clusters) -> None:
+    clusters.servers["west"].delete("customresourcedefinitions", "widgets.example.com")
+    async with clusters.join() as widgets:
+        await widgets.wait_synced()
+        await quiet()
+        assert (widgets.state.phase, widgets.state.message) == (LIVE, "1 of 2 clusters do not serve the resource: west")
+
+        clusters.servers["east"].delete("customresourcedefinitions", "widgets.example.com")
+        await widgets.informers["east"].wait_state(ABSENT)
+        assert (widgets.state.phase, widgets.state.reason) == (ABSENT, "CRDNotFound")
+
+
+async def test_a_client_that_is_closed_first_is_reported(clusters: Clusters) -> None:
+    async with clusters.join("east") as widgets:
+        async with AsyncExitStack() as stack:
+            north = await clusters.start("north", stack)
+            await widgets.add("north", north.informer(WIDGETS))
+            await widgets.wait_synced()
+
+        assert (widgets.state.phase, widgets.state.reason) == (DEGRADED, "Closed")
+        await widgets.remove("north")
+        assert widgets.state.phase is LIVE
+
+
+async def test_an_informer_that_cannot_be_entered_closes_the_others(clusters: Clusters) -> None:
+    closed = dynkube.connect(transport=clusters.servers["west"].transport())
+    east = clusters.clients["east"].informer(WIDGETS)
+    with pytest.raises(ClosedError, match="client"):
+        async with join({"east": east, "west": closed.informer(WIDGETS)}):
+            raise AssertionError("was entered")
+
+    await quiet()
+    assert not clusters.clients["east"].informers()
+
+
+async def test_a_join_that_is_closed_cannot_be_used(clusters: Clusters) -> None:
+    widgets = clusters.join()
+    async with widgets:
+        pass
+    with pytest.raises(ClosedError, match="this join was entered before"):
+        await widgets.__aenter__()
+    with pytest.raises(ClosedError, match="this join is closed"):
+        await widgets.add("north", clusters.clients["east"].informer(WIDGETS))
+    with pytest.raises(ClosedError, match="this join is closed"):
+        widgets.add_handler(on_add=print)
+
+
+async def test_wrong_arguments_are_named(clusters: Clusters) -> None:
+    informer = clusters.clients["east"].informer(WIDGETS)
+    wrong: list[tuple[Any, str]] = [
+        ({"": informer}, "the name of a cluster is ''"),
+        ({"east": "pods"}, "cluster 'east' is a str: pass client.informer"),
+        ({"east": informer, "west": informer}, "the informer of cluster 'west' is that of another one"),
+        ([informer], "informers is a list"),
+    ]
+    for given, message in wrong:
+        with pytest.raises(InvalidInput, match=message):
+            join(given)
+    widgets = clusters.join()
+    for call, message in (
+        (lambda: widgets.get("north", "a"), "no cluster 'north' in this join, which has east, west"),
+        (lambda: widgets.list(cluster="north"), "no cluster 'north'"),
+        (widgets.add_handler, "at least one of on_add"),
+        (lambda: widgets.add_handler(on_add="f"), "on_add is a str, not a function"),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(InvalidInput, match=message):
+            call()
